@@ -39,7 +39,9 @@ func filesOf(names []string) (list []file, err error) {
 	return list, nil
 }
 
-var errChanged = errors.New("the file has changed since the fit began, or is another one here: sums of it would be of no table")
+var errChanged = errors.New(
+	"the file has changed since the fit began, or is another one here: sums of it would be of no table",
+)
 
 // unchanged is an error about a file that is not what it was.
 func unchanged(files []file) error {
@@ -54,8 +56,8 @@ func unchanged(files []file) error {
 	return nil
 }
 
-// Files that driver and workers exchange begin with the hash of what follows: a name leads to a whole file or to none, by a rename, and
-// what is read is what was written.
+// Files that driver and workers exchange begin with the hash of what follows: a name leads to a whole file or to none,
+// by a rename, and what is read is what was written.
 
 // seal writes a file.
 func seal(path string, content []byte) error {

@@ -19,16 +19,16 @@ import (
 type Options struct {
 	// Runner runs the pipelines, default [Prism] with a worker in this process. Whoever gives one closes it.
 	Runner Runner
-	// Dir is a folder that the driver and all workers see under this name, default that of temporary files. A run makes a folder in it
-	// with the permissions that the umask leaves, and removes it at its end.
+	// Dir is a folder that the driver and all workers see under this name, default that of temporary files. A run makes a
+	// folder in it with the permissions that the umask leaves, and removes it at its end.
 	Dir string
-	// Parts is how many tasks a pass is divided into, at most the number of shards. Default 1, which suits a single worker; on a cluster a
-	// few for every slot. Where it is a power of two, and so is Shards, a task sends one sum.
+	// Parts is how many tasks a pass is divided into, at most the number of shards. Default 1, which suits a single
+	// worker; on a cluster a few for every slot. Where it is a power of two, and so is Shards, a task sends one sum.
 	Parts int
 	// Threads is the number of goroutines of a task, default one a processor.
 	Threads int
-	// Attempts is how often the tasks of a pass that have no outcome are submitted, default 5, as when a worker has died; between them are
-	// 1, 2, 4, … seconds. An error of rows or model is no reason for another.
+	// Attempts is how often the tasks of a pass that have no outcome are submitted, default 5, as when a worker has died;
+	// between them are 1, 2, 4, … seconds. An error of rows or model is no reason for another.
 	Attempts int
 }
 
@@ -49,9 +49,11 @@ func (f RunnerFunc) Run(ctx context.Context, p *sdk.Pipeline) error { return f(c
 // Close does nothing.
 func (f RunnerFunc) Close() error { return nil }
 
-// Fit is [framework.Fit] of a job, with the passes made by the runner. What begins a fit, such as Init, and whatever a [framework.Coupled]
-// model does, is computed by the driver, which reads the rows for it.
-func Fit[A, B, P any, S framework.Statistics[S]](ctx context.Context, j *Job[A, B, P, S], spec A, o framework.Options, opts Options) (*framework.Result[P, S], error) {
+// Fit is [framework.Fit] of a job, with the passes made by the runner. What begins a fit, such as Init, and whatever a
+// [framework.Coupled] model does, is computed by the driver, which reads the rows for it.
+func Fit[A, B, P any, S framework.Statistics[S]](
+	ctx context.Context, j *Job[A, B, P, S], spec A, o framework.Options, opts Options,
+) (*framework.Result[P, S], error) {
 	var res *framework.Result[P, S]
 	err := j.With(ctx, spec, opts, func(w *Work[B, P, S]) (err error) {
 		res, err = framework.Fit(ctx, w.Model, w.Source, o)
@@ -60,8 +62,8 @@ func Fit[A, B, P any, S framework.Statistics[S]](ctx context.Context, j *Job[A, 
 	return res, err
 }
 
-// With opens the work of a job for [framework.Fit], [framework.Select] and the like: the passes over its Source, which is good until do
-// returns, are made by the runner. Several may be under way at a time.
+// With opens the work of a job for [framework.Fit], [framework.Select] and the like: the passes over its Source, which
+// is good until do returns, are made by the runner. Several may be under way at a time.
 func (j *Job[A, B, P, S]) With(ctx context.Context, spec A, opts Options, do func(w *Work[B, P, S]) error) (err error) {
 	w, err := j.open(ctx, spec)
 	if err != nil {
@@ -77,7 +79,9 @@ func (j *Job[A, B, P, S]) With(ctx context.Context, spec A, opts Options, do fun
 		return err
 	}
 	defer func() { err = errors.Join(err, passes.Close()) }()
-	return do(&Work[B, P, S]{Model: w.Model, Source: framework.Elsewhere[B, P](w.Source, steps[P]{passes}), Files: w.Files})
+	return do(
+		&Work[B, P, S]{Model: w.Model, Source: framework.Elsewhere[B, P](w.Source, steps[P]{passes}), Files: w.Files},
+	)
 }
 
 // steps makes passes of parameters of some type.
@@ -114,7 +118,9 @@ func Begin(ctx context.Context, job string, spec []byte, rows int, files []strin
 	if opts.Attempts < 1 {
 		opts.Attempts = 5
 	}
-	d := &Passes{options: opts, order: order{Job: job, Build: build(), Spec: spec, Files: list, Rows: rows, Threads: opts.Threads}}
+	d := &Passes{
+		options: opts, order: order{Job: job, Build: build(), Spec: spec, Files: list, Rows: rows, Threads: opts.Threads},
+	}
 	d.dir = filepath.Join(opts.Dir, fmt.Sprintf("latent-beam-%016x", rand.Uint64()))
 	if err := os.Mkdir(d.dir, 0o777); err != nil {
 		return nil, fmt.Errorf("beam: no folder for the run: %w", err)
@@ -175,7 +181,8 @@ func (d *Passes) Make(ctx context.Context, state []byte, shards int) ([][]byte, 
 			return sums, nil
 		}
 		if attempt == d.options.Attempts {
-			return nil, fmt.Errorf("beam: %d of %d tasks of a pass have no outcome after %d attempts: %w", missing, len(all), attempt, reason(failed))
+			return nil, fmt.Errorf("beam: %d of %d tasks of a pass have no outcome after %d attempts: %w", missing,
+				len(all), attempt, reason(failed))
 		}
 		if err := pause(ctx, time.Second<<(attempt-1)); err != nil {
 			return nil, err
@@ -183,7 +190,8 @@ func (d *Passes) Make(ctx context.Context, state []byte, shards int) ([][]byte, 
 	}
 }
 
-var errNoOutcome = errors.New("the runner said that the pipeline had come to its end, but the workers' files are not there: is the folder of the run on storage that they share with the driver?")
+var errNoOutcome = errors.New("the runner said that the pipeline had come to its end, but the workers' files are not " +
+	"there: is the folder of the run on storage that they share with the driver?")
 
 func reason(failed error) error {
 	if failed == nil {

@@ -16,8 +16,8 @@ import (
 type Work[B, P any, S framework.Statistics[S]] struct {
 	Model  framework.Model[B, P, S]
 	Source framework.Source[B] // the same rows in every process; one that is [framework.Divided] is read in part
-	// Files are those that Source reads, by names that hold in every process. Every pass sees to it that they are the same, by size and
-	// time, as when the fit began.
+	// Files are those that Source reads, by names that hold in every process. Every pass sees to it that they are the
+	// same, by size and time, as when the fit began.
 	Files []string
 	// Close gives back what was opened; nil: nothing.
 	Close func() error
@@ -29,10 +29,12 @@ type Job[A, B, P any, S framework.Statistics[S]] struct {
 	open func(ctx context.Context, spec A) (*Work[B, P, S], error)
 }
 
-// Register makes a job known under a name, which must be new. It is called as the program begins, in a variable of a package or in init,
-// so that every process knows the same jobs. open makes the model and opens the rows that spec, which encoding/gob writes, describes:
-// the same for the same spec in every process.
-func Register[A, B, P any, S framework.Statistics[S]](name string, open func(ctx context.Context, spec A) (*Work[B, P, S], error)) *Job[A, B, P, S] {
+// Register makes a job known under a name, which must be new. It is called as the program begins, in a variable of a
+// package or in init, so that every process knows the same jobs. open makes the model and opens the rows that spec,
+// which encoding/gob writes, describes: the same for the same spec in every process.
+func Register[A, B, P any, S framework.Statistics[S]](
+	name string, open func(ctx context.Context, spec A) (*Work[B, P, S], error),
+) *Job[A, B, P, S] {
 	RegisterShares(name, func(ctx context.Context, text []byte) (Shares, error) {
 		var spec A
 		if err := decode(text, &spec); err != nil {
@@ -57,7 +59,8 @@ type Shares interface {
 
 var jobs = map[string]func(ctx context.Context, spec []byte) (Shares, error){}
 
-// RegisterShares is [Register] for a program that learns the types of its model from the spec. It makes passes by [Begin].
+// RegisterShares is [Register] for a program that learns the types of its model from the spec. It makes passes by
+// [Begin].
 func RegisterShares(name string, open func(ctx context.Context, spec []byte) (Shares, error)) {
 	if _, taken := jobs[name]; taken {
 		panic(fmt.Sprintf("beam: two jobs of the name %q", name))

@@ -55,8 +55,8 @@ type part struct {
 	Failure string // where there is none
 }
 
-// ProcessElement makes a task and leaves the outcome in the folder. Whatever is wrong with rows or model is an outcome too: another
-// attempt would end as this one did. An error is of the folder alone.
+// ProcessElement makes a task and leaves the outcome in the folder. Whatever is wrong with rows or model is an outcome
+// too: another attempt would end as this one did. An error is of the folder alone.
 func (f *passFn) ProcessElement(ctx context.Context, t Task, made func(Task)) error {
 	text, err := unseal(filepath.Join(f.Dir, orderName))
 	if err != nil {

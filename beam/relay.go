@@ -13,8 +13,9 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 )
 
-// A relay is the worker pool that Prism sees. It asks the true one and always says yes: where a pool refuses or is gone, Prism would
-// panic, and the relay ends the runs instead. It lives as long as the program, as Prism's server does, which may ask late.
+// A relay is the worker pool that Prism sees. It asks the true one and always says yes: where a pool refuses or is
+// gone, Prism would panic, and the relay ends the runs instead. It lives as long as the program, as Prism's server
+// does, which may ask late.
 type relay struct {
 	fnpb.UnimplementedBeamFnExternalWorkerPoolServer
 	workers string // address of the true pool
@@ -34,7 +35,9 @@ func newRelay(workers string) (*relay, error) {
 	if err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
-	r := &relay{workers: workers, conn: conn, address: listener.Addr().String(), runs: map[context.Context]context.CancelCauseFunc{}}
+	r := &relay{
+		workers: workers, conn: conn, address: listener.Addr().String(), runs: map[context.Context]context.CancelCauseFunc{},
+	}
 	server := grpc.NewServer()
 	fnpb.RegisterBeamFnExternalWorkerPoolServer(server, r)
 	go server.Serve(listener) //nolint:errcheck // it never stops

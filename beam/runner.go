@@ -26,8 +26,9 @@ var initialise = sync.OnceFunc(func() {
 	slog.SetDefault(logger)
 })
 
-// Serve is a worker: it makes tasks for the drivers of one machine, as Beam's external worker pool at a port of localhost, until the
-// context ends. On a cluster each host of the runner's workers has one at the same port. ready, where not nil, is told the address.
+// Serve is a worker: it makes tasks for the drivers of one machine, as Beam's external worker pool at a port of
+// localhost, until the context ends. On a cluster each host of the runner's workers has one at the same port. ready,
+// where not nil, is told the address.
 func Serve(ctx context.Context, port int, ready func(address string)) error {
 	initialise()
 	pool, err := extworker.StartLoopback(ctx, port)
@@ -50,8 +51,8 @@ type portable struct {
 	relay   *relay              // to it, of Prism; nil: other hosts ask the pool
 }
 
-// Prism returns Beam's own runner for one machine, in this process. workers is the address of a worker pool (see [Serve]), such as
-// localhost:50000; empty: a worker in this process.
+// Prism returns Beam's own runner for one machine, in this process. workers is the address of a worker pool (see
+// [Serve]), such as localhost:50000; empty: a worker in this process.
 func Prism(ctx context.Context, workers string) (Runner, error) {
 	client, err := prism.CreateJobServer(context.WithoutCancel(ctx), prism.Options{})
 	if err != nil {
@@ -68,8 +69,9 @@ func Prism(ctx context.Context, workers string) (Runner, error) {
 	return r, nil
 }
 
-// Portable returns the runner behind a job service, such as that of Flink, at an address. workers is where each host of the cluster finds
-// its worker pool (see [Serve]), such as localhost:50000; empty: a worker in this process, for a cluster on this machine.
+// Portable returns the runner behind a job service, such as that of Flink, at an address. workers is where each host of
+// the cluster finds its worker pool (see [Serve]), such as localhost:50000; empty: a worker in this process, for a
+// cluster on this machine.
 func Portable(ctx context.Context, endpoint, workers string) (Runner, error) {
 	conn, err := grpcx.Dial(ctx, endpoint, patience)
 	if err != nil {
@@ -134,7 +136,8 @@ func (r *portable) Run(ctx context.Context, p *sdk.Pipeline) error {
 
 // submit starts a pipeline. Workers have the program, so that no files are staged.
 func (r *portable) submit(ctx context.Context, p *sdk.Pipeline) (job string, err error) {
-	environment, err := graphx.CreateEnvironment(ctx, graphx.URNEnvExternal, func(context.Context) string { return r.workers })
+	environment, err := graphx.CreateEnvironment(ctx, graphx.URNEnvExternal,
+		func(context.Context) string { return r.workers })
 	if err != nil {
 		return "", err
 	}
@@ -147,7 +150,8 @@ func (r *portable) submit(ctx context.Context, p *sdk.Pipeline) (job string, err
 	if err != nil {
 		return "", err
 	}
-	id, staging, token, err := runnerlib.Prepare(ctx, r.client, graph, &runnerlib.JobOptions{Name: "latent", Parallelism: -1})
+	id, staging, token, err := runnerlib.Prepare(ctx, r.client, graph,
+		&runnerlib.JobOptions{Name: "latent", Parallelism: -1})
 	if err != nil {
 		return "", err
 	}

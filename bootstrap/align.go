@@ -27,7 +27,9 @@ type aligner[B, P any] struct {
 }
 
 // newAligner returns nil for a model whose latent dimensions need no alignment.
-func newAligner[B, P any, S framework.Statistics[S]](ctx context.Context, m framework.Model[B, P, S], src framework.Source[B], p P) (*aligner[B, P], error) {
+func newAligner[B, P any, S framework.Statistics[S]](
+	ctx context.Context, m framework.Model[B, P, S], src framework.Source[B], p P,
+) (*aligner[B, P], error) {
 	a := &aligner[B, P]{src: src, k: m.Shape(p).K}
 	if _, ok := m.(Permuter[P]); !ok || a.k == 1 {
 		return nil, nil
@@ -37,7 +39,8 @@ func newAligner[B, P any, S framework.Statistics[S]](ctx context.Context, m fram
 		Permuter[P]
 		framework.Assigner[B, P]
 	}); !ok {
-		return nil, fmt.Errorf("bootstrap: %T permutes its latent dimensions and has no responsibilities to align them by: it is not a framework.Assigner", m)
+		return nil, fmt.Errorf("bootstrap: %T permutes its latent dimensions and has no responsibilities to align "+
+			"them by: it is not a framework.Assigner", m)
 	}
 	return a, a.each(ctx, p, func(_ int, r []float64) { a.fitted = append(a.fitted, r) })
 }

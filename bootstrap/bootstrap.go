@@ -44,7 +44,8 @@ type Options struct {
 
 	Progress func(done int) // is called after each draw with the number made, one call at a time; may be nil
 
-	// Fit are the options of every fit. Its K, FixedK, Seed, Workers, Also, Recorder and Resume are set here, and its Criterion but for gFAB.
+	// Fit are the options of every fit. Its K, FixedK, Seed, Workers, Also, Recorder and Resume are set here, and its
+	// Criterion but for gFAB.
 	Fit framework.Options
 }
 
@@ -57,7 +58,8 @@ func (o Options) resolved(least int) (Options, error) {
 	case o.Workers < 0:
 		return o, fmt.Errorf("bootstrap: Workers is %d; must not be negative", o.Workers)
 	case o.Scheme < 0 || int(o.Scheme) >= len(schemeNames):
-		return o, fmt.Errorf("bootstrap: unknown scheme %d: choose one of %s", int(o.Scheme), strings.Join(schemeNames[:], ", "))
+		return o, fmt.Errorf("bootstrap: unknown scheme %d: choose one of %s", int(o.Scheme),
+			strings.Join(schemeNames[:], ", "))
 	}
 	if o.Level == 0 {
 		o.Level = 0.95
@@ -108,7 +110,9 @@ type refit[T any] struct {
 }
 
 // draw makes all draws and returns those that succeeded, in order. A violated contract and the end of ctx end it.
-func draw[T any](ctx context.Context, o Options, least int, one func(ctx context.Context, rng *rand.Rand) (refit[T], error)) ([]T, Outcome, error) {
+func draw[T any](
+	ctx context.Context, o Options, least int, one func(ctx context.Context, rng *rand.Rand) (refit[T], error),
+) ([]T, Outcome, error) {
 	refits, errs := make([]refit[T], o.Draws), make([]error, o.Draws)
 	progress := o.counter()
 	err := parallel.DoContext(ctx, o.Draws, o.Workers, func(ctx context.Context, b int) error {
@@ -138,7 +142,8 @@ func draw[T any](ctx context.Context, o Options, least int, one func(ctx context
 		}
 	}
 	if len(values) < least {
-		return nil, out, fmt.Errorf("bootstrap: %d of %d draws failed, the first: %w", len(out.Failed), o.Draws, out.Failed[0].Err)
+		return nil, out, fmt.Errorf("bootstrap: %d of %d draws failed, the first: %w", len(out.Failed),
+			o.Draws, out.Failed[0].Err)
 	}
 	return values, out, nil
 }

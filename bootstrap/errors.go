@@ -43,7 +43,9 @@ type Estimates struct {
 //
 // It errs where m cannot be drawn from by the scheme, for bad options, where ctx ends, and where fewer than two draws
 // succeed.
-func StandardErrors[B, P any, S framework.Statistics[S]](ctx context.Context, m framework.Model[B, P, S], src framework.Source[B], p P, numbers func(P) []float64, o Options) (*Estimates, error) {
+func StandardErrors[B, P any, S framework.Statistics[S]](
+	ctx context.Context, m framework.Model[B, P, S], src framework.Source[B], p P, numbers func(P) []float64, o Options,
+) (*Estimates, error) {
 	o, err := o.resolved(2)
 	if err != nil {
 		return nil, err

@@ -24,13 +24,16 @@ type Ratio struct {
 //
 // It errs where m has no likelihood or cannot be drawn from, for bad options, where a fit to src fails, where ctx ends,
 // and where no draw succeeds.
-func LikelihoodRatio[B, P any, S framework.Statistics[S]](ctx context.Context, m framework.Model[B, P, S], src framework.Source[B], k int, o Options) (*Ratio, error) {
+func LikelihoodRatio[B, P any, S framework.Statistics[S]](
+	ctx context.Context, m framework.Model[B, P, S], src framework.Source[B], k int, o Options,
+) (*Ratio, error) {
 	o, err := o.resolved(1)
 	if err != nil {
 		return nil, err
 	}
 	if o.Scheme != Parametric {
-		return nil, fmt.Errorf("bootstrap: the likelihood ratio test needs tables of K dimensions, which the %v scheme does not draw: take Parametric", o.Scheme)
+		return nil, fmt.Errorf("bootstrap: the likelihood ratio test needs tables of K dimensions, which the %v "+
+			"scheme does not draw: take Parametric", o.Scheme)
 	}
 	o.Fit.Method = framework.EM
 	if _, ok := m.(Resampler[B, P]); !ok { // said before any fit
@@ -68,7 +71,9 @@ func LikelihoodRatio[B, P any, S framework.Statistics[S]](ctx context.Context, m
 }
 
 // ratio fits k and k + 1 latent dimensions to src and returns the parameters of k and the statistic.
-func ratio[B, P any, S framework.Statistics[S]](ctx context.Context, m framework.Model[B, P, S], src framework.Source[B], k int, o Options, seed uint64, workers int) (null P, t refit[float64], err error) {
+func ratio[B, P any, S framework.Statistics[S]](
+	ctx context.Context, m framework.Model[B, P, S], src framework.Source[B], k int, o Options, seed uint64, workers int,
+) (null P, t refit[float64], err error) {
 	t.converged = true
 	for i, sign := range []float64{-2, 2} {
 		f := o.fit(k+i, seed, workers)

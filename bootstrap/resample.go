@@ -27,11 +27,15 @@ type Resampler[B, P any] interface {
 // A resampling makes one draw.
 type resampling[B any] func(ctx context.Context, rng *rand.Rand) (framework.Source[B], error)
 
-func newResampling[B, P any, S framework.Statistics[S]](ctx context.Context, m framework.Model[B, P, S], src framework.Source[B], p P, scheme Scheme) (resampling[B], error) {
+func newResampling[B, P any, S framework.Statistics[S]](
+	ctx context.Context, m framework.Model[B, P, S], src framework.Source[B], p P, scheme Scheme,
+) (resampling[B], error) {
 	if scheme == Parametric {
 		r, ok := m.(Resampler[B, P])
 		if !ok {
-			return nil, fmt.Errorf("bootstrap: %T cannot be drawn from: it does not implement bootstrap.Resampler (a Resample method)", m)
+			return nil, fmt.Errorf(
+				"bootstrap: %T cannot be drawn from: it does not implement bootstrap.Resampler (a Resample method)", m,
+			)
 		}
 		return func(ctx context.Context, rng *rand.Rand) (framework.Source[B], error) {
 			return r.Resample(ctx, src, p, rng)

@@ -8,13 +8,13 @@ import (
 	"iter"
 )
 
-// Blocks reads inputs of any format that [Open] knows as [ReadParts] does, but for one table after another, each with some of the rows:
-// memory does not grow with their number. [Table.Origin] counts the rows of all. An array, which is mapped where it is or
-// decoded into the store, is one table.
+// Blocks reads inputs of any format that [Open] knows as [ReadParts] does, but for one table after another, each with
+// some of the rows: memory does not grow with their number. [Table.Origin] counts the rows of all. An array, which is
+// mapped where it is or decoded into the store, is one table.
 //
-// Which columns have numbers is found in each table for itself, where [CSVOptions].Reading does not say it. A table may have no row
-// where lines are empty. The text is read once, and need not seek. Errors are those of [ReadParts], as far as one table shows them;
-// they name the part where there are several, and end the sequence.
+// Which columns have numbers is found in each table for itself, where [CSVOptions].Reading does not say it. A table may
+// have no row where lines are empty. The text is read once, and need not seek. Errors are those of [ReadParts], as far
+// as one table shows them; they name the part where there are several, and end the sequence.
 func Blocks(parts []Part, o CSVOptions) iter.Seq2[*Table, error] {
 	return func(yield func(*Table, error) bool) {
 		rows, names := 0, []string(nil)
@@ -210,8 +210,8 @@ func (p *pieces) fill() error {
 	return nil
 }
 
-// endOfRows is the place behind the last line feed that ends a row; 0 if there is none. Quotes before such a one come in pairs, as
-// what is within a cell is doubled.
+// endOfRows is the place behind the last line feed that ends a row; 0 if there is none. Quotes before such a one come
+// in pairs, as what is within a cell is doubled.
 func endOfRows(text []byte) int {
 	odd := bytes.Count(text, []byte{'"'})%2 == 1
 	for end := len(text); ; {

@@ -2,12 +2,12 @@ package data
 
 import "fmt"
 
-// A Builder makes a table whose cells come column by column, such as files in columnar formats hold them. A cell that nobody
-// sets is missing.
+// A Builder makes a table whose cells come column by column, such as files in columnar formats hold them. A cell that
+// nobody sets is missing.
 type Builder struct{ table *Table }
 
-// NewBuilder makes a Builder of so many rows; what is not categorical is numeric. Names must differ. The numbers lie in the
-// store (nil: in memory).
+// NewBuilder makes a Builder of so many rows; what is not categorical is numeric. Names must differ. The numbers lie in
+// the store (nil: in memory).
 func NewBuilder(names []string, categorical []bool, rows int, store *Store) (*Builder, error) {
 	if rows < 1 || len(names) < 1 {
 		return nil, fmt.Errorf("a table of %d rows and %d columns; it needs at least one of each", rows, len(names))
@@ -45,8 +45,8 @@ func (b *Builder) Numbers(j int) (values []float64, stride int) {
 	return b.table.flat[b.table.columns[j].at:], b.table.stride
 }
 
-// Codes are those of categorical column j, one a row, to be filled by the places of its levels; −1 is a missing value. It is nil if the
-// column is numeric.
+// Codes are those of categorical column j, one a row, to be filled by the places of its levels; −1 is a missing value.
+// It is nil if the column is numeric.
 func (b *Builder) Codes(j int) []int32 {
 	if f := b.table.columns[j].factor; f != nil {
 		return f.codes
@@ -54,8 +54,8 @@ func (b *Builder) Codes(j int) []int32 {
 	return nil
 }
 
-// Finish says which levels, all different, the codes of column j are of, nil for one of numbers, and how many of its cells are missing
-// by each text of [CSVOptions].NA, nil: none is.
+// Finish says which levels, all different, the codes of column j are of, nil for one of numbers, and how many of its
+// cells are missing by each text of [CSVOptions].NA, nil: none is.
 func (b *Builder) Finish(j int, levels []string, marked []int) {
 	if f := b.table.columns[j].factor; f != nil {
 		f.levels = levels

@@ -28,8 +28,8 @@ type CSVOptions struct {
 	// Comma separates fields. Zero means the one among comma, semicolon and tab that occurs most often in
 	// the first line that is not empty, outside quotes.
 	Comma rune
-	// Decimal is what decimals follow: '.' or ','. Zero means the one that the numbers of the first 64 kB show, and a point if
-	// they show neither.
+	// Decimal is what decimals follow: '.' or ','. Zero means the one that the numbers of the first 64 kB show, and a
+	// point if they show neither.
 	Decimal byte
 	// NA lists texts that are missing values as well, such as "?" or -999. Blanks around them do not matter.
 	NA []string
@@ -54,14 +54,14 @@ const (
 //
 // A cell that is empty, NA or NaN is missing. Blanks around a number do not matter, nor do they around the
 // names in the header, where an empty or NA cell becomes V1, V2, … by its place. Numbers are decimal, with a point or
-// throughout with a comma, without separators of thousands, rounded to the nearest float64, or Inf. A column with any other cell is categorical, and its levels are
-// the cells' exact texts: 01 and 1 differ. The options can have other texts for missing values, and other
-// columns categorical.
+// throughout with a comma, without separators of thousands, rounded to the nearest float64, or Inf. A column with any
+// other cell is categorical, and its levels are the cells' exact texts: 01 and 1 differ. The options can have other
+// texts for missing values, and other columns categorical.
 //
 // What makes a column categorical may come late, when the exact texts above it are gone; then the input is read a
-// second time. For that it is sought back to where it stood; one that cannot seek is kept in memory meanwhile. Lines are read by
-// as many goroutines as may run at a time, but for those that have more than plain cells, which is faster by far; the
-// table and the errors are the same.
+// second time. For that it is sought back to where it stood; one that cannot seek is kept in memory meanwhile. Lines
+// are read by as many goroutines as may run at a time, but for those that have more than plain cells, which is faster
+// by far; the table and the errors are the same.
 //
 // It is an error if there are no rows, if a row has more or fewer cells than the first, if quotes do not
 // match, if two columns have one name, if a name or a level is not valid UTF-8, or if a number is beyond
@@ -237,7 +237,8 @@ func (b *csvBuilder) readRows(records *records, p fastcsv.Pace) error {
 		if err := b.add(record, records); err != nil {
 			return err
 		}
-		if b.Rows == 1 && !b.kindsKnown && !b.store.holds(b.codeBytes(float64(records.source.Size)/float64(records.offset()-began))) {
+		if b.Rows == 1 && !b.kindsKnown &&
+			!b.store.holds(b.codeBytes(float64(records.source.Size)/float64(records.offset()-began))) {
 			b.forget() // the second reading knows how many codes there are, and the store has a place for them
 		}
 	}
@@ -342,7 +343,8 @@ func (b *csvBuilder) add(record []string, records *records) error {
 			continue
 		}
 		if kind == fastcsv.OutOfRange && b.outOfRange[j] == nil {
-			b.outOfRange[j] = fmt.Errorf("line %d: row %d of column %q is %.60q, beyond the range of a 64-bit float; rescale the column",
+			b.outOfRange[j] = fmt.Errorf("line %d: row %d of column %q is %.60q, beyond the range of a 64-bit float; "+
+				"rescale the column",
 				records.line(j), b.row(), b.names[j], cell)
 		}
 		if c.DigitsOnly && kind != fastcsv.Missing {
@@ -390,7 +392,18 @@ func validNames(first []string, records *records) error {
 }
 
 func (b *csvBuilder) table() *Table {
-	t := &Table{Names: b.names, decimal: b.Decimal, unnamed: b.unnamed, first: b.first(), rows: b.Rows, skipped: b.Empty, flat: b.Numbers, store: b.store, columns: make([]column, len(b.Columns)), index: new(index)}
+	t := &Table{
+		Names:   b.names,
+		decimal: b.Decimal,
+		unnamed: b.unnamed,
+		first:   b.first(),
+		rows:    b.Rows,
+		skipped: b.Empty,
+		flat:    b.Numbers,
+		store:   b.store,
+		columns: make([]column, len(b.Columns)),
+		index:   new(index),
+	}
 	for j, c := range b.Columns {
 		t.columns[j].marked = c.MarkedMissing
 		if c.Categorical {

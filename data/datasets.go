@@ -24,7 +24,8 @@ type Dataset struct {
 var datasets = []Dataset{
 	{
 		Name: "bars", Rows: 4903, Cols: 3,
-		Title:   "Simulated documents, words and counts: words are the cells of a 5×5 grid, and the ten topics its rows and columns",
+		Title: "Simulated documents, words and counts: words are the cells of a 5×5 grid, and the ten topics its " +
+			"rows and columns",
 		Source:  "simulated by models/topics/bars_test.go, after Griffiths & Steyvers (2004), PNAS 101, 5228–5235",
 		License: "that of latent",
 		SHA256:  "7a51490d26350d9b0b6a7c97d10afd87c550206f486c2d481ad211a8f94e660f",

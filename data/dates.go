@@ -12,19 +12,26 @@ import (
 )
 
 // layouts of days and times, as tables have them.
-var layouts = []string{"2006-1-2", "2006/1/2", "2006.1.2", "2.1.2006", "2/1/2006", "1/2/2006", "2-1-2006", "1-2-2006", "2.1.06", "1/2/06", "2/1/06", "2-Jan-2006", "2-Jan-06", "2 Jan 2006", "2 January 2006",
-	"Jan 2, 2006", "January 2, 2006", "2006-01", "20060102", "2006-1-2 15:4", "2006-1-2 15:4:5", "2006-1-2T15:4", "2006-1-2T15:4:5", time.RFC3339, "2006-1-2 15:4:5Z07:00",
-	"2006-1-2 15:4:5 Z07:00", "2006-1-2 15:4:5Z07", "2006-1-2T15:4:5Z0700", "2006-1-2 15:4:5 -0700", "2006-1-2 15:4:5 UTC", "2006/1/2 15:4", "2006/1/2 15:4:5",
-	"1/2/2006 15:4", "1/2/2006 15:4:5", "2/1/2006 15:4", "2/1/2006 15:4:5", "2.1.2006 15:4", "2.1.2006 15:4:5", "15:4", "15:4:5"}
+var layouts = []string{"2006-1-2", "2006/1/2", "2006.1.2", "2.1.2006", "2/1/2006", "1/2/2006", "2-1-2006", "1-2-2006",
+	"2.1.06", "1/2/06", "2/1/06", "2-Jan-2006", "2-Jan-06", "2 Jan 2006", "2 January 2006",
+	"Jan 2, 2006", "January 2, 2006", "2006-01", "20060102", "2006-1-2 15:4", "2006-1-2 15:4:5", "2006-1-2T15:4",
+	"2006-1-2T15:4:5", time.RFC3339, "2006-1-2 15:4:5Z07:00",
+	"2006-1-2 15:4:5 Z07:00", "2006-1-2 15:4:5Z07", "2006-1-2T15:4:5Z0700", "2006-1-2 15:4:5 -0700",
+	"2006-1-2 15:4:5 UTC", "2006/1/2 15:4", "2006/1/2 15:4:5",
+	"1/2/2006 15:4", "1/2/2006 15:4:5", "2/1/2006 15:4", "2/1/2006 15:4:5", "2.1.2006 15:4",
+	"2.1.2006 15:4:5", "15:4", "15:4:5"}
 
 // forms are layouts as people write them.
-var forms = strings.NewReplacer("2006", "YYYY", "January", "MONTH", "Jan", "MON", "Z07:00", zone, "Z0700", "+hhmm", "-0700", "+hhmm", "Z07", "+hh", "01", "MM", "02", "DD", "06", "YY", "15", "h", "04", "m", "05", "s", "1", "M", "2", "D", "4", "m", "5", "s")
+var forms = strings.NewReplacer("2006", "YYYY", "January", "MONTH", "Jan", "MON", "Z07:00", zone, "Z0700", "+hhmm",
+	"-0700", "+hhmm", "Z07", "+hh", "01", "MM", "02", "DD", "06", "YY", "15", "h", "04", "m", "05", "s", "1", "M", "2",
+	"D", "4", "m", "5", "s")
 
 // zone stands for an offset from UTC, such as +01:00, or Z.
 const zone = "ZONE"
 
 // written are forms as others write them: by the letters of Java and of strftime.
-var written = strings.NewReplacer("MMMM", "MONTH", "MMM", "MON", "%Y", "YYYY", "%y", "YY", "%m", "M", "%d", "D", "%H", "h", "%M", "m", "%S", "s", "%b", "MON", "%B", "MONTH", "%z", "+hhmm", "XXX", zone)
+var written = strings.NewReplacer("MMMM", "MONTH", "MMM", "MON", "%Y", "YYYY", "%y", "YY", "%m", "M", "%d", "D", "%H",
+	"h", "%M", "m", "%S", "s", "%b", "MON", "%B", "MONTH", "%z", "+hhmm", "XXX", zone)
 
 // repeated are letters of which one says that digits follow, one or two.
 var repeated = regexp.MustCompile(`(?i)(M)M|(D)D|(h)h|(s)s`)
@@ -58,17 +65,20 @@ func areDates(texts []string) bool {
 	})
 }
 
-// ErrDate is part of the error about cells that are no dates, or dates of which a form is to be chosen: see [Table.Dates].
+// ErrDate is part of the error about cells that are no dates, or dates of which a form is to be chosen: see
+// [Table.Dates].
 var ErrDate = errors.New("a form of dates")
 
-// ErrEitherWay is part of the error about dates that two forms read differently, such as 03/04/2024. It is an [ErrDate], too.
+// ErrEitherWay is part of the error about dates that two forms read differently, such as 03/04/2024. It is an
+// [ErrDate], too.
 var ErrEitherWay = fmt.Errorf("choose %w", ErrDate)
 
-// Dates has columns of dates become numeric: days since 1 January 1970, times being fractions of a day; those of a time zone by UTC,
-// and times without a day as the part of the day that has passed. A missing cell stays missing. Columns are texts such as
-// 2024-01-31, 31.1.2024, 1/31/24 or 31 Jan 2024, or whole numbers such as 20240131, in the same form throughout. That form is
-// looked for where none is given, and returned: YYYY-M-D and so on; one that is given may also be written YYYY-MM-DD or %Y-%m-%d. It is an error if there is no such column or form, if it does
-// not read a cell, or if days and months could be either way round.
+// Dates has columns of dates become numeric: days since 1 January 1970, times being fractions of a day; those of a time
+// zone by UTC, and times without a day as the part of the day that has passed. A missing cell stays missing. Columns
+// are texts such as 2024-01-31, 31.1.2024, 1/31/24 or 31 Jan 2024, or whole numbers such as 20240131, in the same form
+// throughout. That form is looked for where none is given, and returned: YYYY-M-D and so on; one that is given may also
+// be written YYYY-MM-DD or %Y-%m-%d. It is an error if there is no such column or form, if it does not read a cell, or
+// if days and months could be either way round.
 func (t *Table) Dates(names, asked []string) (dated *Table, found []string, err error) {
 	places, err := t.places(names)
 	if err != nil {
@@ -108,7 +118,8 @@ func (t *Table) daysOf(j int, asked string) (days []float64, form string, err er
 	for code, text := range texts {
 		at, err := daysAt(layout, text)
 		if row := slices.Index(f.codes, int32(code)); err != nil && row >= 0 {
-			return nil, "", fmt.Errorf("row %d is %.60q, which does not have %w like the others, %s; correct it, or take it for a missing value", t.Origin(row)+1, text, ErrDate, form)
+			return nil, "", fmt.Errorf("row %d is %.60q, which does not have %w like the others, %s; correct it, or "+
+				"take it for a missing value", t.Origin(row)+1, text, ErrDate, form)
 		}
 		values[code] = at
 	}
@@ -170,7 +181,8 @@ func (d *DateColumns) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Days returns what takes the text of one date of a form to its number, as [Table.Dates] does. It is an error if there is no such form.
+// Days returns what takes the text of one date of a form to its number, as [Table.Dates] does. It is an error if there
+// is no such form.
 func Days(form string) (func(text string) (float64, error), error) {
 	layout, err := layoutOf(nil, form)
 	if err != nil {
@@ -205,7 +217,8 @@ func layoutOf(texts []string, asked string) (string, error) {
 			for _, layout := range layouts {
 				names = append(names, forms.Replace(layout))
 			}
-			return "", fmt.Errorf("%.60q is not %w: those are %s; MM means M, DD means D, and so on", asked, ErrDate, strings.Join(names, ", "))
+			return "", fmt.Errorf("%.60q is not %w: those are %s; MM means M, DD means D, and so on", asked, ErrDate,
+				strings.Join(names, ", "))
 		}
 		return layouts[i], nil
 	}
@@ -228,7 +241,8 @@ func layoutOf(texts []string, asked string) (string, error) {
 	}
 	for i, layout := range layouts {
 		if text := differ(texts, layout, layouts[best]); i != best && reads[i] == reads[best] && text != "" {
-			return "", fmt.Errorf("%.60q can be %s and %s: %w", text, forms.Replace(layouts[best]), forms.Replace(layout), ErrEitherWay)
+			return "", fmt.Errorf("%.60q can be %s and %s: %w", text, forms.Replace(layouts[best]),
+				forms.Replace(layout), ErrEitherWay)
 		}
 	}
 	return layouts[best], nil

@@ -12,7 +12,8 @@ import (
 )
 
 // decimalOf guesses what decimals follow, from the first lines of a text. It is a comma if a column has more numbers
-// with one than texts, and no cell has a point in its number. Commas with three digits behind them may be thousands separators, and show nothing.
+// with one than texts, and no cell has a point in its number. Commas with three digits behind them may be thousands
+// separators, and show nothing.
 func decimalOf(head []byte, whole bool, comma rune, na []string) byte {
 	if !whole {
 		head = head[:bytes.LastIndexByte(head, '\n')+1]
@@ -59,15 +60,17 @@ var grouped = regexp.MustCompile(`^[+-]?[0-9]{1,3}([ .,'’\x{a0}\x{202f}][0-9]{
 // DecimalComma says whether the table is of a CSV file whose decimals follow a comma.
 func (t *Table) DecimalComma() bool { return t.decimal == ',' }
 
-// ErrDecimalComma is part of the error about a categorical column that would be numeric if decimals followed a comma, and
-// ErrDecimalPoint of one that would if they followed a point: see [CSVOptions].Decimal.
+// ErrDecimalComma is part of the error about a categorical column that would be numeric if decimals followed a comma,
+// and ErrDecimalPoint of one that would if they followed a point: see [CSVOptions].Decimal.
 var (
 	ErrDecimalComma = errors.New("decimals have a point here, as 1.5, and not a comma: read the table with decimal commas")
-	ErrDecimalPoint = errors.New("decimals have a comma here, as 1,5, and not a point: read the table with decimal points, or write one of the two throughout")
+	ErrDecimalPoint = errors.New("decimals have a comma here, as 1,5, and not a point: read the table with decimal " +
+		"points, or write one of the two throughout")
 )
 
 // ErrGrouped is part of the error about a categorical column that would be numeric if thousands were not separated.
-var ErrGrouped = errors.New("separators of thousands are not read, as a point or a comma may be the beginning of decimals: write the digits without them")
+var ErrGrouped = errors.New("separators of thousands are not read, as a point or a comma may be the beginning of " +
+	"decimals: write the digits without them")
 
 // misspelt says why cells that are meant as numbers are texts; nil if they are none.
 func (f *factor) misspelt() error {

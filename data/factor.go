@@ -67,8 +67,9 @@ func (t *Table) Factors(names []string, levels [][]string, unseenMissing bool) (
 	return &made, nil
 }
 
-// Numbers returns the table with categorical columns made numeric, all different: texts are those of each name that stand for missing
-// values, in its place. It is an error if there is no such column, or if another of its levels is no number.
+// Numbers returns the table with categorical columns made numeric, all different: texts are those of each name that
+// stand for missing values, in its place. It is an error if there is no such column, or if another of its levels is no
+// number.
 func (t *Table) Numbers(names []string, texts [][]string) (*Table, error) {
 	places, err := t.places(names)
 	if err != nil {
@@ -141,8 +142,9 @@ func (t *Table) recoded(j int, levels []string, unseenMissing bool, codes []int3
 	if !unseenMissing {
 		for row, code := range own.codes {
 			if code != missingCode && recoded.codes[row] == missingCode {
-				return nil, fmt.Errorf("row %d of column %q is %.60q, which is none of the levels %s; give it one of them, or leave it empty",
-					t.Origin(row)+1, name, own.levels[code], quotedList(levels))
+				return nil,
+					fmt.Errorf("row %d of column %q is %.60q, which is none of the levels %s; give it one of them, or leave it empty",
+						t.Origin(row)+1, name, own.levels[code], quotedList(levels))
 			}
 		}
 	}
@@ -235,7 +237,8 @@ func (f *factor) with(codes []int32) *factor {
 	return &factor{levels: f.levels, codes: codes, decimal: f.decimal}
 }
 
-// recode gives the same cells other levels, and puts their codes into a list; those that have none of the levels are missing.
+// recode gives the same cells other levels, and puts their codes into a list; those that have none of the levels are
+// missing.
 func (f *factor) recode(levels []string, codes []int32) *factor {
 	coder := NewCoder(levels)
 	to := make([]int32, len(f.levels))
@@ -273,8 +276,8 @@ func NewCoder(levels []string) *Coder {
 	return c
 }
 
-// Code is that of the level that a cell is, by its text or else as the only one of the same number; negative where it is none.
-// Decimals of the cell follow a comma where decimal is one.
+// Code is that of the level that a cell is, by its text or else as the only one of the same number; negative where it
+// is none. Decimals of the cell follow a comma where decimal is one.
 func (c *Coder) Code(cell string, decimal byte) int { return int(c.code(cell, decimal)) }
 
 func (c *Coder) code(cell string, decimal byte) int32 {

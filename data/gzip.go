@@ -64,7 +64,8 @@ func (g *inflater) Read(p []byte) (int, error) {
 		g.given += int64(n)
 		switch {
 		case g.given > g.free && float64(g.given) > g.limits.ratio()*float64(g.file.n):
-			return n, fmt.Errorf("%s of the compressed data hold more than %s, %w of their ratio", memory.Size(float64(g.file.n)), memory.Size(float64(g.given)), ErrLimit)
+			return n, fmt.Errorf("%s of the compressed data hold more than %s, %w of their ratio",
+				memory.Size(float64(g.file.n)), memory.Size(float64(g.given)), ErrLimit)
 		case err == io.ErrUnexpectedEOF:
 			return n, errGzipCut
 		case err != io.EOF:

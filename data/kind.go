@@ -30,7 +30,9 @@ func (k Kind) String() string {
 	return kindNames[k]
 }
 
-var kindNames = [...]string{"continuous", "count", "binary", "categorical", "positive", "unvarying", "identifier", "date"}
+var kindNames = [...]string{
+	"continuous", "count", "binary", "categorical", "positive", "unvarying", "identifier", "date",
+}
 
 // Kinds guesses the kind of each column from its values; neither missing ones nor the order of the rows
 // matter. It is a guess by form: whether 0, 1 and 2 are counts or the names of classes, only a reader of the

@@ -12,8 +12,8 @@ import (
 type Limits struct {
 	Cell int64 // bytes of one cell of a CSV text, at least 1 MiB; default 16 MiB
 	Row  int64 // bytes of one of its rows, at least 1 MiB; default 256 MiB
-	// Ratio is how many bytes there may be for each byte of a gzipped file, where they are more than 1 GB in all; default 200. Tables
-	// have 2 to 20, one of zeros alone has 1000.
+	// Ratio is how many bytes there may be for each byte of a gzipped file, where they are more than 1 GB in all; default
+	// 200. Tables have 2 to 20, one of zeros alone has 1000.
 	Ratio float64
 }
 
@@ -31,10 +31,12 @@ var ErrLimit = errors.New("beyond the limit")
 
 // longRow is the error about a row that begins at a line and is too long.
 func (l Limits) longRow(line int) error {
-	return fmt.Errorf("line %d: a row of more than %s begins there, %w of rows: do its quotes end?", line, memory.Size(float64(l.row())), ErrLimit)
+	return fmt.Errorf("line %d: a row of more than %s begins there, %w of rows: do its quotes end?", line,
+		memory.Size(float64(l.row())), ErrLimit)
 }
 
 // longCell is the error about a cell that is.
 func (l Limits) longCell(line, column int, cell string) error {
-	return fmt.Errorf("line %d: column %d has a cell of %s, %w of cells", line, column, memory.Size(float64(len(cell))), ErrLimit)
+	return fmt.Errorf("line %d: column %d has a cell of %s, %w of cells", line, column,
+		memory.Size(float64(len(cell))), ErrLimit)
 }

@@ -17,8 +17,8 @@ func adviseHuge(b []byte) {
 	}
 }
 
-// allocate makes a file that long, and has the system set its blocks aside, so that a full disk shows at once and not as a fault
-// when its mapped pages are written.
+// allocate makes a file that long, and has the system set its blocks aside, so that a full disk shows at once and not
+// as a fault when its mapped pages are written.
 func allocate(file *os.File, bytes int64) error {
 	if err := file.Truncate(bytes); err != nil {
 		return err

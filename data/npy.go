@@ -112,7 +112,8 @@ var (
 )
 
 func parseNPYHeader(dict string) (*npyHeader, error) {
-	descr, order, shape := npyDescr.FindStringSubmatch(dict), npyFortran.FindStringSubmatch(dict), npyShape.FindStringSubmatch(dict)
+	descr, order, shape := npyDescr.FindStringSubmatch(dict), npyFortran.FindStringSubmatch(dict),
+		npyShape.FindStringSubmatch(dict)
 	if descr == nil || order == nil || shape == nil {
 		return nil, fmt.Errorf("malformed NPY header %.120q; it must give descr, fortran_order and shape", dict)
 	}
@@ -189,8 +190,8 @@ func (h *npyHeader) readValues(r io.Reader, workers int) ([]float64, error) {
 	return x, nil
 }
 
-// mapped are the values where they lie in the file, as far as they are float64 in the order of a table, and more than memory
-// is to hold; nil where they are to be read.
+// mapped are the values where they lie in the file, as far as they are float64 in the order of a table, and more than
+// memory is to hold; nil where they are to be read.
 func (h *npyHeader) mapped(r io.Reader) []float64 {
 	file, is := r.(*os.File)
 	if !is || h.store == nil || !h.native || h.columnMajor && h.rows > 1 && h.cols > 1 || h.store.fits(h.bytes()) {
@@ -343,9 +344,11 @@ func (o *oneAtATime) ReadAt(p []byte, at int64) (int, error) {
 // wrongSize is the error about a payload of another length than the header says, in bytes.
 func (h *npyHeader) wrongSize(found int64) error {
 	if found > h.bytes() {
-		return fmt.Errorf("the NPY header says %d values, shape %s, but more bytes follow them; save the array again, alone in its file", h.values(), h.shape)
+		return fmt.Errorf("the NPY header says %d values, shape %s, but more bytes follow them; save the array "+
+			"again, alone in its file", h.values(), h.shape)
 	}
-	return fmt.Errorf("the NPY data are cut short: the header says %d values, shape %s, found %d; save or copy the file again", h.values(), h.shape, found/int64(h.size))
+	return fmt.Errorf("the NPY data are cut short: the header says %d values, shape %s, found %d; save or copy the "+
+		"file again", h.values(), h.shape, found/int64(h.size))
 }
 
 // npyType is how one element lies in the file.
@@ -393,7 +396,8 @@ func npyTypeOf(descr string) (npyType, error) {
 			return widened[uint16](order), nil
 		}
 	}
-	return npyType{}, fmt.Errorf("NPY element type %.60q (%s) is not supported; save the array as float64", descr, npyKindName(kind))
+	return npyType{}, fmt.Errorf("NPY element type %.60q (%s) is not supported; save the array as float64",
+		descr, npyKindName(kind))
 }
 
 func npyKindName(kind string) string {

@@ -134,7 +134,8 @@ func (h *histogram) score(l law) (best float64, classes int) {
 	return best, classes
 }
 
-// fit is the log-likelihood, but for the base, of a mixture of the law after EM from classes of equal weight, low to high.
+// fit is the log-likelihood, but for the base, of a mixture of the law after EM from classes of equal weight, low to
+// high.
 func (h *histogram) fit(l law, classes int) float64 {
 	weight, mean, variance := make([]float64, classes), make([]float64, classes), make([]float64, classes)
 	q := make([]float64, len(h.values)*classes)

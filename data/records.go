@@ -27,8 +27,8 @@ type records struct {
 	empty    int  // lines of nothing above the last row
 }
 
-// newRecords strips a byte order mark, refuses what is not text, and guesses the separator and the decimal point unless they
-// are given.
+// newRecords strips a byte order mark, refuses what is not text, and guesses the separator and the decimal point unless
+// they are given.
 func newRecords(r io.Reader, o CSVOptions) (*records, error) {
 	c := recordsOf(r, o.Comma, o.Decimal, o.Limits)
 	br := c.buffered
@@ -130,7 +130,8 @@ func onlyReturns(head []byte) bool {
 	return between
 }
 
-// separator is the one that occurs most often in the first line; a comma that decimals follow is one only where there is no other.
+// separator is the one that occurs most often in the first line; a comma that decimals follow is one only where there
+// is no other.
 func separator(head []byte, decimal byte) rune {
 	var commas, semicolons, tabs int
 	quoted := false
@@ -179,5 +180,6 @@ func explain(err error, comma rune, record []string, width, firstLine int) error
 	case bad.Err == csv.ErrQuote && bad.Line != bad.StartLine:
 		return fmt.Errorf("line %d: quotes do not match in the row that starts at line %d", bad.Line, bad.StartLine)
 	}
-	return fmt.Errorf("line %d, byte %d: quotes do not match; double the quotes within a quoted field", bad.Line, bad.Column)
+	return fmt.Errorf("line %d, byte %d: quotes do not match; double the quotes within a quoted field", bad.Line,
+		bad.Column)
 }

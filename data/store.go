@@ -13,11 +13,11 @@ import (
 	"github.com/latent-go/latent/internal/memory"
 )
 
-// A Store holds the numbers of tables, and the codes of their categories: in memory up to a limit, and beyond it in files that are mapped, whose pages the
-// system reads and drops as it sees fit. A table larger than memory is read, fitted and classified through it as any other,
-// since its numbers are one slice of float64 wherever they lie. An NPY file of float64 in row-major order is mapped itself;
-// what has to be decoded (CSV, other types) lies in a temporary file, which has no name where the system lets it go
-// without one. A nil Store keeps everything in memory.
+// A Store holds the numbers of tables, and the codes of their categories: in memory up to a limit, and beyond it in
+// files that are mapped, whose pages the system reads and drops as it sees fit. A table larger than memory is read,
+// fitted and classified through it as any other, since its numbers are one slice of float64 wherever they lie. An NPY
+// file of float64 in row-major order is mapped itself; what has to be decoded (CSV, other types) lies in a temporary
+// file, which has no name where the system lets it go without one. A nil Store keeps everything in memory.
 //
 // The pages of a file that is made shorter meanwhile are gone: reading them is a fault, which package framework
 // turns into an error. [Store.Check] finds files that have changed.
@@ -161,7 +161,8 @@ func (s *Store) filled(n int) ([]float64, error) {
 	return x[:min(n, cap(x))], err
 }
 
-// codes makes lists of n codes each, to be overwritten: in one piece, as a store may hold many columns but not many files.
+// codes makes lists of n codes each, to be overwritten: in one piece, as a store may hold many columns but not many
+// files.
 func (s *Store) codes(lists, n int) ([][]int32, error) {
 	x, err := s.filled((lists*n + 1) / 2)
 	if err != nil {
@@ -216,7 +217,8 @@ func (s *Store) regionOf(x []float64) *region {
 func (s *Store) scratch(n int) ([]float64, error) {
 	file, err := os.CreateTemp("", "latent-*.numbers")
 	if err != nil {
-		return nil, fmt.Errorf("no temporary file for %s of numbers, which are more than the memory that may be used: %w", memory.Size(8*float64(n)), err)
+		return nil, fmt.Errorf("no temporary file for %s of numbers, which are more than the memory that may be used: %w",
+			memory.Size(8*float64(n)), err)
 	}
 	r := &region{file: file, own: true, named: os.Remove(file.Name()) != nil}
 	s.mu.Lock()
@@ -236,7 +238,8 @@ func (r *region) resize(length, n int) ([]float64, error) {
 		r.pages, err = mmap.MapRegion(r.file, int(bytes), mmap.RDWR, 0, 0)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("no room for %s of numbers in the temporary file %s: %w; set TMPDIR to a folder with more", memory.Size(float64(bytes)), r.file.Name(), err)
+		return nil, fmt.Errorf("no room for %s of numbers in the temporary file %s: %w; set TMPDIR to a folder with more",
+			memory.Size(float64(bytes)), r.file.Name(), err)
 	}
 	return floatsOf(r.pages)[:length], nil
 }
@@ -265,7 +268,8 @@ func (s *Store) mapped(file *os.File, from int64, n int) []float64 {
 	return floatsOf(pages[from:])
 }
 
-// floatsOf are the numbers whose bytes begin at an aligned place, which pages of memory and multiples of 8 from there are.
+// floatsOf are the numbers whose bytes begin at an aligned place, which pages of memory and multiples of 8 from there
+// are.
 func floatsOf(b []byte) []float64 {
 	return unsafe.Slice((*float64)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/8)
 }

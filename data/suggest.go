@@ -45,8 +45,8 @@ type Suggestion struct {
 	Cause  Cause
 	Detail string   // the numbers or texts in question, for a message; may be empty
 	Texts  []string // of TextsInNumbers and MissingTexts: the levels in question
-	// Gaps, of TextsInNumbers, says that the texts are likely to stand for missing values: at most three, without a digit, in a tenth
-	// of the cells or known for it, among more different numbers than codes have.
+	// Gaps, of TextsInNumbers, says that the texts are likely to stand for missing values: at most three, without a digit,
+	// in a tenth of the cells or known for it, among more different numbers than codes have.
 	Gaps bool
 }
 
@@ -149,7 +149,8 @@ func (h *histogram) identifies(name string, x []float64) (s Suggestion, ok bool)
 		return Suggestion{Kind: Date, Cause: Dates, Detail: span}, true
 	case allDifferent && low == 1 && high == float64(len(x)):
 		return Suggestion{Kind: Identifier, Cause: RowNumbers, Detail: span}, true
-	case allDifferent && (slices.IsSorted(x) || slices.IsSortedFunc(x, func(a, b float64) int { return int(math.Copysign(1, b-a)) })):
+	case allDifferent &&
+		(slices.IsSorted(x) || slices.IsSortedFunc(x, func(a, b float64) int { return int(math.Copysign(1, b-a)) })):
 		return Suggestion{Kind: Identifier, Cause: InOrder, Detail: span}, true
 	case last+1 > mostCodes && identifiers.MatchString(name):
 		return Suggestion{Kind: Identifier, Cause: NamedIdentifier, Detail: span}, true
@@ -210,7 +211,9 @@ func (h *histogram) suggestNumbers() Suggestion {
 	if h.values[0] > 0 {
 		skew, of := h.skewness(func(v float64) float64 { return v }), h.skewness(math.Log)
 		if skew >= 1 && of <= skew/2 && h.prefersLogarithms() {
-			return Suggestion{Kind: Positive, Cause: Skewed, Detail: fmt.Sprintf("(skewness %.2g, of logarithms %.2g)", skew, of)}
+			return Suggestion{
+				Kind: Positive, Cause: Skewed, Detail: fmt.Sprintf("(skewness %.2g, of logarithms %.2g)", skew, of),
+			}
 		}
 	}
 	return Suggestion{Kind: Continuous, Cause: Numbers}
@@ -284,7 +287,8 @@ func (t *Table) suggestMixed(name string, texts []string, cells, numbers, levels
 
 // areDigitCodes says whether all texts are digits, and as many.
 func areDigitCodes(texts []string) bool {
-	return !slices.ContainsFunc(texts, func(text string) bool { return len(text) != len(texts[0]) || !fastcsv.IsDigits(text) })
+	return !slices.ContainsFunc(texts,
+		func(text string) bool { return len(text) != len(texts[0]) || !fastcsv.IsDigits(text) })
 }
 
 // Constant reports whether all cells of a column, counted from 0, that are not missing have the same value; with
@@ -309,7 +313,8 @@ func (t *Table) Constant(col int, weights []float64) bool {
 
 // standsForMissing says whether tables often have the text where nothing is known.
 func standsForMissing(level string) bool {
-	return slices.Contains([]string{"", "?", "-", "--", ".", "n/a", "#n/a", "<na>", "null", "none", "unknown", "missing"}, strings.ToLower(strings.TrimSpace(level)))
+	return slices.Contains([]string{"", "?", "-", "--", ".", "n/a", "#n/a", "<na>", "null", "none", "unknown", "missing"},
+		strings.ToLower(strings.TrimSpace(level)))
 }
 
 // firstQuoted lists three texts at most.

@@ -52,7 +52,9 @@ type column struct {
 
 // numericTable wraps a row-major matrix of at least one column, named V1, V2, …
 func numericTable(x []float64, rows, cols int) *Table {
-	t := &Table{Names: make([]string, cols), rows: rows, flat: x, stride: cols, columns: make([]column, cols), index: new(index)}
+	t := &Table{
+		Names: make([]string, cols), rows: rows, flat: x, stride: cols, columns: make([]column, cols), index: new(index),
+	}
 	for j := range t.columns {
 		t.Names[j] = defaultName(j)
 		t.columns[j].at = j
@@ -65,8 +67,8 @@ func defaultName(j int) string { return "V" + strconv.Itoa(j+1) }
 // Rows is the number of rows, N.
 func (t *Table) Rows() int { return t.rows }
 
-// EmptyLines is the number of lines of a CSV file above its last row that have nothing, and were skipped. In a file of one column they
-// may stand for missing values.
+// EmptyLines is the number of lines of a CSV file above its last row that have nothing, and were skipped. In a file of
+// one column they may stand for missing values.
 func (t *Table) EmptyLines() int { return t.skipped }
 
 // Cols is the number of columns, numeric and categorical.
@@ -210,7 +212,16 @@ func (t *Table) dropRows(drop func(row int) bool) (complete *Table, dropped int,
 		return t, 0, nil
 	}
 
-	kept := &Table{Names: slices.Clone(t.Names), rows: t.rows - dropped, columns: slices.Clone(t.columns), unnamed: t.unnamed && !missing[0], decimal: t.decimal, origin: origin, store: t.store, index: new(index)}
+	kept := &Table{
+		Names:   slices.Clone(t.Names),
+		rows:    t.rows - dropped,
+		columns: slices.Clone(t.columns),
+		unnamed: t.unnamed && !missing[0],
+		decimal: t.decimal,
+		origin:  origin,
+		store:   t.store,
+		index:   new(index),
+	}
 	var numeric []column // to be packed in their present order
 	for j, c := range t.columns {
 		if c.factor == nil {

@@ -33,11 +33,11 @@ func Heads(names []string) []Head {
 	return heads
 }
 
-// A Writer writes a table, some rows after others, in memory that does not grow with them. [NewCSVWriter] makes one, and so does
-// [github.com/latent-go/latent/data/columnar.NewParquetWriter].
+// A Writer writes a table, some rows after others, in memory that does not grow with them. [NewCSVWriter] makes one,
+// and so does [github.com/latent-go/latent/data/columnar.NewParquetWriter].
 type Writer interface {
-	// Write adds rows: texts are the cells of the columns of texts, row by row and in the order of the columns, numbers those of the
-	// others. It is an error if they are not cells of equally many whole rows, or if the file below fails.
+	// Write adds rows: texts are the cells of the columns of texts, row by row and in the order of the columns, numbers
+	// those of the others. It is an error if they are not cells of equally many whole rows, or if the file below fails.
 	Write(texts []string, numbers []float64) error
 	// Close ends the table, and not the file below.
 	Close() error
@@ -59,7 +59,8 @@ func RowsOf(heads []Head, texts []string, numbers []float64) (int, error) {
 		rows = len(texts) / wide
 	}
 	if len(texts) != rows*wide || len(numbers) != rows*(len(heads)-wide) {
-		return 0, fmt.Errorf("%d texts and %d numbers do not make rows of %d and %d", len(texts), len(numbers), wide, len(heads)-wide)
+		return 0, fmt.Errorf("%d texts and %d numbers do not make rows of %d and %d", len(texts),
+			len(numbers), wide, len(heads)-wide)
 	}
 	return rows, nil
 }
@@ -74,9 +75,9 @@ type csvWriter struct {
 	line    []byte
 }
 
-// NewCSVWriter makes a Writer of comma-separated values, as [ReadCSV] reads them, under a line of names. Numbers are the shortest
-// decimals that read back as the same float64, a missing one is NaN; integers have all their digits. Rows have reached w
-// when Write returns.
+// NewCSVWriter makes a Writer of comma-separated values, as [ReadCSV] reads them, under a line of names. Numbers are
+// the shortest decimals that read back as the same float64, a missing one is NaN; integers have all their digits. Rows
+// have reached w when Write returns.
 func NewCSVWriter(w io.Writer, heads []Head) (Writer, error) {
 	c := newCSVWriter(w, heads)
 	for _, h := range heads {

@@ -98,7 +98,8 @@ func AIS[S any](ctx context.Context, target Annealed[S], o AISOptions) (Estimate
 
 func (o AISOptions) check() (schedule []float64, chains int, err error) {
 	if o.Temperatures < 0 || o.Chains < 0 || o.Chains == 1 || o.Workers < 0 {
-		return nil, 0, fmt.Errorf("evidence: %d temperatures, %d chains and %d workers: none may be negative, and a standard error needs 2 chains", o.Temperatures, o.Chains, o.Workers)
+		return nil, 0, fmt.Errorf("evidence: %d temperatures, %d chains and %d workers: none may be negative, and a "+
+			"standard error needs 2 chains", o.Temperatures, o.Chains, o.Workers)
 	}
 	chains = o.Chains
 	if chains == 0 {
@@ -113,7 +114,8 @@ func (o AISOptions) check() (schedule []float64, chains int, err error) {
 	}
 	for j, t := range schedule[1:] {
 		if !(t > schedule[j]) {
-			return nil, 0, fmt.Errorf("evidence: temperature %v at place %d of the schedule does not exceed the one before, %v", t, j+1, schedule[j])
+			return nil, 0, fmt.Errorf("evidence: temperature %v at place %d of the schedule does not exceed the one before, %v",
+				t, j+1, schedule[j])
 		}
 	}
 	return schedule, chains, nil
@@ -131,7 +133,9 @@ func defaultSchedule(n int) []float64 {
 }
 
 // anneal runs one chain; path is its share of thermodynamic integration.
-func anneal[S any](ctx context.Context, target Annealed[S], schedule []float64, rng *rand.Rand) (logWeight, path float64, err error) {
+func anneal[S any](
+	ctx context.Context, target Annealed[S], schedule []float64, rng *rand.Rand,
+) (logWeight, path float64, err error) {
 	s, err := target.Draw(rng)
 	if err != nil {
 		return 0, 0, fmt.Errorf("draw from the prior: %w", err)
@@ -179,7 +183,8 @@ func estimate(logWeights, paths []float64) (Estimate, error) {
 		most = max(most, v)
 	}
 	if math.IsInf(most, -1) {
-		return Estimate{}, fmt.Errorf("evidence: all %d chains began at likelihood 0: the prior and the data do not meet, or take more chains", len(logWeights))
+		return Estimate{}, fmt.Errorf("evidence: all %d chains began at likelihood 0: the prior and the data do not "+
+			"meet, or take more chains", len(logWeights))
 	}
 	weights := make([]float64, len(logWeights))
 	sum, squares := 0.0, 0.0

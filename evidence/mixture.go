@@ -77,7 +77,9 @@ func (m Mixture) LogEvidence(ctx context.Context, rows []int, counts []float64) 
 // all Z that differ by those it sees one. It is called from several goroutines
 // at once, only for allocations above e⁻⁶⁴ of the largest met before, and must not keep
 // a or dst. An expectation that is NaN or infinite is an error.
-func (m Mixture) Expect(ctx context.Context, rows []int, counts []float64, dim int, f func(a *Allocation, dst []float64)) (logEvidence float64, means []float64, err error) {
+func (m Mixture) Expect(
+	ctx context.Context, rows []int, counts []float64, dim int, f func(a *Allocation, dst []float64),
+) (logEvidence float64, means []float64, err error) {
 	if dim < 0 {
 		panic(badDim)
 	}
@@ -179,7 +181,8 @@ func (m Mixture) check() error {
 		times int
 	}{{"Alpha", m.Alpha, m.K}, {"Beta", m.Beta, most}} {
 		if sum := prior.value * float64(prior.times); !(prior.value >= smallest) || math.IsInf(sum, 0) {
-			return fmt.Errorf("evidence: %s = %v: give a positive number, at least %.2g and not so large that %d times it overflows", prior.name, prior.value, smallest, prior.times)
+			return fmt.Errorf("evidence: %s = %v: give a positive number, at least %.2g and not so large that %d "+
+				"times it overflows", prior.name, prior.value, smallest, prior.times)
 		}
 	}
 	if math.IsNaN(m.MaxTerms) || m.MaxTerms < 0 || m.Workers < 0 {
@@ -201,7 +204,11 @@ func (m Mixture) checkTerms(patterns []pattern) error {
 	}
 	// A small tolerance, because the count comes from ln Γ.
 	if terms > math.Log(limit)+1e-9 {
-		return fmt.Errorf("evidence: %w: %s ways to allot %d distinct rows to %d components exceed MaxTerms = %.3g; take fewer rows, columns or components, raise MaxTerms, or sample with AIS", ErrTooManyTerms, powerOfTen(terms), len(patterns), slots, limit)
+		return fmt.Errorf(
+			"evidence: %w: %s ways to allot %d distinct rows to %d components exceed MaxTerms = %.3g; take fewer "+
+				"rows, columns or components, raise MaxTerms, or sample with AIS", ErrTooManyTerms, powerOfTen(terms),
+			len(patterns), slots, limit,
+		)
 	}
 	return nil
 }

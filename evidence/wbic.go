@@ -21,22 +21,28 @@ type WBICOptions struct {
 	Workers      int    // goroutines, default one a processor; any number gives the same bits
 }
 
-// WBIC is the widely applicable Bayesian information criterion of a target of n > e units of data (Watanabe 2013, "A widely applicable
-// Bayesian information criterion", definition 2), in nats and larger is better as everywhere here,
+// WBIC is the widely applicable Bayesian information criterion of a target of n > e units of data (Watanabe 2013, "A
+// widely applicable Bayesian information criterion", definition 2), in nats and larger is better as everywhere here,
 //
 //	E_β[ln p(X|s)],   p_β(s) ∝ p(s) p(X|s)^β,   β = 1/ln n:
 //
-// one temperature of annealing in place of all. It is ln p(X) + O_p(√ln n), whether the model is regular or singular. The states
-// s must be parameters alone, L(s) = p(X|s) with latent variables summed out, as of [Metropolis]: latent variables grow in number with n.
+// one temperature of annealing in place of all. It is ln p(X) + O_p(√ln n), whether the model is regular or singular.
+// The states s must be parameters alone, L(s) = p(X|s) with latent variables summed out, as of [Metropolis]: latent
+// variables grow in number with n.
 //
-// It returns the mean over the chains and its Monte-Carlo standard error, without the bias of chains that have not come to
-// their law, and errors as [AIS] does.
-func WBIC[S any](ctx context.Context, target Annealed[S], n float64, o WBICOptions) (value, standardError float64, err error) {
+// It returns the mean over the chains and its Monte-Carlo standard error, without the bias of chains that have not come
+// to their law, and errors as [AIS] does.
+func WBIC[S any](
+	ctx context.Context, target Annealed[S], n float64, o WBICOptions,
+) (value, standardError float64, err error) {
 	if !(n > math.E) || math.IsInf(n, 1) {
-		return 0, 0, fmt.Errorf("evidence: WBIC of %v units of data: its temperature 1/ln n is below 1 for more than e = 2.72", n)
+		return 0, 0, fmt.Errorf(
+			"evidence: WBIC of %v units of data: its temperature 1/ln n is below 1 for more than e = 2.72", n,
+		)
 	}
 	if o.Temperatures < 0 || o.Draws < 0 || o.Chains < 0 || o.Chains == 1 || o.Workers < 0 {
-		return 0, 0, fmt.Errorf("evidence: %d temperatures, %d draws, %d chains and %d workers: none may be negative, and a standard error needs 2 chains", o.Temperatures, o.Draws, o.Chains, o.Workers)
+		return 0, 0, fmt.Errorf("evidence: %d temperatures, %d draws, %d chains and %d workers: none may be "+
+			"negative, and a standard error needs 2 chains", o.Temperatures, o.Draws, o.Chains, o.Workers)
 	}
 	steps, draws, chains := or(o.Temperatures, 64), or(o.Draws, 256), or(o.Chains, 64)
 	schedule := defaultSchedule(steps)
@@ -67,7 +73,9 @@ func or(n, otherwise int) int {
 }
 
 // meanAt is the mean of ln L over draws at the last temperature of the schedule.
-func meanAt[S any](ctx context.Context, target Annealed[S], schedule []float64, draws int, rng *rand.Rand) (float64, error) {
+func meanAt[S any](
+	ctx context.Context, target Annealed[S], schedule []float64, draws int, rng *rand.Rand,
+) (float64, error) {
 	s, err := target.Draw(rng)
 	if err != nil {
 		return 0, fmt.Errorf("draw from the prior: %w", err)

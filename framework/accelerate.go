@@ -198,7 +198,8 @@ func (r *run[B, P, S]) leap() *point[P, S] {
 		if r.combine(e, end) {
 			// (S* − S)·(η* − η), which is the squared length to first order.
 			s, p := h.Points[newest].S, h.Points[newest].P
-			square := (r.model.LogJoint(end.S, end.P) - r.model.LogJoint(end.S, p)) - (r.model.LogJoint(s, end.P) - h.Joint[newest][newest])
+			square := (r.model.LogJoint(end.S, end.P) - r.model.LogJoint(end.S, p)) -
+				(r.model.LogJoint(s, end.P) - h.Joint[newest][newest])
 			if square >= 0 && square <= leapStretch*e.square {
 				return end
 			}
@@ -322,7 +323,8 @@ func (r *run[B, P, S]) forget(steps int) {
 // recycle makes the memory of a point free for others, unless it is still in use.
 func (r *run[B, P, S]) recycle(p *point[P, S]) {
 	at := &r.at
-	if p != at.Current && p != at.BestBehind && p != at.Unmoved && !slices.Contains(at.Path.Points, p) && !slices.Contains(r.spare, p) {
+	if p != at.Current && p != at.BestBehind && p != at.Unmoved && !slices.Contains(at.Path.Points, p) &&
+		!slices.Contains(r.spare, p) {
 		r.spare = append(r.spare, p)
 	}
 }

@@ -13,7 +13,8 @@ import (
 	"github.com/latent-go/latent/pruning"
 )
 
-// A CheckpointError says why [Options].Resume was refused: it is damaged, or belongs to another fit, other rows or another version.
+// A CheckpointError says why [Options].Resume was refused: it is damaged, or belongs to another fit, other rows or
+// another version.
 type CheckpointError struct {
 	Reason string // what the checkpoint does, such as "belongs to another fit: …"
 }
@@ -55,7 +56,8 @@ func (f *fit[B, P, S]) manifest() (manifest, error) {
 	for _, c := range o.Also {
 		also = append(also, c.Name)
 	}
-	return manifest{f.src.Rows(), data, identity(f.model), o.Method.String(), o.Criterion.Name, strings.Join(also, ","), o.Temper, o.K, o.FixedK, o.Accelerate, o.NoMoves, o.DoubleTo, o.Sample, o.Tolerance,
+	return manifest{f.src.Rows(), data, identity(f.model), o.Method.String(), o.Criterion.Name, strings.Join(also, ","),
+		o.Temper, o.K, o.FixedK, o.Accelerate, o.NoMoves, o.DoubleTo, o.Sample, o.Tolerance,
 		o.Restarts, o.Seed, o.Shards, o.Prune}, nil
 }
 
@@ -179,11 +181,12 @@ func (f *fit[B, P, S]) decode(checkpoint []byte) (saved []progress[P, S], err er
 	return saved, errors.Join(err, other)
 }
 
-// A Search is work that is no fit of the engine, such as one over labels, and whose progress is kept in checkpoints all the same.
+// A Search is work that is no fit of the engine, such as one over labels, and whose progress is kept in checkpoints all
+// the same.
 type Search struct{ manifest func() (manifest, error) }
 
-// NewSearch identifies a search by its settings, a struct whose exported fields decide the outcome, and by what it reads, in a pass
-// once there is a checkpoint.
+// NewSearch identifies a search by its settings, a struct whose exported fields decide the outcome, and by what it
+// reads, in a pass once there is a checkpoint.
 func NewSearch[B any](settings any, src Source[B]) Search {
 	return Search{sync.OnceValues(func() (manifest, error) {
 		data, err := fingerprint(src)
@@ -200,7 +203,8 @@ func (s Search) Checkpoint(progress any) ([]byte, error) {
 	return seal(ofSearch, func(enc *gob.Encoder) error { return errors.Join(enc.Encode(m), enc.Encode(progress)) })
 }
 
-// Resume decodes the progress of a checkpoint into what a pointer points to; a *CheckpointError where it is that of another search.
+// Resume decodes the progress of a checkpoint into what a pointer points to; a *CheckpointError where it is that of
+// another search.
 func (s Search) Resume(checkpoint []byte, progress any) error {
 	here, err := s.manifest()
 	if err != nil {

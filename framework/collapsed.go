@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// Collapsible adds [Collapsed] and, with [Labeller], [ExactICL], for models whose parameters have conjugate priors: Π can
-// be integrated out of ln p(X,Z), which is then a function of the statistics of Z alone.
+// Collapsible adds [Collapsed] and, with [Labeller], [ExactICL], for models whose parameters have conjugate priors: Π
+// can be integrated out of ln p(X,Z), which is then a function of the statistics of Z alone.
 type Collapsible[B, P any, S Statistics[S]] interface {
 	// LogEvidence is ln p(X,Z) = ln ∫p(X,Z|Π)p(Π)dΠ at the statistics of Z, in nats. At those of a q, expectations, it is
 	// the first order of E_q[ln p(X,Z)], and a lower bound of it, ln Z being convex. p says which model it is.
@@ -16,8 +16,8 @@ type Collapsible[B, P any, S Statistics[S]] interface {
 	//	½ Σ_n tr(Cov_q[T(x_n,z_n)] ∇² ln p(X,Z)),
 	//
 	// weighted like the rows: ∇² at the statistics at, the covariance under q = p(z_n|x_n,p). It is nil where
-	// LogEvidence has the second order already, as that of a [Coupled] model must, whose q is no function of p. Each goroutine
-	// asks for a function of its own.
+	// LogEvidence has the second order already, as that of a [Coupled] model must, whose q is no function of p. Each
+	// goroutine asks for a function of its own.
 	Spread(at S, p P) (func(b B) (float64, error), error)
 }
 
@@ -40,7 +40,9 @@ type FixedPoint interface{ SolvesFixedPoint() }
 
 // CollapsedEvidence is the second-order estimate of E_q[ln p(X,Z)] + H(q) at q = p(Z|X,p), an estimate of ln p(X) with
 // Π integrated out (docs/theory/mixtures.md, section 9). It makes two passes over the source.
-func CollapsedEvidence[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S], src Source[B], p P, workers int) (float64, error) {
+func CollapsedEvidence[B, P any, S Statistics[S]](
+	ctx context.Context, m Model[B, P, S], src Source[B], p P, workers int,
+) (float64, error) {
 	c, ok := m.(Collapsible[B, P, S])
 	if !ok {
 		return 0, capabilitiesOf(m).supports(Collapsed)
@@ -58,7 +60,9 @@ func CollapsedEvidence[B, P any, S Statistics[S]](ctx context.Context, m Model[B
 }
 
 // spread is the second order over all rows.
-func spread[B, P any, S Statistics[S]](ctx context.Context, c Collapsible[B, P, S], src Source[B], at S, p P, workers int) (float64, error) {
+func spread[B, P any, S Statistics[S]](
+	ctx context.Context, c Collapsible[B, P, S], src Source[B], at S, p P, workers int,
+) (float64, error) {
 	if of, err := c.Spread(at, p); of == nil || err != nil {
 		return 0, err
 	}
@@ -87,11 +91,15 @@ func spread[B, P any, S Statistics[S]](ctx context.Context, c Collapsible[B, P, 
 }
 
 // LabelStep is [LocalStep] with every z_n at its most probable value under p(Z|X,p).
-func LabelStep[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S], src Source[B], p P, workers int) (S, error) {
+func LabelStep[B, P any, S Statistics[S]](
+	ctx context.Context, m Model[B, P, S], src Source[B], p P, workers int,
+) (S, error) {
 	var none S
 	l, ok := m.(Labeller[B, P, S])
 	if !ok {
-		return none, fmt.Errorf("framework: %T has no labels: it does not implement framework.Labeller (an InferLabels method)", m)
+		return none, fmt.Errorf(
+			"framework: %T has no labels: it does not implement framework.Labeller (an InferLabels method)", m,
+		)
 	}
 	return Fold(ctx, src, workers,
 		func() (S, error) {
@@ -106,7 +114,9 @@ func LabelStep[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S],
 }
 
 // collapse fills in what criteria need of the collapsed model and of labels, at p(Z|X,Π̂); an error each.
-func (f *fit[B, P, S]) collapse(ctx context.Context, needs Needs, s S, p P, e *Evaluation) (collapsed, labelled, code error) {
+func (f *fit[B, P, S]) collapse(
+	ctx context.Context, needs Needs, s S, p P, e *Evaluation,
+) (collapsed, labelled, code error) {
 	if f.can.coupled != nil { // the kept q stands for p(Z|X,Π̂), and LogEvidence has the second order
 		return f.can.integrate(needs, s, p, e), nil, nil
 	}

@@ -59,13 +59,16 @@ func (c *capabilities[B, P, S]) keep(shape func(P) Shape, s S, p P, dims []int) 
 		return t, q, c.violated("Keep", "it returned nil statistics and no error")
 	}
 	if k := shape(q).K; k != len(dims) {
-		return t, q, c.violated("Keep", "it returned parameters of K = %d where %d latent dimensions were to be kept", k, len(dims))
+		return t, q, c.violated("Keep",
+			"it returned parameters of K = %d where %d latent dimensions were to be kept", k, len(dims))
 	}
 	return t, q, nil
 }
 
 // split divides a dimension.
-func (c *capabilities[B, P, S]) split(ctx context.Context, shape func(P) Shape, src Source[B], s S, p P, k int, rng *rand.Rand) (P, float64, error) {
+func (c *capabilities[B, P, S]) split(
+	ctx context.Context, shape func(P) Shape, src Source[B], s S, p P, k int, rng *rand.Rand,
+) (P, float64, error) {
 	q, gain, err := c.splitter.Split(ctx, src, s, p, k, rng)
 	if err == nil {
 		err = c.given("Split", q)
@@ -77,7 +80,8 @@ func (c *capabilities[B, P, S]) split(ctx context.Context, shape func(P) Shape, 
 		return q, gain, err
 	}
 	if before, after := shape(p).K, shape(q).K; after != before+1 {
-		return q, gain, c.violated("Split", "it returned parameters of K = %d where one of %d latent dimensions was to be divided", after, before)
+		return q, gain, c.violated("Split",
+			"it returned parameters of K = %d where one of %d latent dimensions was to be divided", after, before)
 	}
 	return q, gain, nil
 }

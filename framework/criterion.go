@@ -21,13 +21,16 @@ type Evaluation struct {
 	LogDetCounts  float64 // ln of the factor of F that q decides; likewise
 	LogLikelihood float64 // ln p(X|Π); before convergence its bound LogJoint + Entropy
 	Shape         Shape
-	N             float64  // units of data: the sum of the row weights
-	Collapsed     float64  // the estimate of ln p(X) with Π integrated out (see [Collapsible]), only where Needs asks; before convergence its first order
-	Labelled      float64  // ln p(X,Ẑ) with Π integrated out, Ẑ the most probable labels, likewise
-	CodeLength    float64  // of [Coded], likewise
-	Evidence      float64  // the bound of ln p(X|K) under the prior (see [Proper]), likewise
-	LogModes      float64  // ln M of equivalent modes, likewise, of the final state (see [LogModes]); NaN where it is not known
-	Charges       []Charge // parameters and the N that they are charged by (see [Sized]); nil where N is that of all
+	N             float64 // units of data: the sum of the row weights
+	// the estimate of ln p(X) with Π integrated out (see [Collapsible]), only where Needs asks; before convergence its
+	// first order
+	Collapsed  float64
+	Labelled   float64 // ln p(X,Ẑ) with Π integrated out, Ẑ the most probable labels, likewise
+	CodeLength float64 // of [Coded], likewise
+	Evidence   float64 // the bound of ln p(X|K) under the prior (see [Proper]), likewise
+	// ln M of equivalent modes, likewise, of the final state (see [LogModes]); NaN where it is not known
+	LogModes float64
+	Charges  []Charge // parameters and the N that they are charged by (see [Sized]); nil where N is that of all
 }
 
 // Bound is E_q[ln p(X,Z|Π)] + H(q), the lower bound of ln p(X|Π) that EM ascends
@@ -111,29 +114,35 @@ type Criterion struct {
 // The criteria. Paper G is Hayashi, Maeda and Fujimaki (2015).
 var (
 	// GFIC is E_q[ln p(X,Z|Π)] + H(q) − ½ ln|F_Ξ| − (D_Π/2) ln N.
-	GFIC = Criterion{Name: "gFIC", Source: "Hayashi, Maeda & Fujimaki 2015, eqs. 2, 16 and 17", Needs: NeedsCurvature | NeedsInformation | NeedsEstimates, Value: func(e *Evaluation) float64 {
-		return e.Bound() - e.LogDet/2 - e.LaplaceCharge()
-	}}
+	GFIC = Criterion{Name: "gFIC", Source: "Hayashi, Maeda & Fujimaki 2015, eqs. 2, 16 and 17",
+		Needs: NeedsCurvature | NeedsInformation | NeedsEstimates, Value: func(e *Evaluation) float64 {
+			return e.Bound() - e.LogDet/2 - e.LaplaceCharge()
+		}}
 	// FIC is gFIC with the factor of F that q decides: −½ Σ_k D_ξk ln(N_k/N) in a mixture.
-	FIC = Criterion{Name: "FIC", Source: "Fujimaki & Morinaga 2012; paper G, eq. 1", Needs: NeedsCurvature | NeedsEstimates, Value: func(e *Evaluation) float64 {
-		return e.Bound() - e.LogDetCounts/2 - e.LaplaceCharge()
-	}}
+	FIC = Criterion{Name: "FIC", Source: "Fujimaki & Morinaga 2012; paper G, eq. 1",
+		Needs: NeedsCurvature | NeedsEstimates, Value: func(e *Evaluation) float64 {
+			return e.Bound() - e.LogDetCounts/2 - e.LaplaceCharge()
+		}}
 	// BICEM is the objective of EM less (D_Π/2) ln N.
-	BICEM = Criterion{Name: "BICEM", Source: "Hayashi, Maeda & Fujimaki 2015, section 6", Needs: NeedsEstimates, Value: func(e *Evaluation) float64 {
-		return e.Bound() - e.ParameterCharge()
-	}}
+	BICEM = Criterion{Name: "BICEM", Source: "Hayashi, Maeda & Fujimaki 2015, section 6", Needs: NeedsEstimates,
+		Value: func(e *Evaluation) float64 {
+			return e.Bound() - e.ParameterCharge()
+		}}
 	// BIC is ln p(X|Π) − (d/2) ln N with d identifiable parameters.
-	BIC = Criterion{Name: "BIC", Source: "Schwarz 1978", Needs: NeedsEstimates | NeedsLikelihood, Value: func(e *Evaluation) float64 {
-		return e.LogLikelihood - e.FreeCharge()
-	}}
+	BIC = Criterion{Name: "BIC", Source: "Schwarz 1978", Needs: NeedsEstimates | NeedsLikelihood,
+		Value: func(e *Evaluation) float64 {
+			return e.LogLikelihood - e.FreeCharge()
+		}}
 	// AIC is ln p(X|Π) − d with d identifiable parameters.
-	AIC = Criterion{Name: "AIC", Source: "Akaike 1974", Needs: NeedsEstimates | NeedsLikelihood, Value: func(e *Evaluation) float64 {
-		return e.LogLikelihood - float64(e.Shape.Identifiable())
-	}}
+	AIC = Criterion{Name: "AIC", Source: "Akaike 1974", Needs: NeedsEstimates | NeedsLikelihood,
+		Value: func(e *Evaluation) float64 {
+			return e.LogLikelihood - float64(e.Shape.Identifiable())
+		}}
 	// ICL is BIC less the entropy of the labels, for discrete z.
-	ICL = Criterion{Name: "ICL", Source: "Biernacki, Celeux & Govaert 2000", Needs: NeedsEstimates | NeedsLikelihood | NeedsAssigner, Value: func(e *Evaluation) float64 {
-		return e.LogLikelihood - e.LabelEntropy - e.FreeCharge()
-	}}
+	ICL = Criterion{Name: "ICL", Source: "Biernacki, Celeux & Govaert 2000",
+		Needs: NeedsEstimates | NeedsLikelihood | NeedsAssigner, Value: func(e *Evaluation) float64 {
+			return e.LogLikelihood - e.LabelEntropy - e.FreeCharge()
+		}}
 	// ELBO is E_q[ln p(X,Z|Π)] + H(q): the evidence lower bound of a variational
 	// model (paper G, eq. 19). For a model that estimates Π it is the objective of EM
 	// (eq. 21), which charges nothing for parameters and so never falls as K grows. Of a
@@ -141,18 +150,25 @@ var (
 	ELBO = Criterion{Name: "ELBO", Source: "Hayashi, Maeda & Fujimaki 2015, eqs. 19 and 21", Value: (*Evaluation).Bound}
 	// Collapsed is E_q[ln p(X,Z)] + H(q) to second order, with Π integrated out under the model's priors: an estimate of
 	// ln p(X), and no strict bound. It charges for parameters by integration alone, and holds at any q.
-	Collapsed = Criterion{Name: "Collapsed", Source: "Teh, Newman & Welling 2007; Kurihara, Welling & Teh 2007, section 3", Needs: NeedsCollapsed, Value: func(e *Evaluation) float64 {
-		return e.Collapsed
-	}}
+	Collapsed = Criterion{
+		Name:   "Collapsed",
+		Source: "Teh, Newman & Welling 2007; Kurihara, Welling & Teh 2007, section 3",
+		Needs:  NeedsCollapsed,
+		Value: func(e *Evaluation) float64 {
+			return e.Collapsed
+		},
+	}
 	// ExactICL is ln p(X,Ẑ) with Π integrated out, at the most probable labels: what ICL approximates.
-	ExactICL = Criterion{Name: "ExactICL", Source: "Biernacki, Celeux & Govaert 2010", Needs: NeedsLabelled, Value: func(e *Evaluation) float64 {
-		return e.Labelled
-	}}
+	ExactICL = Criterion{Name: "ExactICL", Source: "Biernacki, Celeux & Govaert 2010", Needs: NeedsLabelled,
+		Value: func(e *Evaluation) float64 {
+			return e.Labelled
+		}}
 	// DNML is ln p(X,Ẑ|Π̂(Ẑ)) less the logarithm of what it sums to over all data of the same size, of labels and of
 	// each component by itself: minus the length of a code, for discrete data.
-	DNML = Criterion{Name: "DNML", Source: "Wu, Sugawara & Yamanishi 2017, section 3", Needs: NeedsCode, Value: func(e *Evaluation) float64 {
-		return e.CodeLength
-	}}
+	DNML = Criterion{Name: "DNML", Source: "Wu, Sugawara & Yamanishi 2017, section 3", Needs: NeedsCode,
+		Value: func(e *Evaluation) float64 {
+			return e.CodeLength
+		}}
 )
 
 // Criteria lists all criteria.
@@ -241,7 +257,8 @@ func (a *capabilities[B, P, S]) supports(c Criterion) error {
 	}
 	switch {
 	case c.Needs&NeedsEstimates != 0 && a.variational:
-		return fmt.Errorf("framework: %s charges for estimated parameters, and %s integrates them out: use ELBO", c.Name, a.name)
+		return fmt.Errorf("framework: %s charges for estimated parameters, and %s integrates them out: use ELBO",
+			c.Name, a.name)
 	case improper != nil:
 		return improper
 	case c.Needs&NeedsCurvature != 0 && a.curved == nil:
@@ -262,7 +279,8 @@ func (a *capabilities[B, P, S]) supports(c Criterion) error {
 	return nil
 }
 
-// others are the criteria that fits of the model can be scored by, at no pass but that of the likelihood, beside those asked for.
+// others are the criteria that fits of the model can be scored by, at no pass but that of the likelihood, beside those
+// asked for.
 func (a *capabilities[B, P, S]) others(asked []Criterion) (list []Criterion) {
 	for _, c := range Criteria() {
 		same := func(other Criterion) bool { return other.Name == c.Name }
@@ -282,7 +300,8 @@ func (a *capabilities[B, P, S]) tempers(alpha float64) error {
 	case alpha == 1:
 		return nil
 	case !a.variational || a.fixedPoint:
-		return fmt.Errorf("framework: Temper is %v, and %s has no posterior of its parameters to temper: take a model that implements framework.Variational", alpha, a.name)
+		return fmt.Errorf("framework: Temper is %v, and %s has no posterior of its parameters to temper: take a "+
+			"model that implements framework.Variational", alpha, a.name)
 	case !a.scaler:
 		return a.unscalable(fmt.Sprintf("Temper is %v", alpha))
 	}
@@ -291,11 +310,13 @@ func (a *capabilities[B, P, S]) tempers(alpha float64) error {
 
 // unscalable is the error about an option that needs statistics that are a [Scaler].
 func (a *capabilities[B, P, S]) unscalable(option string) error {
-	return fmt.Errorf("framework: %s, and the statistics of %s, %v, do not implement framework.Scaler (a Scale method)", option, a.name, reflect.TypeFor[S]())
+	return fmt.Errorf("framework: %s, and the statistics of %s, %v, do not implement framework.Scaler (a Scale method)",
+		option, a.name, reflect.TypeFor[S]())
 }
 
 func (a *capabilities[B, P, S]) missing(what, iface, method string) error {
-	return fmt.Errorf("framework: %s needs a model that implements framework.%s (%s); %s does not", what, iface, method, a.name)
+	return fmt.Errorf("framework: %s needs a model that implements framework.%s (%s); %s does not", what, iface, method,
+		a.name)
 }
 
 // own is the criterion that a method maximises in this model.
@@ -305,7 +326,8 @@ func (a *capabilities[B, P, S]) own(m Method) Criterion {
 		return Collapsed
 	case a.variational:
 		return ELBO
-	case m == GFAB && a.expander == nil && a.supportsPrior(Evidence.Name) == nil: // the steps of an Expander do not climb it
+	// the steps of an Expander do not climb it
+	case m == GFAB && a.expander == nil && a.supportsPrior(Evidence.Name) == nil:
 		return Evidence
 	case m == GFAB:
 		return GFIC

@@ -59,11 +59,12 @@ func partOf[B any](ctx context.Context, src Source[B], s span) iter.Seq2[B, erro
 	}
 }
 
-// Shards merge as a binary tree, 0 with 1, 2 with 3, then 0 with 2: a process that has the shards of whole branches merges them
-// by itself, and the bits of the sum depend on the number of shards alone. Shards without a block are the last ones.
+// Shards merge as a binary tree, 0 with 1, 2 with 3, then 0 with 2: a process that has the shards of whole branches
+// merges them by itself, and the bits of the sum depend on the number of shards alone. Shards without a block are the
+// last ones.
 
-// merge merges the branches of the span that are whole, into the first shard of each; so many of its shards, the first ones, have
-// seen a block.
+// merge merges the branches of the span that are whole, into the first shard of each; so many of its shards, the first
+// ones, have seen a block.
 func (s span) merge(used int, merge func(into, from int) error) error {
 	for step := 1; step < s.shards; step *= 2 {
 		for i := (s.first + 2*step - 1) / (2 * step) * (2 * step); i+step < s.first+used; i += 2 * step {

@@ -6,34 +6,42 @@ import (
 	"github.com/latent-go/latent/laplace"
 )
 
-// Proper adds [Evidence] to a [Curved] model: its parameters have a proper prior p(Π), by default one that is worth one unit of data
-// (Kass & Wasserman 1995). Its Curvature adds integrals under that prior where [laplace.Curvature.Prior] asks for them. Of an [Expander], whose
-// expansion knows of no prior, the steps follow the likelihood: the maximum is that of E_q[ln p(X,Z|Π)], and its integrals lower nothing that
-// the steps follow.
+// Proper adds [Evidence] to a [Curved] model: its parameters have a proper prior p(Π), by default one that is worth one
+// unit of data (Kass & Wasserman 1995). Its Curvature adds integrals under that prior where [laplace.Curvature.Prior]
+// asks for them. Of an [Expander], whose expansion knows of no prior, the steps follow the likelihood: the maximum is
+// that of E_q[ln p(X,Z|Π)], and its integrals lower nothing that the steps follow.
 type Proper[P, S any] interface {
-	// MaximizePosterior is [Model].Maximize of E_q[ln p(X,Z|Π)] + ln p(Π). It has a maximum where a latent dimension has no rows.
+	// MaximizePosterior is [Model].Maximize of E_q[ln p(X,Z|Π)] + ln p(Π). It has a maximum where a latent dimension has
+	// no rows.
 	MaximizePosterior(s S, p, dst P) (P, error)
 	// CheckPrior says why the parameters have no proper prior, whatever the table, or nil. It is asked before a pass.
 	CheckPrior() error
 }
 
-// ReplacesPrior marks a [Penalized] model that is [Proper]: integrals under the prior take the place of LogPrior, which LogJoint holds, too.
+// ReplacesPrior marks a [Penalized] model that is [Proper]: integrals under the prior take the place of LogPrior, which
+// LogJoint holds, too.
 type ReplacesPrior interface{ ReplacesPrior() }
 
 // Evidence is the bound that a q(Z) gives of ln p(X|K) under the prior,
 //
 //	E(q) = ln ∫ p(Π) exp{E_q[ln p(X,Z|Π)]} dΠ + H(q) ≤ ln p(X|K),
 //
-// exact where the prior is conjugate, else by Laplace's method (docs/theory/evidence.md). It holds for every q: gFAB climbs it, and of any
-// other fit it is taken at the posterior mode of Π given the fit's q. It needs no rule about components without data, which
-// always cost more than they are worth, and its values compare between structures, families and models.
-var Evidence = Criterion{Name: "evidence", Source: "docs/theory/evidence.md; Kass & Wasserman 1995; Hayashi, Maeda & Fujimaki 2015",
-	Needs: NeedsPrior | NeedsEstimates, Value: func(e *Evaluation) float64 { return e.Evidence }}
+// exact where the prior is conjugate, else by Laplace's method (docs/theory/evidence.md). It holds for every q: gFAB
+// climbs it, and of any other fit it is taken at the posterior mode of Π given the fit's q. It needs no rule about
+// components without data, which always cost more than they are worth, and its values compare between structures,
+// families and models.
+var Evidence = Criterion{
+	Name:   "evidence",
+	Source: "docs/theory/evidence.md; Kass & Wasserman 1995; Hayashi, Maeda & Fujimaki 2015",
+	Needs:  NeedsPrior | NeedsEstimates,
+	Value:  func(e *Evaluation) float64 { return e.Evidence },
+}
 
 // Completed is [Evidence] less the entropy of the labels: ln p(X,Ẑ|K), what [ICL] approximates by BIC. It asks for
 // components that tell the rows apart, and not only for a density: of classes that are not of the family, the evidence
-// takes as many components as the rows can show, which overlap. So it chooses between models whose components have other
-// shapes, such as covariance structures (see [FitBest] and docs/theory/groups.md); K of one model is the evidence's.
+// takes as many components as the rows can show, which overlap. So it chooses between models whose components have
+// other shapes, such as covariance structures (see [FitBest] and docs/theory/groups.md); K of one model is the
+// evidence's.
 var Completed = Criterion{Name: "Completed", Source: "Biernacki, Celeux & Govaert 2000, section 2.2",
 	Needs: NeedsPrior | NeedsEstimates | NeedsAssigner,
 	Value: func(e *Evaluation) float64 { return e.Evidence - e.LabelEntropy }}
@@ -72,7 +80,8 @@ func (a *capabilities[B, P, S]) integrals(s S, p P, f *laplace.Curvature) error 
 	return a.number("Curvature", followed+information)
 }
 
-// modeRounds bounds the steps to the mode of Π given q: they are conditional maxima where the parts of Π depend on one another.
+// modeRounds bounds the steps to the mode of Π given q: they are conditional maxima where the parts of Π depend on one
+// another.
 const modeRounds = 100
 
 // evidenceOf is the evidence of the q behind the statistics of a fit by another criterion, whose parameters are p.

@@ -11,8 +11,8 @@ import (
 	"reflect"
 )
 
-// fingerprint is a hash of the blocks of a source: of the rows' numbers and weights, and of the exported fields of blocks of other
-// types. It is the same on every machine, and takes a pass.
+// fingerprint is a hash of the blocks of a source: of the rows' numbers and weights, and of the exported fields of
+// blocks of other types. It is the same on every machine, and takes a pass.
 func fingerprint[B any](src Source[B]) (string, error) {
 	h := sha256.New()
 	d := digest{bufio.NewWriterSize(h, 1<<16)}

@@ -22,16 +22,20 @@ import (
 // Checkpoint resumes the fit to the bits of an uninterrupted one. An error of a
 // model in one of several restarts is reported in Result.Restarts; Fit fails when all of
 // them do.
-func Fit[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S], src Source[B], o Options) (*Result[P, S], error) {
+func Fit[B, P any, S Statistics[S]](
+	ctx context.Context, m Model[B, P, S], src Source[B], o Options,
+) (*Result[P, S], error) {
 	return FitFrom(ctx, m, src, m.Init, o)
 }
 
-// A Start gives the parameters, with k latent dimensions, that a fit to src begins with; where K is free, with fewer if it knows that they are
-// enough. The fit overwrites them.
+// A Start gives the parameters, with k latent dimensions, that a fit to src begins with; where K is free, with fewer if
+// it knows that they are enough. The fit overwrites them.
 type Start[B, P any] func(ctx context.Context, src Source[B], k int, rng *rand.Rand) (P, error)
 
 // FitFrom is [Fit] with another start than the model's Init.
-func FitFrom[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S], src Source[B], start Start[B, P], o Options) (res *Result[P, S], err error) {
+func FitFrom[B, P any, S Statistics[S]](
+	ctx context.Context, m Model[B, P, S], src Source[B], start Start[B, P], o Options,
+) (res *Result[P, S], err error) {
 	ctx, leave, err := together(ctx, o.Group, taskOf(m, o), src.Rows())
 	if err != nil {
 		return nil, err
@@ -65,10 +69,16 @@ type origin[B any] struct {
 }
 
 func reading[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S], src Source[B]) origin[B] {
-	return origin[B]{src: src, condensed: condensing(ctx, m, src), fingerprint: sync.OnceValues(func() (string, error) { return fingerprint(src) })}
+	return origin[B]{
+		src:         src,
+		condensed:   condensing(ctx, m, src),
+		fingerprint: sync.OnceValues(func() (string, error) { return fingerprint(src) }),
+	}
 }
 
-func newFit[B, P any, S Statistics[S]](m Model[B, P, S], from origin[B], start Start[B, P], o Options) (*fit[B, P, S], error) {
+func newFit[B, P any, S Statistics[S]](
+	m Model[B, P, S], from origin[B], start Start[B, P], o Options,
+) (*fit[B, P, S], error) {
 	can := capabilitiesOf(m)
 	o, err := resolved(o, can)
 	if err != nil {
@@ -79,7 +89,8 @@ func newFit[B, P any, S Statistics[S]](m Model[B, P, S], from origin[B], start S
 	}
 	if o.Sample > 0 {
 		if _, ok := from.src.(Source[Rows]); !ok {
-			return nil, fmt.Errorf("framework: Sample is %d, and the source has no blocks of Rows to draw from: leave it out", o.Sample)
+			return nil, fmt.Errorf("framework: Sample is %d, and the source has no blocks of Rows to draw from: leave it out",
+				o.Sample)
 		}
 		start = sampled(m, start, o)
 	}
@@ -95,8 +106,8 @@ type fit[B, P any, S Statistics[S]] struct {
 	options Options
 	init    Start[B, P]
 	runs    []*run[B, P, S]
-	// first is the number of starts from each K that runs are made of while the fit is held back (see [FitBest]): none is polished, none
-	// moves, and K does not double by itself. 0: it is not.
+	// first is the number of starts from each K that runs are made of while the fit is held back (see [FitBest]): none is
+	// polished, none moves, and K does not double by itself. 0: it is not.
 	first int
 	goal  float64 // of such runs, in nats of the criterion
 
@@ -126,7 +137,19 @@ func (f *fit[B, P, S]) add(saved []progress[P, S]) {
 	for _, at := range saved {
 		o := f.options
 		o.K = at.From
-		r := &run[B, P, S]{model: f.model, can: f.can, options: o, index: len(f.runs), number: f.number, start: len(f.beginning(at.From)), src: f.src, condensed: f.condensed(), init: f.init, report: f.record, at: at}
+		r := &run[B, P, S]{
+			model:     f.model,
+			can:       f.can,
+			options:   o,
+			index:     len(f.runs),
+			number:    f.number,
+			start:     len(f.beginning(at.From)),
+			src:       f.src,
+			condensed: f.condensed(),
+			init:      f.init,
+			report:    f.record,
+			at:        at,
+		}
 		if at.Status == Failed {
 			r.err = errors.New(at.Err)
 		}
@@ -176,8 +199,8 @@ func (f *fit[B, P, S]) twice(k int) int {
 // leastStarts is the number of starts that a doubling of K has where all of fewer end below the best fit before it.
 const leastStarts = 3
 
-// fallsBack reports whether the runs from k latent dimensions all end below those from fewer, which as good a fit as theirs with empty
-// dimensions does not, and are so few that another start may do better.
+// fallsBack reports whether the runs from k latent dimensions all end below those from fewer, which as good a fit as
+// theirs with empty dimensions does not, and are so few that another start may do better.
 func (f *fit[B, P, S]) fallsBack(k int) bool {
 	here := f.beginning(k)
 	if len(here) == len(f.runs) || len(here) >= leastStarts {
@@ -190,19 +213,20 @@ func (f *fit[B, P, S]) fallsBack(k int) bool {
 	})
 }
 
-// collapse is how many times fewer latent dimensions than they began with have fits begin once more, with that many times fewer.
+// collapse is how many times fewer latent dimensions than they began with have fits begin once more, with that many
+// times fewer.
 const collapse = 4
 
-// collapses reports whether the best of the runs, the last of which begin with k latent dimensions, has so few that others must begin with
-// fewer: where a fit removes what each step of q leaves empty, many dimensions that share little data lose it all to one, which as many as
-// there are in truth do not (15 short documents of three topics end as one topic from 20, and as three from 5). A dimension that leaves by a
-// trial has been compared.
+// collapses reports whether the best of the runs, the last of which begin with k latent dimensions, has so few that
+// others must begin with fewer: where a fit removes what each step of q leaves empty, many dimensions that share little
+// data lose it all to one, which as many as there are in truth do not (15 short documents of three topics end as one
+// topic from 20, and as three from 5). A dimension that leaves by a trial has been compared.
 func (f *fit[B, P, S]) collapses(best, k int) bool {
 	return !f.options.FixedK && !f.options.Method.tilts() && k <= f.options.K && k > 2 && collapse*best < k
 }
 
-// infer makes the runs, more of them with twice as many latent dimensions while most of those allowed are found, with fewer where nearly all
-// are lost, and the moves of the best.
+// infer makes the runs, more of them with twice as many latent dimensions while most of those allowed are found, with
+// fewer where nearly all are lost, and the moves of the best.
 func (f *fit[B, P, S]) infer(ctx context.Context) {
 	for _, r := range f.runs {
 		if r.folder == nil && r.err == nil { // it may be resumed
@@ -234,8 +258,8 @@ func (f *fit[B, P, S]) infer(ctx context.Context) {
 	}
 }
 
-// moves reports whether the best run may move. EM of the likelihood alone stays at the maximum that its starts found: the
-// highest ones of a likelihood are those of components with a few close rows (docs/reproductions/calibration).
+// moves reports whether the best run may move. EM of the likelihood alone stays at the maximum that its starts found:
+// the highest ones of a likelihood are those of components with a few close rows (docs/reproductions/calibration).
 func (f *fit[B, P, S]) moves() bool {
 	return f.can.splitter != nil && !f.options.NoMoves && !f.bare()
 }
@@ -277,8 +301,8 @@ var errRecorder = errors.New("recorder")
 
 type startKey struct{}
 
-// StartOf is the number of the start, from 0, that Init is asked for by a fit, among those from as many latent dimensions; 0 outside of fits. Starts of
-// different kinds find what several of one kind miss.
+// StartOf is the number of the start, from 0, that Init is asked for by a fit, among those from as many latent
+// dimensions; 0 outside of fits. Starts of different kinds find what several of one kind miss.
 func StartOf(ctx context.Context) int {
 	n, _ := ctx.Value(startKey{}).(int)
 	return n
@@ -300,7 +324,13 @@ func (f *fit[B, P, S]) record(e Event) error {
 }
 
 func (f *fit[B, P, S]) result(ctx context.Context) (*Result[P, S], error) {
-	res := &Result[P, S]{Method: f.options.Method, Temper: f.options.Temper, Criterion: f.options.Criterion.Name, Best: f.best(), checkpoint: f.encode}
+	res := &Result[P, S]{
+		Method:     f.options.Method,
+		Temper:     f.options.Temper,
+		Criterion:  f.options.Criterion.Name,
+		Best:       f.best(),
+		checkpoint: f.encode,
+	}
 	stopped := false
 	for i, r := range f.runs {
 		for k, v := range r.at.Met {
@@ -387,7 +417,8 @@ func (f *fit[B, P, S]) fill(res *Result[P, S]) {
 	res.Parameters, res.Statistics, res.Local = best.P, best.S, best.Q.q
 	res.Shape, res.N, res.Evaluation, res.Value = best.Evaluation.Shape, best.Evaluation.N, best.Evaluation, best.Value
 	res.Status, res.Iterations, res.Passes = res.Restarts[res.Best].Status, r.at.Iteration, r.at.Passes
-	res.Trace, res.Objective, res.KTrace, res.Pruned, res.Fall = r.at.Trace, r.at.Objective, r.at.KTrace, r.at.Pruned, r.at.Fall
+	res.Trace, res.Objective, res.KTrace, res.Pruned, res.Fall = r.at.Trace, r.at.Objective,
+		r.at.KTrace, r.at.Pruned, r.at.Fall
 	res.Split = r.at.Split
 	res.Met[best.K] = best.Value // which others at this K, lower by what the steps follow, may exceed by little
 }
@@ -416,7 +447,8 @@ func (f *fit[B, P, S]) score(ctx context.Context, res *Result[P, S]) (err error)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	posterior.Collapsed, posterior.Labelled, posterior.CodeLength = res.Evaluation.Collapsed, res.Evaluation.Labelled, res.Evaluation.CodeLength
+	posterior.Collapsed, posterior.Labelled, posterior.CodeLength = res.Evaluation.Collapsed, res.Evaluation.Labelled,
+		res.Evaluation.CodeLength
 	var curvature laplace.Curvature
 	var curvatureErr error
 	if needs&NeedsCurvature != 0 {
@@ -429,7 +461,8 @@ func (f *fit[B, P, S]) score(ctx context.Context, res *Result[P, S]) (err error)
 		e.Evidence, evidenceErr = f.can.evidenceOf(f.model, res.Statistics, res.Parameters, e.Entropy)
 	}
 	if f.options.Criterion.Needs&NeedsPrior != 0 {
-		if res.Evaluation.LogModes, err = LogModes(ctx, f.model, f.condensed(), res.Parameters, f.options.Workers); err != nil {
+		if res.Evaluation.LogModes, err = LogModes(ctx, f.model, f.condensed(), res.Parameters,
+			f.options.Workers); err != nil {
 			return err
 		}
 	}
@@ -453,7 +486,8 @@ func (f *fit[B, P, S]) score(ctx context.Context, res *Result[P, S]) (err error)
 		}
 		if s.Err == nil {
 			if s.Value = c.Value(&e); s.Value-s.Value != 0 {
-				s.Err = fmt.Errorf("framework: %s is %v at K = %d: a latent dimension has lost its data, or F does not factor; lower K, or take gFIC", c.Name, s.Value, e.Shape.K)
+				s.Err = fmt.Errorf("framework: %s is %v at K = %d: a latent dimension has lost its data, or F does "+
+					"not factor; lower K, or take gFIC", c.Name, s.Value, e.Shape.K)
 			}
 		}
 		if i < asked || s.Err == nil {
@@ -490,7 +524,9 @@ func (f *fit[B, P, S]) posterior(ctx context.Context, res *Result[P, S]) (Evalua
 // Evaluate returns what criteria score at given parameters, with q the model's own posterior
 // p(Z|X,p): of the rows that p was fitted to or of others. Log-determinants are filled in
 // where the model is [Curved] and they exist. Nothing is tempered.
-func Evaluate[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S], src Source[B], p P, workers int) (Evaluation, error) {
+func Evaluate[B, P any, S Statistics[S]](
+	ctx context.Context, m Model[B, P, S], src Source[B], p P, workers int,
+) (Evaluation, error) {
 	s, entropy, err := LocalStep(ctx, m, src, p, workers)
 	if err != nil {
 		return Evaluation{}, err
@@ -515,7 +551,9 @@ func (c *capabilities[B, P, S]) evaluationAt(m Model[B, P, S], s S, p P, entropy
 }
 
 // EMStep makes one iteration of EM from the parameters p: [LocalStep], and the global step.
-func EMStep[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S], src Source[B], p P, workers int) (P, error) {
+func EMStep[B, P any, S Statistics[S]](
+	ctx context.Context, m Model[B, P, S], src Source[B], p P, workers int,
+) (P, error) {
 	var next P
 	s, _, err := LocalStep(ctx, m, src, p, workers)
 	if err != nil {
@@ -527,7 +565,9 @@ func EMStep[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S], sr
 // LocalStep makes one local step without a tilt at the parameters p: the expected
 // statistics under p(Z|X,p) and its entropy. LogJoint of the statistics plus the
 // entropy is ln p(X|p) where the model's local step is exact.
-func LocalStep[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S], src Source[B], p P, workers int) (S, float64, error) {
+func LocalStep[B, P any, S Statistics[S]](
+	ctx context.Context, m Model[B, P, S], src Source[B], p P, workers int,
+) (S, float64, error) {
 	type partial struct {
 		s       S
 		entropy float64

@@ -30,7 +30,8 @@ func (e *sourceError) Unwrap() error { return e.error }
 // shard's accumulator, and merge adds accumulator from to into.
 // workers is the number of goroutines (0: one a processor); the result has the
 // same bits for any.
-func Fold[B, A any](ctx context.Context, src Source[B], workers int, accumulator func() (A, error), visit func(a A, b B) error, merge func(into, from A) error) (A, error) {
+func Fold[B, A any](ctx context.Context, src Source[B], workers int, accumulator func() (A, error),
+	visit func(a A, b B) error, merge func(into, from A) error) (A, error) {
 	shards := make([]A, DefaultShards)
 	all := allOf(DefaultShards)
 	f := newFolder(src.Blocks(ctx), all, workersOr(workers), func(shard int, first bool, b B) error {
@@ -91,7 +92,9 @@ type job[B any] struct {
 	block B
 }
 
-func newFolder[B any](blocks iter.Seq2[B, error], of span, workers int, visit func(shard int, first bool, b B) error) *folder[B] {
+func newFolder[B any](
+	blocks iter.Seq2[B, error], of span, workers int, visit func(shard int, first bool, b B) error,
+) *folder[B] {
 	f := &folder[B]{blocks: blocks, span: of, visit: visit, failed: -1}
 	f.all = f.pass
 	if workers = min(workers, of.len()); workers <= 1 {

@@ -18,8 +18,8 @@ import (
 )
 
 // A Group is several processes that make one fit together (see [Options].Group): each calls [Fit] or [Select] with the
-// same model, rows and options, reads its share of the blocks in every pass, and has the same result, to the bits of one process
-// alone. Module mpi has one of MPI ranks.
+// same model, rows and options, reads its share of the blocks in every pass, and has the same result, to the bits of
+// one process alone. Module mpi has one of MPI ranks.
 type Group interface {
 	// Rank is which of the processes this is, from 0, and how many there are.
 	Rank() (rank, size int)
@@ -28,8 +28,9 @@ type Group interface {
 	Gather(ctx context.Context, mine []byte) ([][]byte, error)
 }
 
-// An ensemble is a group during one call of Fit or Select. Every process that leaves the call says so, whatever the reason: what
-// happens to one of them, such as a cancelled context or a full disk, is an error of all and leaves nobody waiting.
+// An ensemble is a group during one call of Fit or Select. Every process that leaves the call says so, whatever the
+// reason: what happens to one of them, such as a cancelled context or a full disk, is an error of all and leaves nobody
+// waiting.
 type ensemble struct {
 	group      Group
 	rank, size int
@@ -63,12 +64,15 @@ type credential struct {
 
 // machine is what differs where two processes may round otherwise.
 func machine() string {
-	return fmt.Sprintf("%s/%s, %s, %s kernels, %s", runtime.GOOS, runtime.GOARCH, runtime.Version(), simd.Instructions(), linalg.Backend())
+	return fmt.Sprintf("%s/%s, %s, %s kernels, %s", runtime.GOOS, runtime.GOARCH, runtime.Version(),
+		simd.Instructions(), linalg.Backend())
 }
 
-// together makes a context in which passes are shared with the group; leave, with the error of the call, ends that and returns the
-// error of all. Without a group passes are not shared.
-func together(ctx context.Context, g Group, task any, rows int) (shared context.Context, leave func(*error), err error) {
+// together makes a context in which passes are shared with the group; leave, with the error of the call, ends that and
+// returns the error of all. Without a group passes are not shared.
+func together(
+	ctx context.Context, g Group, task any, rows int,
+) (shared context.Context, leave func(*error), err error) {
 	if g == nil {
 		if ensembleOf(ctx) != nil { // a fit within a start of another
 			ctx = context.WithValue(ctx, ensembleKey{}, (*ensemble)(nil))
@@ -105,8 +109,8 @@ func (e *ensemble) leave(ctx context.Context, err *error) {
 	*err = e.agree(ctx, ofEnd, *err)
 }
 
-// agree tells the others the error that something ended with, and returns it, or theirs. Where it is not that of all, it ends the
-// ensemble.
+// agree tells the others the error that something ended with, and returns it, or theirs. Where it is not that of all,
+// it ends the ensemble.
 func (e *ensemble) agree(ctx context.Context, what string, err error) error {
 	if e == nil || e.broken != nil && err != nil {
 		return err
@@ -203,11 +207,14 @@ func (e *ensemble) judge(replies []reply) error {
 	for rank, r := range replies {
 		switch {
 		case r.Kind != first.Kind || r.Sequence != first.Sequence:
-			return e.breaks(fmt.Errorf("framework: process 0 is at %s and process %d at %s: their results differ", first.Kind, rank, r.Kind))
+			return e.breaks(
+				fmt.Errorf("framework: process 0 is at %s and process %d at %s: their results differ", first.Kind, rank, r.Kind),
+			)
 		case r.Credential != first.Credential:
 			return e.breaks(first.Credential.differs(rank, r.Credential))
 		case r.State != first.State:
-			return e.breaks(fmt.Errorf("framework: processes 0 and %d have come to other parameters: the rows that they read differ, or a model's step is random", rank))
+			return e.breaks(fmt.Errorf("framework: processes 0 and %d have come to other parameters: the rows that "+
+				"they read differ, or a model's step is random", rank))
 		}
 	}
 	of, f := earliest(replies)
@@ -237,7 +244,8 @@ func (c credential) differs(rank int, other credential) error {
 	here, there := reflect.ValueOf(c), reflect.ValueOf(other)
 	for i := range here.NumField() {
 		if a, b := here.Field(i).Interface(), there.Field(i).Interface(); a != b {
-			return fmt.Errorf("framework: processes 0 and %d differ in %s: %v and %v", rank, [...]string{"the task", "the number of rows", "the machine"}[i], a, b)
+			return fmt.Errorf("framework: processes 0 and %d differ in %s: %v and %v", rank,
+				[...]string{"the task", "the number of rows", "the machine"}[i], a, b)
 		}
 	}
 	return nil
@@ -328,12 +336,15 @@ func (f *failure) ending() error {
 	return context.Canceled
 }
 
-// taskOf describes what a fit is asked for, as far as it can be written down: what decides its bits, except for MaxIterations.
+// taskOf describes what a fit is asked for, as far as it can be written down: what decides its bits, except for
+// MaxIterations.
 func taskOf[B, P any, S Statistics[S]](m Model[B, P, S], o Options, criteria ...Criterion) string {
 	names := []string{o.Criterion.Name}
 	for _, c := range append(o.Also, criteria...) {
 		names = append(names, c.Name)
 	}
-	return fmt.Sprintf("%s, K = %d (fixed: %v, doubling to %d) by %v, criteria %v (all: %v), temper %v, prune %v, tolerance %v, %d iterations, accelerate %v, moves %v, %d restarts, seed %d, %d shards, sample %d, resumed %x",
-		identity(m), o.K, o.FixedK, o.DoubleTo, o.Method, names, o.AlsoAll, o.Temper, o.Prune, o.Tolerance, o.MaxIterations, o.Accelerate, !o.NoMoves, o.Restarts, o.Seed, o.Shards, o.Sample, hashOf(o.Resume))
+	return fmt.Sprintf("%s, K = %d (fixed: %v, doubling to %d) by %v, criteria %v (all: %v), temper %v, prune %v, "+
+		"tolerance %v, %d iterations, accelerate %v, moves %v, %d restarts, seed %d, %d shards, sample %d, resumed %x",
+		identity(m), o.K, o.FixedK, o.DoubleTo, o.Method, names, o.AlsoAll, o.Temper, o.Prune, o.Tolerance,
+		o.MaxIterations, o.Accelerate, !o.NoMoves, o.Restarts, o.Seed, o.Shards, o.Sample, hashOf(o.Resume))
 }

@@ -49,7 +49,8 @@ func KeepAxes[T any](v *T, k int, dims []int) *T {
 			}
 			to.Field(i).Set(slicesOf(old, of, kept, tag, field.Name))
 		default:
-			panic(fmt.Sprintf("framework: field %s has the tag keep:%q: use count, weights, rows, columns or both, the last three perhaps with +1", field.Name, tag))
+			panic(fmt.Sprintf("framework: field %s has the tag keep:%q: use count, weights, rows, columns or both, "+
+				"the last three perhaps with +1", field.Name, tag))
 		}
 	}
 	return kept

@@ -118,8 +118,8 @@ type Splitter[B, P, S any] interface {
 	// others stay. The two must differ, because no step tells two equal ones apart. gain, in nats, is by how much
 	// the division promises to raise E_q[ln p(X,Z|Π)] + H(q): divisions that promise most are tried first, those
 	// that promise the same in the order of k. s is what p was maximised from; src may be read, and sampled
-	// with rng. s and p are not changed. An error, an [ErrDegenerate] where no division explains the rows better, says that k
-	// cannot be divided.
+	// with rng. s and p are not changed. An error, an [ErrDegenerate] where no division explains the rows better, says
+	// that k cannot be divided.
 	Split(ctx context.Context, src Source[B], s S, p P, k int, rng *rand.Rand) (split P, gain float64, err error)
 }
 
@@ -151,8 +151,9 @@ type Sized[P, S any] interface {
 	Charges(s S, p P) []Charge
 }
 
-// Estimating is a model whose parameters, where FAB or gFAB fitted them, are estimates only after a transformation, such as of
-// loadings that the tilt lengthens. Criteria about the likelihood are taken at the estimates; EM's are the parameters themselves.
+// Estimating is a model whose parameters, where FAB or gFAB fitted them, are estimates only after a transformation,
+// such as of loadings that the tilt lengthens. Criteria about the likelihood are taken at the estimates; EM's are the
+// parameters themselves.
 type Estimating[P, S any] interface {
 	// Estimates are in parameters of their own: p stays.
 	Estimates(s S, p P) (P, error)
@@ -216,9 +217,9 @@ type Assigner[B, P any] interface {
 	Responsibilities(b B, p P, dst []float64) ([]float64, error)
 }
 
-// Labelled marks a model whose rows have labels that are not all of q(z_n), as in an [Assigner] with a position beside the
-// label, or more than one of K, such as binary features: LabelEntropy is the part of the entropy that is the labels',
-// Σ_n w_n H(q(labels_n)) in nats, which ICL subtracts.
+// Labelled marks a model whose rows have labels that are not all of q(z_n), as in an [Assigner] with a position beside
+// the label, or more than one of K, such as binary features: LabelEntropy is the part of the entropy that is the
+// labels', Σ_n w_n H(q(labels_n)) in nats, which ICL subtracts.
 type Labelled[S any] interface{ LabelEntropy(s S) float64 }
 
 // BoundedLikelihood marks a model whose q is an approximation even at its best, such as a

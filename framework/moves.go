@@ -109,7 +109,9 @@ const leastGain = 0.01
 func (r *run[B, P, S]) move(ctx context.Context, current *point[P, S], d division[P]) (*point[P, S], error) {
 	defer r.discard(func(k int) bool { return k != current.K })
 	step := max(leastGain, r.options.Tolerance*current.Evaluation.N)
-	goal := summit{current.K, current.Value + step, current.Objective + step, patience, r.options.Prune.Objective.StepsOr()}
+	goal := summit{
+		current.K, current.Value + step, current.Objective + step, patience, r.options.Prune.Objective.StepsOr(),
+	}
 	higher := goal
 	higher.patience = 0
 	if !r.grows(current.K) {
@@ -154,7 +156,9 @@ func (s summit) below(k int, value, objective float64) bool {
 // dropped on the way. Else it is nil, end where the steps have led, and reach an optimistic
 // estimate of the criterion that more of them would end at, +Inf where there is none. An error that
 // need not end the fit only ends the climb.
-func (r *run[B, P, S]) climb(ctx context.Context, from *point[P, S], goal summit) (reached, end *point[P, S], reach float64, err error) {
+func (r *run[B, P, S]) climb(
+	ctx context.Context, from *point[P, S], goal summit,
+) (reached, end *point[P, S], reach float64, err error) {
 	pruned := from.pruned
 	to := &point[P, S]{}
 	var gain float64

@@ -79,8 +79,8 @@ type Options struct {
 	// left out.
 	AlsoAll bool
 
-	// DoubleTo lets K double by itself, up to so many, half the rows at most, while more than half of it is found: new runs, as
-	// many as Restarts, then begin with twice as many. 0: K stays the most.
+	// DoubleTo lets K double by itself, up to so many, half the rows at most, while more than half of it is found: new
+	// runs, as many as Restarts, then begin with twice as many. 0: K stays the most.
 	DoubleTo int
 
 	FixedK bool // never lower K, also with gFAB and FAB
@@ -100,20 +100,21 @@ type Options struct {
 	// convergence is that of an iteration without extrapolation. A slowly converging fit takes a
 	// fraction of the passes. It may reach another local maximum, and so another K, or an error
 	// where a component collapses. It needs
-	// statistics that are a [Scaler] and a model that is no [FixedPoint], and costs about 30 evaluations of LogJoint an iteration
-	// (docs/theory/gfab.md, section 6).
+	// statistics that are a [Scaler] and a model that is no [FixedPoint], and costs about 30 evaluations of LogJoint an
+	// iteration (docs/theory/gfab.md, section 6).
 	Accelerate bool
 
 	// NoMoves leaves out the split and merge moves of a [Splitter], which begin where the best of the
 	// runs has converged: K stays at most that of the options, and each move raises the criterion, and
-	// where K stays the same the objective too, by more than the tolerance and by 0.01 nats. EM of a model without a prior makes
-	// none: the highest maxima of a likelihood are spurious.
+	// where K stays the same the objective too, by more than the tolerance and by 0.01 nats. EM of a model without a prior
+	// makes none: the highest maxima of a likelihood are spurious.
 	NoMoves bool
 
-	// Sample has every run begin with a fit to about so many of the rows, drawn at random, from the start that it would have and at the
-	// same K: it ends close to where passes over all rows would, which then take over and decide. Few of those are left where the
-	// components are distinct (docs/guides/larger-than-memory.md), and another local maximum may be found where they are not. It needs
-	// a [Source] of [Rows], and does nothing where it has less than twice as many, or where they are given by their entries. 0: none.
+	// Sample has every run begin with a fit to about so many of the rows, drawn at random, from the start that it would
+	// have and at the same K: it ends close to where passes over all rows would, which then take over and decide. Few of
+	// those are left where the components are distinct (docs/guides/larger-than-memory.md), and another local maximum may
+	// be found where they are not. It needs a [Source] of [Rows], and does nothing where it has less than twice as many,
+	// or where they are given by their entries. 0: none.
 	Sample int
 
 	Restarts int    // independent starts, of which the best is returned; default 1
@@ -124,12 +125,14 @@ type Options struct {
 	Workers int
 	Shards  int // partial sums of a pass, default DefaultShards; another number gives another rounding
 
-	// Group shares the passes of the fit among processes that all make it. The outcome has the bits of one process alone. What
-	// begins a fit, such as Init, every process does by itself, and so are the passes of a [Coupled] model, whose q belongs to rows.
+	// Group shares the passes of the fit among processes that all make it. The outcome has the bits of one process alone.
+	// What begins a fit, such as Init, every process does by itself, and so are the passes of a [Coupled] model, whose q
+	// belongs to rows.
 	Group Group
 
 	Recorder Recorder // sees every iteration; may be nil
-	Resume   []byte   // a checkpoint to resume; rows and options must be those of the fit that made it, else a *CheckpointError
+	// a checkpoint to resume; rows and options must be those of the fit that made it, else a *CheckpointError
+	Resume []byte
 }
 
 // DefaultTolerance and DefaultMaxIterations are the defaults of [Options].
@@ -143,8 +146,12 @@ func resolved[B, P any, S Statistics[S]](o Options, can *capabilities[B, P, S]) 
 	if o.K < 1 {
 		return o, fmt.Errorf("framework: K is %d: a model has at least 1 latent dimension", o.K)
 	}
-	if math.IsNaN(o.Tolerance) || o.Tolerance < 0 || o.MaxIterations < 0 || o.Restarts < 0 || o.DoubleTo < 0 || o.Workers < 0 || o.Shards < 0 || o.Sample < 0 {
-		return o, fmt.Errorf("framework: tolerance %v, iterations %d, restarts %d, DoubleTo %d, workers %d, shards %d and sample %d must not be negative", o.Tolerance, o.MaxIterations, o.Restarts, o.DoubleTo, o.Workers, o.Shards, o.Sample)
+	if math.IsNaN(o.Tolerance) || o.Tolerance < 0 || o.MaxIterations < 0 || o.Restarts < 0 || o.DoubleTo < 0 ||
+		o.Workers < 0 || o.Shards < 0 || o.Sample < 0 {
+		return o, fmt.Errorf(
+			"framework: tolerance %v, iterations %d, restarts %d, DoubleTo %d, workers %d, shards %d and sample %d "+
+				"must not be negative", o.Tolerance, o.MaxIterations, o.Restarts, o.DoubleTo, o.Workers, o.Shards, o.Sample,
+		)
 	}
 	if o.Tolerance == 0 {
 		o.Tolerance = DefaultTolerance
@@ -174,11 +181,14 @@ func resolved[B, P any, S Statistics[S]](o Options, can *capabilities[B, P, S]) 
 	case o.Accelerate && !can.scaler:
 		return o, can.unscalable("Accelerate is set")
 	case o.Accelerate && can.fixedPoint:
-		return o, fmt.Errorf("framework: Accelerate is set, and %s solves an equation for q: there is no ascent to extrapolate", can.name)
+		return o, fmt.Errorf(
+			"framework: Accelerate is set, and %s solves an equation for q: there is no ascent to extrapolate", can.name,
+		)
 	case o.Accelerate && can.coupled != nil:
 		return o, fmt.Errorf("framework: Accelerate is set, and %s keeps its q, which cannot be extrapolated", can.name)
 	case can.coupled != nil && can.rotator != nil:
-		return o, fmt.Errorf("framework: %s keeps its q and is a Rotator, and a kept q cannot be rotated: leave Rotate out", can.name)
+		return o, fmt.Errorf("framework: %s keeps its q and is a Rotator, and a kept q cannot be rotated: leave Rotate out",
+			can.name)
 	}
 	if o.Criterion.Value == nil && o.Criterion.Sweep == nil {
 		o.Criterion = can.own(o.Method)
@@ -191,7 +201,8 @@ func resolved[B, P any, S Statistics[S]](o Options, can *capabilities[B, P, S]) 
 			return o, fmt.Errorf("framework: %s compares fits of several K, and this is one fit: take Select", c.Name)
 		}
 		if o.Temper != 1 && c.Needs&needsPasses != 0 {
-			return o, fmt.Errorf("framework: %s is not of a tempered posterior, and Temper is %v: leave one of the two out", c.Name, o.Temper)
+			return o, fmt.Errorf("framework: %s is not of a tempered posterior, and Temper is %v: leave one of the two out",
+				c.Name, o.Temper)
 		}
 	}
 	if can.projector == nil && !o.FixedK {
@@ -230,7 +241,9 @@ const (
 	Solved
 )
 
-var statusNames = [...]string{"running", "converged", "iteration limit reached", "objective falling", "cancelled", "failed", "closed form"}
+var statusNames = [...]string{
+	"running", "converged", "iteration limit reached", "objective falling", "cancelled", "failed", "closed form",
+}
 
 func (s Status) String() string {
 	if s < 0 || int(s) >= len(statusNames) {
@@ -257,7 +270,8 @@ type Event struct {
 // Call it from Record, or once the fit has ended.
 func (e Event) Checkpoint() ([]byte, error) { return e.snapshot() }
 
-// With is the event with another checkpoint, for searches that are no fits of the engine and for several fits that are one work.
+// With is the event with another checkpoint, for searches that are no fits of the engine and for several fits that are
+// one work.
 func (e Event) With(checkpoint func() ([]byte, error)) Event {
 	e.snapshot = checkpoint
 	return e
@@ -275,9 +289,10 @@ func (f RecorderFunc) Record(e Event) error { return f(e) }
 
 // Pruned records which latent dimensions a run dropped, and when.
 type Pruned struct {
-	Iteration  int
-	K          int       // latent dimensions left
-	Rule       string    // "eigenvalue"; "objective"; "merge", after a split; or "degenerate", where a step did not exist with them
+	Iteration int
+	K         int // latent dimensions left
+	// "eigenvalue"; "objective"; "merge", after a split; or "degenerate", where a step did not exist with them
+	Rule       string
 	Dimensions []int     // those dropped, from 0, as they were numbered before; nil where directions were dropped
 	Relevance  []float64 // of each: units of data in the first rule, else Relevance; NaN where an error named it
 	Before     float64   // the criterion of the best state before; −Inf where there was none
@@ -311,7 +326,8 @@ type Restart struct {
 	Iterations int
 	Status     Status
 	Err        error
-	Same       int // the first run that began at the same point, up to the order of labels: its own index where none did before
+	// the first run that began at the same point, up to the order of labels: its own index where none did before
+	Same int
 }
 
 // Result is a fitted model: the best state of the best run.
@@ -349,7 +365,8 @@ type Result[P, S any] struct {
 	checkpoint func() ([]byte, error)
 }
 
-// Values are the values of the criteria, in nats, by their names; those without one are left out (see [Options].AlsoAll).
+// Values are the values of the criteria, in nats, by their names; those without one are left out (see
+// [Options].AlsoAll).
 func (r *Result[P, S]) Values() map[string]float64 {
 	values := make(map[string]float64, len(r.Scores))
 	for _, one := range r.Scores {

@@ -294,7 +294,9 @@ func (r *run[B, P, S]) trialSteps() int {
 }
 
 // trial drops dimensions of current and makes so many steps in the smaller model at most (see climb).
-func (r *run[B, P, S]) trial(ctx context.Context, current *point[P, S], drop []int, relevance []float64, goal float64, most int) (
+func (r *run[B, P, S]) trial(
+	ctx context.Context, current *point[P, S], drop []int, relevance []float64, goal float64, most int,
+) (
 	smaller *point[P, S], reach float64, err error) {
 	of := make([]float64, len(drop))
 	for i, k := range drop {

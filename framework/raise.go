@@ -7,14 +7,14 @@ import (
 	"slices"
 )
 
-// The maximum of a likelihood cannot fall as K grows, but the best of several starts can. Where it does, a selection divides
-// a latent dimension of the smaller fit, and goes on from there: a likelihood that is at least as high is near. Elsewhere
-// it leaves the starts alone, as the highest maxima of a likelihood are spurious (see fit.moves).
+// The maximum of a likelihood cannot fall as K grows, but the best of several starts can. Where it does, a selection
+// divides a latent dimension of the smaller fit, and goes on from there: a likelihood that is at least as high is near.
+// Elsewhere it leaves the starts alone, as the highest maxima of a likelihood are spurious (see fit.moves).
 
-// Of fits that climb the evidence the starts at each K miss what a fit that drops latent dimensions on its way finds (of
-// the geyser's chain by 52 nats at K = 5), and a selection goes on from both neighbours of each K: from the larger fit
-// without its weakest latent dimension, K descending, and then from the smaller one with its most promising division, K
-// ascending.
+// Of fits that climb the evidence the starts at each K miss what a fit that drops latent dimensions on its way finds
+// (of the geyser's chain by 52 nats at K = 5), and a selection goes on from both neighbours of each K: from the larger
+// fit without its weakest latent dimension, K descending, and then from the smaller one with its most promising
+// division, K ascending.
 
 // mostRaises is the number of divisions that are followed up at one K.
 const mostRaises = 3
@@ -115,8 +115,8 @@ func (r *run[B, P, S]) divided(ctx context.Context) (starts []*point[P, S], err 
 	return starts, err
 }
 
-// raise divides the latent dimensions of a smaller fit, one after the other, until the likelihood is as high as there. A fit
-// that is resumed has some of these runs.
+// raise divides the latent dimensions of a smaller fit, one after the other, until the likelihood is as high as there.
+// A fit that is resumed has some of these runs.
 func (f *fit[B, P, S]) raise(ctx context.Context, smaller *fit[B, P, S]) error {
 	from := smaller.best()
 	if from < 0 || !f.fallsShort(smaller) {

@@ -56,14 +56,15 @@ type progress[P, S any] struct {
 	TrialsDue  bool    // the last iteration has not been followed by pruning trials
 	Current    *point[P, S]
 	BestBehind *point[P, S] // the best state where it is not Current
-	Unmoved    *point[P, S] // the converged state that the last move began at, and the run ends with where that leads nowhere
-	UnmovedAt  int          // its iteration
-	Followed   int          // divisions of it that have been followed up
-	Settled    bool         // nothing changes any more, and no trial succeeds
-	Met        []float64    // [Result].Met of this run
-	Leapt      int          // the last iteration that began at an extrapolation, 0 for none
-	Neighbour  int          // latent dimensions of the fit of a selection whose best state it began at, 0: of none
-	Path       path[P, S]   // what extrapolations are made from
+	// the converged state that the last move began at, and the run ends with where that leads nowhere
+	Unmoved   *point[P, S]
+	UnmovedAt int        // its iteration
+	Followed  int        // divisions of it that have been followed up
+	Settled   bool       // nothing changes any more, and no trial succeeds
+	Met       []float64  // [Result].Met of this run
+	Leapt     int        // the last iteration that began at an extrapolation, 0 for none
+	Neighbour int        // latent dimensions of the fit of a selection whose best state it began at, 0: of none
+	Path      path[P, S] // what extrapolations are made from
 }
 
 // fallPatience is the number of iterations that the objective may stay below its
@@ -238,8 +239,8 @@ func (r *run[B, P, S]) loop(ctx context.Context) error {
 	return nil
 }
 
-// conclude answers convergence, after trials that have failed: that at the loose tolerance by the strict one, unless the run is
-// held back, and that by moves, where they are due. Else the run ends.
+// conclude answers convergence, after trials that have failed: that at the loose tolerance by the strict one, unless
+// the run is held back, and that by moves, where they are due. Else the run ends.
 func (r *run[B, P, S]) conclude(ctx context.Context) error {
 	at := &r.at
 	loose := r.tolerance() > r.options.Tolerance || !at.Polishing && at.Change > r.options.Tolerance
@@ -285,8 +286,8 @@ func (r *run[B, P, S]) rises() bool {
 	return r.best().Value > r.at.Unmoved.Value+r.options.Tolerance*r.at.Unmoved.Evaluation.N
 }
 
-// hopeless reports whether a run, once trials begin, can be seen not to come to its goal, whatever latent dimensions it drops: its bound,
-// without any charge for parameters, is below that even with what is ahead.
+// hopeless reports whether a run, once trials begin, can be seen not to come to its goal, whatever latent dimensions it
+// drops: its bound, without any charge for parameters, is below that even with what is ahead.
 func (r *run[B, P, S]) hopeless() bool {
 	if r.at.Iteration == 0 || !(r.at.Change <= r.options.Prune.Objective.TrialToleranceOr()) {
 		return false

@@ -5,10 +5,12 @@ import (
 	"math/rand/v2"
 )
 
-// sampleTolerance is the change, in nats per row, at which a fit to a sample ends: what the sample decides is known long before.
+// sampleTolerance is the change, in nats per row, at which a fit to a sample ends: what the sample decides is known
+// long before.
 const sampleTolerance = 1e-6
 
-// sampled is a start that goes on from another by a fit to a sample of the rows (see [Options].Sample), with as many latent dimensions.
+// sampled is a start that goes on from another by a fit to a sample of the rows (see [Options].Sample), with as many
+// latent dimensions.
 func sampled[B, P any, S Statistics[S]](m Model[B, P, S], start Start[B, P], o Options) Start[B, P] {
 	return func(ctx context.Context, src Source[B], k int, rng *rand.Rand) (P, error) {
 		p, err := start(ctx, src, k, rng)
@@ -20,9 +22,11 @@ func sampled[B, P any, S Statistics[S]](m Model[B, P, S], start Start[B, P], o O
 		if few == nil || err != nil {
 			return p, err
 		}
-		own := Options{K: k, Method: o.Method, Criterion: o.Criterion, FixedK: true, Temper: o.Temper, NoMoves: true, Accelerate: o.Accelerate,
-			Tolerance: max(o.Tolerance, sampleTolerance), Workers: o.Workers, Shards: o.Shards}
-		res, err := FitFrom(ctx, m, any(few).(Source[B]), func(context.Context, Source[B], int, *rand.Rand) (P, error) { return p, nil }, own)
+		own := Options{K: k, Method: o.Method, Criterion: o.Criterion, FixedK: true, Temper: o.Temper, NoMoves: true,
+			Accelerate: o.Accelerate,
+			Tolerance:  max(o.Tolerance, sampleTolerance), Workers: o.Workers, Shards: o.Shards}
+		res, err := FitFrom(ctx, m, any(few).(Source[B]),
+			func(context.Context, Source[B], int, *rand.Rand) (P, error) { return p, nil }, own)
 		if err == nil && res.Shape.K == k {
 			return res.Parameters, nil
 		}
@@ -33,8 +37,8 @@ func sampled[B, P any, S Statistics[S]](m Model[B, P, S], start Start[B, P], o O
 	}
 }
 
-// draw takes one row at random of every few that follow one another, so that n or somewhat more are left, and gives it the weight of all
-// of them; nil where rows are given by their entries, which may be too wide for a table.
+// draw takes one row at random of every few that follow one another, so that n or somewhat more are left, and gives it
+// the weight of all of them; nil where rows are given by their entries, which may be too wide for a table.
 func draw(ctx context.Context, src Source[Rows], n int, rng *rand.Rand) (*Table, error) {
 	of := src.Rows() / n
 	var x, weights []float64

@@ -85,16 +85,18 @@ func (s *Selection[P, S]) under(j int, prior SizePrior) []float64 {
 
 // ModelPosterior is the posterior of models given values that approximate or bound their
 // log-evidence, in nats, on one set of data: q(m) ∝ p(m) exp(value_m), as a list that sums
-// to 1. Those of [Evidence] compare between structures, families and models of the same rows, too, whose densities are of the same
-// numbers: not those of x with those of ln x, nor of a response given the others with those of all columns. logPrior is ln p(m) up to a constant, or nil for a uniform prior.
-// A value or a log prior of −Inf rules a model out. It errs for an empty list, lists of two
-// lengths, NaN or +Inf, sums of the two that overflow, and where every model is ruled out.
+// to 1. Those of [Evidence] compare between structures, families and models of the same rows, too, whose densities are
+// of the same numbers: not those of x with those of ln x, nor of a response given the others with those of all columns.
+// logPrior is ln p(m) up to a constant, or nil for a uniform prior. A value or a log prior of −Inf rules a model out.
+// It errs for an empty list, lists of two lengths, NaN or +Inf, sums of the two that overflow, and where every model is
+// ruled out.
 func ModelPosterior(values, logPrior []float64) ([]float64, error) {
 	if len(values) == 0 {
 		return nil, errors.New("framework: no models to choose from")
 	}
 	if logPrior != nil && len(logPrior) != len(values) {
-		return nil, fmt.Errorf("framework: %d values and %d log priors: one of each is needed per model", len(values), len(logPrior))
+		return nil, fmt.Errorf("framework: %d values and %d log priors: one of each is needed per model",
+			len(values), len(logPrior))
 	}
 	q := slices.Clone(values)
 	for i, v := range values {
@@ -104,7 +106,8 @@ func ModelPosterior(values, logPrior []float64) ([]float64, error) {
 		}
 		q[i] += prior
 		if math.IsNaN(q[i]) || math.IsInf(q[i], 1) {
-			return nil, fmt.Errorf("framework: model %d has the value %v and log prior %v: refit it, or leave it out", i+1, v, prior)
+			return nil, fmt.Errorf("framework: model %d has the value %v and log prior %v: refit it, or leave it out",
+				i+1, v, prior)
 		}
 	}
 	best := floats.Max(q)
@@ -118,8 +121,8 @@ func ModelPosterior(values, logPrior []float64) ([]float64, error) {
 	return q, nil
 }
 
-// CredibleSet is the smallest set of models whose posterior probabilities, as [ModelPosterior] gives them, sum to at least mass in (0, 1]:
-// their indices, ascending. Of equally probable ones the first are taken.
+// CredibleSet is the smallest set of models whose posterior probabilities, as [ModelPosterior] gives them, sum to at
+// least mass in (0, 1]: their indices, ascending. Of equally probable ones the first are taken.
 func CredibleSet(posterior []float64, mass float64) []int {
 	order := dimensions(len(posterior))
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(posterior[b], posterior[a]) })
@@ -143,7 +146,9 @@ func CredibleSet(posterior []float64, mass float64) []int {
 // fits' events interleaved, one at a time, and their checkpoints are those of the whole selection. A cancelled context
 // or an error of the recorder ends all fits: the selection is returned without values, together with the error, for its
 // Checkpoint.
-func Select[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S], src Source[B], ks []int, o Options, criteria ...Criterion) (s *Selection[P, S], err error) {
+func Select[B, P any, S Statistics[S]](
+	ctx context.Context, m Model[B, P, S], src Source[B], ks []int, o Options, criteria ...Criterion,
+) (s *Selection[P, S], err error) {
 	ctx, leave, err := together(ctx, o.Group, [2]any{ks, taskOf(m, o, criteria...)}, src.Rows())
 	if err != nil {
 		return nil, err
@@ -171,7 +176,13 @@ func Select[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S], sr
 	}
 	o.Workers = max(1, workers/concurrent)
 
-	s = &Selection[P, S]{K: ks, Criteria: asked, Values: make([][]float64, len(ks)), Fits: make([]*Result[P, S], len(ks)), Errs: make([]error, len(ks))}
+	s = &Selection[P, S]{
+		K:        ks,
+		Criteria: asked,
+		Values:   make([][]float64, len(ks)),
+		Fits:     make([]*Result[P, S], len(ks)),
+		Errs:     make([]error, len(ks)),
+	}
 	fits := &sweep[B, P, S]{fits: make([]*fit[B, P, S], len(ks))}
 	s.checkpoint = fits.encode
 	o.Recorder = fits.record(o.Recorder, fits.encode)

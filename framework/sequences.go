@@ -58,7 +58,8 @@ func checkEnds(ends []int, n int) error {
 	last := 0
 	for i, end := range ends {
 		if end <= last {
-			return fmt.Errorf("framework: sequence %d ends after %d steps, where the one before it does: a sequence has at least one step", i+1, end)
+			return fmt.Errorf("framework: sequence %d ends after %d steps, where the one before it does: a sequence "+
+				"has at least one step", i+1, end)
 		}
 		last = end
 	}
@@ -97,7 +98,9 @@ type SequenceTable struct {
 // are not those of sequences of at least one row, and for a table with weights: [SequenceTable.WithWeights] has them.
 func NewSequences(t *Table, ends []int) (*SequenceTable, error) {
 	if t.weights != nil {
-		return nil, errors.New("framework: the table has weights for its rows: weights belong to whole sequences (SequenceTable.WithWeights)")
+		return nil, errors.New(
+			"framework: the table has weights for its rows: weights belong to whole sequences (SequenceTable.WithWeights)",
+		)
 	}
 	if ends == nil {
 		ends = []int{t.rows}
@@ -120,7 +123,8 @@ func EndsOf[T comparable](ids []T) ([]int, error) {
 			continue
 		}
 		if first, again := begun[id]; again {
-			return nil, fmt.Errorf("framework: %w", FaultyRow(i, "goes on with sequence %v, which began in row %d and has ended: sort the rows by sequence", id, first+1))
+			return nil, fmt.Errorf("framework: %w", FaultyRow(i,
+				"goes on with sequence %v, which began in row %d and has ended: sort the rows by sequence", id, first+1))
 		}
 		begun[id] = i
 		if i > 0 {

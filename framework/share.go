@@ -11,10 +11,12 @@ import (
 	"github.com/latent-go/latent/laplace"
 )
 
-// An Executor is a [Source] whose passes are made elsewhere, as by a cluster: the engine asks it for a local step in place of
-// reading blocks. Rows and Blocks are still asked by what begins a fit, such as Init. Module beam has one of Apache Beam.
+// An Executor is a [Source] whose passes are made elsewhere, as by a cluster: the engine asks it for a local step in
+// place of reading blocks. Rows and Blocks are still asked by what begins a fit, such as Init. Module beam has one of
+// Apache Beam.
 type Executor[P any] interface {
-	// Step makes a local step of every shard of so many, in any division and order, and returns what [Share] gave for each part.
+	// Step makes a local step of every shard of so many, in any division and order, and returns what [Share] gave for each
+	// part.
 	Step(ctx context.Context, at State[P], shards int) ([][]byte, error)
 }
 
@@ -45,13 +47,18 @@ type State[P any] struct {
 	Check      bool          // the form of blocks is checked: the first pass
 }
 
-// Share makes a local step on shards first to last−1 of so many, and returns the sums and the entropy of q, or the error that a model
-// or the source returned, as bytes for an [Executor]. Its own error is that of sums that cannot be written.
-func Share[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S], src Source[B], at State[P], first, last, shards, workers int) ([]byte, error) {
+// Share makes a local step on shards first to last−1 of so many, and returns the sums and the entropy of q, or the
+// error that a model or the source returned, as bytes for an [Executor]. Its own error is that of sums that cannot be
+// written.
+func Share[B, P any, S Statistics[S]](
+	ctx context.Context, m Model[B, P, S], src Source[B], at State[P], first, last, shards, workers int,
+) ([]byte, error) {
 	if shards < 1 || first < 0 || last < first || shards < last {
 		return nil, fmt.Errorf("framework: shards %d to %d of %d", first, last, shards)
 	}
-	r := &run[B, P, S]{model: m, can: capabilitiesOf(m), options: Options{Shards: shards}, workers: workersOr(workers), condensed: src}
+	r := &run[B, P, S]{
+		model: m, can: capabilitiesOf(m), options: Options{Shards: shards}, workers: workersOr(workers), condensed: src,
+	}
 	r.openSpan(ctx, span{first, last, shards})
 	defer r.folder.close()
 	r.p, r.tilt, r.sums, r.checkRows = at.Parameters, at.Tilt, newShardStats[S](shards), at.Check
@@ -107,7 +114,9 @@ func (r *run[B, P, S]) execution(ctx context.Context, by Executor[P]) (float64, 
 	}
 	for _, p := range parts {
 		if here, there := machine(), p.Credential.Machine; there != here {
-			return 0, &sourceError{fmt.Errorf("framework: a worker rounds otherwise than this process: it is %s, and this is %s", there, here)}
+			return 0, &sourceError{
+				fmt.Errorf("framework: a worker rounds otherwise than this process: it is %s, and this is %s", there, here),
+			}
 		}
 	}
 	if _, f := earliest(parts); f != nil {
@@ -148,8 +157,8 @@ func (r *run[B, P, S]) caught(ctx context.Context) (used int, err error) {
 	return r.folder.run(ctx)
 }
 
-// collect takes in the sums of all parts of a pass and merges them, into the first shard. Those of the part mine, −1 for none, are
-// there.
+// collect takes in the sums of all parts of a pass and merges them, into the first shard. Those of the part mine, −1
+// for none, are there.
 func (r *run[B, P, S]) collect(parts []reply, mine int) (entropy float64, err error) {
 	b, shards := r.sums, r.options.Shards
 	all := &shardStats[S]{sums: make([]S, shards), entropy: b.entropy}

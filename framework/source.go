@@ -58,7 +58,8 @@ func (b Rows) Weight(i int) float64 {
 	return b.Weights[i]
 }
 
-// Weighing are the rows without those of weight 0, which may lie where no component has a density; the block itself where there are none.
+// Weighing are the rows without those of weight 0, which may lie where no component has a density; the block itself
+// where there are none.
 func (b Rows) Weighing() Rows {
 	if !slices.Contains(b.Weights, 0) {
 		return b
@@ -88,9 +89,11 @@ func (b Rows) Overlay(x *mat.Dense) {
 func (b Rows) Check() error {
 	switch {
 	case b.Entries != nil && len(b.Entries.Start) != b.N+1:
-		return fmt.Errorf("framework: a block of %d rows has a Start of length %d for its entries, not %d", b.N, len(b.Entries.Start), b.N+1)
+		return fmt.Errorf("framework: a block of %d rows has a Start of length %d for its entries, not %d", b.N,
+			len(b.Entries.Start), b.N+1)
 	case b.Entries == nil && (b.N < 0 || b.D < 0 || b.Stride < b.D || b.N > 0 && len(b.X) < (b.N-1)*b.Stride+b.D):
-		return fmt.Errorf("framework: a block of %d rows, %d columns and stride %d does not go with %d numbers", b.N, b.D, b.Stride, len(b.X))
+		return fmt.Errorf("framework: a block of %d rows, %d columns and stride %d does not go with %d numbers", b.N,
+			b.D, b.Stride, len(b.X))
 	}
 	return checkBlockWeights(b.Weights, b.N, b.First)
 }
@@ -233,7 +236,8 @@ func checkWeights(w []float64, rows int) error {
 		return errors.New("framework: the weights sum to more than float64 holds: divide all by the same number")
 	}
 	if sum < 1.5 && rows > 1 {
-		return fmt.Errorf("framework: the weights sum to %v, which would be N: weights are frequencies; multiply normalised ones by the number of rows", sum)
+		return fmt.Errorf("framework: the weights sum to %v, which would be N: weights are frequencies; multiply "+
+			"normalised ones by the number of rows", sum)
 	}
 	return nil
 }

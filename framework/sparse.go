@@ -84,7 +84,8 @@ func FromSparse(start, columns []int, values []float64, d int) (*SparseTable, er
 	}
 	n := len(start) - 1
 	if start[0] != 0 || start[n] != len(columns) || values != nil && len(values) != len(columns) {
-		return nil, fmt.Errorf("framework: %d columns and %d values of entries do not go with rows that cover the entries %d to %d", len(columns), len(values), start[0], start[n])
+		return nil, fmt.Errorf("framework: %d columns and %d values of entries do not go with rows that cover the "+
+			"entries %d to %d", len(columns), len(values), start[0], start[n])
 	}
 	entries := Entries{start, columns, values}
 	if err := entries.check(0, d); err != nil {
@@ -154,7 +155,12 @@ func (t *SparseTable) Blocks(context.Context) iter.Seq2[Rows, error] {
 }
 
 func (t *SparseTable) block(first, n int) Rows {
-	b := Rows{First: first, N: n, D: t.d, Entries: &Entries{t.entries.Start[first : first+n+1], t.entries.Columns, t.entries.Values}}
+	b := Rows{
+		First:   first,
+		N:       n,
+		D:       t.d,
+		Entries: &Entries{t.entries.Start[first : first+n+1], t.entries.Columns, t.entries.Values},
+	}
 	if t.weights != nil {
 		b.Weights = t.weights[first : first+n]
 	}

@@ -79,7 +79,8 @@ func (r *run[B, P, S]) stepFrom(ctx context.Context, smaller, to *point[P, S]) e
 // checkWeight checks that the source gives the same rows in every pass.
 func (r *run[B, P, S]) checkWeight(n float64) error {
 	if last := r.at.Current.Evaluation.N / r.options.Temper; r.at.Iteration > 0 && math.Abs(n-last) > 1e-9*last {
-		return &sourceError{fmt.Errorf("framework: the source gave rows of total weight %.12g in one pass and %.12g in the next: it must give the same rows each time", last, n)}
+		return &sourceError{fmt.Errorf("framework: the source gave rows of total weight %.12g in one pass and %.12g "+
+			"in the next: it must give the same rows each time", last, n)}
 	}
 	if !(n > 0) {
 		return &sourceError{fmt.Errorf("framework: the rows have total weight %v", n)}
@@ -218,7 +219,8 @@ func (r *run[B, P, S]) evaluate(p *point[P, S], entropy float64) (err error) {
 		p.Objective -= (p.f.LogDetCounts() + float64(p.f.Dim())*math.Log(p.f.N())) / 2 // of D_ξ that may change at one K
 	}
 	if bad := firstNonFinite(p.Value, p.Objective); bad != 0 {
-		return fmt.Errorf("%s is %v at K = %d (log joint %v, entropy %v, ln|F| %v): a latent dimension has lost its data; lower K, allow pruning, or rescale the data",
+		return fmt.Errorf("%s is %v at K = %d (log joint %v, entropy %v, ln|F| %v): a latent dimension has lost its "+
+			"data; lower K, allow pruning, or rescale the data",
 			r.options.Criterion.Name, bad, p.K, e.LogJoint, e.Entropy, e.LogDet)
 	}
 	r.meet(p.K, p.Value)

@@ -19,40 +19,43 @@ type Sweep struct {
 
 // Singular adds [SBIC], for models that have parameters which X does not identify when K is larger than it need be.
 type Singular[P any] interface {
-	// LearningCoefficient is λ of ln p(X|K) = ln p(X|truth) − λ ln N + …, or a bound of it, of a model of the size of p where
-	// the truth is a model of truth ≤ K latent dimensions. Of a regular model it is half the number of parameters.
+	// LearningCoefficient is λ of ln p(X|K) = ln p(X|truth) − λ ln N + …, or a bound of it, of a model of the size of p
+	// where the truth is a model of truth ≤ K latent dimensions. Of a regular model it is half the number of parameters.
 	LearningCoefficient(p P, truth int) float64
 }
 
 // Criteria of a sweep. They are for [Select]; a single fit has no value of them.
 var (
 	// SBIC is the singular Bayesian information criterion (see [SingularBIC]).
-	SBIC = Criterion{Name: "sBIC", Source: "Drton & Plummer 2017, eqs. 2.9 and 2.10", Needs: NeedsEstimates | NeedsLikelihood | NeedsLearning, Sweep: func(s *Sweep) ([]float64, error) {
-		l := make([]float64, len(s.Fits))
-		for i, e := range s.Fits {
-			l[i] = e.LogLikelihood
-		}
-		return SingularBIC(l, s.Fits[0].N, s.Learning), nil
-	}}
+	SBIC = Criterion{Name: "sBIC", Source: "Drton & Plummer 2017, eqs. 2.9 and 2.10",
+		Needs: NeedsEstimates | NeedsLikelihood | NeedsLearning, Sweep: func(s *Sweep) ([]float64, error) {
+			l := make([]float64, len(s.Fits))
+			for i, e := range s.Fits {
+				l[i] = e.LogLikelihood
+			}
+			return SingularBIC(l, s.Fits[0].N, s.Learning), nil
+		}}
 	// Slope is ln p(X|Π) − 2 s d with d identifiable parameters, and s the slope of ln p(X|Π) in d among the larger
 	// half of the fits (see [SlopeHeuristic]).
-	Slope = Criterion{Name: "Slope", Source: "Birgé & Massart 2007; Baudry, Maugis & Michel 2012", Needs: NeedsEstimates | NeedsLikelihood, Sweep: func(s *Sweep) ([]float64, error) {
-		l, d := make([]float64, len(s.Fits)), make([]float64, len(s.Fits))
-		for i, e := range s.Fits {
-			l[i], d[i] = e.LogLikelihood, float64(e.Shape.Identifiable())
-		}
-		values, _, err := SlopeHeuristic(l, d)
-		return values, err
-	}}
+	Slope = Criterion{Name: "Slope", Source: "Birgé & Massart 2007; Baudry, Maugis & Michel 2012",
+		Needs: NeedsEstimates | NeedsLikelihood, Sweep: func(s *Sweep) ([]float64, error) {
+			l, d := make([]float64, len(s.Fits)), make([]float64, len(s.Fits))
+			for i, e := range s.Fits {
+				l[i], d[i] = e.LogLikelihood, float64(e.Shape.Identifiable())
+			}
+			values, _, err := SlopeHeuristic(l, d)
+			return values, err
+		}}
 )
 
-// SingularBIC is sBIC of models each of which contains those before it, given their maximal log-likelihoods in nats, N and
-// learning coefficients learning(i, j) of model i at a truth in model j ≤ i. With L_ij = exp(l_i) N^−λ_ij it solves
+// SingularBIC is sBIC of models each of which contains those before it, given their maximal log-likelihoods in nats, N
+// and learning coefficients learning(i, j) of model i at a truth in model j ≤ i. With L_ij = exp(l_i) N^−λ_ij it solves
 //
 //	L_i = Σ_{j≤i} L_ij L_j ÷ Σ_{j≤i} L_j
 //
 // from the smallest on, each of which is a quadratic equation, and returns ln L_i. Regular models, whose λ_ij do not
-// depend on j, have BIC (Drton & Plummer 2017, "A Bayesian information criterion for singular models", eqs. 2.9 and 2.10).
+// depend on j, have BIC (Drton & Plummer 2017, "A Bayesian information criterion for singular models", eqs. 2.9 and
+// 2.10).
 func SingularBIC(logLikelihood []float64, n float64, learning func(i, j int) float64) []float64 {
 	values := make([]float64, len(logLikelihood))
 	for i, l := range logLikelihood {
@@ -77,10 +80,10 @@ func SingularBIC(logLikelihood []float64, n float64, learning func(i, j int) flo
 	return values
 }
 
-// SlopeHeuristic is l − 2sd of models with log-likelihoods l, in nats, and d parameters, where s, also returned, is the slope
-// of l in d by least squares among the larger half of the models: beyond the truth, models gain by overfitting alone. The data
-// calibrate the penalty, and a wrong family hardly matters. It errs for fewer than 3 sizes in that half, and where l
-// does not rise there.
+// SlopeHeuristic is l − 2sd of models with log-likelihoods l, in nats, and d parameters, where s, also returned, is the
+// slope of l in d by least squares among the larger half of the models: beyond the truth, models gain by overfitting
+// alone. The data calibrate the penalty, and a wrong family hardly matters. It errs for fewer than 3 sizes in that
+// half, and where l does not rise there.
 func SlopeHeuristic(logLikelihood, d []float64) (values []float64, slope float64, err error) {
 	order := make([]int, len(d))
 	for i := range order {
@@ -92,11 +95,14 @@ func SlopeHeuristic(logLikelihood, d []float64) (values []float64, slope float64
 		x, y = append(x, d[i]), append(y, logLikelihood[i])
 	}
 	if len(x) < 3 || x[0] == x[len(x)-1] {
-		return nil, 0, errors.New("framework: the slope heuristic takes a line through the larger half of the fits: compare 5 sizes or more")
+		return nil, 0, errors.New(
+			"framework: the slope heuristic takes a line through the larger half of the fits: compare 5 sizes or more",
+		)
 	}
 	_, slope = stat.LinearRegression(x, y, nil, false)
 	if !(slope > 0) {
-		return nil, slope, fmt.Errorf("framework: the log-likelihood does not rise with K among the larger half of the fits (slope %.3g): raise Restarts, or compare larger K", slope)
+		return nil, slope, fmt.Errorf("framework: the log-likelihood does not rise with K among the larger half of "+
+			"the fits (slope %.3g): raise Restarts, or compare larger K", slope)
 	}
 	values = slices.Clone(logLikelihood)
 	floats.AddScaled(values, -2*slope, d)

@@ -18,8 +18,8 @@ type Overlap struct {
 	some []int     // components that a row may belong to
 }
 
-// A Scorer gives ln p of the rows of a block, which is not looked at, and their posteriors q, rows×K, in slices that it is
-// given to use again, as that of a mixture does.
+// A Scorer gives ln p of the rows of a block, which is not looked at, and their posteriors q, rows×K, in slices that it
+// is given to use again, as that of a mixture does.
 type Scorer = func(b framework.Rows, logProb, q []float64) ([]float64, []float64, error)
 
 // Over makes one pass over a source, with a scorer for each goroutine. The bits are the same for any number of workers
@@ -57,8 +57,8 @@ func Over(ctx context.Context, src framework.Source[framework.Rows], workers int
 	return &all.Overlap, nil
 }
 
-// negligible is the posterior below which a component has no part of a row: products of less do not reach the last digit
-// of an overlap that counts.
+// negligible is the posterior below which a component has no part of a row: products of less do not reach the last
+// digit of an overlap that counts.
 const negligible = 1e-12
 
 // Add adds a row with posterior q, K probabilities, that counts weight times.

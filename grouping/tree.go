@@ -16,7 +16,8 @@ const (
 )
 
 // A Terrain has the logarithm of the density f of all components at and between them, K×K: on the diagonal that at each
-// component's peak, elsewhere that at the lowest point on the way from one to the other, −Inf where no way was looked for.
+// component's peak, elsewhere that at the lowest point on the way from one to the other, −Inf where no way was looked
+// for.
 type Terrain []float64
 
 // A Joining is one step of the hierarchy: two groups become one.

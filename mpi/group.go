@@ -35,7 +35,8 @@ const (
 	least = 1 << 10
 )
 
-// patience is how long a Gather whose context has ended waits for the others. They may be in a pass, and hear of it at its end.
+// patience is how long a Gather whose context has ended waits for the others. They may be in a pass, and hear of it at
+// its end.
 const patience = 30 * time.Second
 
 var begun atomic.Bool
@@ -82,8 +83,9 @@ func (g *Group) do(call func() error) error {
 // Rank is which of the processes this is, from 0, and how many there are.
 func (g *Group) Rank() (rank, size int) { return g.rank, g.size }
 
-// Gather returns what the processes gave, by rank. All of them call it, and one at a time. A process that waits hears of the end of
-// its context from the others: Gather itself gives up when they have not come half a minute later, and so does every one after that.
+// Gather returns what the processes gave, by rank. All of them call it, and one at a time. A process that waits hears
+// of the end of its context from the others: Gather itself gives up when they have not come half a minute later, and so
+// does every one after that.
 func (g *Group) Gather(ctx context.Context, mine []byte) (all [][]byte, err error) {
 	err = g.do(func() error {
 		if g.broken == nil {
@@ -96,8 +98,8 @@ func (g *Group) Gather(ctx context.Context, mine []byte) (all [][]byte, err erro
 
 const header = 8 // bytes: the length of a message
 
-// gather exchanges the beginnings of messages with their lengths, so many bytes as the last message had and some more, and then what
-// is left of longer ones.
+// gather exchanges the beginnings of messages with their lengths, so many bytes as the last message had and some more,
+// and then what is left of longer ones.
 func (g *Group) gather(ctx context.Context, mine []byte) (all [][]byte, err error) {
 	first := g.expected
 	received, err := g.exchange(ctx, header+first, func(to []byte) {
@@ -153,7 +155,8 @@ func (g *Group) exchange(ctx context.Context, n int, fill func(to []byte)) (all 
 		case ended.IsZero():
 			ended = time.Now()
 		case time.Since(ended) > patience:
-			return nil, fmt.Errorf("mpi: the other processes have not answered in the %v since the end: %w", patience, context.Cause(ctx))
+			return nil, fmt.Errorf("mpi: the other processes have not answered in the %v since the end: %w",
+				patience, context.Cause(ctx))
 		}
 	}
 }

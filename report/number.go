@@ -63,8 +63,8 @@ func Digits(v float64) string {
 	return string(text)
 }
 
-// Readable writes v in four significant digits, whole numbers below ten million in all of theirs, and other large and small ones in
-// three with a power of ten; what is not finite is [Missing].
+// Readable writes v in four significant digits, whole numbers below ten million in all of theirs, and other large and
+// small ones in three with a power of ten; what is not finite is [Missing].
 func Readable(v float64) string {
 	const digits, most, least = 4, 1e7, 1e-4
 	size := math.Abs(v)
@@ -88,7 +88,8 @@ func Readable(v float64) string {
 	return text
 }
 
-// Fixed writes v with so many decimals, or, of a negative number, rounded to tens, hundreds and so on; what is not finite is [Missing].
+// Fixed writes v with so many decimals, or, of a negative number, rounded to tens, hundreds and so on; what is not
+// finite is [Missing].
 func Fixed(v float64, decimals int) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return Missing
@@ -108,7 +109,8 @@ func Fixed(v float64, decimals int) string {
 func minus(text string) string { return strings.Replace(text, "-", "−", 1) }
 
 func superscript(n int) string {
-	return strings.NewReplacer("-", "⁻", "0", "⁰", "1", "¹", "2", "²", "3", "³", "4", "⁴", "5", "⁵", "6", "⁶", "7", "⁷", "8", "⁸", "9", "⁹").Replace(strconv.Itoa(n))
+	return strings.NewReplacer("-", "⁻", "0", "⁰", "1", "¹", "2", "²", "3", "³", "4", "⁴", "5", "⁵", "6", "⁶", "7", "⁷",
+		"8", "⁸", "9", "⁹").Replace(strconv.Itoa(n))
 }
 
 // Percentage writes a share as people read it: 0 % and 100 % mean exactly that.
@@ -129,7 +131,8 @@ func Percentage(p float64) string {
 
 const plusMinus = NoBreak + "±" + NoBreak
 
-// spread writes both with the decimals that the standard deviation needs for two digits, or three of which the first is 1.
+// spread writes both with the decimals that the standard deviation needs for two digits, or three of which the first is
+// 1.
 func spread(mean, sd float64) string {
 	if !(sd > 0) || math.IsInf(sd, 0) || sd < 1e-4 || math.Abs(mean) >= 1e7 || sd >= 1e7 {
 		return Readable(mean) + plusMinus + Readable(sd)

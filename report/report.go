@@ -1,13 +1,14 @@
-// Package report is a document of typed values: what was found, in sentences, tables and figures, before anybody has decided how it is
-// written. Package report/html writes it as a page.
+// Package report is a document of typed values: what was found, in sentences, tables and figures, before anybody has
+// decided how it is written. Package report/html writes it as a page.
 //
 //	table := report.Table{Caption: "weights", Columns: report.Columns("component", "weight")}
 //	table.Add(1, report.Share(0.64))
 //	table.Add(2, report.Share(0.36))
-//	d := &report.Document{Title: "A fit", Sections: []report.Section{{Title: "Components", Tables: []report.Table{table}}}}
+//	weights := report.Section{Title: "Components", Tables: []report.Table{table}}
+//	d := &report.Document{Title: "A fit", Sections: []report.Section{weights}}
 //
-// A cell has its value and how people read it, so that a page can round and a file need not. Figures draw columns of the tables in
-// their section: every number that is drawn can be read.
+// A cell has its value and how people read it, so that a page can round and a file need not. Figures draw columns of
+// the tables in their section: every number that is drawn can be read.
 package report
 
 import (

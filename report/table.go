@@ -67,7 +67,8 @@ func (t *Table) Series(name string, j int) []Series { return []Series{{Name: nam
 func (t *Table) Check() {
 	for i, row := range t.Rows {
 		if len(row) != len(t.Columns) {
-			panic(fmt.Sprintf("report: row %d of table %q has %d cells, and it has %d columns", i, t.Caption, len(row), len(t.Columns)))
+			panic(fmt.Sprintf("report: row %d of table %q has %d cells, and it has %d "+
+				"columns", i, t.Caption, len(row), len(t.Columns)))
 		}
 	}
 }
@@ -125,8 +126,8 @@ func Shaded(cell any, shade float64) Cell {
 	return c
 }
 
-// Of is the cell of a Go value: of a text or truth its words, of an integer a count, of a float a number; of a [Cell] that cell. It
-// panics at others.
+// Of is the cell of a Go value: of a text or truth its words, of an integer a count, of a float a number; of a [Cell]
+// that cell. It panics at others.
 func Of(value any) Cell {
 	if c, ok := value.(Cell); ok {
 		return c

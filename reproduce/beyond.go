@@ -31,7 +31,9 @@ type beyondCase struct {
 var beyondCases = []beyondCase{
 	{"faithful", "faithful", "mixture of Gaussians", 10, 6, func(*data.Table) family.Family { return family.Gaussian{} }},
 	{"iris", "iris", "mixture of Gaussians", 10, 6, func(*data.Table) family.Family { return family.Gaussian{} }},
-	{"housevotes84", "housevotes84", "mixture of Bernoulli columns", 15, 8, func(*data.Table) family.Family { return family.Bernoulli{} }},
+	{"housevotes84", "housevotes84", "mixture of Bernoulli columns", 15, 8, func(*data.Table) family.Family {
+		return family.Bernoulli{}
+	}},
 	{"zoo", "zoo", "mixture of Bernoulli columns, legs Poisson", 15, 8, func(t *data.Table) family.Family {
 		var p family.Product
 		for _, name := range t.Names {
@@ -66,9 +68,10 @@ const (
 
 func beyond() *Experiment {
 	return Define(Info{
-		Name:   "beyond",
-		Title:  "One pass of gFAB against sweeps over K, on real data",
-		Source: "Beyond the papers. Hayashi, Maeda & Fujimaki 2015, section 1, of FAB's practical success, and section 7, of sweeps that it saves",
+		Name:  "beyond",
+		Title: "One pass of gFAB against sweeps over K, on real data",
+		Source: "Beyond the papers. Hayashi, Maeda & Fujimaki 2015, section 1, of FAB's practical success, and " +
+			"section 7, of sweeps that it saves",
 		About: `The embedded data sets, labels left out: gFAB once from the largest K, against fits at every K up to it, of which BICEM, BIC and the bound of variational Bayes take the best. Every fit of a mixture is the best of three starts, also gFAB's; BPCA has one, near the leading eigenvectors. A fit ends when an
 iteration changes nothing by more than 1e-7 nats a row. Ten-fold cross-validation: each fold's methods choose K for themselves, without the held-out rows. Mixtures predict with the posterior mean of their parameters given q(Z) under the
 families' default priors, whatever the method, since an estimated probability of 0 makes a held-out row impossible; BPCA with its estimates, or their posterior means. Seconds are those of the fits to all rows, on one core, the shortest of three.`,
@@ -163,13 +166,14 @@ func (c beyondCase) run(ctx context.Context, fold, folds, kmax, times int) (run 
 		}
 		return meanLogProb(m, held, point)
 	}
-	return against(ctx, m, vb, train.Distinct(), kmax, 3, times, func(s *mixture.Statistics, p *mixture.Parameters) (float64, error) {
-		q, err := vb.Maximize(s, &mixture.Posterior{K: p.K, D: p.D, Pooled: p.Pooled}, nil)
-		if err != nil {
-			return 0, err
-		}
-		return predict(q)
-	}, predict)
+	return against(ctx, m, vb, train.Distinct(), kmax, 3, times,
+		func(s *mixture.Statistics, p *mixture.Parameters) (float64, error) {
+			q, err := vb.Maximize(s, &mixture.Posterior{K: p.K, D: p.D, Pooled: p.Pooled}, nil)
+			if err != nil {
+				return 0, err
+			}
+			return predict(q)
+		}, predict)
 }
 
 // meanLogProb is the mean log-likelihood of the held-out rows, 0 where there are none.
@@ -186,7 +190,8 @@ func meanLogProb[P any](m framework.LogProber[framework.Rows, P], held *framewor
 
 // against fits gFAB, and sweeps of EM and of variational Bayes; values are those of predict
 // and predictVB.
-func against[B, P, Q any, S framework.Statistics[S]](ctx context.Context, m framework.Model[B, P, S], vb framework.Model[B, Q, S], src framework.Source[B], kmax, restarts, times int,
+func against[B, P, Q any, S framework.Statistics[S]](ctx context.Context, m framework.Model[B, P, S],
+	vb framework.Model[B, Q, S], src framework.Source[B], kmax, restarts, times int,
 	predict func(S, P) (float64, error), predictVB func(Q) (float64, error)) (run beyondRun, err error) {
 	o := framework.Options{K: kmax, Criterion: framework.GFIC, Restarts: restarts, Tolerance: 1e-7, Workers: 1}
 	gfab, seconds, err := timed(times, func() (*framework.Result[P, S], error) { return framework.Fit(ctx, m, src, o) })
@@ -253,8 +258,13 @@ func (r *beyondRun) add(k int, seconds float64) {
 
 func beyondConclude(s *Settings, runs []beyondRun) (*Outcome, error) {
 	folds, out := s.seeds(10, 3), &Outcome{}
-	table := Table{Name: "comparison", Shown: true, About: "K of all rows, and in the folds; log-likelihood of a held-out row, nats: mean over folds, and gFAB's less the method's with its standard error over folds; seconds for all rows, one core",
-		Header: []string{"data", "model", "method", "k", "k_folds", "held_out", "gfab_less", "se", "seconds"}}
+	table := Table{
+		Name:  "comparison",
+		Shown: true,
+		About: "K of all rows, and in the folds; log-likelihood of a held-out row, nats: mean over folds, and " +
+			"gFAB's less the method's with its standard error over folds; seconds for all rows, one core",
+		Header: []string{"data", "model", "method", "k", "k_folds", "held_out", "gfab_less", "se", "seconds"},
+	}
 	var slow []string
 	times := ""
 	var predictions []*plot.Plot
@@ -292,7 +302,8 @@ func beyondConclude(s *Settings, runs []beyondRun) (*Outcome, error) {
 		if loses != nil {
 			text += ". It loses to " + strings.Join(loses, " and ")
 		}
-		out.Statements = append(out.Statements, Statement{Paper: fmt.Sprintf("One pass predicts held-out rows as well as a sweep: %s, %s.", c.set, c.model), Agrees: loses == nil, Measured: "gFAB " + text})
+		out.Statements = append(out.Statements, Statement{Paper: fmt.Sprintf("One pass predicts held-out rows as "+
+			"well as a sweep: %s, %s.", c.set, c.model), Agrees: loses == nil, Measured: "gFAB " + text})
 		least := floats.Min(all.Seconds[1:])
 		if all.Seconds[0] > beyondTime*least {
 			slow = append(slow, c.name)
@@ -314,10 +325,25 @@ func beyondConclude(s *Settings, runs []beyondRun) (*Outcome, error) {
 	if slow != nil {
 		times += "Not so for " + strings.Join(slow, ", ") + "."
 	}
-	out.Statements = append(out.Statements, Statement{Paper: "One pass takes less time than a sweep.", Agrees: slow == nil, Measured: fmt.Sprintf("less than %g of the quicker sweep's, for all rows? ", beyondTime) + times})
-	out.Remarks = fmt.Sprintf("gFAB counts as losing where it is more than %g nats a row below a sweep and more than two standard errors over folds. Standard errors over folds are somewhat too small, since folds share their training rows. Of BPCA, gFIC and BICEM charge for all DK + 1 parameters; BIC takes the K(K − 1)/2 of the rotation of W off, and so keeps more directions (docs/theory/bpca.md, section 3).", beyondLoss)
+	out.Statements = append(out.Statements, Statement{
+		Paper:    "One pass takes less time than a sweep.",
+		Agrees:   slow == nil,
+		Measured: fmt.Sprintf("less than %g of the quicker sweep's, for all rows? ", beyondTime) + times,
+	})
+	out.Remarks = fmt.Sprintf(
+		"gFAB counts as losing where it is more than %g nats a row below a sweep and more than two standard errors "+
+			"over folds. Standard errors over folds are somewhat too small, since folds share their training rows. "+
+			"Of BPCA, gFIC and BICEM charge for all DK + 1 parameters; BIC takes the K(K − 1)/2 of the rotation of W "+
+			"off, and so keeps more directions (docs/theory/bpca.md, section 3).", beyondLoss,
+	)
 	out.Tables = []Table{table}
-	out.Figures = []Figure{{Name: "figure", Width: 26 * vg.Centimeter, Height: 15 * vg.Centimeter, Plots: [][]*plot.Plot{predictions[:3], predictions[3:]},
-		Caption: "Log-likelihood of a held-out row by the sweeps, less gFAB's: means and standard errors over folds. Below the dashed line gFAB is better."}}
+	out.Figures = []Figure{{
+		Name:   "figure",
+		Width:  26 * vg.Centimeter,
+		Height: 15 * vg.Centimeter,
+		Plots:  [][]*plot.Plot{predictions[:3], predictions[3:]},
+		Caption: "Log-likelihood of a held-out row by the sweeps, less gFAB's: means and standard errors over folds. " +
+			"Below the dashed line gFAB is better.",
+	}}
 	return out, nil
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/latent-go/latent/prior"
 )
 
-// A calibrationTruth draws tables of a family. Every component has a profile, a level of each column; profiles differ in
-// at least apart columns.
+// A calibrationTruth draws tables of a family. Every component has a profile, a level of each column; profiles differ
+// in at least apart columns.
 type calibrationTruth struct {
 	name                   string
 	family                 family.Family
@@ -29,13 +29,66 @@ type calibrationTruth struct {
 }
 
 var calibrationTruths = []calibrationTruth{
-	{name: "gaussian-2", family: family.Gaussian{}, columns: 2, levels: 3, apart: 1, clear: 5, overlapping: 2.5, correlated: true},
-	{name: "gaussian-4", family: family.Gaussian{}, columns: 4, levels: 3, apart: 2, clear: 3.5, overlapping: 1.8, correlated: true},
-	{name: "diagonal-4", family: family.Gaussian{Covariance: family.Diagonal}, columns: 4, levels: 3, apart: 2, clear: 3.5, overlapping: 1.8},
+	{
+		name:        "gaussian-2",
+		family:      family.Gaussian{},
+		columns:     2,
+		levels:      3,
+		apart:       1,
+		clear:       5,
+		overlapping: 2.5,
+		correlated:  true,
+	},
+	{
+		name:        "gaussian-4",
+		family:      family.Gaussian{},
+		columns:     4,
+		levels:      3,
+		apart:       2,
+		clear:       3.5,
+		overlapping: 1.8,
+		correlated:  true,
+	},
+	{
+		name:        "diagonal-4",
+		family:      family.Gaussian{Covariance: family.Diagonal},
+		columns:     4,
+		levels:      3,
+		apart:       2,
+		clear:       3.5,
+		overlapping: 1.8,
+	},
 	{name: "poisson-4", family: family.Poisson{}, columns: 4, levels: 2, apart: 2, clear: 9, overlapping: 4},
-	{name: "bernoulli-10", family: family.Bernoulli{}, columns: 10, levels: 2, apart: 4, discrete: true, clear: 0.9, overlapping: 0.75},
-	{name: "bernoulli-20", family: family.Bernoulli{}, columns: 20, levels: 2, apart: 7, discrete: true, clear: 0.9, overlapping: 0.75},
-	{name: "latent-class-6", family: family.Categorical{Levels: 3}, columns: 6, levels: 3, apart: 3, discrete: true, clear: 0.8, overlapping: 0.65},
+	{
+		name:        "bernoulli-10",
+		family:      family.Bernoulli{},
+		columns:     10,
+		levels:      2,
+		apart:       4,
+		discrete:    true,
+		clear:       0.9,
+		overlapping: 0.75,
+	},
+	{
+		name:        "bernoulli-20",
+		family:      family.Bernoulli{},
+		columns:     20,
+		levels:      2,
+		apart:       7,
+		discrete:    true,
+		clear:       0.9,
+		overlapping: 0.75,
+	},
+	{
+		name:        "latent-class-6",
+		family:      family.Categorical{Levels: 3},
+		columns:     6,
+		levels:      3,
+		apart:       3,
+		discrete:    true,
+		clear:       0.8,
+		overlapping: 0.65,
+	},
 }
 
 // A calibrationCell is a setting that tables are drawn from.
@@ -159,7 +212,9 @@ const (
 	calibrationMethods
 )
 
-var calibrationNames = [calibrationMethods]string{"gFIC", "FIC", "BIC", "ICL", "sBIC", "Collapsed", "ExactICL", "DNML", "ELBO of VB", "CVB0", "gFAB, one run"}
+var calibrationNames = [calibrationMethods]string{
+	"gFIC", "FIC", "BIC", "ICL", "sBIC", "Collapsed", "ExactICL", "DNML", "ELBO of VB", "CVB0", "gFAB, one run",
+}
 
 // calibrationMost is the largest K of sweeps and of CVB0; gFAB begins with 10.
 const calibrationMost = 8
@@ -180,11 +235,14 @@ func (c calibrationCell) choose(ctx context.Context, seed uint64) ([]int, error)
 		return nil, err
 	}
 	chosen := make([]int, calibrationMethods)
-	criteria := []framework.Criterion{framework.ELBO, framework.GFIC, framework.FIC, framework.BIC, framework.ICL, framework.SBIC, framework.Collapsed, framework.ExactICL}
+	criteria := []framework.Criterion{framework.ELBO, framework.GFIC, framework.FIC, framework.BIC, framework.ICL,
+		framework.SBIC, framework.Collapsed, framework.ExactICL}
 	if c.truth.discrete {
 		criteria = append(criteria, framework.DNML)
 	}
-	m, o := mixture.Model{Family: c.truth.family}, framework.Options{Method: framework.EM, Restarts: 2, Tolerance: 1e-5, Seed: seed, Workers: 1}
+	m, o := mixture.Model{Family: c.truth.family}, framework.Options{
+		Method: framework.EM, Restarts: 2, Tolerance: 1e-5, Seed: seed, Workers: 1,
+	}
 	em, err := bestSizes(ctx, m, table, o, criteria...)
 	if err != nil {
 		return nil, err
@@ -201,12 +259,14 @@ func (c calibrationCell) choose(ctx context.Context, seed uint64) ([]int, error)
 			return nil, err
 		}
 	}
-	chosen[calibrationGFAB], _, err = sizeAndValues(ctx, m, table, framework.Options{K: 10, Criterion: framework.GFIC, Seed: seed, Workers: 1})
+	chosen[calibrationGFAB], _, err = sizeAndValues(ctx, m, table,
+		framework.Options{K: 10, Criterion: framework.GFIC, Seed: seed, Workers: 1})
 	return chosen, err
 }
 
 // bestSizes are the K that criteria choose from a sweep.
-func bestSizes[P any, S framework.Statistics[S]](ctx context.Context, m framework.Model[framework.Rows, P, S], t *framework.Table, o framework.Options, criteria ...framework.Criterion) (ks []int, err error) {
+func bestSizes[P any, S framework.Statistics[S]](ctx context.Context, m framework.Model[framework.Rows, P, S],
+	t *framework.Table, o framework.Options, criteria ...framework.Criterion) (ks []int, err error) {
 	for k := 1; k <= calibrationMost; k++ {
 		ks = append(ks, k)
 	}
@@ -222,7 +282,9 @@ func bestSizes[P any, S framework.Statistics[S]](ctx context.Context, m framewor
 }
 
 // sizeAndValues are K of a fit, the value of its criterion, and those of o.Also.
-func sizeAndValues[P any, S framework.Statistics[S]](ctx context.Context, m framework.Model[framework.Rows, P, S], t *framework.Table, o framework.Options) (k int, values []float64, err error) {
+func sizeAndValues[P any, S framework.Statistics[S]](
+	ctx context.Context, m framework.Model[framework.Rows, P, S], t *framework.Table, o framework.Options,
+) (k int, values []float64, err error) {
 	fit, err := framework.Fit(ctx, m, t, o)
 	if err != nil {
 		return 0, nil, err
@@ -268,7 +330,9 @@ func (c calibrationCell) bias(ctx context.Context, seed uint64) ([]float64, erro
 	return values, nil
 }
 
-func (c calibrationCell) evidence(ctx context.Context, m mixture.Variational, table *framework.Table, seed uint64) (float64, error) {
+func (c calibrationCell) evidence(
+	ctx context.Context, m mixture.Variational, table *framework.Table, seed uint64,
+) (float64, error) {
 	if !c.truth.discrete {
 		target, err := mixture.NewAnnealer(ctx, m, table, c.k)
 		if err != nil {
@@ -325,7 +389,8 @@ func votes(ctx context.Context, collapsed bool, k int, seed uint64) (run calibra
 	o := framework.Options{K: k, Restarts: 10, Seed: seed, Workers: 1}
 	if collapsed {
 		o.Method, o.Restarts, o.Tolerance = framework.PrunedEM, 1, 1e-6
-		k, run.Value, err = sizeAndValues(ctx, calibrationTruth{family: family.Bernoulli{}, discrete: true}.cvb0(), table.Distinct(), o)
+		k, run.Value, err = sizeAndValues(ctx,
+			calibrationTruth{family: family.Bernoulli{}, discrete: true}.cvb0(), table.Distinct(), o)
 	} else {
 		o.Criterion = framework.GFIC
 		k, run.Value, err = sizeAndValues(ctx, bernmix.EM(), table.Distinct(), o)

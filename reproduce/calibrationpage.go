@@ -24,7 +24,9 @@ var votesCases = []struct {
 	name      string
 	collapsed bool
 	k         int
-}{{"gFAB, ten starts, from 10", false, 10}, {"gFAB, ten starts, from 20", false, 20}, {"CVB0, one start, from 10", true, 10}, {"CVB0, one start, from 20", true, 20}}
+}{{"gFAB, ten starts, from 10", false, 10}, {
+	"gFAB, ten starts, from 20", false, 20,
+}, {"CVB0, one start, from 10", true, 10}, {"CVB0, one start, from 20", true, 20}}
 
 // votesSeeds is the number of fits of House Votes from k components.
 func votesSeeds(s *Settings, k int) int {
@@ -62,25 +64,36 @@ against an exact sum over labellings, or annealed importance sampling for Gaussi
 	}, func(s *Settings) (jobs []Job[calibrationRun], err error) {
 		for i, c := range votesCases {
 			for seed := range votesSeeds(s, c.k) {
-				jobs = append(jobs, Job[calibrationRun]{Key: fmt.Sprintf("votes-%d-seed-%d", i, seed), Cost: 3, Run: func(ctx context.Context) (calibrationRun, error) {
-					return votes(ctx, c.collapsed, c.k, uint64(seed))
-				}})
+				jobs = append(jobs, Job[calibrationRun]{
+					Key:  fmt.Sprintf("votes-%d-seed-%d", i, seed),
+					Cost: 3,
+					Run: func(ctx context.Context) (calibrationRun, error) {
+						return votes(ctx, c.collapsed, c.k, uint64(seed))
+					},
+				})
 			}
 		}
 		for _, c := range biasCells() {
 			for seed := range s.seeds(20, 3) {
-				jobs = append(jobs, Job[calibrationRun]{Key: fmt.Sprintf("bias-%s-%s-seed-%d", c.truth.name, c.separation(), seed), Cost: 0.1, Run: func(ctx context.Context) (calibrationRun, error) {
-					values, err := c.bias(ctx, uint64(seed))
-					return calibrationRun{nil, values}, err
-				}})
+				jobs = append(jobs, Job[calibrationRun]{
+					Key:  fmt.Sprintf("bias-%s-%s-seed-%d", c.truth.name, c.separation(), seed),
+					Cost: 0.1,
+					Run: func(ctx context.Context) (calibrationRun, error) {
+						values, err := c.bias(ctx, uint64(seed))
+						return calibrationRun{nil, values}, err
+					},
+				})
 			}
 		}
 		for _, c := range calibrationCells() {
 			for seed := range c.seeds(s) {
-				jobs = append(jobs, Job[calibrationRun]{Key: fmt.Sprintf("%s-n-%d-k-%d-%s-seed-%d", c.truth.name, c.n, c.k, c.separation(), seed), Run: func(ctx context.Context) (calibrationRun, error) {
-					k, err := c.choose(ctx, uint64(seed))
-					return calibrationRun{k, nil}, err
-				}})
+				jobs = append(jobs, Job[calibrationRun]{
+					Key: fmt.Sprintf("%s-n-%d-k-%d-%s-seed-%d", c.truth.name, c.n, c.k, c.separation(), seed),
+					Run: func(ctx context.Context) (calibrationRun, error) {
+						k, err := c.choose(ctx, uint64(seed))
+						return calibrationRun{k, nil}, err
+					},
+				})
 			}
 		}
 		return jobs, nil
@@ -152,7 +165,13 @@ func calibrationConclude(s *Settings, runs []calibrationRun) (*Outcome, error) {
 		list, runs = runs[:n], runs[n:]
 		return list
 	}
-	out, house := &Outcome{}, Table{Name: "housevotes84", Shown: true, About: "K of House Votes without Class, of all seeds in order of size, and the least and largest value of the method's criterion, nats", Header: []string{"fit", "k", "least", "largest"}}
+	out, house := &Outcome{}, Table{
+		Name:  "housevotes84",
+		Shown: true,
+		About: "K of House Votes without Class, of all seeds in order of size, and the least and largest value of " +
+			"the method's criterion, nats",
+		Header: []string{"fit", "k", "least", "largest"},
+	}
 	var voted []Statement
 	for _, c := range votesCases {
 		var ks []int
@@ -164,10 +183,20 @@ func calibrationConclude(s *Settings, runs []calibrationRun) (*Outcome, error) {
 			continue
 		}
 		slices.Sort(ks)
-		voted = append(voted, Statement{Paper: "House Votes has the same K for every seed: " + c.name + ".", Agrees: ks[0] == ks[len(ks)-1], Measured: fmt.Sprint("K in ", slices.Compact(slices.Clone(ks)))})
+		voted = append(voted, Statement{
+			Paper:    "House Votes has the same K for every seed: " + c.name + ".",
+			Agrees:   ks[0] == ks[len(ks)-1],
+			Measured: fmt.Sprint("K in ", slices.Compact(slices.Clone(ks))),
+		})
 		house.Add(c.name, strings.Trim(fmt.Sprint(ks), "[]"), floats.Min(values), floats.Max(values))
 	}
-	bias, worst := Table{Name: "bias", Shown: true, About: "value less ln p(X|K) at K = 2, nats: mean and standard deviation over tables of 40 rows, of 12 where columns are codes", Header: append([]string{"family", "separation"}, biasNames...)}, 0.0
+	bias, worst := Table{
+		Name:  "bias",
+		Shown: true,
+		About: "value less ln p(X|K) at K = 2, nats: mean and standard deviation over tables of 40 rows, of 12 " +
+			"where columns are codes",
+		Header: append([]string{"family", "separation"}, biasNames...),
+	}, 0.0
 	for _, c := range biasCells() {
 		list, row := next(s.seeds(20, 3)), []any{c.truth.name, c.separation()}
 		for m := range biasNames {
@@ -193,7 +222,8 @@ func calibrationConclude(s *Settings, runs []calibrationRun) (*Outcome, error) {
 	}
 	for _, c := range calibrationCells() {
 		for _, r := range next(c.seeds(s)) {
-			names := []string{"kind/" + c.truth.kind(), fmt.Sprintf("family/%s, N = %d", c.truth.name, c.n), fmt.Sprintf("size/%s, K = %d, %s", c.truth.kind(), c.k, c.separation())}
+			names := []string{"kind/" + c.truth.kind(), fmt.Sprintf("family/%s, N = %d", c.truth.name,
+				c.n), fmt.Sprintf("size/%s, K = %d, %s", c.truth.kind(), c.k, c.separation())}
 			if c.n <= 400 {
 				names = append(names, "kind/"+c.truth.kind()+calibrationSmall)
 			}
@@ -206,8 +236,15 @@ func calibrationConclude(s *Settings, runs []calibrationRun) (*Outcome, error) {
 		}
 	}
 	out.Statements = append(calibrationStatements(at, worst), voted...)
-	for _, of := range [][2]string{{"kind", "kind of columns"}, {"family", "family and N"}, {"size", "kind of columns, K and separation"}} {
-		t := Table{Name: of[0], Shown: true, About: "per cent of the tables in which each finds K, and in brackets the mean of |K̂ − K|, by " + of[1], Header: append([]string{"tables of"}, calibrationNames[:]...)}
+	for _, of := range [][2]string{
+		{"kind", "kind of columns"}, {"family", "family and N"}, {"size", "kind of columns, K and separation"},
+	} {
+		t := Table{
+			Name:   of[0],
+			Shown:  true,
+			About:  "per cent of the tables in which each finds K, and in brackets the mean of |K̂ − K|, by " + of[1],
+			Header: append([]string{"tables of"}, calibrationNames[:]...),
+		}
 		for _, name := range groups {
 			if group, rest, _ := strings.Cut(name, "/"); group == of[0] {
 				t.Add(append([]any{rest}, at(name).cells()...)...)
@@ -222,8 +259,8 @@ func calibrationConclude(s *Settings, runs []calibrationRun) (*Outcome, error) {
 // calibrationSmall marks the tables that CVB0 has seen.
 const calibrationSmall = ", N ≤ 400"
 
-// calibrationStatements are what the defaults rest on. A method counts as good as the best where it finds K in at most 5 % of
-// the tables less.
+// calibrationStatements are what the defaults rest on. A method counts as good as the best where it finds K in at most
+// 5 % of the tables less.
 func calibrationStatements(at func(string) *tally, worst float64) []Statement {
 	const margin = 0.05
 	asGood := func(group string, m int) (bool, string) {
@@ -241,17 +278,23 @@ func calibrationStatements(at func(string) *tally, worst float64) []Statement {
 		{Paper: "Codes: one run of gFAB does.", Agrees: codes, Measured: codesText},
 		{Paper: "Poisson columns: one run of gFAB does.", Agrees: counts, Measured: countsText},
 		{Paper: "Codes, N ≤ 400: CVB0 with a = b = ½ does.", Agrees: cvb0, Measured: cvb0Text},
-		{Paper: "Gaussian columns: BIC finds K as often as gFIC in the same sweep.",
-			Agrees: gaussian.rate(calibrationBIC) >= gaussian.rate(calibrationGFIC)-margin, Measured: gaussian.percent(calibrationBIC, calibrationGFIC)},
+		{
+			Paper:    "Gaussian columns: BIC finds K as often as gFIC in the same sweep.",
+			Agrees:   gaussian.rate(calibrationBIC) >= gaussian.rate(calibrationGFIC)-margin,
+			Measured: gaussian.percent(calibrationBIC, calibrationGFIC),
+		},
 	}
 	for _, kind := range []string{"Gaussian", "Poisson", "codes"} {
-		t, all := at("one/"+kind), []int{calibrationGFIC, calibrationBIC, calibrationICL, calibrationCollapsed, calibrationVB, calibrationCVB0, calibrationGFAB}
+		t, all := at("one/"+kind), []int{calibrationGFIC, calibrationBIC, calibrationICL, calibrationCollapsed,
+			calibrationVB, calibrationCVB0, calibrationGFAB}
 		good := true
 		for _, m := range all {
 			good = good && t.rate(m) >= 1-margin
 		}
-		list = append(list, Statement{Paper: "One component: none is divided. " + kind + ".", Agrees: good, Measured: t.percent(all...)})
+		list = append(list,
+			Statement{Paper: "One component: none is divided. " + kind + ".", Agrees: good, Measured: t.percent(all...)})
 	}
 	return append(list,
-		Statement{Paper: "The value of CVB0 lies within 2 nats of ln p(X|K), on average over small tables.", Agrees: worst <= 2, Measured: fmt.Sprintf("%.2f nats at most", worst)})
+		Statement{Paper: "The value of CVB0 lies within 2 nats of ln p(X|K), on average over small " +
+			"tables.", Agrees: worst <= 2, Measured: fmt.Sprintf("%.2f nats at most", worst)})
 }

@@ -14,7 +14,8 @@ import (
 
 // palette is that of Okabe & Ito, which people with any colour vision can distinguish.
 var palette = []color.Color{
-	color.RGBA{0, 114, 178, 255}, color.RGBA{213, 94, 0, 255}, color.RGBA{0, 158, 115, 255}, color.RGBA{204, 121, 167, 255},
+	color.RGBA{0, 114, 178, 255}, color.RGBA{213, 94, 0, 255}, color.RGBA{0, 158, 115, 255},
+	color.RGBA{204, 121, 167, 255},
 	color.RGBA{230, 159, 0, 255}, color.RGBA{86, 180, 233, 255}, color.RGBA{0, 0, 0, 255}, color.RGBA{128, 128, 128, 255},
 }
 
@@ -85,7 +86,9 @@ func (s series) draw(p *plot.Plot, place int) {
 	if s.Dashed {
 		line.Dashes = []vg.Length{4, 3}
 	}
-	glyphs := []draw.GlyphDrawer{draw.CircleGlyph{}, draw.SquareGlyph{}, draw.TriangleGlyph{}, draw.CrossGlyph{}, draw.PlusGlyph{}, draw.RingGlyph{}}
+	glyphs := []draw.GlyphDrawer{
+		draw.CircleGlyph{}, draw.SquareGlyph{}, draw.TriangleGlyph{}, draw.CrossGlyph{}, draw.PlusGlyph{}, draw.RingGlyph{},
+	}
 	points.Color, points.Radius, points.Shape = tint, vg.Points(2), glyphs[place%len(glyphs)]
 	p.Add(line)
 	entry := []plot.Thumbnailer{line}

@@ -81,7 +81,9 @@ func (p0 rankTruth) logProb(x []float64) float64 {
 }
 
 // choose fits the ranks to n rows of P⁰.
-func (p0 rankTruth) choose(ctx context.Context, n int, ranks []int, rng *rand.Rand) (*framework.Selection[*ppca.Posterior, *ppca.Statistics], error) {
+func (p0 rankTruth) choose(
+	ctx context.Context, n int, ranks []int, rng *rand.Rand,
+) (*framework.Selection[*ppca.Posterior, *ppca.Statistics], error) {
 	t, err := framework.FromSlice(p0.sample(n, rng), n, elboD)
 	if err != nil {
 		return nil, err
@@ -91,7 +93,8 @@ func (p0 rankTruth) choose(ctx context.Context, n int, ranks []int, rng *rand.Ra
 		return nil, err
 	}
 	m := ppca.Compressed{Model: ppca.Model{Noise: 1, PriorVariance: 1, Pairs: 64}}
-	return framework.Select(ctx, m, moments.Source(), ranks, framework.Options{Method: framework.EM, Temper: elboAlpha, Tolerance: 1e-5, Workers: 1})
+	return framework.Select(ctx, m, moments.Source(), ranks,
+		framework.Options{Method: framework.EM, Temper: elboAlpha, Tolerance: 1e-5, Workers: 1})
 }
 
 // A rateRun is one data set: the rank chosen with equal weights and with 2^−K, and
@@ -119,9 +122,12 @@ docs/theory/elbo-ppca.md has the model, and section 5 what the constant should b
 		var jobs []Job[rateRun]
 		for _, n := range rateSizes() {
 			for set := range s.seeds(20, 3) {
-				jobs = append(jobs, Job[rateRun]{Key: fmt.Sprintf("n-%d-set-%d", n, set), Run: func(ctx context.Context) (rateRun, error) {
-					return p0.rate(ctx, n, rand.New(rand.NewPCG(uint64(n), uint64(set))))
-				}})
+				jobs = append(jobs, Job[rateRun]{
+					Key: fmt.Sprintf("n-%d-set-%d", n, set),
+					Run: func(ctx context.Context) (rateRun, error) {
+						return p0.rate(ctx, n, rand.New(rand.NewPCG(uint64(n), uint64(set))))
+					},
+				})
 			}
 		}
 		return jobs, nil
@@ -141,7 +147,8 @@ func (p0 rankTruth) rate(ctx context.Context, n int, rng *rand.Rand) (run rateRu
 	}
 	best := sel.Best(0)
 	run.Rank, run.Weighted = sel.K[best], sel.K[sel.BestUnder(0, framework.GeometricSize)]
-	if run.Chosen, _, err = sel.Fits[best].Parameters.ExpectedRenyi(elboAlpha, law, 300, rng); err != nil || run.Rank == rateRank {
+	if run.Chosen, _, err = sel.Fits[best].Parameters.ExpectedRenyi(elboAlpha, law, 300,
+		rng); err != nil || run.Rank == rateRank {
 		run.True = run.Chosen
 		return run, err
 	}
@@ -152,8 +159,13 @@ func (p0 rankTruth) rate(ctx context.Context, n int, rng *rand.Rand) (run rateRu
 func rateConclude(s *Settings, runs []rateRun) (*Outcome, error) {
 	sizes, sets := rateSizes(), s.seeds(20, 3)
 	out := &Outcome{}
-	table := Table{Name: "divergences", Shown: true, About: "mean over data sets of ∫ D_½(P_W, P⁰) ρ(dW), its standard deviation, the mean times n, the bound's dK₀ ln(dn)/n, and in how many data sets K₀ = 3 is chosen with equal weights and with weights 2^−K",
-		Header: []string{"n", "divergence", "sd", "times_n", "bound_order", "rank_3", "rank_3_weighted"}}
+	table := Table{
+		Name:  "divergences",
+		Shown: true,
+		About: "mean over data sets of ∫ D_½(P_W, P⁰) ρ(dW), its standard deviation, the mean times n, the bound's " +
+			"dK₀ ln(dn)/n, and in how many data sets K₀ = 3 is chosen with equal weights and with weights 2^−K",
+		Header: []string{"n", "divergence", "sd", "times_n", "bound_order", "rank_3", "rank_3_weighted"},
+	}
 	var xs, means, spread, order, logN, logD []float64
 	hits, chosen, known := 0, 0.0, 0.0
 	for i, n := range sizes {
@@ -186,12 +198,23 @@ func rateConclude(s *Settings, runs []rateRun) (*Outcome, error) {
 		below = below && means[i] <= order[i]
 	}
 	out.Statements = []Statement{
-		{Central: true, Paper: "Section 4: E ∫ D_α(P_W, P⁰) dρ = O(dK₀ ln(dn)/n).", Agrees: below && slope <= boundSlope+2*stdErr && math.Abs(slope+1) < 0.15,
-			Measured: fmt.Sprintf("ln D falls with ln n at %.3f ± %.3f, that bound at %.3f; D is at most %.2f of dK₀ ln(dn)/n", slope, stdErr, boundSlope, largestRatio(means, order))},
-		{Paper: "Section 3: the selected posterior converges as fast as if the true model were known, even where K̂ is another.", Agrees: chosen <= 1.05*known,
-			Measured: fmt.Sprintf("divergence %.3f times that of the true rank, on average; K̂ = 3 in %d of %d data sets", chosen/known, hits, len(runs))},
+		{
+			Central: true,
+			Paper:   "Section 4: E ∫ D_α(P_W, P⁰) dρ = O(dK₀ ln(dn)/n).",
+			Agrees:  below && slope <= boundSlope+2*stdErr && math.Abs(slope+1) < 0.15,
+			Measured: fmt.Sprintf("ln D falls with ln n at %.3f ± %.3f, that bound at %.3f; D is at most %.2f of dK₀ ln(dn)/n",
+				slope, stdErr, boundSlope, largestRatio(means, order)),
+		},
+		{Paper: "Section 3: the selected posterior converges as fast as if the true model were known, even where K̂ " +
+			"is another.", Agrees: chosen <= 1.05*known,
+			Measured: fmt.Sprintf("divergence %.3f times that of the true rank, on average; K̂ = 3 in %d of %d data sets",
+				chosen/known, hits, len(runs))},
 	}
-	out.Remarks = fmt.Sprintf("The logarithm is the price of the bound: n times the divergence settles. To second order it tends to (αq + dK₀)/2 = %.2f with q = dK₀ − K₀(K₀ − 1)/2 (docs/theory/elbo-ppca.md, section 5); measured at n = %.0f: %.2f.", limit, xs[len(xs)-1], last)
+	out.Remarks = fmt.Sprintf(
+		"The logarithm is the price of the bound: n times the divergence settles. To second order it tends to (αq + "+
+			"dK₀)/2 = %.2f with q = dK₀ − K₀(K₀ − 1)/2 (docs/theory/elbo-ppca.md, section 5); measured at n = %.0f: %.2f.",
+		limit, xs[len(xs)-1], last,
+	)
 
 	p := chart("Divergence of the chosen rank", "n", "E ∫ D½ dρ (nats)")
 	p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, sizeTicks(sizes)
@@ -214,8 +237,17 @@ func rateConclude(s *Settings, runs []rateRun) (*Outcome, error) {
 	series{Name: "(αq + dK₀)/2", X: []float64{xs[0], xs[len(xs)-1]}, Y: []float64{limit, limit}, Dashed: true}.draw(q, 6)
 	q.Y.Max++
 	out.Tables = []Table{table}
-	out.Figures = []Figure{{Name: "figure", Width: 24 * vg.Centimeter, Height: 10 * vg.Centimeter, Plots: [][]*plot.Plot{{p, q}},
-		Caption: fmt.Sprintf("Expected Rényi divergence of the chosen rank's posterior from the truth against n: means and standard deviations over %d data sets, the fitted power of n (dashed), the order of the paper's bound; and the same times n, with its limit (dashed).", sets)}}
+	out.Figures = []Figure{{
+		Name:   "figure",
+		Width:  24 * vg.Centimeter,
+		Height: 10 * vg.Centimeter,
+		Plots:  [][]*plot.Plot{{p, q}},
+		Caption: fmt.Sprintf(
+			"Expected Rényi divergence of the chosen rank's posterior from the truth against n: means and standard "+
+				"deviations over %d data sets, the fitted power of n (dashed), the order of the paper's bound; and "+
+				"the same times n, with its limit (dashed).", sets,
+		),
+	}}
 	return out, nil
 }
 
@@ -282,9 +314,12 @@ had by Monte Carlo over 1000 rows of P⁰, the same for all ranks, and KL(P⁰, 
 		var jobs []Job[tailsRun]
 		for _, n := range tailsSizes {
 			for set := range s.seeds(20, 8) {
-				jobs = append(jobs, Job[tailsRun]{Key: fmt.Sprintf("n-%d-set-%d", n, set), Run: func(ctx context.Context) (tailsRun, error) {
-					return p0.misspecified(ctx, rows(), n, rand.New(rand.NewPCG(uint64(n), uint64(set))))
-				}})
+				jobs = append(jobs, Job[tailsRun]{
+					Key: fmt.Sprintf("n-%d-set-%d", n, set),
+					Run: func(ctx context.Context) (tailsRun, error) {
+						return p0.misspecified(ctx, rows(), n, rand.New(rand.NewPCG(uint64(n), uint64(set))))
+					},
+				})
 			}
 		}
 		return jobs, nil
@@ -306,7 +341,9 @@ func (p0 rankTruth) tails() *tailsSample {
 	return s
 }
 
-func (p0 rankTruth) misspecified(ctx context.Context, rows *tailsSample, n int, rng *rand.Rand) (run tailsRun, err error) {
+func (p0 rankTruth) misspecified(
+	ctx context.Context, rows *tailsSample, n int, rng *rand.Rand,
+) (run tailsRun, err error) {
 	g, err := ppca.Law(p0.w0, 1)
 	if err != nil {
 		return run, err
@@ -330,20 +367,32 @@ func (p0 rankTruth) misspecified(ctx context.Context, rows *tailsSample, n int, 
 		if err != nil {
 			return run, err
 		}
-		toG, _, err := fit.Parameters.Expect(func(law *distmv.Normal) float64 { return distmv.KullbackLeibler{}.DistNormal(g, law) }, 100, rng)
+		toG, _, err := fit.Parameters.Expect(func(law *distmv.Normal) float64 {
+			return distmv.KullbackLeibler{}.DistNormal(g, law)
+		}, 100, rng)
 		if err != nil {
 			return run, err
 		}
-		run.Half, run.ToG, run.Priors = append(run.Half, half), append(run.ToG, toG), append(run.Priors, fit.Parameters.Divergence())
+		run.Half, run.ToG, run.Priors = append(run.Half, half), append(run.ToG, toG),
+			append(run.Priors, fit.Parameters.Divergence())
 	}
 	return run, nil
 }
 
 func tailsConclude(s *Settings, runs []tailsRun) (*Outcome, error) {
 	sets, out := s.seeds(20, 8), &Outcome{}
-	table := Table{Name: "divergences", Shown: true, About: "means over data sets: D_½(P_W, P⁰) of the chosen and of the best rank, their ratio and its standard error, that of the worst data set; the ratio for KL(P⁰, P_W) and its standard error, and KL(G, P_W); the right side of theorem 1 at the fitted posteriors; mean rank chosen",
-		Header: []string{"n", "half_chosen", "half_best", "ratio", "ratio_se", "worst", "kl_ratio", "kl_ratio_se", "g_chosen", "g_best", "bound", "rank"}}
-	ranks := Table{Name: "ranks", About: "in how many data sets each rank is chosen", Header: []string{"n", "rank", "sets"}}
+	table := Table{
+		Name:  "divergences",
+		Shown: true,
+		About: "means over data sets: D_½(P_W, P⁰) of the chosen and of the best rank, their ratio and its standard " +
+			"error, that of the worst data set; the ratio for KL(P⁰, P_W) and its standard error, and KL(G, P_W); " +
+			"the right side of theorem 1 at the fitted posteriors; mean rank chosen",
+		Header: []string{"n", "half_chosen", "half_best", "ratio", "ratio_se", "worst", "kl_ratio", "kl_ratio_se",
+			"g_chosen", "g_best", "bound", "rank"},
+	}
+	ranks := Table{
+		Name: "ranks", About: "in how many data sets each rank is chosen", Header: []string{"n", "rank", "sets"},
+	}
 	under := true
 	var halves, kls, bounds, gs []string
 	var xs, chosenMean, chosenSD, bestMean, bestSD, gChosen, gBest []float64
@@ -358,7 +407,8 @@ func tailsConclude(s *Settings, runs []tailsRun) (*Outcome, error) {
 			worst = max(worst, r.Half[r.Chosen]/floats.Min(r.Half))
 			least := math.Inf(1)
 			for k := range tailsRanks {
-				least = min(least, (elboAlpha*(r.Floor+r.ToG[k])+(r.Priors[k]+math.Log(float64(len(tailsRanks))))/float64(n))/(1-elboAlpha))
+				least = min(least,
+					(elboAlpha*(r.Floor+r.ToG[k])+(r.Priors[k]+math.Log(float64(len(tailsRanks))))/float64(n))/(1-elboAlpha))
 			}
 			bound = append(bound, least)
 		}
@@ -389,7 +439,12 @@ func tailsConclude(s *Settings, runs []tailsRun) (*Outcome, error) {
 		bestMean, bestSD, gChosen, gBest = append(bestMean, b), append(bestSD, bs), append(gChosen, g), append(gBest, gb)
 	}
 	out.Statements = []Statement{
-		{Central: true, Paper: "Theorem 1: the expected divergence is below the best model's bound, whatever P⁰ is.", Agrees: under, Measured: "D_½ against the bound, at the best rank's fitted posterior: " + strings.Join(bounds, ", ")},
+		{
+			Central:  true,
+			Paper:    "Theorem 1: the expected divergence is below the best model's bound, whatever P⁰ is.",
+			Agrees:   under,
+			Measured: "D_½ against the bound, at the best rank's fitted posterior: " + strings.Join(bounds, ", "),
+		},
 	}
 	out.Remarks = fmt.Sprintf(`**The chosen rank against the best one.** The theorem compares with a bound, and no statement of the paper says how near the chosen rank comes to the best. Measured, as the ratio of the means over data sets with its standard
 error: %s for D_½(P_W, P⁰) at n = 100, 1000, 10000, and %s for KL(P⁰, P_W), with which the right side of the theorem measures. The best rank of every data set is chosen by what is measured, so that no ratio can be below 1.
@@ -397,7 +452,8 @@ error: %s for D_½(P_W, P⁰) at n = 100, 1000, 10000, and %s for KL(P⁰, P_W),
 The part of the divergence that depends on the rank, KL(G, P_W), is further apart: %s. Single rows far out make a direction of their own, and a normal law with one more direction does fit such
 rows better. What no normal law can remove, KL(P⁰, G) = %.2f, hides it in the sum. K̂ is the rank of the law that predicts, and no estimate of K₀, as the paper says after its theorem.`, strings.Join(halves, ", "), strings.Join(kls, ", "), strings.Join(gs, ", "), runs[0].Floor)
 
-	p, q := chart("Divergence from the truth", "n", "∫ D½ dρ (nats)"), chart("Its part that depends on the rank", "n", "∫ KL(G, P_W) dρ (nats)")
+	p, q := chart("Divergence from the truth", "n", "∫ D½ dρ (nats)"),
+		chart("Its part that depends on the rank", "n", "∫ KL(G, P_W) dρ (nats)")
 	for _, c := range []*plot.Plot{p, q} {
 		c.X.Scale, c.X.Tick.Marker = plot.LogScale{}, sizeTicks(tailsSizes)
 	}
@@ -413,7 +469,13 @@ rows better. What no normal law can remove, KL(P⁰, G) = %.2f, hides it in the 
 	series{Name: "best rank", X: xs, Y: gBest, Points: true}.draw(q, 0)
 	wholeDecades(q)
 	out.Tables = []Table{table, ranks}
-	out.Figures = []Figure{{Name: "figure", Width: 24 * vg.Centimeter, Height: 10 * vg.Centimeter, Plots: [][]*plot.Plot{{p, q}},
-		Caption: fmt.Sprintf("Divergence of the chosen and of the best rank against n: D½ from the truth, means and standard deviations over %d data sets, and the part of KL that depends on the rank.", sets)}}
+	out.Figures = []Figure{{
+		Name:   "figure",
+		Width:  24 * vg.Centimeter,
+		Height: 10 * vg.Centimeter,
+		Plots:  [][]*plot.Plot{{p, q}},
+		Caption: fmt.Sprintf("Divergence of the chosen and of the best rank against n: D½ from the truth, means and "+
+			"standard deviations over %d data sets, and the part of KL that depends on the rank.", sets),
+	}}
 	return out, nil
 }

@@ -14,8 +14,8 @@ type evidenceRun struct {
 	Posterior []float64
 }
 
-// How many tables are drawn: of any kind unless it is said, with as many pairs from the prior; one wide table for so many of
-// these; and of each tiny setting.
+// How many tables are drawn: of any kind unless it is said, with as many pairs from the prior; one wide table for so
+// many of these; and of each tiny setting.
 const (
 	evidenceTables = 1400
 	wideEvery      = 3
@@ -24,9 +24,10 @@ const (
 
 func evidenceStudy() *Experiment {
 	return Define(Info{
-		Name:   "evidence",
-		Title:  "Which criterion finds K: the evidence under a prior worth one row",
-		Source: "Beyond the papers: tables with settings drawn at random, tiny ones with exact values, and tables from the prior itself",
+		Name:  "evidence",
+		Title: "Which criterion finds K: the evidence under a prior worth one row",
+		Source: "Beyond the papers: tables with settings drawn at random, tiny ones with exact values, and tables " +
+			"from the prior itself",
 		About: `*Drawn tables.* The setting of table i is drawn by i alone: Gaussian columns in half of the tables, all 14 structures as truths, D from 1 to 64 (mostly at most 10); else Bernoulli, categorical (3 to 5 levels) or Poisson columns; N from 30 to 3,000, in proportion on a logarithmic scale, at least 10 rows a class and 3D/2 + 10 for Gaussian columns,
 at most 12,000 numbers; K of 1, 2, 3, 4, 5, 8; weights within a factor of three; classes so far apart that the best rule errs in 0.1 to 10 % of the rows, where that can be had. Log variances spread over ±0.8 for volumes and ±1.5 for axes, directions are uniform: this is no criterion's prior. Half of the tables are such classes (base); others have one row of fifty spread over
 three times the range (outliers), t(4) or overdispersed classes (heavy), gamma(2) ones (skewed), or columns in which the classes do not differ (noise). What is right is K of the truth, whatever else there is.
@@ -46,26 +47,36 @@ or from all 14, where D ≤ 10 and N·K ≤ 2,000; beyond five columns EVE and V
 	}, func(s *Settings) (jobs []Job[evidenceRun], err error) {
 		for _, c := range biasSettings() {
 			for seed := range s.seeds(biasTables, 1) {
-				jobs = append(jobs, Job[evidenceRun]{Key: fmt.Sprintf("bias-%s-%d", c.tiny(), seed), Run: func(ctx context.Context) (run evidenceRun, err error) {
-					run.Bias, err = c.bias(ctx, uint64(seed))
-					return run, err
-				}})
+				jobs = append(jobs, Job[evidenceRun]{
+					Key: fmt.Sprintf("bias-%s-%d", c.tiny(), seed),
+					Run: func(ctx context.Context) (run evidenceRun, err error) {
+						run.Bias, err = c.bias(ctx, uint64(seed))
+						return run, err
+					},
+				})
 			}
 		}
 		for i := range s.tables(evidenceTables, 12) {
-			jobs = append(jobs, Job[evidenceRun]{Key: fmt.Sprintf("table-%d", i), Run: func(ctx context.Context) (evidenceRun, error) {
-				return drawSetting(i).fitAll(ctx)
-			}})
+			jobs = append(jobs, Job[evidenceRun]{
+				Key: fmt.Sprintf("table-%d", i),
+				Run: func(ctx context.Context) (evidenceRun, error) {
+					return drawSetting(i).fitAll(ctx)
+				},
+			})
 			if i%wideEvery == 0 {
 				of := wideSetting(i / wideEvery)
 				jobs = append(jobs, Job[evidenceRun]{Key: fmt.Sprintf("wide-%d", i/wideEvery), Cost: 3, Run: of.fitAll})
 			}
 			for j := 2 * i; j < 2*i+2; j++ {
-				jobs = append(jobs, Job[evidenceRun]{Key: fmt.Sprintf("prior-%d", j), Cost: 0.1, Run: func(ctx context.Context) (run evidenceRun, err error) {
-					of := priorSettings()
-					run.K, run.Posterior, err = of[j%len(of)].posterior(ctx, uint64(j))
-					return run, err
-				}})
+				jobs = append(jobs, Job[evidenceRun]{
+					Key:  fmt.Sprintf("prior-%d", j),
+					Cost: 0.1,
+					Run: func(ctx context.Context) (run evidenceRun, err error) {
+						of := priorSettings()
+						run.K, run.Posterior, err = of[j%len(of)].posterior(ctx, uint64(j))
+						return run, err
+					},
+				})
 			}
 		}
 		return jobs, nil

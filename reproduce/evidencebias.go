@@ -50,8 +50,15 @@ func (s evidenceSetting) bias(ctx context.Context, seed uint64) ([]float64, erro
 		return nil, err
 	}
 	begin := labelStart{model: mixture.Model{Family: s.family(s.form)}, labels: labels}
-	fit, err := framework.FitFrom(ctx, begin.model, src, begin.andOthers(), framework.Options{K: 2, FixedK: true,
-		Criterion: framework.Evidence, Also: []framework.Criterion{framework.GFIC, framework.BIC}, Restarts: 20, Seed: seed, Workers: 1})
+	fit, err := framework.FitFrom(ctx, begin.model, src, begin.andOthers(), framework.Options{
+		K:         2,
+		FixedK:    true,
+		Criterion: framework.Evidence,
+		Also:      []framework.Criterion{framework.GFIC, framework.BIC},
+		Restarts:  20,
+		Seed:      seed,
+		Workers:   1,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -183,8 +190,8 @@ func (s evidenceSetting) gaussianOf(x, about []float64) func(rows uint) float64 
 	}
 }
 
-// standardized centres columns at m, and makes unit matrices of variances, or of a covariance of two columns; logDet is what the log
-// density of a row loses.
+// standardized centres columns at m, and makes unit matrices of variances, or of a covariance of two columns; logDet is
+// what the log density of a row loses.
 func standardized(x, m, variances []float64) (y []float64, logDet float64) {
 	d := len(m)
 	y = slices.Clone(x)

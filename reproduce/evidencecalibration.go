@@ -32,7 +32,9 @@ var priorSettings = sync.OnceValue(func() (list []priorSetting) {
 	for _, n := range []int{30, 100, 300} {
 		list = append(list,
 			priorSetting{"Bernoulli, 8 columns", evidenceSetting{columns: "bernoulli", levels: 2, d: 8, n: n}, nil, 0},
-			priorSetting{"Poisson, 4 columns", evidenceSetting{columns: "poisson", d: 4, n: n}, prior.Gamma{Shape: 1, Rate: 0.2}, 5},
+			priorSetting{
+				"Poisson, 4 columns", evidenceSetting{columns: "poisson", d: 4, n: n}, prior.Gamma{Shape: 1, Rate: 0.2}, 5,
+			},
 			priorSetting{"Gaussian VVI, 3 columns", evidenceSetting{columns: "gaussian", form: "VVI", d: 3, n: n}, nil, 0},
 			priorSetting{"Gaussian EEE, 3 columns", evidenceSetting{columns: "gaussian", form: "EEE", d: 3, n: n}, nil, 0},
 			priorSetting{"Gaussian VVV, 2 columns", evidenceSetting{columns: "gaussian", form: "VVV", d: 2, n: n}, nil, 0},

@@ -92,7 +92,8 @@ const evidenceCriteria = evidenceE + 5
 type finding struct {
 	tables [formWays]int
 	right  [formWays][evidenceCriteria]share
-	beyond [formWays][evidenceCriteria]share // the default evidence less the criterion, of the tables where both have a value
+	// the default evidence less the criterion, of the tables where both have a value
+	beyond [formWays][evidenceCriteria]share
 	full   [formWays][evidenceCriteria]share // structures chosen that have axes in any direction
 }
 
@@ -173,7 +174,8 @@ func sizeOf(name string) (of string, size int) {
 func (s evidenceSetting) groups() []string {
 	list := []string{"family/" + s.columns}
 	if s.columns != "gaussian" {
-		return append(list, "variant/"+s.columns+", "+s.variant, "size/"+s.columns+", "+s.sizeGroup(), "one/"+s.columns+s.oneGroup())
+		return append(list, "variant/"+s.columns+", "+s.variant, "size/"+s.columns+", "+s.sizeGroup(),
+			"one/"+s.columns+s.oneGroup())
 	}
 	axes := "axes along the columns"
 	if s.form[2] != 'I' {
@@ -229,7 +231,9 @@ func evidenceConclude(s *Settings, runs []evidenceRun) (*Outcome, error) {
 		runs = runs[1:]
 		if i%wideEvery == 0 {
 			wide := wideSetting(i / wideEvery)
-			for _, name := range []string{"worth/wide", "worth/wide" + wide.oneGroup(), "wide/all", "wide/D = " + within(wide.d, 10, 20)} {
+			for _, name := range []string{
+				"worth/wide", "worth/wide" + wide.oneGroup(), "wide/all", "wide/D = " + within(wide.d, 10, 20),
+			} {
 				all.at(name).add(wide, runs[0].Values)
 			}
 			runs = runs[1:]
@@ -241,8 +245,9 @@ func evidenceConclude(s *Settings, runs []evidenceRun) (*Outcome, error) {
 	}
 	out := &Outcome{Statements: all.statements(worst, &drawn)}
 	out.Tables = append(out.Tables,
-		all.rates("family", "family", "Per cent of the tables in which K is right, by family and by how the structure is had;"+
-			" the last column is the evidence less BIC, in points with the standard error of the paired difference"),
+		all.rates("family", "family",
+			"Per cent of the tables in which K is right, by family and by how the structure is had;"+
+				" the last column is the evidence less BIC, in points with the standard error of the paired difference"),
 		all.rates("variant", "variant", "The same by what tables have besides classes of the family: outliers in one row"+
 			" of fifty, t(4) or overdispersed classes (heavy), skewed ones, columns without classes (noise)"),
 		all.rates("size", "size", "The same by the number of rows"),
@@ -277,10 +282,15 @@ func (f *findings) rates(name, kind, about string) Table {
 
 // worths is a table of how often K is right by what a full covariance is worth.
 func (f *findings) worths() Table {
-	t := Table{Name: "worth", Shown: true, About: "Per cent of the Gaussian tables of two columns and more in which K is right," +
-		" by what the prior of a covariance with axes in any direction is worth, in rows; in brackets √D less that number," +
-		" in points with its standard error, and after the semicolon the per cent of tables whose structure is chosen with such axes",
-		Header: []string{"tables of", "structure", "tables"}}
+	t := Table{
+		Name:  "worth",
+		Shown: true,
+		About: "Per cent of the Gaussian tables of two columns and more in which K is right," +
+			" by what the prior of a covariance with axes in any direction is worth, in rows; in brackets √D less that number," +
+			" in points with its standard error, and after the semicolon the per cent of tables whose structure is " +
+			"chosen with such axes",
+		Header: []string{"tables of", "structure", "tables"},
+	}
 	for _, w := range evidenceWorths {
 		t.Header = append(t.Header, w.name)
 	}
@@ -310,9 +320,13 @@ func (f *findings) worths() Table {
 
 // biasTable takes its results off runs; worst is the highest of the evidence less ln p(X|K).
 func biasTable(s *Settings, runs *[]evidenceRun) (t Table, worst float64) {
-	t = Table{Name: "bias", Shown: true, About: "Value less ln p(X|K = 2), nats: mean and standard deviation over tables of 10 rows" +
-		" (VVV) or 12, of the fit with the highest evidence of 20 starts; −0.69 is that of two labels that can be exchanged",
-		Header: append([]string{"columns", "overlap", "tables"}, evidenceBiases...)}
+	t = Table{
+		Name:  "bias",
+		Shown: true,
+		About: "Value less ln p(X|K = 2), nats: mean and standard deviation over tables of 10 rows" +
+			" (VVV) or 12, of the fit with the highest evidence of 20 starts; −0.69 is that of two labels that can be exchanged",
+		Header: append([]string{"columns", "overlap", "tables"}, evidenceBiases...),
+	}
 	worst = math.Inf(-1)
 	for _, c := range biasSettings() {
 		row := []any{strings.TrimSpace(fmt.Sprintf("%d %s %s", c.d, c.columns, c.form)), c.overlap, s.seeds(biasTables, 1)}
@@ -360,14 +374,19 @@ func (c *calibrated) add(truth int, p []float64) {
 }
 
 func (c *calibrated) tenths() Table {
-	t := Table{Name: "calibration", Shown: true, About: "Of every table drawn from the prior and every K to 8: p(K|X) by tenths," +
-		" its mean, and how often K is the truth, with standard errors",
-		Header: []string{"tenth", "pairs", "mean", "frequency", "standard error"}}
+	t := Table{
+		Name:  "calibration",
+		Shown: true,
+		About: "Of every table drawn from the prior and every K to 8: p(K|X) by tenths," +
+			" its mean, and how often K is the truth, with standard errors",
+		Header: []string{"tenth", "pairs", "mean", "frequency", "standard error"},
+	}
 	for i := range c.predicted {
 		p, f := &c.predicted[i], &c.frequency[i]
 		if p.n > 0 {
 			text := func(v float64) string { return fmt.Sprintf("%.3f", v) }
-			t.Add(fmt.Sprintf("%.1f to %.1f", float64(i)/10, float64(i+1)/10), int(p.n), text(p.mean()), text(f.mean()), text(f.error()))
+			t.Add(fmt.Sprintf("%.1f to %.1f", float64(i)/10, float64(i+1)/10), int(p.n), text(p.mean()),
+				text(f.mean()), text(f.error()))
 		}
 	}
 	return t
@@ -386,9 +405,13 @@ func (c *calibrated) all() (holds, mass share) {
 }
 
 func (c *calibrated) coverage() Table {
-	t := Table{Name: "coverage", Shown: true, About: "Smallest sets of K with 90 % of p(K|X): how often they hold the truth, in per cent" +
-		" with standard errors, and their mean mass; and how often the most probable K is the truth",
-		Header: []string{"family", "N", "tables", "coverage", "mean mass", "K right"}}
+	t := Table{
+		Name:  "coverage",
+		Shown: true,
+		About: "Smallest sets of K with 90 % of p(K|X): how often they hold the truth, in per cent" +
+			" with standard errors, and their mean mass; and how often the most probable K is the truth",
+		Header: []string{"family", "N", "tables", "coverage", "mean mass", "K right"},
+	}
 	for i, s := range priorSettings() {
 		if i >= len(c.of) || c.of[i].holds.n == 0 {
 			continue
@@ -409,9 +432,12 @@ func (f *findings) statements(worst float64, drawn *calibrated) (list []Statemen
 		}
 		d := &of.beyond[way][evidenceBIC]
 		right := &of.right[way]
-		list = append(list, Statement{Paper: "The evidence finds K more often than BIC: " + what + ".", Agrees: d.mean() > 2*d.error(),
+		list = append(list, Statement{
+			Paper:  "The evidence finds K more often than BIC: " + what + ".",
+			Agrees: d.mean() > 2*d.error(),
 			Measured: fmt.Sprintf("%s points over %d tables: %s %% against %s %%", d.points(), of.tables[way],
-				right[evidenceE+evidenceDefault].percent(), right[evidenceBIC].percent())})
+				right[evidenceE+evidenceDefault].percent(), right[evidenceBIC].percent()),
+		})
 	}
 	for _, group := range f.within("family") {
 		name := strings.TrimPrefix(group, "family/")
@@ -433,7 +459,8 @@ func (f *findings) statements(worst float64, drawn *calibrated) (list []Statemen
 			}
 		}
 		list = append(list, Statement{Agrees: good,
-			Paper: "No other number of rows for full covariances finds K more often than √D, by two standard errors: structure " +
+			Paper: "No other number of rows for full covariances finds K more often than √D, by two standard errors: " +
+				"structure " +
 				formNames[way] + ".",
 			Measured: "√D less the other, points: " + strings.TrimPrefix(text, "; ")})
 	}
@@ -441,10 +468,12 @@ func (f *findings) statements(worst float64, drawn *calibrated) (list []Statemen
 	return append(list,
 		Statement{Paper: "The evidence lies below ln p(X|K) of every tiny table.", Agrees: worst < 0,
 			Measured: fmt.Sprintf("%+.2f nats at most", worst)},
-		Statement{Paper: "On tables from the prior, 90 % sets of K hold the truth as often as their mean mass says, to 2 points.",
+		Statement{
+			Paper:  "On tables from the prior, 90 % sets of K hold the truth as often as their mean mass says, to 2 points.",
 			Agrees: math.Abs(holds.mean()-mass.mean()) <= 0.02,
 			Measured: fmt.Sprintf("%.1f ± %.1f %% of %.0f, mean mass %.1f %%",
-				100*holds.mean(), 100*holds.error(), holds.n, 100*mass.mean())})
+				100*holds.mean(), 100*holds.error(), holds.n, 100*mass.mean()),
+		})
 }
 
 // figure shows K right by the worth of the prior, and p(K|X) against frequencies.
@@ -475,7 +504,13 @@ func (f *findings) figure(drawn *calibrated) Figure {
 	}
 	s.draw(reliable, 0)
 	series{Name: "equal", X: []float64{0, 1}, Y: []float64{0, 1}, Dashed: true}.draw(reliable, 7)
-	return Figure{Name: "figure", Width: 20 * vg.Centimeter, Height: 9 * vg.Centimeter, Plots: [][]*plot.Plot{{worth, reliable}},
-		Caption: "Left: how often K is right in wide tables, with standard errors, by what the prior of a full covariance is worth." +
-			" Right: on tables from the prior, how often K is the truth against p(K|X)."}
+	return Figure{
+		Name:   "figure",
+		Width:  20 * vg.Centimeter,
+		Height: 9 * vg.Centimeter,
+		Plots:  [][]*plot.Plot{{worth, reliable}},
+		Caption: "Left: how often K is right in wide tables, with standard errors, by what the prior of a full " +
+			"covariance is worth." +
+			" Right: on tables from the prior, how often K is the truth against p(K|X).",
+	}
 }

@@ -40,7 +40,9 @@ func pick[T any](rng *rand.Rand, list ...T) T { return list[rng.IntN(len(list))]
 // drawSetting draws the setting of table i.
 func drawSetting(i int) evidenceSetting {
 	rng := rand.New(rand.NewPCG(uint64(i), 0x5e77))
-	s := evidenceSetting{index: i, columns: pick(rng, "gaussian", "gaussian", "gaussian", "bernoulli", "categorical", "poisson")}
+	s := evidenceSetting{
+		index: i, columns: pick(rng, "gaussian", "gaussian", "gaussian", "bernoulli", "categorical", "poisson"),
+	}
 	for {
 		s.n = int(math.Exp(math.Log(30) + rng.Float64()*math.Log(100)))
 		s.k = pick(rng, 1, 2, 2, 3, 3, 4, 5, 8)
@@ -75,8 +77,8 @@ func drawSetting(i int) evidenceSetting {
 	return s
 }
 
-// wideSetting draws the setting of table i of those where priors of covariances matter most: Gaussian classes in eight columns and more,
-// at most ten rows a column, and nothing besides.
+// wideSetting draws the setting of table i of those where priors of covariances matter most: Gaussian classes in eight
+// columns and more, at most ten rows a column, and nothing besides.
 func wideSetting(i int) evidenceSetting {
 	for at := (i + 1) << 20; ; at++ {
 		if s := drawSetting(at); s.columns == "gaussian" && s.variant == "base" && s.d >= 8 && s.n <= 10*s.d {
@@ -401,5 +403,6 @@ func (s evidenceSetting) all() bool {
 }
 
 func (s evidenceSetting) String() string {
-	return fmt.Sprintf("%d: %s %s %s N = %d, D = %d, K = %d, overlap %.3f", s.index, s.columns, s.form, s.variant, s.n, s.d, s.k, s.overlap)
+	return fmt.Sprintf("%d: %s %s %s N = %d, D = %d, K = %d, overlap %.3f", s.index, s.columns, s.form, s.variant,
+		s.n, s.d, s.k, s.overlap)
 }

@@ -111,7 +111,9 @@ type Job[R any] struct {
 
 // Define makes an experiment of jobs with results of type R, which encoding/gob can
 // encode. conclude gets the results in the order of the jobs.
-func Define[R any](info Info, jobs func(*Settings) ([]Job[R], error), conclude func(s *Settings, results []R) (*Outcome, error)) *Experiment {
+func Define[R any](
+	info Info, jobs func(*Settings) ([]Job[R], error), conclude func(s *Settings, results []R) (*Outcome, error),
+) *Experiment {
 	return &Experiment{
 		Info: info,
 		plan: func(s *Settings) ([]part, error) {
@@ -155,7 +157,8 @@ func Define[R any](info Info, jobs func(*Settings) ([]Job[R], error), conclude f
 }
 
 func validKey(key string) bool {
-	return key != "" && !strings.HasPrefix(key, ".") && strings.Trim(key, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_") == ""
+	return key != "" && !strings.HasPrefix(key, ".") &&
+		strings.Trim(key, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_") == ""
 }
 
 // An Outcome is what an experiment found.

@@ -11,9 +11,11 @@ import (
 func All() []*Experiment {
 	return []*Experiment{
 		gficFig1(), gficFig2(framework.GFIC), gficTable1(),
-		vbfe33(), vbfeFig51(), vbfeFig52(), vbfeFig53(), vbfeFig61(), vbfeFig62(), vbfeFig63(), vbfeTable(zeboMinorities), vbfeTable(zeboTendency),
+		vbfe33(), vbfeFig51(), vbfeFig52(), vbfeFig53(), vbfeFig61(), vbfeFig62(), vbfeFig63(),
+		vbfeTable(zeboMinorities), vbfeTable(zeboTendency),
 		vbmfFigure(artificial1), vbmfFigure(artificial2), vbmfFigure(satellite), vbmfFigure(spectf),
-		elboRate(), elboMisspecified(), beyond(), calibration(), intervals(), evidenceStudy(), factors(), states(), latentFeatures(), groupStudy(),
+		elboRate(), elboMisspecified(), beyond(), calibration(), intervals(), evidenceStudy(), factors(), states(),
+		latentFeatures(), groupStudy(),
 	}
 }
 

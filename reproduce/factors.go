@@ -100,7 +100,8 @@ func (c factorCell) choose(ctx context.Context, seed uint64) ([]int, error) {
 		for j := range criteria {
 			chosen[j] = ks[sweep.Best(j)]
 		}
-		fit, err := framework.Fit(ctx, factor.Model{}, table, framework.Options{K: factorMost, Seed: seed, Workers: 1, Tolerance: 1e-6, Accelerate: true})
+		fit, err := framework.Fit(ctx, factor.Model{}, table,
+			framework.Options{K: factorMost, Seed: seed, Workers: 1, Tolerance: 1e-6, Accelerate: true})
 		if err != nil {
 			return nil, err
 		}
@@ -138,9 +139,13 @@ from one covariance matrix (docs/theory/factor.md). With 20 % of the entries mis
 				cost = float64(c.n*c.d) / 4000
 			}
 			for seed := range c.seeds(s) {
-				jobs = append(jobs, Job[[]int]{Key: fmt.Sprintf("d-%d-k-%d-n-%d-missing-%v-seed-%d", c.d, c.k, c.n, c.missing, seed), Cost: cost, Run: func(ctx context.Context) ([]int, error) {
-					return c.choose(ctx, uint64(seed))
-				}})
+				jobs = append(jobs, Job[[]int]{
+					Key:  fmt.Sprintf("d-%d-k-%d-n-%d-missing-%v-seed-%d", c.d, c.k, c.n, c.missing, seed),
+					Cost: cost,
+					Run: func(ctx context.Context) ([]int, error) {
+						return c.choose(ctx, uint64(seed))
+					},
+				})
 			}
 		}
 		return jobs, nil
@@ -150,7 +155,9 @@ from one covariance matrix (docs/theory/factor.md). With 20 % of the entries mis
 func factorsConclude(s *Settings, results [][]int) (*Outcome, error) {
 	header := append([]string{"missing", "D", "K", "N", "tables"}, factorMethods...)
 	cells := Table{Name: "cells", About: "Per cent of the tables in which each finds K.", Header: header, Shown: true}
-	found, tables := map[bool][]float64{false: make([]float64, len(factorMethods)), true: make([]float64, len(factorMethods))}, map[bool]float64{}
+	found, tables := map[bool][]float64{
+		false: make([]float64, len(factorMethods)), true: make([]float64, len(factorMethods)),
+	}, map[bool]float64{}
 	for _, c := range factorCells() {
 		n := c.seeds(s)
 		if n == 0 {
@@ -188,11 +195,15 @@ func factorsConclude(s *Settings, results [][]int) (*Outcome, error) {
 		share := func(m int) float64 { return 100 * rates[m] / tables[missing] }
 		out.Statements = append(out.Statements, Statement{
 			Paper: what + ": gFIC finds K as often as any other criterion, to 5 points.", Agrees: share(0) >= share(best)-5,
-			Measured: fmt.Sprintf("gFIC %.0f %%, BIC %.0f %%, sBIC %.0f %%, AIC %.0f %%", share(0), share(1), share(2), share(3)),
+			Measured: fmt.Sprintf("gFIC %.0f %%, BIC %.0f %%, sBIC %.0f %%, AIC %.0f %%", share(0),
+				share(1), share(2), share(3)),
 		})
 		if missing {
-			out.Statements = append(out.Statements, Statement{Paper: what + ": one run of gFAB finds it as often as the sweep, to 5 points.", Agrees: share(4) >= share(0)-5,
-				Measured: fmt.Sprintf("gFAB %.0f %%, the sweep's gFIC %.0f %%", share(4), share(0))})
+			out.Statements = append(out.Statements, Statement{
+				Paper:    what + ": one run of gFAB finds it as often as the sweep, to 5 points.",
+				Agrees:   share(4) >= share(0)-5,
+				Measured: fmt.Sprintf("gFAB %.0f %%, the sweep's gFIC %.0f %%", share(4), share(0)),
+			})
 		}
 	}
 	return out, nil

@@ -88,9 +88,13 @@ start, with split moves; the criteria choose among EM fits of every K up to ther
 	}, func(s *Settings) (jobs []Job[[]int], err error) {
 		for i, c := range featureCells() {
 			for seed := range s.seeds(featureTables, 1) {
-				jobs = append(jobs, Job[[]int]{Key: fmt.Sprintf("cell-%d-seed-%d", i+1, seed), Cost: float64(c.n<<c.k) / 1000, Run: func(ctx context.Context) ([]int, error) {
-					return c.choose(ctx, uint64(seed))
-				}})
+				jobs = append(jobs, Job[[]int]{
+					Key:  fmt.Sprintf("cell-%d-seed-%d", i+1, seed),
+					Cost: float64(c.n<<c.k) / 1000,
+					Run: func(ctx context.Context) ([]int, error) {
+						return c.choose(ctx, uint64(seed))
+					},
+				})
 			}
 		}
 		return jobs, nil
@@ -99,7 +103,12 @@ start, with split moves; the criteria choose among EM fits of every K up to ther
 
 func featuresConclude(s *Settings, results [][]int) (*Outcome, error) {
 	n, all := s.seeds(featureTables, 1), featureCells()
-	cells := Table{Name: "cells", About: "Of the tables, how many each finds the right number in, and the mean number that it finds.", Header: append([]string{"loadings", "noise", "features", "rows"}, howMany...), Shown: true}
+	cells := Table{
+		Name:   "cells",
+		About:  "Of the tables, how many each finds the right number in, and the mean number that it finds.",
+		Header: append([]string{"loadings", "noise", "features", "rows"}, howMany...),
+		Shown:  true,
+	}
 	found, worst, excess := make([]float64, len(howMany)), 1.0, make([]float64, len(howMany))
 	for _, c := range all {
 		noise := "each its own"
@@ -123,9 +132,18 @@ func featuresConclude(s *Settings, results [][]int) (*Outcome, error) {
 		cells.Add(row...)
 	}
 	return &Outcome{Tables: []Table{cells}, Statements: []Statement{
-		{Paper: "gFAB finds the number of features in 8 of 10 tables, where loadings are 1.5 times the noise.", Agrees: worst >= 0.8, Measured: fmt.Sprintf("%.0f of 10 in the worst cell", 10*worst)},
-		{Paper: "There FAB, whose criterion has no term of the noise, keeps more features than there are, and gFAB does not.", Agrees: excess[1] > 0.1 && excess[0] < 0.1,
+		{
+			Paper:    "gFAB finds the number of features in 8 of 10 tables, where loadings are 1.5 times the noise.",
+			Agrees:   worst >= 0.8,
+			Measured: fmt.Sprintf("%.0f of 10 in the worst cell", 10*worst),
+		},
+		{Paper: "There FAB, whose criterion has no term of the noise, keeps more features than there are, and gFAB does not.",
+			Agrees:   excess[1] > 0.1 && excess[0] < 0.1,
 			Measured: fmt.Sprintf("FAB %+.2f on average, gFAB %+.2f", excess[1], excess[0])},
-		{Paper: "One run of gFAB finds it as often as BIC does by comparing every K, to 5 points.", Agrees: found[0] >= found[4]-0.05, Measured: foundBy(0, found) + ", " + foundBy(4, found)},
+		{
+			Paper:    "One run of gFAB finds it as often as BIC does by comparing every K, to 5 points.",
+			Agrees:   found[0] >= found[4]-0.05,
+			Measured: foundBy(0, found) + ", " + foundBy(4, found),
+		},
 	}}, nil
 }

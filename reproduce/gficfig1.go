@@ -48,7 +48,12 @@ func fig1Cases() []fig1Case {
 	for _, n := range []int{20, 40, 80} {
 		cases = append(cases,
 			fig1Case{name: fmt.Sprintf("one-profile-n-%d", n), columns: 2, counts: []int{n / 4, n / 4, n / 4, n / 4}},
-			fig1Case{name: fmt.Sprintf("two-profiles-n-%d", n), columns: 3, profiles: true, counts: []int{n / 2, 0, 0, n / 20, n / 20, 0, 0, n - n/2 - 2*(n/20)}})
+			fig1Case{
+				name:     fmt.Sprintf("two-profiles-n-%d", n),
+				columns:  3,
+				profiles: true,
+				counts:   []int{n / 2, 0, 0, n / 20, n / 20, 0, 0, n - n/2 - 2*(n/20)},
+			})
 	}
 	return cases
 }
@@ -76,7 +81,8 @@ The data: one bit, 24 ones and 16 zeros; two bits, all four patterns equally oft
 	}, func(*Settings) ([]Job[posteriorRun], error) {
 		var jobs []Job[posteriorRun]
 		for _, c := range fig1Cases() {
-			jobs = append(jobs, Job[posteriorRun]{Key: c.name, Run: func(context.Context) (posteriorRun, error) { return c.posterior(), nil }})
+			jobs = append(jobs,
+				Job[posteriorRun]{Key: c.name, Run: func(context.Context) (posteriorRun, error) { return c.posterior(), nil }})
 		}
 		return jobs, nil
 	}, fig1Conclude)
@@ -91,7 +97,9 @@ func (c fig1Case) posterior() posteriorRun {
 		}
 	}
 	n := c.rows()
-	a := assignment{columns: c.columns, alpha: 0.5, beta: 0.5, rows: make([]float64, 2), ones: make([]float64, 2*c.columns)}
+	a := assignment{
+		columns: c.columns, alpha: 0.5, beta: 0.5, rows: make([]float64, 2), ones: make([]float64, 2*c.columns),
+	}
 	var p [3][]float64 // of all Z that hand the same copies to component 1
 	var penalties []float64
 	var smaller []int
@@ -115,7 +123,8 @@ func (c fig1Case) posterior() posteriorRun {
 		}
 		value, kappa := a.plugIn()
 		penalty := a.penalty() + float64((2-kappa)*(c.columns+1))/2*math.Log(float64(n))
-		p[zPlain], p[zPenalised], p[zExact] = append(p[zPlain], ways+value), append(p[zPenalised], ways+value+penalty), append(p[zExact], ways+a.logJoint())
+		p[zPlain], p[zPenalised], p[zExact] = append(p[zPlain], ways+value), append(p[zPenalised], ways+value+penalty),
+			append(p[zExact], ways+a.logJoint())
 		penalties, smaller = append(penalties, penalty), append(smaller, int(min(a.rows[0], a.rows[1])))
 	}
 
@@ -182,10 +191,21 @@ func (c fig1Case) heat(title string, z []float64, scale ramps.ColorMap) *plot.Pl
 
 func fig1Conclude(_ *Settings, runs []posteriorRun) (*Outcome, error) {
 	cases, out := fig1Cases(), &Outcome{}
-	mass := Table{Name: "degenerate", Shown: true, About: "probability that a component has no rows (empty), or at most a twentieth of them (small), without the penalty, with it, and of the exact posterior; total variation distances from the exact posterior, of all Z and of those that are not degenerate",
-		Header: []string{"data", "n", "empty_without", "small_without", "empty_with", "small_with", "empty_exact", "small_exact", "distance_without", "distance_with", "regular_without", "regular_with"}}
+	mass := Table{
+		Name:  "degenerate",
+		Shown: true,
+		About: "probability that a component has no rows (empty), or at most a twentieth of them (small), without " +
+			"the penalty, with it, and of the exact posterior; total variation distances from the exact posterior, " +
+			"of all Z and of those that are not degenerate",
+		Header: []string{"data", "n", "empty_without", "small_without", "empty_with", "small_with", "empty_exact",
+			"small_exact", "distance_without", "distance_with", "regular_without", "regular_with"},
+	}
 	first := runs[0]
-	places := Table{Name: "one-bit", About: "the first figure: probabilities and ln |F|^−½ by the copies in component 1", Header: []string{"zeros", "ones", "without", "with", "exact", "log_penalty"}}
+	places := Table{
+		Name:   "one-bit",
+		About:  "the first figure: probabilities and ln |F|^−½ by the copies in component 1",
+		Header: []string{"zeros", "ones", "without", "with", "exact", "log_penalty"},
+	}
 	for i, v := range first.Factors {
 		ones := cases[0].counts[1] + 1
 		places.Add(i/ones, i%ones, first.Cells[zPlain][i], first.Cells[zPenalised][i], first.Cells[zExact][i], v)
@@ -206,18 +226,22 @@ func fig1Conclude(_ *Settings, runs []posteriorRun) (*Outcome, error) {
 
 		peaks = peaks && floats.MaxIdx(r.Penalty) == 0 && 1+floats.MaxIdx(r.Penalty[1:]) == 1
 		if i == 0 {
-			peakText = append(peakText, fmt.Sprintf("%s: %.1f where a component has no row, %.1f where it has one, %.1f at halves; in all data it is largest at none, and then at one", c.name,
+			peakText = append(peakText, fmt.Sprintf("%s: %.1f where a component has no row, %.1f where it has one, "+
+				"%.1f at halves; in all data it is largest at none, and then at one", c.name,
 				math.Exp(r.Penalty[0]), math.Exp(r.Penalty[1]), math.Exp(r.Penalty[len(r.Penalty)-1])))
 		}
 		if c.profiles {
 			distinct = append(distinct, math.Log(r.Distance[zPenalised]))
 			distinctText = append(distinctText, fmt.Sprintf("%.4f at N = %d", r.Distance[zPenalised], c.rows()))
 			unmoved = unmoved && small[zPenalised] < 1e-3
-			unmovedText = append(unmovedText, fmt.Sprintf("N = %d: at most a twentieth %.2g → %.2g, moved in all %.3f", c.rows(), small[zPlain], small[zPenalised], r.Moved))
+			unmovedText = append(unmovedText, fmt.Sprintf("N = %d: at most a twentieth %.2g → %.2g, moved in all %.3f",
+				c.rows(), small[zPlain], small[zPenalised], r.Moved))
 		} else {
 			raised = raised && empty[zPenalised] > empty[zPlain] && small[zPenalised] > small[zPlain]
-			raisedText = append(raisedText, fmt.Sprintf("%s: no rows %.3f → %.3f, at most a twentieth %.3f → %.3f", c.name, empty[zPlain], empty[zPenalised], small[zPlain], small[zPenalised]))
-			allText = append(allText, fmt.Sprintf("%s: %.3f (without it %.3f)", c.name, r.Distance[zPenalised], r.Distance[zPlain]))
+			raisedText = append(raisedText, fmt.Sprintf("%s: no rows %.3f → %.3f, at most a twentieth %.3f → %.3f",
+				c.name, empty[zPlain], empty[zPenalised], small[zPlain], small[zPenalised]))
+			allText = append(allText,
+				fmt.Sprintf("%s: %.3f (without it %.3f)", c.name, r.Distance[zPenalised], r.Distance[zPlain]))
 			if i > 0 {
 				redundant, sizes = append(redundant, math.Log(r.Distance[zPenalised])), append(sizes, math.Log(float64(c.rows())))
 			}
@@ -229,13 +253,35 @@ func fig1Conclude(_ *Settings, runs []posteriorRun) (*Outcome, error) {
 		return slope
 	}
 	out.Statements = []Statement{
-		{Central: true, Paper: "|F|^−½ has a peak where Z is degenerating.", Agrees: peaks, Measured: strings.Join(peakText, "; ")},
-		{Central: true, Paper: "It increases the probability that Z is degenerated.", Agrees: raised, Measured: strings.Join(raisedText, "; ")},
-		{Paper: "Proposition 4: with the factor it is p(Z|X,K) up to a relative error of O(1/N).", Agrees: rate(distinct) < -0.75,
-			Measured: fmt.Sprintf("two profiles, total variation distance: %s; slope %.2f in ln N", strings.Join(distinctText, ", "), rate(distinct))},
-		{Paper: "And so it is where K is overcomplete, with degenerate Z taken as Z of the smaller model.", Agrees: rate(redundant) < -0.75,
-			Measured: fmt.Sprintf("total variation distance, %s; slope %.2f in ln N", strings.Join(allText, "; "), rate(redundant))},
-		{Paper: "Proposition 6: where p(Z|X) is not degenerate, the factor makes no difference as N grows.", Agrees: unmoved, Measured: "two profiles, " + strings.Join(unmovedText, "; ")},
+		{
+			Central:  true,
+			Paper:    "|F|^−½ has a peak where Z is degenerating.",
+			Agrees:   peaks,
+			Measured: strings.Join(peakText, "; "),
+		},
+		{
+			Central:  true,
+			Paper:    "It increases the probability that Z is degenerated.",
+			Agrees:   raised,
+			Measured: strings.Join(raisedText, "; "),
+		},
+		{
+			Paper:  "Proposition 4: with the factor it is p(Z|X,K) up to a relative error of O(1/N).",
+			Agrees: rate(distinct) < -0.75,
+			Measured: fmt.Sprintf("two profiles, total variation distance: %s; slope %.2f in ln N",
+				strings.Join(distinctText, ", "), rate(distinct)),
+		},
+		{
+			Paper:  "And so it is where K is overcomplete, with degenerate Z taken as Z of the smaller model.",
+			Agrees: rate(redundant) < -0.75,
+			Measured: fmt.Sprintf("total variation distance, %s; slope %.2f in ln N",
+				strings.Join(allText, "; "), rate(redundant)),
+		},
+		{
+			Paper:    "Proposition 6: where p(Z|X) is not degenerate, the factor makes no difference as N grows.",
+			Agrees:   unmoved,
+			Measured: "two profiles, " + strings.Join(unmovedText, "; "),
+		},
 	}
 
 	last := runs[len(runs)-2]
@@ -261,7 +307,8 @@ between them it rests on eq. 10, which leaves a factor of O(1) open. And the exa
 	var below []*plot.Plot
 	for _, i := range []int{0, len(cases) - 2, len(cases) - 1} {
 		c, r := cases[i], runs[i]
-		p := chart(fmt.Sprintf("%s (N = %d)", strings.ReplaceAll(strings.Split(c.name, "-n-")[0], "-", " "), c.rows()), "rows in the smaller component", "probability")
+		p := chart(fmt.Sprintf("%s (N = %d)", strings.ReplaceAll(strings.Split(c.name, "-n-")[0], "-", " "), c.rows()),
+			"rows in the smaller component", "probability")
 		for which, name := range []string{"without", "with", "exact"} {
 			var xs []float64
 			for j := range r.Smaller[which] {
@@ -273,10 +320,18 @@ between them it rests on eq. 10, which leaves a factor of O(1) open. And the exa
 		below = append(below, p)
 	}
 	out.Figures = []Figure{
-		{Name: "figure", Width: 32 * vg.Centimeter, Height: 10 * vg.Centimeter, Plots: [][]*plot.Plot{row},
-			Caption: "Posterior of all Z of 40 rows of one bit, by the zeros and ones that component 1 has, without the penalty, with it, and the exact one; and the penalty. Degenerate Z are the corner below left, where component 1 has no row, and the one above right, where component 2 has none."},
+		{
+			Name:   "figure",
+			Width:  32 * vg.Centimeter,
+			Height: 10 * vg.Centimeter,
+			Plots:  [][]*plot.Plot{row},
+			Caption: "Posterior of all Z of 40 rows of one bit, by the zeros and ones that component 1 has, without " +
+				"the penalty, with it, and the exact one; and the penalty. Degenerate Z are the corner below left, " +
+				"where component 1 has no row, and the one above right, where component 2 has none.",
+		},
 		{Name: "sizes", Width: 28 * vg.Centimeter, Height: 9 * vg.Centimeter, Plots: [][]*plot.Plot{below},
-			Caption: "Distribution of the number of rows in the smaller component, without and with the penalty, and exact, for data of one profile, where the second component is redundant, and of two."},
+			Caption: "Distribution of the number of rows in the smaller component, without and with the penalty, and " +
+				"exact, for data of one profile, where the second component is redundant, and of two."},
 	}
 	out.Tables = []Table{mass, places}
 	return out, nil

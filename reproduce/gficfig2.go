@@ -53,9 +53,12 @@ All values are on the log-evidence scale of the data as they are.`,
 		for _, normal := range []bool{false, true} {
 			for _, n := range fig2Sizes(s) {
 				for seed := range s.seeds(10, 2) {
-					jobs = append(jobs, Job[fig2Run]{Key: fmt.Sprintf("normal-%v-n-%d-seed-%d", normal, n, seed), Run: func(ctx context.Context) (fig2Run, error) {
-						return fig2Fit(ctx, criterion, normal, n, uint64(seed))
-					}})
+					jobs = append(jobs, Job[fig2Run]{
+						Key: fmt.Sprintf("normal-%v-n-%d-seed-%d", normal, n, seed),
+						Run: func(ctx context.Context) (fig2Run, error) {
+							return fig2Fit(ctx, criterion, normal, n, uint64(seed))
+						},
+					})
 				}
 			}
 		}
@@ -88,7 +91,9 @@ func fig2Data(normal bool, n int, seed uint64) *mat.Dense {
 	return x
 }
 
-func fig2Fit(ctx context.Context, criterion framework.Criterion, normal bool, n int, seed uint64) (run fig2Run, err error) {
+func fig2Fit(
+	ctx context.Context, criterion framework.Criterion, normal bool, n int, seed uint64,
+) (run fig2Run, err error) {
 	t, err := framework.FromMatrix(fig2Data(normal, n, seed))
 	if err != nil {
 		return run, err
@@ -109,7 +114,8 @@ func fig2Fit(ctx context.Context, criterion framework.Criterion, normal bool, n 
 		run.Values[0] = append(run.Values[0], framework.ELBO.Value(&em.Evaluation))
 		run.Values[1] = append(run.Values[1], framework.BICEM.Value(&em.Evaluation))
 		vb := func(prior bpca.Prior, o framework.Options) (float64, error) {
-			r, err := framework.Fit(ctx, bpca.CompressedVariational{Variational: bpca.Variational{Prior: prior, RandomStart: true}}, src, o)
+			r, err := framework.Fit(ctx,
+				bpca.CompressedVariational{Variational: bpca.Variational{Prior: prior, RandomStart: true}}, src, o)
 			if err != nil {
 				return 0, err
 			}
@@ -210,8 +216,17 @@ func (f fig2Summary) share() float64 {
 func fig2Conclude(s *Settings, runs []fig2Run) (*Outcome, error) {
 	sizes, seeds := fig2Sizes(s), s.seeds(10, 2)
 	out := &Outcome{}
-	values := Table{Name: "values", About: "objectives, in nats: mean and standard deviation over the draws", Header: []string{"w", "n", "k", "method", "mean", "sd"}}
-	choices := Table{Name: "choices", Shown: true, About: "K that each method chooses, in each draw; gFAB's is where its only run ends", Header: []string{"w", "n", "method", "k"}}
+	values := Table{
+		Name:   "values",
+		About:  "objectives, in nats: mean and standard deviation over the draws",
+		Header: []string{"w", "n", "k", "method", "mean", "sd"},
+	}
+	choices := Table{
+		Name:   "choices",
+		Shown:  true,
+		About:  "K that each method chooses, in each draw; gFAB's is where its only run ends",
+		Header: []string{"w", "n", "method", "k"},
+	}
 	for place, weights := range []string{"uniform", "normal"} {
 		var summaries []fig2Summary
 		var row []*plot.Plot
@@ -230,7 +245,13 @@ func fig2Conclude(s *Settings, runs []fig2Run) (*Outcome, error) {
 				choices.Add(weights, n, name, fmt.Sprint(f.argmax[m]))
 			}
 			mu, sd := stat.MeanStdDev(f.gfab, nil)
-			series{Name: "gFAB (end)", X: []float64{stat.Mean(f.k, nil)}, Y: []float64{mu / float64(n)}, Spread: []float64{sd / float64(n)}, Points: true}.draw(p, 6)
+			series{
+				Name:   "gFAB (end)",
+				X:      []float64{stat.Mean(f.k, nil)},
+				Y:      []float64{mu / float64(n)},
+				Spread: []float64{sd / float64(n)},
+				Points: true,
+			}.draw(p, 6)
 			choices.Add(weights, n, "gFAB", fmt.Sprint(f.k))
 			low := f.mean[1][fig2True-2] / float64(n)
 			p.Y.Min, p.Y.Max = low-6, math.Max(low+2, f.mean[0][len(f.mean[0])-1]/float64(n)+1)
@@ -240,14 +261,24 @@ func fig2Conclude(s *Settings, runs []fig2Run) (*Outcome, error) {
 			}
 			row = append(row, p)
 		}
-		out.Figures = append(out.Figures, Figure{Name: "figure-" + weights, Width: vg.Length(len(row)) * 8 * vg.Centimeter, Height: 9 * vg.Centimeter, Plots: [][]*plot.Plot{row},
-			Caption: fmt.Sprintf("Objective after convergence against K, %s W: means and standard deviations over %d draws. True K = 10.", weights, seeds)})
+		out.Figures = append(out.Figures, Figure{
+			Name:   "figure-" + weights,
+			Width:  vg.Length(len(row)) * 8 * vg.Centimeter,
+			Height: 9 * vg.Centimeter,
+			Plots:  [][]*plot.Plot{row},
+			Caption: fmt.Sprintf("Objective after convergence against K, %s W: means and standard deviations over %d "+
+				"draws. True K = 10.", weights, seeds),
+		})
 		if weights == "uniform" {
 			out.Statements = fig2Statements(summaries)
 		} else {
 			last := summaries[len(summaries)-1]
-			out.Statements = append(out.Statements, Statement{Paper: "W drawn from N(0, 1) gives almost the same results (footnote 4).", Agrees: last.share() >= 0.8 && last.peak[1] == fig2True,
-				Measured: fmt.Sprintf("N = %d: gFAB ends at 10 in %.0f %% of the draws, BICEM's mean peaks at K = %d", last.n, 100*last.share(), last.peak[1])})
+			out.Statements = append(out.Statements, Statement{
+				Paper:  "W drawn from N(0, 1) gives almost the same results (footnote 4).",
+				Agrees: last.share() >= 0.8 && last.peak[1] == fig2True,
+				Measured: fmt.Sprintf("N = %d: gFAB ends at 10 in %.0f %% of the draws, BICEM's mean peaks at K = %d",
+					last.n, 100*last.share(), last.peak[1]),
+			})
 		}
 	}
 	out.Tables = []Table{choices, values}
@@ -266,7 +297,8 @@ func fig2Statements(all []fig2Summary) []Statement {
 	bicGood, vb1Good := true, true
 	unstable, strong, starts := false, false, ""
 	for _, f := range all {
-		starts += fmt.Sprintf("N = %d: another K from another start in %d of %d draws, values at K = 10 up to %.2g nats a row apart. ", f.n, f.moved, len(f.k), f.between)
+		starts += fmt.Sprintf("N = %d: another K from another start in %d of %d draws, values at K = 10 up to %.2g "+
+			"nats a row apart. ", f.n, f.moved, len(f.k), f.between)
 		strong = strong || 2*f.moved >= len(f.k)
 		rises = rises && f.rising(0) >= 0.9 && f.peak[0] >= fig2D-2
 		bic += fmt.Sprintf("N = %d: %d. ", f.n, f.peak[1])
@@ -286,15 +318,29 @@ func fig2Statements(all []fig2Summary) []Statement {
 		return math.Abs(stat.Mean(f.gfab, nil)-f.mean[1][fig2True-2]) / float64(f.n)
 	}
 	return []Statement{
-		{Central: true, Paper: "gFAB chooses the true K = 10, but for N = 100, where it underestimates.", Agrees: good && stat.Mean(first.k, nil) < fig2True,
-			Measured: fmt.Sprintf("N = %d: mean K %.1f", first.n, stat.Mean(first.k, nil)) + hits},
-		{Paper: "EM's objective rises with K slightly but monotonically, and EM always chooses the largest K.", Agrees: rises, Measured: fmt.Sprintf("the mean rises in %.0f %% of the steps at the largest N; its peak is at K = %d", 100*last.rising(0), last.peak[0])},
+		{
+			Central:  true,
+			Paper:    "gFAB chooses the true K = 10, but for N = 100, where it underestimates.",
+			Agrees:   good && stat.Mean(first.k, nil) < fig2True,
+			Measured: fmt.Sprintf("N = %d: mean K %.1f", first.n, stat.Mean(first.k, nil)) + hits,
+		},
+		{
+			Paper:  "EM's objective rises with K slightly but monotonically, and EM always chooses the largest K.",
+			Agrees: rises,
+			Measured: fmt.Sprintf("the mean rises in %.0f %% of the steps at the largest N; its peak is at K = %d",
+				100*last.rising(0), last.peak[0]),
+		},
 		{Paper: "BICEM has its peak around 10 as N grows.", Agrees: bicGood, Measured: "peaks of the mean: " + bic},
 		{Paper: "VB1 has its peak around 10 as N grows.", Agrees: vb1Good, Measured: "peaks of the mean: " + vb1},
 		{Paper: "BICEM comes close to gFAB as N grows.", Agrees: distance(last) < distance(first),
-			Measured: fmt.Sprintf("difference at K = 10, nats a row: %.4f at N = %d, %.4f at N = %d", distance(first), first.n, distance(last), last.n)},
+			Measured: fmt.Sprintf("difference at K = 10, nats a row: %.4f at N = %d, %.4f at N = %d", distance(first),
+				first.n, distance(last), last.n)},
 		{Paper: "VB2 is unstable for N < 2000 and chooses inconsistently.", Agrees: unstable, Measured: "choices: " + vb2},
-		{Paper: "VB2 depends very strongly on the initial values.", Agrees: strong, Measured: fmt.Sprintf("%d starts. ", fig2Starts) + starts},
+		{
+			Paper:    "VB2 depends very strongly on the initial values.",
+			Agrees:   strong,
+			Measured: fmt.Sprintf("%d starts. ", fig2Starts) + starts,
+		},
 	}
 }
 

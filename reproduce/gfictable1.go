@@ -41,7 +41,8 @@ var orderCases = []orderCase{
 	{name: "overcomplete-small-a", title: "K = 2 > K' = 1, a = 0.05", k: 2, trueK: 1, columns: 3, alpha: 0.05,
 		weights: []float64{1}, probabilities: []float64{0.3, 0.6, 0.5}},
 	{name: "undercomplete", title: "K = 2 < K' = 3, four bits", k: 2, trueK: 3, columns: 4, alpha: 1,
-		weights: []float64{0.4, 0.35, 0.25}, probabilities: []float64{0.9, 0.1, 0.85, 0.8, 0.1, 0.9, 0.15, 0.7, 0.85, 0.8, 0.1, 0.1}},
+		weights:       []float64{0.4, 0.35, 0.25},
+		probabilities: []float64{0.9, 0.1, 0.85, 0.8, 0.1, 0.9, 0.15, 0.7, 0.85, 0.8, 0.1, 0.1}},
 }
 
 // What is measured, in the order of orderRun.Values.
@@ -59,7 +60,8 @@ const (
 	orderMeasures
 )
 
-var orderNames = [orderMeasures]string{"EM", "BICEM", "BIC", "VB", "CVB", "FAB (FIC)", "gFAB (gFIC)", "gFIC at q*", "gFIC at EM's q", "gFIC at q*, less that at EM's q"}
+var orderNames = [orderMeasures]string{"EM", "BICEM", "BIC", "VB", "CVB", "FAB (FIC)", "gFAB (gFIC)", "gFIC at q*",
+	"gFIC at EM's q", "gFIC at q*, less that at EM's q"}
 
 // An orderRun is one draw of the data, of which the first N rows are taken for each N:
 // errors Values[N][measure] in nats, and standard errors of the evidence and of gFIC at q*.
@@ -89,9 +91,12 @@ one profile, fitted with two (K > K'); and three profiles on four bits, fitted w
 		var jobs []Job[orderRun]
 		for _, c := range orderCases {
 			for seed := range s.seeds(6, 2) {
-				jobs = append(jobs, Job[orderRun]{Key: fmt.Sprintf("%s-seed-%d", c.name, seed), Run: func(ctx context.Context) (orderRun, error) {
-					return c.run(ctx, orderSizes(s), s.seeds(3000, 1000), uint64(seed))
-				}})
+				jobs = append(jobs, Job[orderRun]{
+					Key: fmt.Sprintf("%s-seed-%d", c.name, seed),
+					Run: func(ctx context.Context) (orderRun, error) {
+						return c.run(ctx, orderSizes(s), s.seeds(3000, 1000), uint64(seed))
+					},
+				})
 			}
 		}
 		return jobs, nil
@@ -131,7 +136,8 @@ func (c orderCase) run(ctx context.Context, sizes []int, temperatures int, seed 
 		if err != nil {
 			return run, err
 		}
-		ais, err := evidence.AIS(ctx, c.target(t.All()), evidence.AISOptions{Temperatures: temperatures, Chains: 24, Seed: seed, Workers: 1})
+		ais, err := evidence.AIS(ctx, c.target(t.All()),
+			evidence.AISOptions{Temperatures: temperatures, Chains: 24, Seed: seed, Workers: 1})
 		if err != nil {
 			return run, err
 		}
@@ -139,7 +145,15 @@ func (c orderCase) run(ctx context.Context, sizes []int, temperatures int, seed 
 		if err != nil {
 			return run, err
 		}
-		o := framework.Options{K: c.k, Method: framework.EM, Criterion: framework.ELBO, Also: []framework.Criterion{framework.BICEM, framework.BIC, framework.GFIC}, Restarts: 10, Seed: seed, Workers: 1}
+		o := framework.Options{
+			K:         c.k,
+			Method:    framework.EM,
+			Criterion: framework.ELBO,
+			Also:      []framework.Criterion{framework.BICEM, framework.BIC, framework.GFIC},
+			Restarts:  10,
+			Seed:      seed,
+			Workers:   1,
+		}
 		em, err := framework.Fit(ctx, bernmix.EM(), t, o)
 		if err != nil {
 			return run, err
@@ -169,13 +183,15 @@ func (c orderCase) run(ctx context.Context, sizes []int, temperatures int, seed 
 		if err != nil {
 			return run, err
 		}
-		values := []float64{em.Scores[0].Value, em.Scores[1].Value, em.Scores[2].Value, bestVB, bestCVB, fab.Value, gfab.Value, ais.LogEvidence + gap, em.Scores[3].Value}
+		values := []float64{em.Scores[0].Value, em.Scores[1].Value, em.Scores[2].Value, bestVB, bestCVB, fab.Value,
+			gfab.Value, ais.LogEvidence + gap, em.Scores[3].Value}
 		for i := range values {
 			values[i] -= ais.LogEvidence
 		}
 		values = append(values, values[orderExact]-values[orderEMGFIC])
 		run.Values, run.K = append(run.Values, values), append(run.K, gfab.Shape.K)
-		run.Evidence, run.EvidenceErr, run.ExactErr = append(run.Evidence, ais.LogEvidence), append(run.EvidenceErr, ais.StandardError), append(run.ExactErr, gapErr)
+		run.Evidence, run.EvidenceErr, run.ExactErr = append(run.Evidence, ais.LogEvidence),
+			append(run.EvidenceErr, ais.StandardError), append(run.ExactErr, gapErr)
 	}
 	return run, nil
 }
@@ -228,7 +244,9 @@ func logSigmoid(t float64) float64 { return min(t, 0) - math.Log1p(math.Exp(-mat
 
 // exactGap is gFIC − ln p(X|K) at the exact posterior of Z, E[L(Z, Π̂(Z), κ(Z)) − ln p(X,Z|K)],
 // and its standard error, from a Gibbs sampler.
-func (c orderCase) exactGap(target *mixture.Annealer, rows framework.Rows, rng *rand.Rand) (mean, stdErr float64, err error) {
+func (c orderCase) exactGap(
+	target *mixture.Annealer, rows framework.Rows, rng *rand.Rand,
+) (mean, stdErr float64, err error) {
 	st, err := target.Draw(rng)
 	if err != nil {
 		return 0, 0, err
@@ -380,8 +398,18 @@ func orders(sizes []int, runs []orderRun) [orderMeasures]order {
 func orderConclude(s *Settings, runs []orderRun) (*Outcome, error) {
 	sizes, seeds := orderSizes(s), s.seeds(6, 2)
 	out := &Outcome{}
-	slopes := Table{Name: "slopes", Shown: true, About: "slope of the error in ln N: mean over the draws and its standard error", Header: []string{"case", "method", "slope", "se"}}
-	errorsOf := Table{Name: "errors", About: "value less ln p(X|K), nats: mean and standard deviation over the draws; the mean standard error of ln p(X|K); where gFAB ends", Header: []string{"case", "n", "method", "mean", "sd", "evidence_se", "gfab_k"}}
+	slopes := Table{
+		Name:   "slopes",
+		Shown:  true,
+		About:  "slope of the error in ln N: mean over the draws and its standard error",
+		Header: []string{"case", "method", "slope", "se"},
+	}
+	errorsOf := Table{
+		Name: "errors",
+		About: "value less ln p(X|K), nats: mean and standard deviation over the draws; the mean standard error of " +
+			"ln p(X|K); where gFAB ends",
+		Header: []string{"case", "n", "method", "mean", "sd", "evidence_se", "gfab_k"},
+	}
 	var found [][orderMeasures]order
 	var row []*plot.Plot
 	for i, c := range orderCases {
@@ -416,8 +444,17 @@ func orderConclude(s *Settings, runs []orderRun) (*Outcome, error) {
 	out.Statements = orderStatements(found)
 	out.Remarks = orderRemarks(found)
 	out.Tables = []Table{slopes, errorsOf}
-	out.Figures = []Figure{{Name: "figure", Width: 34 * vg.Centimeter, Height: 10 * vg.Centimeter, Plots: [][]*plot.Plot{row},
-		Caption: fmt.Sprintf("Error of each method against ln p(X|K): means and standard deviations over %d draws. EM, whose error grows out of the frame, BIC and FAB, hardly to be told from BICEM and gFAB, and gFIC at EM's q are in the tables.", seeds)}}
+	out.Figures = []Figure{{
+		Name:   "figure",
+		Width:  34 * vg.Centimeter,
+		Height: 10 * vg.Centimeter,
+		Plots:  [][]*plot.Plot{row},
+		Caption: fmt.Sprintf(
+			"Error of each method against ln p(X|K): means and standard deviations over %d draws. EM, whose error "+
+				"grows out of the frame, BIC and FAB, hardly to be told from BICEM and gFAB, and gFIC at EM's q are in the tables.",
+			seeds,
+		),
+	}}
 	return out, nil
 }
 
@@ -430,11 +467,33 @@ func orderStatements(found [][orderMeasures]order) []Statement {
 		constants = append(constants, fmt.Sprintf("%s %v", orderNames[m], a[m]))
 	}
 	return []Statement{
-		{Central: true, Paper: "Theorem 2, K ≤ K': gFIC, with the exact q, has an error of O(1).", Agrees: a[orderExact].constant(), Measured: fmt.Sprintf("slope %v", a[orderExact])},
-		{Central: true, Paper: "K ≤ K': FAB and gFAB have errors of O(1).", Agrees: good, Measured: strings.Join(constants, ", ")},
-		{Paper: "K ≤ K': EM's objective has an error of O(ln N).", Agrees: !a[orderEM].constant(), Measured: fmt.Sprintf("slope %v; D_Π/2 = 3.5", a[orderEM])},
-		{Paper: "K ≤ K': BICEM's error is O(1).", Agrees: a[orderBICEM].constant(), Measured: fmt.Sprintf("slope %v", a[orderBICEM])},
-		{Paper: "K ≤ K': that of variational Bayes is O(1).", Agrees: a[orderVB].constant(), Measured: fmt.Sprintf("slope %v", a[orderVB])},
+		{
+			Central:  true,
+			Paper:    "Theorem 2, K ≤ K': gFIC, with the exact q, has an error of O(1).",
+			Agrees:   a[orderExact].constant(),
+			Measured: fmt.Sprintf("slope %v", a[orderExact]),
+		},
+		{
+			Central:  true,
+			Paper:    "K ≤ K': FAB and gFAB have errors of O(1).",
+			Agrees:   good,
+			Measured: strings.Join(constants, ", "),
+		},
+		{
+			Paper:    "K ≤ K': EM's objective has an error of O(ln N).",
+			Agrees:   !a[orderEM].constant(),
+			Measured: fmt.Sprintf("slope %v; D_Π/2 = 3.5", a[orderEM]),
+		},
+		{
+			Paper:    "K ≤ K': BICEM's error is O(1).",
+			Agrees:   a[orderBICEM].constant(),
+			Measured: fmt.Sprintf("slope %v", a[orderBICEM]),
+		},
+		{
+			Paper:    "K ≤ K': that of variational Bayes is O(1).",
+			Agrees:   a[orderVB].constant(),
+			Measured: fmt.Sprintf("slope %v", a[orderVB]),
+		},
 		{Paper: "K ≤ K': that of CVB is O(1).", Agrees: a[orderCVB].constant() && under[orderCVB].constant(),
 			Measured: fmt.Sprintf("slope %v at K = K', %v at K < K'", a[orderCVB], under[orderCVB])},
 		{Central: true, Paper: "K < K': gFIC, with the exact q, FAB and gFAB have errors of O(1).",
@@ -445,9 +504,17 @@ func orderStatements(found [][orderMeasures]order) []Statement {
 			Measured: fmt.Sprintf("slopes %v, %v and %v; D_Π/2 = 4.5", under[orderBICEM], under[orderVB], under[orderEM])},
 		{Paper: "K > K': gFAB has an error of O(1).", Agrees: over[orderGFAB].constant(),
 			Measured: fmt.Sprintf("slope %v under a = 1, %v under a = 0.05", over[orderGFAB], small[orderGFAB])},
-		{Paper: "K > K': BICEM has no such guarantee.", Agrees: !over[orderBICEM].constant(), Measured: fmt.Sprintf("slope %v under a = 1", over[orderBICEM])},
-		{Paper: "Corollary 8: as N grows, a fitted q that is a product over rows loses nothing of order ln N.", Agrees: a[orderLoss].constant() && ridge[orderLoss].constant(),
-			Measured: fmt.Sprintf("KL(q‖q\\*) of EM's q has the slope %v on three bits, %v on two", a[orderLoss], ridge[orderLoss])},
+		{
+			Paper:    "K > K': BICEM has no such guarantee.",
+			Agrees:   !over[orderBICEM].constant(),
+			Measured: fmt.Sprintf("slope %v under a = 1", over[orderBICEM]),
+		},
+		{
+			Paper:  "Corollary 8: as N grows, a fitted q that is a product over rows loses nothing of order ln N.",
+			Agrees: a[orderLoss].constant() && ridge[orderLoss].constant(),
+			Measured: fmt.Sprintf("KL(q‖q\\*) of EM's q has the slope %v on three bits, %v on two",
+				a[orderLoss], ridge[orderLoss]),
+		},
 	}
 }
 
@@ -460,7 +527,8 @@ that of gFIC at q\* %v and %v, since the exact posterior of Z knows of the rows 
 **Where K = K', and yet the fitted q loses.** On two bits gFIC at the exact posterior of Z has the slope %v, gFAB's %v and variational Bayes' %v: X has 3 degrees of freedom for 5 parameters, Z is spread over a
 ridge, and a q that is a product over rows cannot follow it. KL(q‖p(Z|X)) then grows like ln N. F is positive definite all the same, so that the paper's definition 1 does not call this degenerate; what its corollary 8
 lacks is that X determines Π.`,
-		over[orderGFAB], small[orderGFAB], over[orderExact], small[orderExact], over[orderVB], small[orderVB], over[orderCVB], small[orderCVB], ridge[orderExact], ridge[orderGFAB], ridge[orderVB])
+		over[orderGFAB], small[orderGFAB], over[orderExact], small[orderExact], over[orderVB], small[orderVB],
+		over[orderCVB], small[orderCVB], ridge[orderExact], ridge[orderGFAB], ridge[orderVB])
 }
 
 // sizeTicks marks sample sizes on a logarithmic axis, every other one where they are many.

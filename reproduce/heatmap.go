@@ -18,7 +18,8 @@ import (
 // colours runs from dark to light in even steps of luminance, through the hues of viridis
 // (Smith & van der Walt 2015).
 func colours(low, high float64) ramps.ColorMap {
-	return ramp(low, high, color.RGBA{68, 1, 84, 255}, color.RGBA{59, 82, 139, 255}, color.RGBA{33, 145, 140, 255}, color.RGBA{94, 201, 98, 255}, color.RGBA{253, 231, 37, 255})
+	return ramp(low, high, color.RGBA{68, 1, 84, 255}, color.RGBA{59, 82, 139, 255}, color.RGBA{33, 145, 140, 255},
+		color.RGBA{94, 201, 98, 255}, color.RGBA{253, 231, 37, 255})
 }
 
 // greys runs from black at low to white at high.
@@ -168,7 +169,8 @@ func (c cells) Plot(canvas draw.Canvas, p *plot.Plot) {
 				right += lap
 			}
 			i = end
-			canvas.FillPolygon(fill, []vg.Point{{X: left, Y: bottom}, {X: right, Y: bottom}, {X: right, Y: top}, {X: left, Y: top}})
+			canvas.FillPolygon(fill,
+				[]vg.Point{{X: left, Y: bottom}, {X: right, Y: bottom}, {X: right, Y: top}, {X: left, Y: top}})
 		}
 	}
 }
@@ -218,13 +220,16 @@ func (b colourBar) Plot(c draw.Canvas, p *plot.Plot) {
 	for i := range steps {
 		from, to := low+(high-low)*float64(i)/steps, low+(high-low)*float64(i+1)/steps
 		// A little overlap: no seams.
-		c.FillPolygon(tint(b.Map, (from+to)/2), []vg.Point{{X: left, Y: at(from)}, {X: left + barWidth, Y: at(from)}, {X: left + barWidth, Y: min(at(to)+0.5, c.Max.Y)}, {X: left, Y: min(at(to)+0.5, c.Max.Y)}})
+		c.FillPolygon(tint(b.Map, (from+to)/2), []vg.Point{{X: left, Y: at(from)}, {
+			X: left + barWidth, Y: at(from),
+		}, {X: left + barWidth, Y: min(at(to)+0.5, c.Max.Y)}, {X: left, Y: min(at(to)+0.5, c.Max.Y)}})
 	}
 	style := p.Y.Tick.Label
 	style.XAlign, style.YAlign, style.Rotation = draw.XLeft, draw.YCenter, 0
 	for _, t := range (labelled{}).Ticks(low, high) {
 		if !t.IsMinor() {
-			c.StrokeLine2(draw.LineStyle{Color: color.Black, Width: 0.5}, left+barWidth, at(t.Value), left+barWidth+3, at(t.Value))
+			c.StrokeLine2(draw.LineStyle{Color: color.Black, Width: 0.5}, left+barWidth, at(t.Value),
+				left+barWidth+3, at(t.Value))
 			c.FillText(style, vg.Point{X: left + barWidth + 5, Y: at(t.Value)}, t.Label)
 		}
 	}
@@ -273,7 +278,9 @@ func applied(f func(float64) float64, list []float64) []float64 {
 }
 
 // marks draws points without a line between them, each in its colour.
-func marks(p *plot.Plot, xs, ys []float64, shape draw.GlyphDrawer, radius float64, fill func(i int) color.Color) *plotter.Scatter {
+func marks(
+	p *plot.Plot, xs, ys []float64, shape draw.GlyphDrawer, radius float64, fill func(i int) color.Color,
+) *plotter.Scatter {
 	xys := make(plotter.XYs, len(xs))
 	for i := range xs {
 		xys[i] = plotter.XY{X: xs[i], Y: ys[i]}

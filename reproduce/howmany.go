@@ -7,15 +7,19 @@ import (
 	"github.com/latent-go/latent/framework"
 )
 
-// howMany are the ways that a number of latent dimensions is found by: one run of each of two methods, and criteria that compare EM
-// fits of every number.
+// howMany are the ways that a number of latent dimensions is found by: one run of each of two methods, and criteria
+// that compare EM fits of every number.
 var howMany = []string{"gFAB, one run", "FAB, one run", "gFIC", "FIC", "BIC", "AIC", "ICL"}
 
 // papers are gFAB and FAB, each by the criterion of its paper.
-var papers = []framework.Options{{Method: framework.GFAB, Criterion: framework.GFIC}, {Method: framework.FAB, Criterion: framework.FIC}}
+var papers = []framework.Options{
+	{Method: framework.GFAB, Criterion: framework.GFIC}, {Method: framework.FAB, Criterion: framework.FIC},
+}
 
 // chooseByCriteria is the K that each of the criteria of howMany chooses, up to most, of EM fits with so many starts.
-func chooseByCriteria[B, P any, S framework.Statistics[S]](ctx context.Context, m framework.Model[B, P, S], src framework.Source[B], most, starts int, o framework.Options) (chosen []int, err error) {
+func chooseByCriteria[B, P any, S framework.Statistics[S]](
+	ctx context.Context, m framework.Model[B, P, S], src framework.Source[B], most, starts int, o framework.Options,
+) (chosen []int, err error) {
 	var ks []int
 	for k := 1; k <= most; k++ {
 		ks = append(ks, k)

@@ -104,7 +104,9 @@ func (c posteriorCell) run(ctx context.Context, seed uint64) (run intervalRun, e
 		return run, err
 	}
 	m := mixture.Variational{Family: c.family, Prior: c.prior, Weights: prior.Dirichlet{Alpha: 1}}
-	o := framework.Options{K: c.k, FixedK: true, Method: framework.EM, Restarts: 3, Tolerance: 1e-8, Seed: seed, Workers: 1}
+	o := framework.Options{
+		K: c.k, FixedK: true, Method: framework.EM, Restarts: 3, Tolerance: 1e-8, Seed: seed, Workers: 1,
+	}
 	fit, err := framework.Fit(ctx, m, table, o)
 	if err != nil {
 		return run, err
@@ -286,9 +288,10 @@ classes of rows for known (paper G, Proposition 9); the bootstrap's are percenti
 		for _, c := range errorCells {
 			for seed := range s.seeds(200, 2) {
 				key := fmt.Sprintf("apart-%v-n-%d-seed-%d", c.apart, c.n, seed)
-				jobs = append(jobs, Job[intervalRun]{key, float64(c.n) / 50 / c.apart, func(ctx context.Context) (intervalRun, error) {
-					return c.run(ctx, uint64(seed))
-				}})
+				jobs = append(jobs,
+					Job[intervalRun]{key, float64(c.n) / 50 / c.apart, func(ctx context.Context) (intervalRun, error) {
+						return c.run(ctx, uint64(seed))
+					}})
 			}
 		}
 		return jobs, nil
@@ -346,8 +349,10 @@ func intervalsConclude(s *Settings, results []intervalRun) (*Outcome, error) {
 // errorsConclude are the table and the statements of standard errors.
 func errorsConclude(s *Settings, results []intervalRun) (Table, []Statement) {
 	table := Table{Name: "errors", Shown: true,
-		Header: []string{"means apart", "N", "number", "complete data: covered, per cent", "se/sd", "bootstrap: covered, per cent", "se/sd"},
-		About:  "Standard errors and intervals of 95 % of EM's estimates, of both means, both variances and a weight."}
+		Header: []string{
+			"means apart", "N", "number", "complete data: covered, per cent", "se/sd", "bootstrap: covered, per cent", "se/sd",
+		},
+		About: "Standard errors and intervals of 95 % of EM's estimates, of both means, both variances and a weight."}
 	n, clear, close, bootstrapped := s.seeds(200, 2), 1.0, 1.0, 1.0
 	for _, c := range errorCells {
 		runs := results[:n]
@@ -381,6 +386,10 @@ func errorsConclude(s *Settings, results []intervalRun) (Table, []Statement) {
 		{Paper: "Intervals of complete data hold 90 % where components are five standard deviations apart.",
 			Agrees: clear >= 0.9, Measured: covers(clear)},
 		{Paper: "They do where components are three or two apart.", Agrees: close >= 0.9, Measured: covers(close)},
-		{Paper: "Intervals of the bootstrap hold 90 % in every case.", Agrees: bootstrapped >= 0.9, Measured: covers(bootstrapped)},
+		{
+			Paper:    "Intervals of the bootstrap hold 90 % in every case.",
+			Agrees:   bootstrapped >= 0.9,
+			Measured: covers(bootstrapped),
+		},
 	}
 }

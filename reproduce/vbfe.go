@@ -170,7 +170,9 @@ type sharedStart struct {
 }
 
 // Init is that start.
-func (m sharedStart) Init(ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand) (*mixture.Posterior, error) {
+func (m sharedStart) Init(
+	ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand,
+) (*mixture.Posterior, error) {
 	p, err := m.Variational.Init(ctx, src, k, rng)
 	if err != nil {
 		return nil, err
@@ -196,7 +198,9 @@ type vbResult = framework.Result[*mixture.Posterior, *mixture.Statistics]
 
 // settle returns the posterior of least free energy over all ways to share the components
 // of a law of one stochastic and one deterministic component.
-func (l bernoulliLaw) settle(ctx context.Context, a, b float64, k int, src *framework.Table) (best *vbResult, err error) {
+func (l bernoulliLaw) settle(
+	ctx context.Context, a, b float64, k int, src *framework.Table,
+) (best *vbResult, err error) {
 	for s := 1; s < k; s++ {
 		for d := 1; s+d <= k; d++ {
 			m := sharedStart{bernmix.VB(a, b), l, a, b, s, d}
@@ -216,7 +220,8 @@ func (l bernoulliLaw) settle(ctx context.Context, a, b float64, k int, src *fram
 func overGrid[R any](as, bs []float64, run func(ctx context.Context, a, b float64) (R, error)) (jobs []Job[R]) {
 	for _, a := range as {
 		for _, b := range bs {
-			jobs = append(jobs, Job[R]{Key: fmt.Sprintf("a-%g-b-%g", a, b), Run: func(ctx context.Context) (R, error) { return run(ctx, a, b) }})
+			jobs = append(jobs,
+				Job[R]{Key: fmt.Sprintf("a-%g-b-%g", a, b), Run: func(ctx context.Context) (R, error) { return run(ctx, a, b) }})
 		}
 	}
 	return jobs

@@ -46,7 +46,15 @@ var nonidentifiableFits = []struct {
 type nonidentifiableFit func(ctx context.Context, seed uint64) (float64, *mixture.Parameters, error)
 
 func nonidentifiableOptions(k int, seed uint64) framework.Options {
-	return framework.Options{K: k, Method: framework.EM, Criterion: framework.ELBO, Seed: seed, Tolerance: 1e-13, MaxIterations: 100000, Workers: 1}
+	return framework.Options{
+		K:             k,
+		Method:        framework.EM,
+		Criterion:     framework.ELBO,
+		Seed:          seed,
+		Tolerance:     1e-13,
+		MaxIterations: 100000,
+		Workers:       1,
+	}
 }
 
 func likelihoodFit(k int, law bernoulliLaw) nonidentifiableFit {
@@ -118,16 +126,19 @@ A start counts as having reached the maximum of its objective within %g nats.`, 
 	}, func(s *Settings) ([]Job[nonidentifiableRun], error) {
 		var jobs []Job[nonidentifiableRun]
 		for i, c := range nonidentifiableFits {
-			jobs = append(jobs, Job[nonidentifiableRun]{Key: fmt.Sprintf("fit-%d", i), Run: func(ctx context.Context) (run nonidentifiableRun, err error) {
-				for seed := range s.seeds(100, 10) {
-					value, p, err := c.fit(ctx, uint64(seed))
-					if err != nil {
-						return run, err
+			jobs = append(jobs, Job[nonidentifiableRun]{
+				Key: fmt.Sprintf("fit-%d", i),
+				Run: func(ctx context.Context) (run nonidentifiableRun, err error) {
+					for seed := range s.seeds(100, 10) {
+						value, p, err := c.fit(ctx, uint64(seed))
+						if err != nil {
+							return run, err
+						}
+						run.add(value, p)
 					}
-					run.add(value, p)
-				}
-				return run, nil
-			}})
+					return run, nil
+				},
+			})
 		}
 		return jobs, nil
 	}, nonidentifiableConclude)
@@ -145,7 +156,8 @@ func (r *nonidentifiableRun) add(value float64, p *mixture.Parameters) {
 		weights = append(weights, p.Weights[k])
 		components = append(components, p.Components[k*p.D:(k+1)*p.D]...)
 	}
-	r.Objectives, r.Weights, r.Components = append(r.Objectives, value), append(r.Weights, weights), append(r.Components, components)
+	r.Objectives, r.Weights, r.Components = append(r.Objectives, value), append(r.Weights, weights),
+		append(r.Components, components)
 }
 
 // reached lists the starts at the maximum.
@@ -200,8 +212,18 @@ func threeLikelihood(weights, probabilities []float64) (float64, error) {
 }
 
 func nonidentifiableConclude(_ *Settings, runs []nonidentifiableRun) (*Outcome, error) {
-	table := Table{Name: "methods", Shown: true, About: "starts that reach the maximum of their objective, and how far apart their mixing ratios are there, sorted by size; mixing ratios and probabilities, component by component, of the best start", Header: []string{"method", "starts", "reached", "apart", "mixing_ratios", "probabilities"}}
-	starts := Table{Name: "starts", About: "every start: objective in nats, mixing ratios sorted by size, probabilities", Header: []string{"method", "start", "objective", "mixing_ratios", "probabilities"}}
+	table := Table{
+		Name:  "methods",
+		Shown: true,
+		About: "starts that reach the maximum of their objective, and how far apart their mixing ratios are there, " +
+			"sorted by size; mixing ratios and probabilities, component by component, of the best start",
+		Header: []string{"method", "starts", "reached", "apart", "mixing_ratios", "probabilities"},
+	}
+	starts := Table{
+		Name:   "starts",
+		About:  "every start: objective in nats, mixing ratios sorted by size, probabilities",
+		Header: []string{"method", "start", "objective", "mixing_ratios", "probabilities"},
+	}
 	format := func(list []float64) string {
 		text := ""
 		for _, v := range list {
@@ -230,7 +252,11 @@ func nonidentifiableConclude(_ *Settings, runs []nonidentifiableRun) (*Outcome, 
 	if err != nil {
 		return nil, err
 	}
-	family := Table{Name: "family", About: "log-likelihood of the thesis's family of solutions, in nats; NaN where a probability is above 1", Header: []string{"t", "log_likelihood"}}
+	family := Table{
+		Name:   "family",
+		About:  "log-likelihood of the thesis's family of solutions, in nats; NaN where a probability is above 1",
+		Header: []string{"t", "log_likelihood"},
+	}
 	maxima, last := 0, 0.0
 	const steps = 20
 	for i := range steps + 1 {
@@ -266,16 +292,49 @@ func nonidentifiableConclude(_ *Settings, runs []nonidentifiableRun) (*Outcome, 
 		counts[i] = vbs[i].clusters()
 	}
 	out := &Outcome{Tables: []Table{table, starts, family}, Statements: []Statement{
-		{Central: true, Paper: "Of three patterns and three components, parameters with ratios (0.4, 0.4, 0.2) and with (0.6, 0.4, 0) both have the largest likelihood: maximum likelihood does not determine the model.", Agrees: math.Abs(first-top) < 1e-6 && math.Abs(second-top) < 1e-6 && three.apart() > 0.05,
-			Measured: fmt.Sprintf("both have %.6f and %.6f nats, the largest possible is %.6f; of %d starts of EM %d come to it, with mixing ratios that differ by up to %.3f", first, second, top, len(three.Objectives), len(three.reached()), three.apart())},
-		{Paper: "Of two patterns and two components the maximum is unique but for the order of the components.", Agrees: two.apart() < 1e-3 && len(two.reached()) > 1,
-			Measured: fmt.Sprintf("%d of %d starts come to the maximum; there mixing ratios differ by %.1g", len(two.reached()), len(two.Objectives), two.apart())},
-		{Paper: "The family with ratios ((1−t)/2, (1−t)/2, t) has the largest likelihood for all t from 0 to 1.", Agrees: maxima == steps+1,
-			Measured: fmt.Sprintf("at %d of %d values of t, up to t = %g; beyond it the probability 0.8/(1−t) is above 1", maxima, steps+1, last)},
-		{Paper: "With a prior (MAP), it is the prior that determines the structure.", Agrees: decided(maps) && differ,
-			Measured: fmt.Sprintf("mixing ratios of the starts at the maximum differ by %.2g under %s and by %.2g under %s; those of the two priors %s", maps[0].apart(), nonidentifiableFits[2].name, maps[1].apart(), nonidentifiableFits[3].name, map[bool]string{true: "differ from each other", false: "do not differ from each other"}[differ])},
-		{Paper: "With variational Bayes, too, the hyperparameters decide what the clusters are.", Agrees: decided(vbs) && slices.Max(counts) > slices.Min(counts),
-			Measured: fmt.Sprintf("%d clusters under %s, %d under %s, %d under %s; the starts at the maximum differ by at most %.2g", counts[0], nonidentifiableFits[4].name, counts[1], nonidentifiableFits[5].name, counts[2], nonidentifiableFits[6].name, max(vbs[0].apart(), vbs[1].apart(), vbs[2].apart()))},
+		{
+			Central: true,
+			Paper: "Of three patterns and three components, parameters with ratios (0.4, 0.4, 0.2) and with (0.6, " +
+				"0.4, 0) both have the largest likelihood: maximum likelihood does not determine the model.",
+			Agrees: math.Abs(first-top) < 1e-6 && math.Abs(second-top) < 1e-6 && three.apart() > 0.05,
+			Measured: fmt.Sprintf(
+				"both have %.6f and %.6f nats, the largest possible is %.6f; of %d starts of EM %d come to it, with "+
+					"mixing ratios that differ by up to %.3f", first, second, top, len(three.Objectives),
+				len(three.reached()), three.apart(),
+			),
+		},
+		{
+			Paper:  "Of two patterns and two components the maximum is unique but for the order of the components.",
+			Agrees: two.apart() < 1e-3 && len(two.reached()) > 1,
+			Measured: fmt.Sprintf("%d of %d starts come to the maximum; there mixing ratios differ by %.1g",
+				len(two.reached()), len(two.Objectives), two.apart()),
+		},
+		{
+			Paper:  "The family with ratios ((1−t)/2, (1−t)/2, t) has the largest likelihood for all t from 0 to 1.",
+			Agrees: maxima == steps+1,
+			Measured: fmt.Sprintf("at %d of %d values of t, up to t = %g; beyond it the probability 0.8/(1−t) is above 1",
+				maxima, steps+1, last),
+		},
+		{
+			Paper:  "With a prior (MAP), it is the prior that determines the structure.",
+			Agrees: decided(maps) && differ,
+			Measured: fmt.Sprintf(
+				"mixing ratios of the starts at the maximum differ by %.2g under %s and by %.2g under %s; those of "+
+					"the two priors %s", maps[0].apart(), nonidentifiableFits[2].name, maps[1].apart(),
+				nonidentifiableFits[3].name, map[bool]string{
+					true: "differ from each other", false: "do not differ from each other",
+				}[differ],
+			),
+		},
+		{
+			Paper:  "With variational Bayes, too, the hyperparameters decide what the clusters are.",
+			Agrees: decided(vbs) && slices.Max(counts) > slices.Min(counts),
+			Measured: fmt.Sprintf(
+				"%d clusters under %s, %d under %s, %d under %s; the starts at the maximum differ by at most %.2g",
+				counts[0], nonidentifiableFits[4].name, counts[1], nonidentifiableFits[5].name, counts[2],
+				nonidentifiableFits[6].name, max(vbs[0].apart(), vbs[1].apart(), vbs[2].apart()),
+			),
+		},
 	}}
 	var plots [][]*plot.Plot
 	for row := range 2 {
@@ -287,7 +346,8 @@ func nonidentifiableConclude(_ *Settings, runs []nonidentifiableRun) (*Outcome, 
 		plots = append(plots, line)
 	}
 	out.Figures = []Figure{{Name: "figure", Width: 27 * vg.Centimeter, Height: 15 * vg.Centimeter, Plots: plots,
-		Caption: "Mixing ratios, sorted by size, of the starts that reach the maximum of their objective; starts are sorted by the largest ratio. Where lines are level, all have found the same mixture."}}
+		Caption: "Mixing ratios, sorted by size, of the starts that reach the maximum of their objective; starts are " +
+			"sorted by the largest ratio. Where lines are level, all have found the same mixture."}}
 	return out, nil
 }
 

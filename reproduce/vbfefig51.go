@@ -83,7 +83,9 @@ func fig51Fit(ctx context.Context, a, b float64) (fig51Point, error) {
 // phase is the one that the point was found in; Critical stands for anything else.
 func (p fig51Point) phase() bernmix.Phase {
 	truth := edgeLaw.truth()
-	for _, phase := range []bernmix.Phase{bernmix.NoRedundant, bernmix.DeterministicRedundant, bernmix.StochasticRedundant} {
+	for _, phase := range []bernmix.Phase{
+		bernmix.NoRedundant, bernmix.DeterministicRedundant, bernmix.StochasticRedundant,
+	} {
 		k, d, err := phase.Components(truth, fig51K)
 		if err == nil && k == p.Stochastic && d == p.Deterministic {
 			return phase
@@ -103,7 +105,8 @@ func (p fig51Point) margin() float64 {
 
 func fig51Conclude(_ *Settings, points []fig51Point) (*Outcome, error) {
 	m := edgeLaw.columns()
-	table := Table{Name: "points", About: "components that hold rows, by kind, the phase that they amount to, that of Theorem 5.1.2, and how far the point is from its border, in units of ln N",
+	table := Table{Name: "points", About: "components that hold rows, by kind, the phase that they amount to, that " +
+		"of Theorem 5.1.2, and how far the point is from its border, in units of ln N",
 		Header: []string{"a", "b", "stochastic", "deterministic", "measured", "theorem", "margin"}}
 	phases := []bernmix.Phase{bernmix.NoRedundant, bernmix.DeterministicRedundant, bernmix.StochasticRedundant}
 	hits, of := make([]int, len(phases)), make([]int, len(phases))
@@ -141,7 +144,8 @@ func fig51Conclude(_ *Settings, points []fig51Point) (*Outcome, error) {
 		if found == theorem {
 			hits[theorem]++
 		} else {
-			wrong = append(wrong, fmt.Sprintf("(%g, %g): %d stochastic, %d deterministic", p.A, p.B, p.Stochastic, p.Deterministic))
+			wrong = append(wrong,
+				fmt.Sprintf("(%g, %g): %d stochastic, %d deterministic", p.A, p.B, p.Stochastic, p.Deterministic))
 		}
 	}
 	out := &Outcome{Tables: []Table{table}}
@@ -150,17 +154,29 @@ func fig51Conclude(_ *Settings, points []fig51Point) (*Outcome, error) {
 		"All are kept and are deterministic where a > ½ + Mb and b < ½ (cases 2 and 4b).",
 		"All are kept and are stochastic where a > (M+1)/2 and b > ½ (cases 3 and 4a).",
 	} {
-		out.Statements = append(out.Statements, Statement{Central: true, Paper: text, Agrees: of[i] > 0 && float64(hits[i]) >= 0.95*float64(of[i]),
-			Measured: fmt.Sprintf("%d of %d points that are off the borders by %g ln N", hits[i], of[i], fig51Margin)})
+		out.Statements = append(out.Statements, Statement{
+			Central:  true,
+			Paper:    text,
+			Agrees:   of[i] > 0 && float64(hits[i]) >= 0.95*float64(of[i]),
+			Measured: fmt.Sprintf("%d of %d points that are off the borders by %g ln N", hits[i], of[i], fig51Margin),
+		})
 	}
-	out.Statements = append(out.Statements, Statement{Paper: "Corollary 5.1.1 as printed puts the border of case 1 at b = a/M − ½, lower than the theorem's b = a/M − 1/(2M).", Agrees: printedOf > 0 && 2*printed > printedOf,
+	out.Statements = append(out.Statements, Statement{Paper: "Corollary 5.1.1 as printed puts the border of case 1 " +
+		"at b = a/M − ½, lower than the theorem's b = a/M − 1/(2M).", Agrees: printedOf > 0 && 2*printed > printedOf,
 		Measured: fmt.Sprintf("between the two lines redundant components are empty at %d of %d points", printed, printedOf)})
-	out.Remarks = fmt.Sprintf("Nearer to a border the terms that do not grow with N decide: there %d of %d points are in the theorem's phase.", nearHits, near)
+	out.Remarks = fmt.Sprintf("Nearer to a border the terms that do not grow with N decide: there %d of %d points "+
+		"are in the theorem's phase.", nearHits, near)
 	if len(wrong) > 0 {
 		out.Remarks += " Other points that are not: " + strings.Join(wrong, "; ") + "."
 	}
-	out.Figures = []Figure{{Name: "figure", Width: 17 * vg.Centimeter, Height: 12 * vg.Centimeter, Plots: [][]*plot.Plot{{fig51Plot(points)}},
-		Caption: "Phases of the theorem (areas) and of fits (points: circles, no redundant components; squares, all deterministic; triangles, all stochastic; crosses, anything else), M = 4."}}
+	out.Figures = []Figure{{
+		Name:   "figure",
+		Width:  17 * vg.Centimeter,
+		Height: 12 * vg.Centimeter,
+		Plots:  [][]*plot.Plot{{fig51Plot(points)}},
+		Caption: "Phases of the theorem (areas) and of fits (points: circles, no redundant components; squares, all " +
+			"deterministic; triangles, all stochastic; crosses, anything else), M = 4.",
+	}}
 	return out, nil
 }
 
@@ -175,9 +191,15 @@ func fig51Plot(points []fig51Point) *plot.Plot {
 		phase  bernmix.Phase
 		border plotter.XYs
 	}{
-		{bernmix.NoRedundant, plotter.XYs{{X: 0, Y: 0}, {X: 0.5, Y: 0}, {X: corner, Y: 0.5}, {X: corner, Y: top}, {X: 0, Y: top}}},
-		{bernmix.DeterministicRedundant, plotter.XYs{{X: 0.5, Y: 0}, {X: right, Y: 0}, {X: right, Y: 0.5}, {X: corner, Y: 0.5}}},
-		{bernmix.StochasticRedundant, plotter.XYs{{X: corner, Y: 0.5}, {X: right, Y: 0.5}, {X: right, Y: top}, {X: corner, Y: top}}},
+		{bernmix.NoRedundant, plotter.XYs{
+			{X: 0, Y: 0}, {X: 0.5, Y: 0}, {X: corner, Y: 0.5}, {X: corner, Y: top}, {X: 0, Y: top},
+		}},
+		{bernmix.DeterministicRedundant, plotter.XYs{
+			{X: 0.5, Y: 0}, {X: right, Y: 0}, {X: right, Y: 0.5}, {X: corner, Y: 0.5},
+		}},
+		{bernmix.StochasticRedundant, plotter.XYs{
+			{X: corner, Y: 0.5}, {X: right, Y: 0.5}, {X: right, Y: top}, {X: corner, Y: top},
+		}},
 	} {
 		shade, err := plotter.NewPolygon(area.border)
 		if err != nil {
@@ -185,7 +207,9 @@ func fig51Plot(points []fig51Point) *plot.Plot {
 		}
 		r, g, b, _ := palette[area.phase].RGBA()
 		pale := func(v uint32) uint8 { return uint8(255 - (255-v>>8)/4) }
-		shade.Color, shade.LineStyle = color.RGBA{pale(r), pale(g), pale(b), 255}, draw.LineStyle{Color: color.Gray{100}, Width: vg.Points(0.7)}
+		shade.Color, shade.LineStyle = color.RGBA{pale(r), pale(g), pale(b), 255}, draw.LineStyle{
+			Color: color.Gray{100}, Width: vg.Points(0.7),
+		}
 		p.Add(shade)
 	}
 	shapes := []draw.GlyphDrawer{draw.RingGlyph{}, draw.SquareGlyph{}, draw.TriangleGlyph{}, draw.CrossGlyph{}}

@@ -89,7 +89,8 @@ func fig52Printed(h bernmix.Hyperparameters, truth bernmix.Truth) float64 {
 
 func fig52Conclude(_ *Settings, points []fig52Point) (*Outcome, error) {
 	truth := fig52Law.truth()
-	table := Table{Name: "coefficients", About: "coefficient of ln N: measured, and of Theorem 5.1.1 at the K₁ and ΔK of Theorem 5.1.2; and what is known to keep the free energy from the theorem's",
+	table := Table{Name: "coefficients", About: "coefficient of ln N: measured, and of Theorem 5.1.1 at the K₁ and " +
+		"ΔK of Theorem 5.1.2; and what is known to keep the free energy from the theorem's",
 		Header: []string{"a", "b", "measured", "theorem", "exception"}}
 	inside, blurred, corner := spread{}, spread{}, 0
 	asPrinted := 0
@@ -121,20 +122,45 @@ func fig52Conclude(_ *Settings, points []fig52Point) (*Outcome, error) {
 		}
 	}
 	out := &Outcome{Tables: []Table{table}, Statements: []Statement{
-		{Central: true, Paper: "F̄ − N·S(X) grows as (g₁K₁ + g₂ΔK + Ka − ½) ln N, K₁ and ΔK being those of the phase; b < ½.", Agrees: inside.n > 0 && inside.largest <= fig52Near,
-			Measured: fmt.Sprintf("at %d points with b < ½ the measured coefficient differs by %.2g at most, %.2g on average", inside.n, inside.largest, inside.mean())},
-		{Paper: "The same, b > ½.", Agrees: blurred.n > 0 && blurred.largest <= fig52Near,
-			Measured: fmt.Sprintf("at %d points with b > ½ the measured coefficient differs by up to %.3f, %.3f on average; from the coefficient in which a deterministic entry costs b/2 + ¼ and not b, by %.3f at most", blurred.n, blurred.largest, blurred.mean(), edgeCost.largest)},
-		{Paper: "Corollary 5.1.1 as printed has the coefficient of case 1 wherever a < (M+1)/2 and b > a/M − ½.", Agrees: corner > 0 && asPrinted == corner,
-			Measured: fmt.Sprintf("where that differs from the theorem by more than %g, the printed one is the nearer at %d of %d points", 2*fig52Near, asPrinted, corner)},
+		{
+			Central: true,
+			Paper:   "F̄ − N·S(X) grows as (g₁K₁ + g₂ΔK + Ka − ½) ln N, K₁ and ΔK being those of the phase; b < ½.",
+			Agrees:  inside.n > 0 && inside.largest <= fig52Near,
+			Measured: fmt.Sprintf("at %d points with b < ½ the measured coefficient differs by %.2g at most, %.2g on average",
+				inside.n, inside.largest, inside.mean()),
+		},
+		{
+			Paper:  "The same, b > ½.",
+			Agrees: blurred.n > 0 && blurred.largest <= fig52Near,
+			Measured: fmt.Sprintf(
+				"at %d points with b > ½ the measured coefficient differs by up to %.3f, %.3f on average; from the "+
+					"coefficient in which a deterministic entry costs b/2 + ¼ and not b, by %.3f at most", blurred.n,
+				blurred.largest, blurred.mean(), edgeCost.largest,
+			),
+		},
+		{
+			Paper:  "Corollary 5.1.1 as printed has the coefficient of case 1 wherever a < (M+1)/2 and b > a/M − ½.",
+			Agrees: corner > 0 && asPrinted == corner,
+			Measured: fmt.Sprintf("where that differs from the theorem by more than %g, the printed one is the "+
+				"nearer at %d of %d points", 2*fig52Near, asPrinted, corner),
+		},
 	},
-		Remarks: "The corollary's border follows from the theorem as b > a/M − 1/(2M). Beside a stochastic component, which makes every pattern, probabilities of a deterministic one may leave 0 or 1 by O(1/√N) without loss of likelihood, and for b > ½ that is cheaper."}
+		Remarks: "The corollary's border follows from the theorem as b > a/M − 1/(2M). Beside a stochastic " +
+			"component, which makes every pattern, probabilities of a deterministic one may leave 0 or 1 by O(1/√N) " +
+			"without loss of likelihood, and for b > ½ that is cheaper."}
 	surface, err := fig52Surface(points)
 	if err != nil {
 		return nil, err
 	}
-	out.Figures = []Figure{{Name: "figure", Width: 26 * vg.Centimeter, Height: 11 * vg.Centimeter, Plots: [][]*plot.Plot{{surface, fig52Profile(points)}},
-		Caption: "Left: coefficient of ln N of the theorem (areas, lines of equal value) with measured ones (discs) in the same colours; a disc that shows differs from the theorem. Right: measured (points) and the theorem's (lines) against a, for some b. K₁* = 1, ΔK* = 1, K = 3, M = 3."}}
+	out.Figures = []Figure{{
+		Name:   "figure",
+		Width:  26 * vg.Centimeter,
+		Height: 11 * vg.Centimeter,
+		Plots:  [][]*plot.Plot{{surface, fig52Profile(points)}},
+		Caption: "Left: coefficient of ln N of the theorem (areas, lines of equal value) with measured ones (discs) " +
+			"in the same colours; a disc that shows differs from the theorem. Right: measured (points) and the " +
+			"theorem's (lines) against a, for some b. K₁* = 1, ΔK* = 1, K = 3, M = 3.",
+	}}
 	return out, nil
 }
 
@@ -183,7 +209,9 @@ func fig52Surface(points []fig52Point) (*plot.Plot, error) {
 	}
 	g.contours(p, levels, color.White)
 	m := float64(fig52Law.columns())
-	border, err := plotter.NewLine(plotter.XYs{{X: 0.5, Y: 0}, {X: (m + 1) / 2, Y: 0.5}, {X: (m + 1) / 2, Y: g.Y[steps-1]}, {X: (m + 1) / 2, Y: 0.5}, {X: g.X[steps-1], Y: 0.5}})
+	border, err := plotter.NewLine(plotter.XYs{{
+		X: 0.5, Y: 0,
+	}, {X: (m + 1) / 2, Y: 0.5}, {X: (m + 1) / 2, Y: g.Y[steps-1]}, {X: (m + 1) / 2, Y: 0.5}, {X: g.X[steps-1], Y: 0.5}})
 	if err != nil {
 		return nil, err
 	}

@@ -72,7 +72,8 @@ func fig53Fit(ctx context.Context, src *framework.Table, a, b float64, starts in
 	m := bernmix.VB(a, b)
 	m.Start = family.RandomResponsibilities
 	for seed := range starts {
-		res, err := framework.Fit(ctx, m, src, framework.Options{K: fig53K, Method: framework.EM, Seed: uint64(seed), Tolerance: 1e-10, Workers: 1})
+		res, err := framework.Fit(ctx, m, src,
+			framework.Options{K: fig53K, Method: framework.EM, Seed: uint64(seed), Tolerance: 1e-10, Workers: 1})
 		if err != nil {
 			return cell, err
 		}
@@ -125,9 +126,18 @@ func (c fig53Cell) edges() (entries, components float64) {
 const fig53Corner = 2.5
 
 func fig53Conclude(s *Settings, cells []fig53Cell) (*Outcome, error) {
-	table := Table{Name: "redundant", Shown: true, About: "over the starts: the share without a redundant component; of the redundant ones, the share of entries at 0 or 1 and of components all of whose entries are; the least and the largest free energy",
-		Header: []string{"a", "b", "empty", "entries", "wholly", "least", "largest"}}
-	starts := Table{Name: "starts", About: "every start: free energy, rows of the smallest component and the probabilities E[μ] in it", Header: []string{"a", "b", "rank", "free_energy", "rows", "mu1", "mu2", "mu3", "mu4"}}
+	table := Table{
+		Name:  "redundant",
+		Shown: true,
+		About: "over the starts: the share without a redundant component; of the redundant ones, the share of " +
+			"entries at 0 or 1 and of components all of whose entries are; the least and the largest free energy",
+		Header: []string{"a", "b", "empty", "entries", "wholly", "least", "largest"},
+	}
+	starts := Table{
+		Name:   "starts",
+		About:  "every start: free energy, rows of the smallest component and the probabilities E[μ] in it",
+		Header: []string{"a", "b", "rank", "free_energy", "rows", "mu1", "mu2", "mu3", "mu4"},
+	}
 	as, bs := fig53Grid(s)
 	large, small := true, true
 	var largeText, smallText []string
@@ -165,24 +175,55 @@ func fig53Conclude(s *Settings, cells []fig53Cell) (*Outcome, error) {
 		}
 		if a > fig53Corner {
 			large = large && below >= 0.2 && above <= 0.05 && kept == 0
-			largeText = append(largeText, fmt.Sprintf("a = %g: at least %.0f %% of the entries are at 0 or 1 for b < 0.4, at most %.0f %% for b > 0.5", a, 100*below, 100*above))
+			largeText = append(largeText, fmt.Sprintf("a = %g: at least %.0f %% of the entries are at 0 or 1 for b < "+
+				"0.4, at most %.0f %% for b > 0.5", a, 100*below, 100*above))
 		} else {
 			entries, _ := column[0].edges()
 			small = small && crossing < 0.5 && column[0].empty() < 0.5 && entries >= 0.2
-			smallText = append(smallText, fmt.Sprintf("a = %g: %.0f %% of the entries at b = %g, no redundant component in most starts from b = %g on (the theorem's border: %g)", a, 100*entries, column[0].B, crossing, (a-0.5)/float64(fig53Law.columns())))
+			smallText = append(smallText,
+				fmt.Sprintf("a = %g: %.0f %% of the entries at b = %g, no redundant component in most starts from b "+
+					"= %g on (the theorem's border: %g)", a, 100*entries, column[0].B, crossing, (a-0.5)/float64(fig53Law.columns())))
 		}
 	}
 	out := &Outcome{Tables: []Table{table, starts}, Statements: []Statement{
-		{Central: true, Paper: "a > (M+1)/2 = 2.5: redundant components switch from deterministic to nondeterministic around b = 0.5.", Agrees: large, Measured: strings.Join(largeText, "; ")},
-		{Central: true, Paper: "a < 2.5: they switch from deterministic to none at a b below 0.5.", Agrees: small, Measured: strings.Join(smallText, "; ")},
-		{Paper: "The results depend on the initial conditions.", Agrees: varied > 0, Measured: fmt.Sprintf("at %d of %d pairs (a, b) the free energies of the starts differ by more than 0.1 nats", varied, len(cells))},
+		{
+			Central:  true,
+			Paper:    "a > (M+1)/2 = 2.5: redundant components switch from deterministic to nondeterministic around b = 0.5.",
+			Agrees:   large,
+			Measured: strings.Join(largeText, "; "),
+		},
+		{
+			Central:  true,
+			Paper:    "a < 2.5: they switch from deterministic to none at a b below 0.5.",
+			Agrees:   small,
+			Measured: strings.Join(smallText, "; "),
+		},
+		{Paper: "The results depend on the initial conditions.", Agrees: varied > 0, Measured: fmt.Sprintf(
+			"at %d of %d pairs (a, b) the free energies of the starts differ by more than 0.1 nats", varied, len(cells),
+		)},
 	}}
 	out.Tuned = true
-	out.Remarks = "At this N a redundant component that is called deterministic is so in most of its entries, seldom in all: for a > (M+1)/2 it is a part of a true component that is told by two or three columns. The truth is a choice: of four that were tried this is the one on which the trends are clearest, and one could not be fitted. How clean they are depends on it: where its probabilities lie nearer to ½, fewer entries of redundant components reach 0 or 1."
+	out.Remarks = "At this N a redundant component that is called deterministic is so in most of its entries, seldom " +
+		"in all: for a > (M+1)/2 it is a part of a true component that is told by two or three columns. The truth is " +
+		"a choice: of four that were tried this is the one on which the trends are clearest, and one could not be " +
+		"fitted. How clean they are depends on it: where its probabilities lie nearer to ½, fewer entries of " +
+		"redundant components reach 0 or 1."
 	out.Figures = []Figure{
-		{Name: "truth", Width: 5 * vg.Centimeter, Height: 5.5 * vg.Centimeter, Plots: [][]*plot.Plot{{fig53Truth()}}, Caption: "The truth: probabilities of its components, white 1, black 0, over their mixing ratios."},
-		{Name: "figure", Width: vg.Length(len(as)) * 5 * vg.Centimeter, Height: vg.Length(len(bs)) * 1.7 * vg.Centimeter, Plots: fig53Plots(as, bs, cells),
-			Caption: "The redundant component of every start, from left to right by free energy, the least first: E[μ] of its four entries, white 1, black 0. Blue: no redundant component."},
+		{
+			Name:    "truth",
+			Width:   5 * vg.Centimeter,
+			Height:  5.5 * vg.Centimeter,
+			Plots:   [][]*plot.Plot{{fig53Truth()}},
+			Caption: "The truth: probabilities of its components, white 1, black 0, over their mixing ratios.",
+		},
+		{
+			Name:   "figure",
+			Width:  vg.Length(len(as)) * 5 * vg.Centimeter,
+			Height: vg.Length(len(bs)) * 1.7 * vg.Centimeter,
+			Plots:  fig53Plots(as, bs, cells),
+			Caption: "The redundant component of every start, from left to right by free energy, the least first: " +
+				"E[μ] of its four entries, white 1, black 0. Blue: no redundant component.",
+		},
 	}
 	return out, nil
 }
@@ -217,7 +258,8 @@ func fig53Plots(as, bs []float64, cells []fig53Cell) [][]*plot.Plot {
 			p := chart(fmt.Sprintf("a = %g, b = %g", a, b), "", "")
 			g.heat(p, greys(0, 1), color.RGBA{140, 190, 230, 255})
 			right := float64(len(c.Starts)) + 0.5
-			rule(p, plotter.XY{X: 0.5, Y: 0.5}, plotter.XY{X: right, Y: 0.5}, plotter.XY{X: right, Y: 4.5}, plotter.XY{X: 0.5, Y: 4.5}, plotter.XY{X: 0.5, Y: 0.5})
+			rule(p, plotter.XY{X: 0.5, Y: 0.5}, plotter.XY{X: right, Y: 0.5}, plotter.XY{X: right, Y: 4.5},
+				plotter.XY{X: 0.5, Y: 4.5}, plotter.XY{X: 0.5, Y: 0.5})
 			p.HideAxes()
 			rows[len(bs)-1-j] = append(rows[len(bs)-1-j], p)
 		}

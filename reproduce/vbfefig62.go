@@ -15,10 +15,11 @@ import (
 // vbfeFig62 maps the generalisation error and the free energy over (a, b).
 func vbfeFig62() *Experiment {
 	return Define(Info{
-		Name:     "vbfe-fig6.2",
-		Title:    "Variational generalisation error over the hyperparameters",
-		Source:   kaji + "section 6.2.1, figure 6.2",
-		About:    fig61About + " The generalisation error is the exact divergence KL(p*‖p) of the predictive distribution from the truth.",
+		Name:   "vbfe-fig6.2",
+		Title:  "Variational generalisation error over the hyperparameters",
+		Source: kaji + "section 6.2.1, figure 6.2",
+		About: fig61About +
+			" The generalisation error is the exact divergence KL(p*‖p) of the predictive distribution from the truth.",
 		Revision: 1,
 	}, fig61Jobs, fig62Conclude)
 }
@@ -26,7 +27,11 @@ func vbfeFig62() *Experiment {
 func fig62Conclude(s *Settings, trials []fig61Trial) (*Outcome, error) {
 	loss, deviation := fig61Mean(s, trials, func(t fig61Trial) [][]float64 { return t.Error })
 	free, _ := fig61Mean(s, trials, func(t fig61Trial) [][]float64 { return t.Free })
-	table := Table{Name: "generalisation", About: "KL(p*‖p) in nats a row, mean and standard deviation over the trials, and the mean of F̄ − N·S(X) in nats", Header: []string{"a", "b", "error", "sd", "free_energy"}}
+	table := Table{
+		Name:   "generalisation",
+		About:  "KL(p*‖p) in nats a row, mean and standard deviation over the trials, and the mean of F̄ − N·S(X) in nats",
+		Header: []string{"a", "b", "error", "sd", "free_energy"},
+	}
 	var losses, frees []float64
 	for i, a := range loss.X {
 		for j, b := range loss.Y {
@@ -52,15 +57,33 @@ func fig62Conclude(s *Settings, trials []fig61Trial) (*Outcome, error) {
 	out := &Outcome{Tables: []Table{table}, Statements: []Statement{
 		{Paper: "The free energy behaves almost as the generalisation error does.", Agrees: correlation >= 0.7,
 			Measured: fmt.Sprintf("rank correlation of the two over the grid: %.2f", correlation)},
-		{Central: true, Paper: "Minimum free energy is an appropriate criterion for the hyperparameters.", Agrees: chosen <= best+0.25*(high-low),
-			Measured: fmt.Sprintf("the least free energy is at (%.3g, %.3g), with an error of %.4f nats a row; the least error is %.4f, at (%.3g, %.3g), the largest %.4f", loss.X[fi], loss.Y[fj], chosen, best, loss.X[bi], loss.Y[bj], high)},
+		{
+			Central: true,
+			Paper:   "Minimum free energy is an appropriate criterion for the hyperparameters.",
+			Agrees:  chosen <= best+0.25*(high-low),
+			Measured: fmt.Sprintf(
+				"the least free energy is at (%.3g, %.3g), with an error of %.4f nats a row; the least error is "+
+					"%.4f, at (%.3g, %.3g), the largest %.4f", loss.X[fi], loss.Y[fj], chosen, best, loss.X[bi], loss.Y[bj], high,
+			),
+		},
 		{Paper: "(a, b) = (small, 1) makes the error small.", Agrees: advised <= best+0.25*(high-low),
 			Measured: fmt.Sprintf("%.4f nats a row at (%.3g, %.3g)", advised, loss.X[0], loss.Y[one])},
-		{Paper: "The error is stable in the region of small a around b = 1.", Agrees: slices.Max(column)-slices.Min(column) <= 0.5*(high-low),
-			Measured: fmt.Sprintf("for a ≤ 1 and b from 0.5 to 2 it goes from %.4f to %.4f, over the whole grid from %.4f to %.4f", slices.Min(column), slices.Max(column), low, high)},
+		{
+			Paper:  "The error is stable in the region of small a around b = 1.",
+			Agrees: slices.Max(column)-slices.Min(column) <= 0.5*(high-low),
+			Measured: fmt.Sprintf("for a ≤ 1 and b from 0.5 to 2 it goes from %.4f to %.4f, over the whole grid from "+
+				"%.4f to %.4f", slices.Min(column), slices.Max(column), low, high),
+		},
 	}}
-	out.Figures = []Figure{{Name: "figure", Width: 30 * vg.Centimeter, Height: 9 * vg.Centimeter, Plots: [][]*plot.Plot{{fig61Map("generalisation error", "nats a row", loss), fig61Map("free energy", "F − N·S(X), nats", free), fig62Scatter(losses, frees)}},
-		Caption: "Left: mean generalisation error over (a, b). Middle: mean free energy. Right: one against the other, a point a pair (a, b). Dashed: the borders of the phases."}}
+	out.Figures = []Figure{{
+		Name:   "figure",
+		Width:  30 * vg.Centimeter,
+		Height: 9 * vg.Centimeter,
+		Plots: [][]*plot.Plot{{fig61Map("generalisation error", "nats a row",
+			loss), fig61Map("free energy", "F − N·S(X), nats", free), fig62Scatter(losses, frees)}},
+		Caption: "Left: mean generalisation error over (a, b). Middle: mean free energy. Right: one against the " +
+			"other, a point a pair (a, b). Dashed: the borders of the phases.",
+	}}
 	return out, nil
 }
 

@@ -51,9 +51,12 @@ large is a = 10 and b = 20, small a = 0.01 and b = 0.3. Each data set is fitted 
 	}, func(s *Settings) ([]Job[fig63Trial], error) {
 		var jobs []Job[fig63Trial]
 		for trial := range s.seeds(50, 4) {
-			jobs = append(jobs, Job[fig63Trial]{Key: fmt.Sprintf("trial-%d", trial), Run: func(ctx context.Context) (fig63Trial, error) {
-				return fig63Fit(ctx, uint64(trial), s.seeds(10, 3))
-			}})
+			jobs = append(jobs, Job[fig63Trial]{
+				Key: fmt.Sprintf("trial-%d", trial),
+				Run: func(ctx context.Context) (fig63Trial, error) {
+					return fig63Fit(ctx, uint64(trial), s.seeds(10, 3))
+				},
+			})
 		}
 		return jobs, nil
 	}, fig63Conclude)
@@ -65,7 +68,8 @@ func fig63Fit(ctx context.Context, seed uint64, starts int) (trial fig63Trial, e
 		return trial, err
 	}
 	for _, c := range fig63Settings {
-		res, err := framework.Fit(ctx, bernmix.VB(c.a, c.b), src, framework.Options{K: fig63K, Method: framework.EM, Seed: seed, Restarts: starts, Tolerance: 1e-7, Workers: 1})
+		res, err := framework.Fit(ctx, bernmix.VB(c.a, c.b), src,
+			framework.Options{K: fig63K, Method: framework.EM, Seed: seed, Restarts: starts, Tolerance: 1e-7, Workers: 1})
 		if err != nil {
 			return trial, err
 		}
@@ -122,8 +126,18 @@ func fig63Summarize(trials []fig63Trial, setting int) (s fig63Summary) {
 
 func fig63Conclude(_ *Settings, trials []fig63Trial) (*Outcome, error) {
 	var all []fig63Summary
-	table := Table{Name: "settings", Shown: true, About: "over the trials: share in which the minority is found, its mean mixing ratio there, mean number of clusters, mean rows of the smallest", Header: []string{"setting", "a", "b", "found", "mixing_ratio", "clusters", "smallest"}}
-	components := Table{Name: "components", About: "components of every trial, those with most rows first: rows and probabilities E[μ]", Header: []string{"trial", "a", "b", "component", "rows", "mu1", "mu2", "mu3", "mu4", "mu5", "mu6", "mu7", "mu8"}}
+	table := Table{
+		Name:  "settings",
+		Shown: true,
+		About: "over the trials: share in which the minority is found, its mean mixing ratio there, mean number of " +
+			"clusters, mean rows of the smallest",
+		Header: []string{"setting", "a", "b", "found", "mixing_ratio", "clusters", "smallest"},
+	}
+	components := Table{
+		Name:   "components",
+		About:  "components of every trial, those with most rows first: rows and probabilities E[μ]",
+		Header: []string{"trial", "a", "b", "component", "rows", "mu1", "mu2", "mu3", "mu4", "mu5", "mu6", "mu7", "mu8"},
+	}
 	out := &Outcome{}
 	row := []*plot.Plot{fig63Truth()}
 	for i, c := range fig63Settings {
@@ -144,21 +158,54 @@ func fig63Conclude(_ *Settings, trials []fig63Trial) (*Outcome, error) {
 		}
 	}
 	format := func(i int) string {
-		return fmt.Sprintf("the minority is found in %.0f %% of %d trials, among %.1f clusters on average", 100*all[i].found, len(trials), all[i].clusters)
+		return fmt.Sprintf("the minority is found in %.0f %% of %d trials, among %.1f clusters on average",
+			100*all[i].found, len(trials), all[i].clusters)
 	}
 	const largeLarge, largeSmall, smallLarge, smallSmall = 0, 1, 2, 3
 	out.Statements = []Statement{
-		{Central: true, Paper: "With large a and b small clusters are not found.", Agrees: all[largeLarge].found <= 0.1, Measured: format(largeLarge)},
-		{Paper: "With large a and small b several clusters are extracted, some of them redundant.", Agrees: all[largeSmall].clusters >= 5, Measured: format(largeSmall)},
-		{Central: true, Paper: "With small a and b the minority is extracted, and there are fewer clusters.", Agrees: all[smallSmall].found >= 0.5 && all[smallSmall].clusters < all[largeSmall].clusters, Measured: format(smallSmall)},
-		{Paper: "With small a there are no redundant components.", Agrees: all[smallSmall].clusters <= 3.5 && all[smallLarge].clusters <= 3.5, Measured: fmt.Sprintf("%.1f clusters on average with small b, %.1f with large b, of a truth of 3", all[smallSmall].clusters, all[smallLarge].clusters)},
-		{Paper: "With small a, b controls the size of the clusters.", Agrees: all[smallSmall].smallest < all[smallLarge].smallest/2, Measured: fmt.Sprintf("the smallest cluster has %.0f rows on average with small b, %.0f with large b", all[smallSmall].smallest, all[smallLarge].smallest)},
+		{
+			Central:  true,
+			Paper:    "With large a and b small clusters are not found.",
+			Agrees:   all[largeLarge].found <= 0.1,
+			Measured: format(largeLarge),
+		},
+		{
+			Paper:    "With large a and small b several clusters are extracted, some of them redundant.",
+			Agrees:   all[largeSmall].clusters >= 5,
+			Measured: format(largeSmall),
+		},
+		{
+			Central:  true,
+			Paper:    "With small a and b the minority is extracted, and there are fewer clusters.",
+			Agrees:   all[smallSmall].found >= 0.5 && all[smallSmall].clusters < all[largeSmall].clusters,
+			Measured: format(smallSmall),
+		},
+		{
+			Paper:  "With small a there are no redundant components.",
+			Agrees: all[smallSmall].clusters <= 3.5 && all[smallLarge].clusters <= 3.5,
+			Measured: fmt.Sprintf("%.1f clusters on average with small b, %.1f with large b, of a truth of 3",
+				all[smallSmall].clusters, all[smallLarge].clusters),
+		},
+		{
+			Paper:  "With small a, b controls the size of the clusters.",
+			Agrees: all[smallSmall].smallest < all[smallLarge].smallest/2,
+			Measured: fmt.Sprintf("the smallest cluster has %.0f rows on average with small b, %.0f with large b",
+				all[smallSmall].smallest, all[smallLarge].smallest),
+		},
 	}
 	out.Tables = []Table{table, components}
 	out.Tuned = true
-	out.Remarks = "The truth is a choice, and it matters: with the first one that was tried the verdict was that it agrees in part. Where the large components are noisier, with probabilities of 0.8, small b splits them as well, and there are redundant components with small a too; where b is only 2, large a and b find the minority."
-	out.Figures = []Figure{{Name: "figure", Width: 34 * vg.Centimeter, Height: 8 * vg.Centimeter, Plots: [][]*plot.Plot{row},
-		Caption: "The truth and the predictive distribution of the first trial: E[μ] of each cluster, white 1, black 0, over its mixing ratio."}}
+	out.Remarks = "The truth is a choice, and it matters: with the first one that was tried the verdict was that it " +
+		"agrees in part. Where the large components are noisier, with probabilities of 0.8, small b splits them as " +
+		"well, and there are redundant components with small a too; where b is only 2, large a and b find the minority."
+	out.Figures = []Figure{{
+		Name:   "figure",
+		Width:  34 * vg.Centimeter,
+		Height: 8 * vg.Centimeter,
+		Plots:  [][]*plot.Plot{row},
+		Caption: "The truth and the predictive distribution of the first trial: E[μ] of each cluster, white 1, black " +
+			"0, over its mixing ratio.",
+	}}
 	return out, nil
 }
 

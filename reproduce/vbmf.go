@@ -30,29 +30,55 @@ type vbmfCase struct {
 	needs    []DataFile
 }
 
-var spectfFile = DataFile{"spectf.csv", "the SPECTF heart data of the UCI repository, 267 rows: 44 numeric columns and the label ClassLabel"}
+var spectfFile = DataFile{
+	"spectf.csv", "the SPECTF heart data of the UCI repository, 267 rows: 44 numeric columns and the label ClassLabel",
+}
 
 var (
-	artificial1 = vbmfCase{figure: 1, name: "Artificial1", rank: 20, trueRank: true, paper: "The iterative algorithm does not converge in 60 s, 250 iterations.",
-		draw: func(*Settings) (*mat.Dense, error) { return artificial(100, 300, 20, 1), nil }}
-	artificial2 = vbmfCase{figure: 2, name: "Artificial2", rank: 40, trueRank: true, trapped: true, paper: "All ten starts of the iterative algorithm are trapped at local minima.",
-		draw: func(*Settings) (*mat.Dense, error) { return artificial(70, 300, 40, 10), nil }}
-	satellite = vbmfCase{figure: 3, name: "Satellite (36 × 6435, raw)", rank: 29, paper: "The iterative algorithm converges slowly, and sometimes ends in local minima.",
+	artificial1 = vbmfCase{
+		figure:   1,
+		name:     "Artificial1",
+		rank:     20,
+		trueRank: true,
+		paper:    "The iterative algorithm does not converge in 60 s, 250 iterations.",
+		draw:     func(*Settings) (*mat.Dense, error) { return artificial(100, 300, 20, 1), nil },
+	}
+	artificial2 = vbmfCase{
+		figure:   2,
+		name:     "Artificial2",
+		rank:     40,
+		trueRank: true,
+		trapped:  true,
+		paper:    "All ten starts of the iterative algorithm are trapped at local minima.",
+		draw:     func(*Settings) (*mat.Dense, error) { return artificial(70, 300, 40, 10), nil },
+	}
+	satellite = vbmfCase{
+		figure: 3,
+		name:   "Satellite (36 × 6435, raw)",
+		rank:   29,
+		paper:  "The iterative algorithm converges slowly, and sometimes ends in local minima.",
 		draw: func(*Settings) (*mat.Dense, error) {
 			t, err := data.Load("satellite")
 			if err != nil {
 				return nil, err
 			}
 			return without(t, "classes")
-		}}
-	spectf = vbmfCase{figure: 4, name: "SPECTF (44 × 267, raw)", rank: 15, paper: "The iterative algorithm converges slowly, and sometimes ends in local minima.", needs: []DataFile{spectfFile},
+		},
+	}
+	spectf = vbmfCase{
+		figure: 4,
+		name:   "SPECTF (44 × 267, raw)",
+		rank:   15,
+		paper:  "The iterative algorithm converges slowly, and sometimes ends in local minima.",
+		needs:  []DataFile{spectfFile},
 		draw: func(s *Settings) (*mat.Dense, error) {
 			t, err := s.Table(spectfFile)
 			if err != nil {
 				return nil, err
 			}
 			return without(t, "ClassLabel")
-		}}
+		},
+	}
 )
 
 // without is the transposed table without a column.
@@ -114,7 +140,9 @@ func (c vbmfCase) jobs(s *Settings) ([]Job[vbmfRun], error) {
 		return nil, err
 	}
 	starts, iterations := s.seeds(10, 3), s.seeds(250, 40)
-	jobs := []Job[vbmfRun]{{Key: "exact", Cost: 0.01, Run: func(ctx context.Context) (vbmfRun, error) { return c.exact(ctx, y) }}}
+	jobs := []Job[vbmfRun]{
+		{Key: "exact", Cost: 0.01, Run: func(ctx context.Context) (vbmfRun, error) { return c.exact(ctx, y) }},
+	}
 	for i := range starts {
 		jobs = append(jobs, Job[vbmfRun]{Key: fmt.Sprintf("start-%d", i+1), Run: func(ctx context.Context) (vbmfRun, error) {
 			return c.iterate(ctx, y, uint64(i+1), iterations)
@@ -133,8 +161,14 @@ func (c vbmfCase) exact(ctx context.Context, y *mat.Dense) (vbmfRun, error) {
 	if err != nil {
 		return vbmfRun{}, err
 	}
-	return vbmfRun{Exact: true, Energy: []float64{perEntry(y, sol.FreeEnergy)}, Seconds: []float64{time.Since(began).Seconds()},
-		Ranks: []float64{float64(sol.Rank)}, Noise: sol.Noise, FreeEnergy: sol.FreeEnergy}, nil
+	return vbmfRun{
+		Exact:      true,
+		Energy:     []float64{perEntry(y, sol.FreeEnergy)},
+		Seconds:    []float64{time.Since(began).Seconds()},
+		Ranks:      []float64{float64(sol.Rank)},
+		Noise:      sol.Noise,
+		FreeEnergy: sol.FreeEnergy,
+	}, nil
 }
 
 // perEntry is F/(LM) for the matrix divided by its root mean square.
@@ -186,7 +220,9 @@ func (c vbmfCase) iterate(ctx context.Context, y *mat.Dense, seed uint64, iterat
 	var run vbmfRun
 	l, m := y.Dims()
 	w := &watched{run: &run, shape: [2]int{l, m}, began: time.Now()}
-	res, err := framework.Fit(ctx, w, t, framework.Options{K: min(l, m), Method: framework.EM, Seed: seed, MaxIterations: iterations, Tolerance: 1e-300, Workers: 1})
+	res, err := framework.Fit(ctx, w, t, framework.Options{
+		K: min(l, m), Method: framework.EM, Seed: seed, MaxIterations: iterations, Tolerance: 1e-300, Workers: 1,
+	})
 	if err != nil {
 		return run, err
 	}
@@ -224,18 +260,36 @@ func (c vbmfCase) conclude(s *Settings, runs []vbmfRun) (*Outcome, error) {
 		seconds = append(seconds, r.Seconds[len(r.Seconds)-1])
 	}
 	out.Statements = append(out.Statements,
-		Statement{Central: true, Paper: "It is the global minimum: no iterative run has a lower free energy.", Agrees: least >= exact.Energy[0]-1e-9,
-			Measured: fmt.Sprintf("F/(LM) is %.6f; the best of %d starts ends at %.6f", exact.Energy[0], len(starts), least)},
-		Statement{Paper: c.paper, Agrees: reached < len(starts) && (!c.trapped || reached == 0),
-			Measured: fmt.Sprintf("after %d iterations %d of %d starts are within %g nats an entry of the exact solution; the others are %.2g to %.2g above", len(starts[0].Energy), reached, len(starts), vbmfNear, slices.Min(excess), slices.Max(excess))},
+		Statement{
+			Central:  true,
+			Paper:    "It is the global minimum: no iterative run has a lower free energy.",
+			Agrees:   least >= exact.Energy[0]-1e-9,
+			Measured: fmt.Sprintf("F/(LM) is %.6f; the best of %d starts ends at %.6f", exact.Energy[0], len(starts), least),
+		},
+		Statement{
+			Paper:  c.paper,
+			Agrees: reached < len(starts) && (!c.trapped || reached == 0),
+			Measured: fmt.Sprintf(
+				"after %d iterations %d of %d starts are within %g nats an entry of the exact solution; the others "+
+					"are %.2g to %.2g above", len(starts[0].Energy), reached, len(starts), vbmfNear,
+				slices.Min(excess), slices.Max(excess),
+			),
+		},
 		Statement{Paper: "The analytic solution is much faster.", Agrees: stat.Mean(seconds, nil) > 10*exact.Seconds[0],
-			Measured: fmt.Sprintf("%.3g s against %.3g s for %d iterations", exact.Seconds[0], stat.Mean(seconds, nil), len(starts[0].Energy))})
+			Measured: fmt.Sprintf("%.3g s against %.3g s for %d "+
+				"iterations", exact.Seconds[0], stat.Mean(seconds, nil), len(starts[0].Energy))})
 
-	trace := Table{Name: "runs", About: "free energy per entry, of the matrix scaled to a mean square of 1, and seconds, after each iteration; iteration 0 is the exact solution", Header: []string{"run", "iteration", "free_energy", "seconds"}}
+	trace := Table{
+		Name: "runs",
+		About: "free energy per entry, of the matrix scaled to a mean square of 1, and seconds, after each " +
+			"iteration; iteration 0 is the exact solution",
+		Header: []string{"run", "iteration", "free_energy", "seconds"},
+	}
 	trace.Add("exact", 0, exact.Energy[0], exact.Seconds[0])
 	ranks := Table{Name: "ranks", About: "estimated rank", Header: []string{"run", "iteration", "rank"}}
 	ranks.Add("exact", 0, rank)
-	energy, clock, size := chart("Free energy", "iteration", "F/(LM)"), chart("Time", "iteration", "seconds"), chart("Rank", "iteration", "estimated rank")
+	energy, clock, size := chart("Free energy", "iteration", "F/(LM)"), chart("Time", "iteration", "seconds"),
+		chart("Rank", "iteration", "estimated rank")
 	clock.Legend.Left = true
 	end := float64(len(starts[0].Energy))
 	for i, r := range starts {
@@ -265,7 +319,13 @@ func (c vbmfCase) conclude(s *Settings, runs []vbmfRun) (*Outcome, error) {
 	}
 	size.Y.Max += (size.Y.Max - size.Y.Min) / 4 // room for the legend
 	out.Tables = []Table{trace, ranks}
-	out.Figures = []Figure{{Name: "figure", Width: 24 * vg.Centimeter, Height: 8 * vg.Centimeter, Plots: [][]*plot.Plot{{energy, clock, size}},
-		Caption: fmt.Sprintf("Free energy per entry, time and estimated rank of %d iterative runs against the exact solution (dashed).", len(starts))}}
+	out.Figures = []Figure{{
+		Name:   "figure",
+		Width:  24 * vg.Centimeter,
+		Height: 8 * vg.Centimeter,
+		Plots:  [][]*plot.Plot{{energy, clock, size}},
+		Caption: fmt.Sprintf("Free energy per entry, time and estimated rank of %d iterative runs against the exact "+
+			"solution (dashed).", len(starts)),
+	}}
 	return out, nil
 }

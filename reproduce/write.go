@@ -73,7 +73,16 @@ func saveCanvas(path string, canvas io.WriterTo) error {
 
 func (f Figure) draw(c draw.Canvas) {
 	const gap = 8
-	tiles := draw.Tiles{Rows: len(f.Plots), Cols: len(f.Plots[0]), PadX: gap, PadY: gap, PadTop: gap, PadBottom: gap, PadLeft: gap, PadRight: gap}
+	tiles := draw.Tiles{
+		Rows:      len(f.Plots),
+		Cols:      len(f.Plots[0]),
+		PadX:      gap,
+		PadY:      gap,
+		PadTop:    gap,
+		PadBottom: gap,
+		PadLeft:   gap,
+		PadRight:  gap,
+	}
 	canvases := plot.Align(f.Plots, tiles, c)
 	for i, row := range f.Plots {
 		for j, p := range row {

@@ -69,9 +69,11 @@ func flags(name string, args []string, stderr io.Writer) (p place, rest []string
 	}
 	f.StringVar(&p.runner, "runner", "prism", "prism, on this machine, or universal: the job service at -endpoint")
 	f.StringVar(&p.endpoint, "endpoint", "", "job service of -runner universal, such as Flink's, `HOST:8099`")
-	f.StringVar(&p.workers, "workers", "", "where each host of the runner finds its -worker, such as `localhost:50000`; without it this process is the worker")
+	f.StringVar(&p.workers, "workers", "",
+		"where each host of the runner finds its -worker, such as `localhost:50000`; without it this process is the worker")
 	f.IntVar(&p.worker, "worker", 0, "be a worker at this `port` of localhost")
-	f.StringVar(&p.options.Dir, "dir", "", "`folder` that all hosts share, for what driver and workers exchange; without it that of temporary files")
+	f.StringVar(&p.options.Dir, "dir", "",
+		"`folder` that all hosts share, for what driver and workers exchange; without it that of temporary files")
 	f.IntVar(&p.options.Parts, "parts", 1, "tasks of a pass, at most the shards, 16: several for every slot of a cluster")
 	f.IntVar(&p.options.Threads, "threads", 0, "goroutines of a task; 0: one a processor")
 	switch err := f.Parse(args); {
@@ -133,7 +135,8 @@ func (r run) Close() error { return errors.Join(r.Passes.Close(), r.runner.Close
 func (p place) serve() (status int) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	err := beam.Serve(ctx, p.worker, func(address string) { _, _ = fmt.Fprintln(os.Stderr, p.name+": a worker at "+address) })
+	err := beam.Serve(ctx, p.worker,
+		func(address string) { _, _ = fmt.Fprintln(os.Stderr, p.name+": a worker at "+address) })
 	if err != nil {
 		_, _ = fmt.Fprintln(os.Stderr, p.name+": "+err.Error())
 		return 1

@@ -30,7 +30,8 @@ func main() {
 		log.Fatal(err)
 	}
 	for _, tolerance := range []float64{framework.DefaultTolerance, 1e-5} {
-		fmt.Printf("\n| tolerance %.0e | fits | passes, plain | accelerated | saved | K | nats gained |\n| --- | --- | --- | --- | --- | --- | --- |\n", tolerance)
+		fmt.Printf("\n| tolerance %.0e | fits | passes, plain | accelerated | saved | K | nats gained |\n| --- | --- "+
+			"| --- | --- | --- | --- | --- |\n", tolerance)
 		for _, w := range list {
 			line, err := w.compare(tolerance)
 			if err != nil {
@@ -66,7 +67,9 @@ func (w workload) compare(tolerance float64) (string, error) {
 		var both [2]outcome
 		for i, accelerate := range []bool{false, true} {
 			var err error
-			if both[i], err = w.fit(framework.Options{K: w.k, Method: w.method, Tolerance: tolerance, Seed: seed, Accelerate: accelerate}); err != nil {
+			if both[i], err = w.fit(
+				framework.Options{K: w.k, Method: w.method, Tolerance: tolerance, Seed: seed, Accelerate: accelerate},
+			); err != nil {
 				return "", err
 			}
 			passes[i] += both[i].passes
@@ -87,11 +90,14 @@ func (w workload) compare(tolerance float64) (string, error) {
 	if w.starts > 1 {
 		gained = fmt.Sprintf("%+.1e to %+.1e", slices.Min(gains), slices.Max(gains))
 	}
-	return fmt.Sprintf("| %s | %d | %d%s | %d | %.0f %% | %s | %s |", w.name, w.starts, passes[0], limited, passes[1], 100*(1-float64(passes[1])/float64(passes[0])), k, gained), nil
+	return fmt.Sprintf("| %s | %d | %d%s | %d | %.0f %% | %s | %s |", w.name, w.starts, passes[0], limited, passes[1],
+		100*(1-float64(passes[1])/float64(passes[0])), k, gained), nil
 }
 
 // of makes a fit of a model.
-func of[B, P any, S framework.Statistics[S]](m framework.Model[B, P, S], src framework.Source[B]) func(o framework.Options) (outcome, error) {
+func of[B, P any, S framework.Statistics[S]](
+	m framework.Model[B, P, S], src framework.Source[B],
+) func(o framework.Options) (outcome, error) {
 	return func(o framework.Options) (outcome, error) {
 		res, err := framework.Fit(context.Background(), m, src, o)
 		if err != nil {
@@ -122,7 +128,8 @@ func workloads() ([]workload, error) {
 		{"Gaussian mixture, mode (MAP), K = 6, iris", 5, 6, em, of(mixture.MAP{Model: gaussian}, iris)},
 		{"Gaussian mixture, variational, K = 6, iris", 5, 6, em, of(mixture.Variational{Family: family.Gaussian{}}, iris)},
 		{"Bernoulli mixture by EM, K = 4, house votes", 5, 4, em, of(bernoulli, votes)},
-		{"Bernoulli mixture, variational, K = 8, house votes", 5, 8, em, of(mixture.Variational{Family: family.Bernoulli{}}, votes)},
+		{"Bernoulli mixture, variational, K = 8, house votes", 5, 8, em, of(mixture.Variational{Family: family.Bernoulli{}},
+			votes)},
 		{"latent classes by EM, 2,000 × 8, K = 3", 5, 3, em, of(bernoulli, classes(2000, 8, 3))},
 		{"choosing K by gFAB from 8, faithful", 5, 8, gfab, of(gaussian, faithful)},
 		{"choosing K by gFAB from 8, house votes", 5, 8, gfab, of(bernoulli, votes)},

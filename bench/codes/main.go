@@ -34,7 +34,8 @@ func main() {
 	classes := flag.String("classes", "2,4,8", "numbers of classes")
 	kinds := flag.String("kinds", "binary,categorical,poisson", "kinds of columns")
 	separations := flag.String("separations", "clear,overlapping", "how far classes are apart")
-	methods := flag.String("methods", "gfab,cvb0,thinned", "of gfab, cvb0, thinned (cvb0 from what gfab keeps), vb, bicem and icl")
+	methods := flag.String("methods", "gfab,cvb0,thinned",
+		"of gfab, cvb0, thinned (cvb0 from what gfab keeps), vb, bicem and icl")
 	seeds := flag.Int("seeds", 10, "tables of each setting")
 	flag.Parse()
 	fmt.Println("kind,separation,rows,columns,classes,seed,method,k,ari,lpd,seconds")
@@ -44,7 +45,8 @@ func main() {
 				for _, k := range numbers(*classes) {
 					for _, separation := range strings.Split(*separations, ",") {
 						for seed := range *seeds {
-							report(fmt.Sprintf("%s,%s,%d,%d,%d,%d", kind, separation, n, d, k, seed+1), draw(kind, separation, n, d, k, uint64(seed+1)), strings.Split(*methods, ","))
+							report(fmt.Sprintf("%s,%s,%d,%d,%d,%d", kind, separation, n, d, k, seed+1),
+								draw(kind, separation, n, d, k, uint64(seed+1)), strings.Split(*methods, ","))
 						}
 					}
 				}
@@ -142,8 +144,8 @@ func draw(kind, separation string, n, d, k int, seed uint64) truth {
 	return t
 }
 
-// profile are the probabilities of the levels in one class, or a rate: drawn by themselves where classes are clear, else near a base, the
-// nearer the more columns there are.
+// profile are the probabilities of the levels in one class, or a rate: drawn by themselves where classes are clear,
+// else near a base, the nearer the more columns there are.
 func profile(kind, separation string, base []float64, d int, rng *rand.Rand) []float64 {
 	p := slices.Clone(base)
 	if kind == "poisson" {
@@ -271,7 +273,8 @@ func (t truth) swept(c framework.Criterion) (found, error) {
 
 func (t truth) sweptVariational() (found, error) {
 	sizes, o := t.sweep()
-	all, err := framework.Select(context.Background(), mixture.Variational{Family: t.family}, t.train, sizes, o, framework.ELBO)
+	all, err := framework.Select(context.Background(), mixture.Variational{Family: t.family}, t.train,
+		sizes, o, framework.ELBO)
 	if err != nil {
 		return found{}, err
 	}

@@ -81,8 +81,9 @@ func run(file string, k, steps, length, iterations int) error {
 		return err
 	}
 	return json.NewEncoder(os.Stdout).Encode(map[string]any{
-		"program": "latent", "states": k, "steps": steps, "length": length, "nanoseconds a step": 1e9 * seconds / float64(iterations) / float64(steps),
-		"log-likelihood": e.Bound(), "megabytes beside the data": float64(most)/1024 - float64(8*len(x))/(1<<20),
+		"program": "latent", "states": k, "steps": steps, "length": length,
+		"nanoseconds a step": 1e9 * seconds / float64(iterations) / float64(steps),
+		"log-likelihood":     e.Bound(), "megabytes beside the data": float64(most)/1024 - float64(8*len(x))/(1<<20),
 	})
 }
 

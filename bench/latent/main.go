@@ -51,7 +51,8 @@ func main() {
 		j.options[key] = value
 	}
 	work, ok := map[string]func(job) (outcome, error){
-		"gmm": job.gaussian, "ends": job.ends, "choose": job.choose, "bernoulli": job.bernoulli, "bpca": job.bpca, "factor": job.factor,
+		"gmm": job.gaussian, "ends": job.ends, "choose": job.choose, "bernoulli": job.bernoulli,
+		"bpca": job.bpca, "factor": job.factor,
 		"vbmf": job.vbmf, "allocations": job.allocations, "start": job.start, "read": job.read,
 	}[os.Args[2]]
 	if !ok {
@@ -120,7 +121,9 @@ func (j job) source(name string, limit int) (*framework.Table, int, error) {
 	return src, 8 * len(x), err
 }
 
-var shapes = map[string]family.Gaussian{"full": {}, "tied": {Covariance: family.Tied}, "diag": {Covariance: family.Diagonal}}
+var shapes = map[string]family.Gaussian{
+	"full": {}, "tied": {Covariance: family.Tied}, "diag": {Covariance: family.Diagonal},
+}
 
 // gaussian is iterations of EM from given parameters.
 func (j job) gaussian() (outcome, error) {
@@ -204,7 +207,9 @@ type given struct {
 	components []float64
 }
 
-func (m given) Init(ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand) (*mixture.Parameters, error) {
+func (m given) Init(
+	ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand,
+) (*mixture.Parameters, error) {
 	p, err := m.Model.Init(ctx, src, k, rng)
 	if err != nil {
 		return nil, err
@@ -224,13 +229,21 @@ func (m given) Init(ctx context.Context, src framework.Source[framework.Rows], k
 var clock struct{ begin, end time.Time }
 
 // iterate times the engine's iterations.
-func iterate(m given, src framework.Source[framework.Rows], all framework.Rows, k, iterations, workers, bytes int) (outcome, error) {
+func iterate(
+	m given, src framework.Source[framework.Rows], all framework.Rows, k, iterations, workers, bytes int,
+) (outcome, error) {
 	res, err := framework.Fit(background, m, src, framework.Options{
-		K: k, Method: framework.EM, Criterion: framework.ELBO, Tolerance: math.SmallestNonzeroFloat64, MaxIterations: iterations, Workers: workers,
+		K:             k,
+		Method:        framework.EM,
+		Criterion:     framework.ELBO,
+		Tolerance:     math.SmallestNonzeroFloat64,
+		MaxIterations: iterations,
+		Workers:       workers,
 		Recorder: framework.RecorderFunc(func(framework.Event) error {
 			clock.end = time.Now()
 			return nil
-		})})
+		}),
+	})
 	if err != nil {
 		return outcome{}, err
 	}
@@ -274,13 +287,25 @@ func (j job) ends() (outcome, error) {
 	m := mixture.Model{Family: family.Gaussian{}}
 	begin := time.Now()
 	res, err := framework.Fit(background, m, src, framework.Options{
-		K: v[1], Method: framework.EM, Criterion: framework.ELBO, NoMoves: true, MaxIterations: v[2], Seed: uint64(v[3]), Workers: v[4]})
+		K:             v[1],
+		Method:        framework.EM,
+		Criterion:     framework.ELBO,
+		NoMoves:       true,
+		MaxIterations: v[2],
+		Seed:          uint64(v[3]),
+		Workers:       v[4],
+	})
 	if err != nil {
 		return outcome{}, err
 	}
 	seconds, memory := time.Since(begin).Seconds(), peak()
 	mean, err := score(m, src.All(), res.Parameters)
-	return outcome{Seconds: seconds, Found: fmt.Sprintf("ln p = %.6f a row, K = %d (%d iterations, %v)", mean, res.Shape.K, res.Iterations, res.Status), Data: size, Peak: memory}, err
+	return outcome{
+		Seconds: seconds,
+		Found:   fmt.Sprintf("ln p = %.6f a row, K = %d (%d iterations, %v)", mean, res.Shape.K, res.Iterations, res.Status),
+		Data:    size,
+		Peak:    memory,
+	}, err
 }
 
 // allocations counts what 200 more iterations allocate, without a recorder.
@@ -320,7 +345,8 @@ func (j job) allocations() (outcome, error) {
 		return outcome{}, err
 	}
 	return outcome{Seconds: time.Since(begin).Seconds(), Data: size, Found: fmt.Sprintf(
-		"%.2f allocations, %.0f bytes in each of 200 more iterations: the traces grow", float64(many.Mallocs-few.Mallocs)/200, float64(many.TotalAlloc-few.TotalAlloc)/200)}, nil
+		"%.2f allocations, %.0f bytes in each of 200 more iterations: the traces grow",
+		float64(many.Mallocs-few.Mallocs)/200, float64(many.TotalAlloc-few.TotalAlloc)/200)}, nil
 }
 
 // choose is one pass of gFAB from K = 20.
@@ -340,7 +366,8 @@ func (j job) choose() (outcome, error) {
 		return outcome{}, err
 	}
 	begin := time.Now()
-	res, err := framework.Fit(background, mixture.Model{Family: family.Gaussian{}}, src, framework.Options{K: 20, Tolerance: tolerance, Workers: workers})
+	res, err := framework.Fit(background, mixture.Model{Family: family.Gaussian{}}, src,
+		framework.Options{K: 20, Tolerance: tolerance, Workers: workers})
 	if err != nil {
 		return outcome{}, err
 	}
@@ -422,7 +449,9 @@ func (j job) vbmf() (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
-	return outcome{Seconds: time.Since(begin).Seconds(), Found: fmt.Sprintf("rank %d, σ² = %.5f", s.Rank, s.Noise), Data: size}, nil
+	return outcome{
+		Seconds: time.Since(begin).Seconds(), Found: fmt.Sprintf("rank %d, σ² = %.5f", s.Rank, s.Noise), Data: size,
+	}, nil
 }
 
 // start is the default start of a mixture: k-means++ in a sample of the rows, after two
@@ -441,7 +470,11 @@ func (j job) start() (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
-	return outcome{Seconds: time.Since(begin).Seconds(), Found: fmt.Sprintf("%d components, from a sample of 8192 rows", p.K), Data: size}, nil
+	return outcome{
+		Seconds: time.Since(begin).Seconds(),
+		Found:   fmt.Sprintf("%d components, from a sample of 8192 rows", p.K),
+		Data:    size,
+	}, nil
 }
 
 // read opens a table and hands out its numbers.

@@ -1,6 +1,6 @@
-// Command scale simulates passes of a fit on a cluster: the sums are real, the clock is not. Every task of a pass is made by
-// framework.Share, as a worker makes it, on a small table; how long it would take on a large one, which workers are slow and which die is
-// drawn. The fit must have the bits of one process. docs/scaling.md quotes what it prints:
+// Command scale simulates passes of a fit on a cluster: the sums are real, the clock is not. Every task of a pass is
+// made by framework.Share, as a worker makes it, on a small table; how long it would take on a large one, which workers
+// are slow and which die is drawn. The fit must have the bits of one process. docs/scaling.md quotes what it prints:
 //
 //	cd bench && go run ./scale
 package main
@@ -54,7 +54,15 @@ func main() {
 	flag.Parse()
 	model := mixture.Model{Family: family.Gaussian{Covariance: family.Full}}
 	options := func(shards int) framework.Options {
-		return framework.Options{K: components, FixedK: true, Method: framework.EM, Shards: shards, MaxIterations: *iterations, Seed: 1, NoMoves: true}
+		return framework.Options{
+			K:             components,
+			FixedK:        true,
+			Method:        framework.EM,
+			Shards:        shards,
+			MaxIterations: *iterations,
+			Seed:          1,
+			NoMoves:       true,
+		}
 	}
 	ones := map[int]*framework.Result[parameters, statistics]{} // fits of one process, by the number of shards
 	for _, shards := range []int{1024, 8192} {
@@ -69,7 +77,8 @@ func main() {
 	computing, reading := rows/rate/8, rows*columns*8/(*read*1e9)
 	total := math.Max(computing, reading) // they overlap
 	fmt.Printf("%d columns, %d components: %.0f ns a row on one core\n", columns, components, 1e9/rate)
-	fmt.Printf("10^12 rows, %d workers of 8 cores: computing %.0f s, reading %.0f s at %v GB/s each\n\n", workers, computing/workers, reading/workers, *read)
+	fmt.Printf("10^12 rows, %d workers of 8 cores: computing %.0f s, reading %.0f s at %v GB/s each\n\n", workers,
+		computing/workers, reading/workers, *read)
 	fmt.Printf("%-52s %6s %6s %6s %5s %9s %7s\n", "", "shards", "pass s", "extra", "dead", "merge ms", "MB")
 	for _, c := range []struct {
 		what string
@@ -92,13 +101,15 @@ func main() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		if one := ones[c.shards]; !reflect.DeepEqual(res.Parameters, one.Parameters) || !reflect.DeepEqual(res.Trace, one.Trace) {
+		if one := ones[c.shards]; !reflect.DeepEqual(res.Parameters, one.Parameters) ||
+			!reflect.DeepEqual(res.Trace, one.Trace) {
 			log.Fatalf("%s: the bits are not those of one process", c.what)
 		}
 		passes, ideal := float64(r.passes), total/workers
 		merging := (time.Since(began) - r.away).Seconds() / passes
 		bytes := float64(r.sumBytes)/passes + workers*float64(r.stateBytes)
-		fmt.Printf("%-52s %6d %6.0f %5.0f%% %5.1f %9.0f %7.1f\n", c.what, c.shards, r.clock/passes, 100*(r.clock/passes/ideal-1), float64(r.dead)/passes, 1000*merging, bytes/1e6)
+		fmt.Printf("%-52s %6d %6.0f %5.0f%% %5.1f %9.0f %7.1f\n", c.what, c.shards, r.clock/passes,
+			100*(r.clock/passes/ideal-1), float64(r.dead)/passes, 1000*merging, bytes/1e6)
 	}
 }
 
@@ -127,7 +138,9 @@ func (s source) Blocks(ctx context.Context) iter.Seq2[framework.Rows, error] {
 func (s source) Part(_ context.Context, first, last, shards int) iter.Seq2[framework.Rows, error] {
 	return func(yield func(framework.Rows, error) bool) {
 		n := all / shards
-		for i := first; i < last && yield(framework.Rows{First: i * n, N: n, D: columns, Stride: columns, X: s.x[i*n*columns : (i+1)*n*columns]}, nil); i++ {
+		for i := first; i < last && yield(
+			framework.Rows{First: i * n, N: n, D: columns, Stride: columns, X: s.x[i*n*columns : (i+1)*n*columns]}, nil,
+		); i++ {
 		}
 	}
 }
@@ -137,7 +150,8 @@ func pace(m mixture.Model, p parameters) float64 {
 	best := 0.0
 	for range 5 {
 		began := time.Now()
-		if _, err := framework.Share(context.Background(), m, rowsOf(1024), framework.State[parameters]{Parameters: p}, 0, 1024, 1024, 1); err != nil {
+		if _, err := framework.Share(context.Background(), m, rowsOf(1024), framework.State[parameters]{Parameters: p},
+			0, 1024, 1024, 1); err != nil {
 			log.Fatal(err)
 		}
 		best = math.Max(best, all/time.Since(began).Seconds())

@@ -68,7 +68,9 @@ func run(folder string, k, words, documents, iterations int) error {
 		}
 	}
 	begin := processor()
-	o := framework.Options{K: k, Method: framework.EM, MaxIterations: iterations, Tolerance: 1e-300, Workers: 1, NoMoves: true}
+	o := framework.Options{
+		K: k, Method: framework.EM, MaxIterations: iterations, Tolerance: 1e-300, Workers: 1, NoMoves: true,
+	}
 	res, err := framework.Fit(ctx, m, train, o)
 	if err != nil {
 		return err
@@ -82,13 +84,17 @@ func run(folder string, k, words, documents, iterations int) error {
 	if err != nil {
 		return err
 	}
-	return json.NewEncoder(os.Stdout).Encode(map[string]any{"program": "latent", "topics": k, "words": words, "documents": documents, "tokens": res.N, "iterations": iterations,
-		"nanoseconds a token and iteration": 1e9 * seconds / float64(iterations) / res.N, "seconds": seconds, "perplexity": perplexity, "of the truth": best, "perplexity, folded in alike": perplexity})
+	return json.NewEncoder(os.Stdout).Encode(map[string]any{"program": "latent", "topics": k, "words": words,
+		"documents": documents, "tokens": res.N, "iterations": iterations,
+		"nanoseconds a token and iteration": 1e9 * seconds / float64(iterations) / res.N, "seconds": seconds,
+		"perplexity": perplexity, "of the truth": best, "perplexity, folded in alike": perplexity})
 }
 
 // law draws topics.
 func law(k, words int, rng *rand.Rand) *topics.Parameters {
-	p := &topics.Parameters{K: k, Words: words, Counts: make([]float64, k*words), Tokens: make([]float64, k), Alpha: alpha, Beta: 1e-9}
+	p := &topics.Parameters{
+		K: k, Words: words, Counts: make([]float64, k*words), Tokens: make([]float64, k), Alpha: alpha, Beta: 1e-9,
+	}
 	topic := make([]float64, words)
 	for j := range k {
 		for w := range topic {

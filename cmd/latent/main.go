@@ -11,8 +11,8 @@
 //
 // Results go to standard output, as text or as JSON (--format json). Standard error
 // has one line for an error, one for each remark on data and fits once the result is
-// written and, on a terminal, the progress of the fit; --quiet has errors alone, and --log has lines for programs. The exit status is 0 when done, 1 when data or fit failed and
-// 2 when the command was used wrongly.
+// written and, on a terminal, the progress of the fit; --quiet has errors alone, and --log has lines for programs. The
+// exit status is 0 when done, 1 when data or fit failed and 2 when the command was used wrongly.
 package main
 
 import (

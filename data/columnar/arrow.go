@@ -10,7 +10,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 )
 
-// An arrowFile is of Arrow's file format or of its stream format: both are read from the beginning on, one record batch after another.
+// An arrowFile is of Arrow's file format or of its stream format: both are read from the beginning on, one record batch
+// after another.
 type arrowFile struct {
 	batches
 	file  *os.File
@@ -69,7 +70,8 @@ func beginStream(f *os.File) (batches, error) {
 	return r, nil
 }
 
-// within has a message be as large as the file, and no larger: Arrow's own limit is 256 MiB, which batches of large tables exceed.
+// within has a message be as large as the file, and no larger: Arrow's own limit is 256 MiB, which batches of large
+// tables exceed.
 func within(f *os.File) (limits []ipc.Option, size int64, err error) {
 	info, err := f.Stat()
 	if err != nil {

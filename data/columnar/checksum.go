@@ -15,8 +15,8 @@ import (
 // errChecksum reports a page that is not what its writer has summed.
 var errChecksum = errors.New("a page has another checksum than it was written with: the file is damaged")
 
-// checkPages compares the pages of a column chunk with their checksums, which Arrow's code does not look at. Some writers have none:
-// that is seen at the first page. A header that makes no sense is left to the reader.
+// checkPages compares the pages of a column chunk with their checksums, which Arrow's code does not look at. Some
+// writers have none: that is seen at the first page. A header that makes no sense is left to the reader.
 func checkPages(file *os.File, chunk *metadata.ColumnChunkMetaData) error {
 	from := chunk.DataPageOffset()
 	if chunk.HasDictionaryPage() && chunk.DictionaryPageOffset() > 0 {
@@ -30,13 +30,15 @@ func checkPages(file *os.File, chunk *metadata.ColumnChunkMetaData) error {
 			return nil //nolint:nilerr // the end, or what the reader will report
 		}
 		sum := crc32.NewIEEE()
-		if n, err := io.CopyN(sum, r, int64(h.compressed)); err != nil || n < int64(h.compressed) || sum.Sum32() != uint32(h.crc) {
+		if n, err := io.CopyN(sum, r, int64(h.compressed)); err != nil || n < int64(h.compressed) ||
+			sum.Sum32() != uint32(h.crc) {
 			return errChecksum
 		}
 	}
 }
 
-// A pageHeader is what the header of a page says of the bytes that follow: https://parquet.apache.org/docs/file-format/data-pages/checksumming/.
+// A pageHeader is what the header of a page says of the bytes that follow:
+// https://parquet.apache.org/docs/file-format/data-pages/checksumming/.
 type pageHeader struct {
 	compressed, crc int32
 	summed          bool

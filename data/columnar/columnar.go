@@ -1,5 +1,5 @@
-// Package columnar reads tables from files in columnar formats: Parquet, and Arrow's file format (Feather version 2) and
-// stream format. It stands apart from package data, whose users need not compile Arrow's code.
+// Package columnar reads tables from files in columnar formats: Parquet, and Arrow's file format (Feather version 2)
+// and stream format. It stands apart from package data, whose users need not compile Arrow's code.
 package columnar
 
 import (
@@ -19,7 +19,8 @@ import (
 type Options struct {
 	// Keep says whether the column of a name is read, nil: all are. What is not read costs nothing.
 	Keep func(name string) bool
-	// Text says whether the cells of a column are texts also where the file has numbers, nil: none is. Integers keep all their digits.
+	// Text says whether the cells of a column are texts also where the file has numbers, nil: none is. Integers keep all
+	// their digits.
 	Text func(name string) bool
 	// NA lists texts, and numbers, that are missing values as well.
 	NA []string
@@ -45,14 +46,16 @@ const (
 func Is(f *os.File) bool {
 	head := make([]byte, len(arrowMagic))
 	n, _ := f.ReadAt(head, 0)
-	return bytes.HasPrefix(head[:n], []byte(parquetMagic)) || string(head[:n]) == arrowMagic || bytes.HasPrefix(head[:n], []byte(streamMagic))
+	return bytes.HasPrefix(head[:n], []byte(parquetMagic)) || string(head[:n]) == arrowMagic ||
+		bytes.HasPrefix(head[:n], []byte(streamMagic))
 }
 
-// Read reads files, one below the other, as one table. Their columns are those of the first, in its order; another file may have them
-// in any order, and others that are not kept. Integers, floats, decimals and booleans (0 and 1) are numbers, a null is a missing
-// value; integers beyond 2^53 are rounded. Texts and dictionaries are categories, dates and times too, as texts of ISO 8601; texts
-// that would be missing in a CSV file (empty, NA, NaN) are missing. It is an error if a column that is kept has another
-// type, if files have other columns or kinds of columns, or if there are no rows. Errors name the file.
+// Read reads files, one below the other, as one table. Their columns are those of the first, in its order; another file
+// may have them in any order, and others that are not kept. Integers, floats, decimals and booleans (0 and 1) are
+// numbers, a null is a missing value; integers beyond 2^53 are rounded. Texts and dictionaries are categories, dates
+// and times too, as texts of ISO 8601; texts that would be missing in a CSV file (empty, NA, NaN) are missing. It is an
+// error if a column that is kept has another type, if files have other columns or kinds of columns, or if there are no
+// rows. Errors name the file.
 func Read(paths []string, o Options) (*data.Table, error) {
 	all, err := openAll(paths, o)
 	defer all.close()
@@ -78,8 +81,9 @@ func Read(paths []string, o Options) (*data.Table, error) {
 	return t.done(0), nil
 }
 
-// Blocks is [Read] of one table after another, each of some of the rows, so that memory does not grow with their number: it holds a
-// row group of Parquet as it is in the file, or a record batch of Arrow, and 8 MB of numbers. [data.Table.Origin] counts all rows.
+// Blocks is [Read] of one table after another, each of some of the rows, so that memory does not grow with their
+// number: it holds a row group of Parquet as it is in the file, or a record batch of Arrow, and 8 MB of numbers.
+// [data.Table.Origin] counts all rows.
 func Blocks(paths []string, o Options) iter.Seq2[*data.Table, error] {
 	return func(yield func(*data.Table, error) bool) {
 		all, err := openAll(paths, o)
@@ -201,7 +205,8 @@ type source interface {
 	io.Closer
 	Fields() []field
 	Rows() int
-	// Next goes on to the next rows, and returns how many they are: so many at most, as far as the format lets it, and 0 at the end.
+	// Next goes on to the next rows, and returns how many they are: so many at most, as far as the format lets it, and 0
+	// at the end.
 	Next(columns []field, most int) (rows int, err error)
 	// Put puts columns of those rows into rows of a table from one on, in the table's order of columns.
 	Put(t *table, columns []field, from int) error

@@ -20,7 +20,8 @@ import (
 	"github.com/latent-go/latent/internal/parallel"
 )
 
-// parquetFile is read chunk by chunk, without Arrow's own reader of Parquet files, which allocates what the schemas in them claim.
+// parquetFile is read chunk by chunk, without Arrow's own reader of Parquet files, which allocates what the schemas in
+// them claim.
 type parquetFile struct {
 	*file.Reader
 	file   *os.File
@@ -188,7 +189,8 @@ func (t *table) chunk(j, from, rows int, chunk file.ColumnChunkReader) error {
 		return numbers(put, r, func(v parquet.ByteArray) float64 { return bigEndian(v) / scale })
 	case *file.FixedLenByteArrayColumnChunkReader:
 		if _, half := c.LogicalType().(schema.Float16LogicalType); half {
-			return numbers(put, r, func(v parquet.FixedLenByteArray) float64 { return float64(float16.FromLEBytes(v).Float32()) })
+			return numbers(put, r,
+				func(v parquet.FixedLenByteArray) float64 { return float64(float16.FromLEBytes(v).Float32()) })
 		}
 		if t.columns[j].categorical {
 			return texts(put, r, func(v parquet.FixedLenByteArray) string { return string(v) })
@@ -238,7 +240,8 @@ func numbers[T any](to cells, r chunkReader[T], number func(T) float64) error {
 	}
 	dst, stride := to.Numbers(to.j)
 	dst = dst[to.from*stride:]
-	err := each(to, r, func(i int, v T) error { dst[i*stride] = number(v); return nil }, func(i int) { dst[i*stride] = math.NaN() })
+	err := each(to, r, func(i int, v T) error { dst[i*stride] = number(v); return nil },
+		func(i int) { dst[i*stride] = math.NaN() })
 	to.mark(to.j, dst, stride, to.rows)
 	return err
 }

@@ -27,12 +27,15 @@ type parquetWriter struct {
 	defined [][]int16 // of every row, 0 where it is missing
 }
 
-// NewParquetWriter makes a Writer of a Parquet file: numbers are doubles, integers 64-bit integers, texts strings in UTF-8, and missing
-// values nulls. It holds one row group, of 65,536 rows, in memory. The file has all its rows after Close alone.
+// NewParquetWriter makes a Writer of a Parquet file: numbers are doubles, integers 64-bit integers, texts strings in
+// UTF-8, and missing values nulls. It holds one row group, of 65,536 rows, in memory. The file has all its rows after
+// Close alone.
 func NewParquetWriter(w io.Writer, heads []data.Head) (_ data.Writer, err error) {
 	defer refused(&err)
 	var nodes schema.FieldList
-	properties := []parquet.WriterProperty{parquet.WithCompression(compress.Codecs.Snappy), parquet.WithCreatedBy("latent")}
+	properties := []parquet.WriterProperty{
+		parquet.WithCompression(compress.Codecs.Snappy), parquet.WithCreatedBy("latent"),
+	}
 	for _, h := range heads {
 		var logical schema.LogicalType = schema.NoLogicalType{}
 		kind := parquet.Types.Double
@@ -56,8 +59,15 @@ func NewParquetWriter(w io.Writer, heads []data.Head) (_ data.Writer, err error)
 		return nil, err
 	}
 	n := len(heads)
-	p := &parquetWriter{heads: heads, texts: make([][]parquet.ByteArray, n), floats: make([][]float64, n), ints: make([][]int64, n), defined: make([][]int16, n)}
-	p.file, err = file.NewParquetWriterWithError(notCloser{w}, root, file.WithWriterProps(parquet.NewWriterProperties(properties...)))
+	p := &parquetWriter{
+		heads:   heads,
+		texts:   make([][]parquet.ByteArray, n),
+		floats:  make([][]float64, n),
+		ints:    make([][]int64, n),
+		defined: make([][]int16, n),
+	}
+	p.file, err = file.NewParquetWriterWithError(notCloser{w}, root,
+		file.WithWriterProps(parquet.NewWriterProperties(properties...)))
 	return p, err
 }
 

@@ -26,9 +26,9 @@ var correlations = [...]float64{
 	0.248, 0.329, 0.181, 0.470, 0.464, 1,
 }
 
-// Marks returns a table with exactly the published correlations, and variances of 1: the marks of the boys themselves were not
-// printed, and a Gaussian model sees no more of them. It is ±√D times the columns of a root of the matrix, 12 rows that
-// weigh as much as the 220 boys.
+// Marks returns a table with exactly the published correlations, and variances of 1: the marks of the boys themselves
+// were not printed, and a Gaussian model sees no more of them. It is ±√D times the columns of a root of the matrix, 12
+// rows that weigh as much as the 220 boys.
 func Marks() (*framework.Table, error) {
 	d := len(Subjects)
 	var chol mat.Cholesky

@@ -2,9 +2,9 @@
 //
 //	x = Wᵀz + ε,    ε_j ~ N(0, ψ_j)
 //
-// (Lawley & Maxwell 1971, Factor Analysis as a Statistical Method), where Bayesian PCA has one noise for all. [Density] is the joint log
-// density alone, [Closed] adds the closed forms of EM (Rubin & Thayer 1982, Psychometrika 47, 69–76). Columns are centred
-// beforehand.
+// (Lawley & Maxwell 1971, Factor Analysis as a Statistical Method), where Bayesian PCA has one noise for all. [Density]
+// is the joint log density alone, [Closed] adds the closed forms of EM (Rubin & Thayer 1982, Psychometrika 47, 69–76).
+// Columns are centred beforehand.
 package factor
 
 import (
@@ -17,7 +17,8 @@ import (
 	"github.com/latent-go/latent/framework/numeric"
 )
 
-// Density is factor analysis: ξ_k are the loadings of factor k on the D columns, and Θ are the D variances ψ of the noise.
+// Density is factor analysis: ξ_k are the loadings of factor k on the D columns, and Θ are the D variances ψ of the
+// noise.
 type Density struct{}
 
 // Layout has a loading of each factor and a noise for every column.
@@ -91,7 +92,8 @@ func (Closed) EstimateJoint(rows numeric.Inferred, w, noise []float64) error {
 	for j := range d {
 		noise[j] = (square[j] - mat.Dot(loadings.ColView(j), cross.ColView(j))) / rows.N
 		if !(noise[j] > 1e-9*square[j]/rows.N) {
-			return errors.Join(errors.New("factor: a factor explains a column without noise (a Heywood case)"), framework.ErrDegenerate)
+			return errors.Join(errors.New("factor: a factor explains a column without noise (a Heywood case)"),
+				framework.ErrDegenerate)
 		}
 	}
 	return nil

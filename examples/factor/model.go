@@ -31,8 +31,8 @@ func (p *Parameters) scaled() *mat.Dense {
 	return w
 }
 
-// Statistics are Σ (x − mean)(x − mean)ᵀ and what q(z) = N(Gain (x − mean), Cov) is: all other sums follow from them. Of
-// symmetric matrices they hold the upper triangle.
+// Statistics are Σ (x − mean)(x − mean)ᵀ and what q(z) = N(Gain (x − mean), Cov) is: all other sums follow from them.
+// Of symmetric matrices they hold the upper triangle.
 type Statistics struct {
 	N    float64
 	XX   []float64 // D×D
@@ -63,7 +63,9 @@ func (s *Statistics) moments(p *Parameters) (*mat.Dense, *mat.SymDense) {
 type Model struct{}
 
 // Init draws loadings.
-func (Model) Init(ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand) (*Parameters, error) {
+func (Model) Init(
+	ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand,
+) (*Parameters, error) {
 	pooled, _, err := family.Pool(ctx, src, family.Gaussian{Covariance: family.Diagonal})
 	if err != nil {
 		return nil, err
@@ -107,8 +109,8 @@ func (Model) Infer(b framework.Rows, p *Parameters, s *Statistics) (entropy floa
 	return entropy, nil
 }
 
-// Maximize is W = Σ x E[z]ᵀ S⁻¹ and ψ_j = Σ E(x_j − w_jᵀz)²/N, but no less than 0.005 of the column's variance: the likelihood may
-// be highest where the factors leave a column no noise at all (a Heywood case).
+// Maximize is W = Σ x E[z]ᵀ S⁻¹ and ψ_j = Σ E(x_j − w_jᵀz)²/N, but no less than 0.005 of the column's variance: the
+// likelihood may be highest where the factors leave a column no noise at all (a Heywood case).
 func (Model) Maximize(s *Statistics, p, _ *Parameters) (*Parameters, error) {
 	var chol mat.Cholesky
 	var w mat.Dense
@@ -141,8 +143,8 @@ func (Model) Shape(p *Parameters) framework.Shape {
 	return framework.Shape{K: k, Component: d * k, Shared: d, Free: d*k - k*(k-1)/2 + 2*d}
 }
 
-// Curvature adds S ⊗ I_D: of loadings in units of the noise, w_j/√ψ_j, the information is constant, and gFIC is FIC. In units
-// of the columns it would be infinite in a Heywood case. For N ≤ D there is none.
+// Curvature adds S ⊗ I_D: of loadings in units of the noise, w_j/√ψ_j, the information is constant, and gFIC is FIC. In
+// units of the columns it would be infinite in a Heywood case. For N ≤ D there is none.
 func (Model) Curvature(s *Statistics, p *Parameters, f *laplace.Curvature) error {
 	if s.N <= float64(p.D) {
 		return fmt.Errorf("factor: gFIC and FIC need more rows than the %d columns", p.D)

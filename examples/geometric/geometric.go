@@ -69,7 +69,9 @@ func (s *Statistics) Merge(o *Statistics) {
 type Model struct{}
 
 // Init spreads the means of the components about the mean of the table.
-func (Model) Init(ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand) (*Parameters, error) {
+func (Model) Init(
+	ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand,
+) (*Parameters, error) {
 	n, sum := 0.0, 0.0
 	for b, err := range src.Blocks(ctx) {
 		if err != nil {
@@ -165,7 +167,9 @@ func (Model) Maximize(s *Statistics, p, dst *Parameters) (*Parameters, error) {
 	}
 	for k, nk := range s.Nk {
 		if !(nk > 0) {
-			return dst, &framework.DegenerateError{Dimension: k, Reason: errors.New("geometric: the component has lost its rows")}
+			return dst, &framework.DegenerateError{
+				Dimension: k, Reason: errors.New("geometric: the component has lost its rows"),
+			}
 		}
 		dst.Weights[k], dst.P[k] = nk/s.N, nk/(nk+s.Sum[k])
 	}

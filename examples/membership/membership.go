@@ -1,12 +1,12 @@
-// Package membership is partial membership (Heller, Williamson & Ghahramani 2008): a row does not belong to one class, but
-// to each by a share, and its natural parameters are mixed by these shares. Of Gaussians with one noise, that is a point
-// between corners:
+// Package membership is partial membership (Heller, Williamson & Ghahramani 2008): a row does not belong to one class,
+// but to each by a share, and its natural parameters are mixed by these shares. Of Gaussians with one noise, that is a
+// point between corners:
 //
 //	x = Σ_k π_k μ_k + ε,    π ~ Dirichlet(α, …, α) on K + 1 corners,    ε ~ N(0, ψI)
 //
-// There is no closed form, and [Density] is all that package numeric asks for. As the corners act through π and not through z,
-// the blocks of F between two of them are left out, and the tilt is that of z² in place of π²: what is compared are fits of
-// every K by EM, and not one run of gFAB.
+// There is no closed form, and [Density] is all that package numeric asks for. As the corners act through π and not
+// through z, the blocks of F between two of them are left out, and the tilt is that of z² in place of π²: what is
+// compared are fits of every K by EM, and not one run of gFAB.
 package membership
 
 import (
@@ -17,7 +17,8 @@ import (
 	"github.com/latent-go/latent/framework/numeric"
 )
 
-// Density has K latent dimensions z = ln(π_k/π_0) for K + 1 corners. Corner 0 is shared, ξ_k is corner k as seen from there.
+// Density has K latent dimensions z = ln(π_k/π_0) for K + 1 corners. Corner 0 is shared, ξ_k is corner k as seen from
+// there.
 type Density struct {
 	Concentration float64 // α, of the shares: above 1 rows are in between, below 1 near a corner
 }

@@ -1,11 +1,11 @@
-// Package mixreg is a mixture of linear regressions: rows (y, x) of which each follows one of K lines (DeSarbo & Cron 1988, Journal of
-// Classification 5, 249–282),
+// Package mixreg is a mixture of linear regressions: rows (y, x) of which each follows one of K lines (DeSarbo & Cron
+// 1988, Journal of Classification 5, 249–282),
 //
 //	p(y|x, z=k) = N(y | b_k0 + b_kᵀx, s_k).
 //
-// It begins with the log density ([Density]), and adds one closed form after the other: the gradient ([WithGradient]), the weighted least
-// squares of the global step ([WithEstimate]), the information ([WithInformation]) and sums in place of the rows ([WithSums]). The answer
-// stays the same, and the test measures what each saves.
+// It begins with the log density ([Density]), and adds one closed form after the other: the gradient ([WithGradient]),
+// the weighted least squares of the global step ([WithEstimate]), the information ([WithInformation]) and sums in place
+// of the rows ([WithSums]). The answer stays the same, and the test measures what each saves.
 package mixreg
 
 import (
@@ -14,12 +14,15 @@ import (
 	"github.com/latent-go/latent/framework/numeric"
 )
 
-// Density is a regression of the first column on the others. ξ are the coefficients, the intercept first, and the variance.
+// Density is a regression of the first column on the others. ξ are the coefficients, the intercept first, and the
+// variance.
 type Density struct{}
 
 // Layout has as many coefficients as the table has columns.
 func (Density) Layout(columns int) numeric.Layout {
-	return numeric.Layout{Component: []numeric.Parameter{numeric.Real("coefficients", columns), numeric.Positive("variance", 1)}}
+	return numeric.Layout{
+		Component: []numeric.Parameter{numeric.Real("coefficients", columns), numeric.Positive("variance", 1)},
+	}
 }
 
 // residual is y − b₀ − bᵀx.

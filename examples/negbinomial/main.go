@@ -38,7 +38,8 @@ func fit(counts []float64) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("K = %d, mean and shape %.1f, %s %.1f nats\n", res.Shape.K, res.Parameters.Component(0), res.Criterion, res.Value)
+	fmt.Printf("K = %d, mean and shape %.1f, %s %.1f nats\n", res.Shape.K, res.Parameters.Component(0),
+		res.Criterion, res.Value)
 	return nil
 }
 

@@ -56,7 +56,8 @@ func (StudentT) AddScores(o *family.Observed, scores family.Table, r []float64) 
 	}
 }
 
-// AddSums adds expectations under q(u), and returns its entropy. Before there are scores all rows are as near as can be.
+// AddSums adds expectations under q(u), and returns its entropy. Before there are scores all rows are as near as can
+// be.
 func (StudentT) AddSums(o *family.Observed, r []float64, scores, anchors, sums family.Table) (entropy float64) {
 	for k := range sums.K {
 		s, score, weights, anchor := sums.Row(k, 5), scores.Row(k, 5), r[k*o.Padded():], anchors.Row(k, 1)[0]
@@ -91,7 +92,8 @@ func (StudentT) Estimate(sums, anchor []float64, pooled *family.Pooled, xi []flo
 	return nil
 }
 
-// degrees solves ln α − ψ(α) = s for 2α. In w = 1/α Newton's method comes down from 2s, as the left side is convex, and ≥ w/2.
+// degrees solves ln α − ψ(α) = s for 2α. In w = 1/α Newton's method comes down from 2s, as the left side is convex, and
+// ≥ w/2.
 func degrees(s float64) float64 {
 	w := 2 * max(s, 1e-9)
 	for range 10 {
@@ -134,8 +136,9 @@ func (StudentT) AddAbout(sums, anchor, others, another []float64) {
 	floats.Add(sums[2:4], []float64{shift * others[1], shift * (2*others[2] + shift*others[1])})
 }
 
-// Information is that of a row of the t distribution (Lange, Little & Taylor 1989), u integrated out, in units of the table's σ:
-// of (μ/s, σ²/s², ln(1 + 1/ν)). It grows like σ⁻⁶ as a class collapses, which so costs; ν's own tends to 1 as ν → 0, to 7/2 as ν → ∞.
+// Information is that of a row of the t distribution (Lange, Little & Taylor 1989), u integrated out, in units of the
+// table's σ: of (μ/s, σ²/s², ln(1 + 1/ν)). It grows like σ⁻⁶ as a class collapses, which so costs; ν's own tends to 1
+// as ν → 0, to 7/2 as ν → ∞.
 func (StudentT) Information(xi []float64, pooled *family.Pooled, dst []laplace.Block) []laplace.Block {
 	v, nu := xi[1]/pooled.Parameters[1], xi[2]
 	tail := (mathext.Zeta(2, nu/2)-mathext.Zeta(2, (nu+1)/2))/4 - (nu+5)/(2*nu*(nu+1)*(nu+3))

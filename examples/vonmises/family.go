@@ -8,8 +8,8 @@ import (
 	"github.com/latent-go/latent/framework"
 )
 
-// VonMises is the family of directions x in radians, for mixtures and products of families: T(x) = (cos x, sin x), and ξ is
-// the mean m of T.
+// VonMises is the family of directions x in radians, for mixtures and products of families: T(x) = (cos x, sin x), and
+// ξ is the mean m of T.
 type VonMises struct{}
 
 // Name is "von-mises".
@@ -64,8 +64,8 @@ func (VonMises) Information(xi, diag []float64) {
 	diag[0], diag[1] = 1/along, 1/across
 }
 
-// Polar returns μ in [−π, π] and κ of a mean vector; κ is +Inf outside of the disc, and so near to its rim (κ > 5·10⁸) that
-// the distance is rounding.
+// Polar returns μ in [−π, π] and κ of a mean vector; κ is +Inf outside of the disc, and so near to its rim (κ > 5·10⁸)
+// that the distance is rounding.
 func Polar(m []float64) (direction, kappa float64) {
 	rho := math.Hypot(m[0], m[1])
 	if rho > 1-1e-9 {

@@ -5,9 +5,10 @@
 //
 // The angle μ comes back after a turn, and means nothing where κ = 0: no coordinate for a curvature. The numbers of a
 // component are instead those of its mean vector m = E[(cos x, sin x)] = A(κ) (cos μ, sin μ), A = I₁/I₀,
-// a point of the open unit disc, to which nothing happens at 0° or at κ = 0, the centre. Its estimate is the mean of the rows,
-// and the information of a row is the inverse covariance of (cos x, sin x). That grows without bound towards the rim, where a
-// component shrinks onto one direction, as for the mean and the variance of the normal distribution that κ → ∞ leads to.
+// a point of the open unit disc, to which nothing happens at 0° or at κ = 0, the centre. Its estimate is the mean of
+// the rows, and the information of a row is the inverse covariance of (cos x, sin x). That grows without bound towards
+// the rim, where a component shrinks onto one direction, as for the mean and the variance of the normal distribution
+// that κ → ∞ leads to.
 package vonmises
 
 import (

@@ -1,8 +1,8 @@
-// Package zip is a mixture of Poisson distributions with an excess of zeros, written down twice: [Density] is its log density and
-// nothing else, [Closed] adds what can be computed in closed form. Both give the same fit.
+// Package zip is a mixture of Poisson distributions with an excess of zeros, written down twice: [Density] is its log
+// density and nothing else, [Closed] adds what can be computed in closed form. Both give the same fit.
 //
-// A count is 0 with probability π, and else from the Poisson distribution of its component, of rate λ_k (Lambert 1992, Technometrics
-// 34, 1–14, for one component):
+// A count is 0 with probability π, and else from the Poisson distribution of its component, of rate λ_k (Lambert 1992,
+// Technometrics 34, 1–14, for one component):
 //
 //	p(0|z=k) = π + (1 − π) exp(−λ_k),    p(x|z=k) = (1 − π) exp(−λ_k) λ_kˣ/x!  for x > 0.
 //
@@ -22,7 +22,9 @@ type Density struct{}
 
 // Layout is the same for any table; LogProb looks at the first column.
 func (Density) Layout(int) numeric.Layout {
-	return numeric.Layout{Component: []numeric.Parameter{numeric.Rate("rate", 1)}, Shared: []numeric.Parameter{numeric.Probability("zeros", 1)}}
+	return numeric.Layout{
+		Component: []numeric.Parameter{numeric.Rate("rate", 1)}, Shared: []numeric.Parameter{numeric.Probability("zeros", 1)},
+	}
 }
 
 // LogProb is ln p(x|z=k); −Inf where x is no count.

@@ -17,7 +17,9 @@ func (r *run[B, P, S]) allocations() {
 	for _, k := range r.ks() {
 		for _, method := range r.methods() {
 			where := fmt.Sprintf("K = %d by %v", k, method)
-			i := &iteration[B, P, S]{model: r.Model, coupled: r.coupled(), blocks: src.blocks, p: r.init(k, src, 0), countOnly: method == framework.FAB}
+			i := &iteration[B, P, S]{
+				model: r.Model, coupled: r.coupled(), blocks: src.blocks, p: r.init(k, src, 0), countOnly: method == framework.FAB,
+			}
 			if method != framework.EM {
 				i.curved = r.Model.(framework.Curved[P, S])
 			}

@@ -40,7 +40,9 @@ func (r *run[B, P, S]) localKept(where string, q framework.Local, dims []int) fr
 }
 
 // updated makes an Update of every block, as the engine does, and does not change q.
-func (r *run[B, P, S]) updated(where string, p P, tilt *laplace.Tilt, q framework.Local, src *source[B]) framework.Local {
+func (r *run[B, P, S]) updated(
+	where string, p P, tilt *laplace.Tilt, q framework.Local, src *source[B],
+) framework.Local {
 	next := r.localKept(where, q, upTo(r.Model.Shape(p).K))
 	r.updateTo(where, p, tilt, q, next, src)
 	return next
@@ -124,7 +126,8 @@ func (r *run[B, P, S]) update() {
 			}
 			used := r.newLocal(where, next, src, 11)
 			r.updateTo(where, next, nil, l.q, used, src)
-			if fresh := r.updated(where, next, nil, l.q, src); r.seen(r.under(where, next, nil, used, src)) != r.seen(r.under(where, next, nil, fresh, src)) {
+			if fresh := r.updated(where, next, nil, l.q,
+				src); r.seen(r.under(where, next, nil, used, src)) != r.seen(r.under(where, next, nil, fresh, src)) {
 				r.errorf("%s: Update gives another q in memory that holds another q", where)
 			}
 		}

@@ -31,7 +31,7 @@
 //
 // So does every optional interface that the model implements:
 //
-//	Proper                       the global step under the prior, the local step that goes with it, and the evidence of fits
+//	Proper                       the step under the prior, the local step that goes with it, the evidence of fits
 //	Curved, Projector, Rotator   curvature, counts, the tilted local step, projection, rotation
 //	Splitter                     division, its units, and that the halves differ
 //	Sized                        that the charges add up to Shape

@@ -58,7 +58,8 @@ func (r *run[B, P, S]) curvedProperly(s S, p P) (*laplace.Curvature, error) {
 	return f, r.Model.(framework.Curved[P, S]).Curvature(s, p, f)
 }
 
-// followed is what the steps follow: E_q[ln p(X,Z|Π)], and the integrals less the information, which is returned beside it.
+// followed is what the steps follow: E_q[ln p(X,Z|Π)], and the integrals less the information, which is returned beside
+// it.
 func (r *run[B, P, S]) followed(where string, s S, p P) (value, information float64) {
 	value, information = r.integralsOf(where, s, p).Integral()
 	return r.Model.LogJoint(s, p) + value, information
@@ -97,7 +98,8 @@ func (r *run[B, P, S]) posteriorStep() {
 	for _, at := range r.early() {
 		for _, from := range append(r.someRivals(at), rival[P]{"the parameters of the local step", at.p}) {
 			if _, value, fall := r.mode(at.where, at.s, from.p); !(fall <= r.slack(value)) {
-				r.errorf("%s, from %s: a repeated MaximizePosterior lowers what it follows from %v by %.3g", at.where, from.what, value+fall, fall)
+				r.errorf("%s, from %s: a repeated MaximizePosterior lowers what it follows from %v by %.3g", at.where,
+					from.what, value+fall, fall)
 			}
 		}
 		if r.Degenerate != nil && at.k > 1 {
@@ -160,8 +162,8 @@ func (r *run[B, P, S]) between(from, to state[P, S], at float64) S {
 	return s
 }
 
-// priorStep compares q by the tangent of the largest value that E_q[ln p(X,Z|Π)] and the integrals have over Π, as a function of
-// the statistics: its derivative along the line to those of another q, by differences of order 4.
+// priorStep compares q by the tangent of the largest value that E_q[ln p(X,Z|Π)] and the integrals have over Π, as a
+// function of the statistics: its derivative along the line to those of another q, by differences of order 4.
 func (r *run[B, P, S]) priorStep() {
 	r.ascends()
 	r.uncoupled("an Update need not be the best")
@@ -201,7 +203,8 @@ func (r *run[B, P, S]) priorStep() {
 	}
 }
 
-// raisesEvidence checks that an Update under the tilt of the prior does not lower what the steps of a coupled model follow.
+// raisesEvidence checks that an Update under the tilt of the prior does not lower what the steps of a coupled model
+// follow.
 func (r *run[B, P, S]) raisesEvidence(where string, before state[P, S], src *source[B]) {
 	p, value, _ := r.mode(where, before.s, before.p)
 	tilt := tilted(r.integralsOf(where, before.s, p))

@@ -51,7 +51,8 @@ func (r *run[B, P, S]) inUnits(where string, u Units[B], o framework.Options) {
 	case here.Shape.K != there.Shape.K:
 		r.errorf("%s: K is %d, and %d in other units: %s%s", where, here.Shape.K, there.Shape.K, u.Name, r.orInit(u, o.K))
 	case !r.near(here.Value, got, math.Abs(jacobian)):
-		r.errorf("%s: %s is %v, and moves by %.3g more than −N ln|det A| in other units: %s%s", where, here.Criterion, here.Value, got-here.Value, u.Name, r.orInit(u, o.K))
+		r.errorf("%s: %s is %v, and moves by %.3g more than −N ln|det A| in other units: %s%s", where, here.Criterion,
+			here.Value, got-here.Value, u.Name, r.orInit(u, o.K))
 	}
 }
 
@@ -67,7 +68,8 @@ func (r *run[B, P, S]) orInit(u Units[B], k int) string {
 	if r.near(a, b+n*u.LogDet, math.Abs(n*u.LogDet)) {
 		return ""
 	}
-	return fmt.Sprintf("; or Init depends on units: E_q[ln p] + H(q) is %v at the start, and moves by %.3g more", a, b+n*u.LogDet-a)
+	return fmt.Sprintf("; or Init depends on units: E_q[ln p] + H(q) is %v at the start, and moves by %.3g more", a,
+		b+n*u.LogDet-a)
 }
 
 // climbs reports where the objective of a fit falls.
@@ -119,11 +121,13 @@ func (r *run[B, P, S]) json() {
 			want, got float64
 		}{
 			{"E_q[ln p]", r.Model.LogJoint(want.s, at.p), r.Model.LogJoint(got.s, p)},
-			{"E_q[ln p] of the statistics at the parameters before", r.Model.LogJoint(want.s, at.p), r.Model.LogJoint(got.s, at.p)},
+			{"E_q[ln p] of the statistics at the parameters " +
+				"before", r.Model.LogJoint(want.s, at.p), r.Model.LogJoint(got.s, at.p)},
 			{"H(q)", want.entropy, got.entropy},
 		} {
 			if c.want != c.got {
-				r.errorf("%s: %s is %v, and changes by %.3g when the parameters go through JSON", at.where, c.what, c.want, c.got-c.want)
+				r.errorf("%s: %s is %v, and changes by %.3g when the parameters go through JSON", at.where,
+					c.what, c.want, c.got-c.want)
 			}
 		}
 	}
@@ -145,7 +149,8 @@ var errStop = errors.New("stopped by the suite")
 func (r *run[B, P, S]) checkpoint() {
 	src := r.Data.all(max(1, r.Data.Rows/3))
 	for _, o := range r.ways() {
-		o.K, o.FixedK, o.MaxIterations, o.Tolerance = slices.Max(r.ks()), o.Method == framework.FAB || !r.prunes(), 2*some, 1e-300
+		o.K, o.FixedK, o.MaxIterations, o.Tolerance = slices.Max(r.ks()), o.Method == framework.FAB ||
+			!r.prunes(), 2*some, 1e-300
 		where := wayOf(o)
 		uninterrupted := r.fit(where, src, o)
 		for _, at := range []int{1, 3, some} {
@@ -175,7 +180,8 @@ func (r *run[B, P, S]) checkpoint() {
 // bits compares two fits that must be the same.
 func (r *run[B, P, S]) bits(where string, want, got *framework.Result[P, S]) {
 	for i, v := range want.Objective {
-		if i >= len(got.Objective) || math.Float64bits(got.Objective[i]) != math.Float64bits(v) || math.Float64bits(got.Trace[i]) != math.Float64bits(want.Trace[i]) {
+		if i >= len(got.Objective) || math.Float64bits(got.Objective[i]) != math.Float64bits(v) ||
+			math.Float64bits(got.Trace[i]) != math.Float64bits(want.Trace[i]) {
 			r.errorf("%s: the fit differs from iteration %d on", where, i+1)
 			return
 		}
@@ -276,12 +282,14 @@ func (r *run[B, P, S]) sample() {
 	before, priorBefore := score(truth)
 	after, priorAfter := score(fitted.Parameters)
 	if gain := after - before; !(gain >= -1e-6*fitted.N) {
-		r.errorf("%s: the fit ends at %v, %.3g below the parameters that the rows were drawn from (%v)", where, after, -gain, fitted.Status)
+		r.errorf("%s: the fit ends at %v, %.3g below the parameters that the rows were drawn from (%v)", where,
+			after, -gain, fitted.Status)
 	}
 	degrees := float64(r.Model.Shape(truth).Identifiable())
 	gain := 2 * (after - priorAfter - before + priorBefore)
 	if bound := (distuv.ChiSquared{K: degrees}).Quantile(likely); !(gain <= bound) {
-		r.errorf("%s: −2 ln of the likelihood ratio is %.4g, and of %v parameters at most %.4g: the fit is inconsistent with the parameters that the rows were drawn from", where, gain, degrees, bound)
+		r.errorf("%s: −2 ln of the likelihood ratio is %.4g, and of %v parameters at most %.4g: the fit is "+
+			"inconsistent with the parameters that the rows were drawn from", where, gain, degrees, bound)
 	}
 	r.notef("%s: −2 ln of the likelihood ratio is %.4g of %v parameters", where, gain, degrees)
 }

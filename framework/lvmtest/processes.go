@@ -11,8 +11,8 @@ import (
 	"github.com/latent-go/latent/internal/ranks"
 )
 
-// processes shares passes among goroutines that know of each other what processes do: bytes. In the second source some of them have
-// no rows.
+// processes shares passes among goroutines that know of each other what processes do: bytes. In the second source some
+// of them have no rows.
 func (r *run[B, P, S]) processes() {
 	many, few := r.Data.all(max(1, r.Data.Rows/(3*framework.DefaultShards))), r.Data.all((r.Data.Rows+4)/5)
 	for _, o := range r.ways() {

@@ -78,7 +78,8 @@ func (r *run[B, P, S]) blocks() {
 			where := fmt.Sprintf("%s, in blocks of %d", at.where, size)
 			r.equal(at, r.other(at, where, r.Data.all(size)))
 			if r.coupled() != nil && !r.inOrder() {
-				r.equal(r.step(at.where, at.p, at.q, nil, r.Data.all(0)), r.step(where+", updated", at.p, at.q, nil, r.Data.all(size)))
+				r.equal(r.step(at.where, at.p, at.q, nil, r.Data.all(0)),
+					r.step(where+", updated", at.p, at.q, nil, r.Data.all(size)))
 			}
 		}
 	}
@@ -154,7 +155,8 @@ func (r *run[B, P, S]) extrapolation() {
 				a, b, size := ratio(first.s), ratio(second.s), math.Abs(r.Model.LogJoint(second.s, second.p))
 				want := b + beyond*(b-a)
 				if got := ratio(s); !distant && !r.near(want, got, (1+beyond)*size) {
-					r.errorf("%s, %v times as far: the difference in E_q[ln p] is %v, and %.3g from the line through the two steps", second.where, 1+beyond, got, got-want)
+					r.errorf("%s, %v times as far: the difference in E_q[ln p] is %v, and %.3g from the line through the two steps",
+						second.where, 1+beyond, got, got-want)
 				}
 			}
 			var none P
@@ -186,7 +188,8 @@ func (r *run[B, P, S]) memory() {
 
 // seen is all that is observable of a state, as a text that only equal ones have.
 func (r *run[B, P, S]) seen(at state[P, S]) string {
-	return fmt.Sprintf("%s %v", r.text("parameters", r.maximize(at.where, at.s, at.p)), r.digest(at.where, at.s, at.entropy, at.p, nil))
+	return fmt.Sprintf("%s %v", r.text("parameters", r.maximize(at.where, at.s, at.p)),
+		r.digest(at.where, at.s, at.entropy, at.p, nil))
 }
 
 // usedStatistics sums up in the memory of other sums.
@@ -223,7 +226,8 @@ func (r *run[B, P, S]) usedResults(at state[P, S]) {
 	r.fillCurvature(at.where, other, otherNext, false, f)
 	r.fillCurvature(at.where, at.s, next, false, f)
 	if got := look(f); got != want {
-		r.errorf("%s: Curvature is another after one at other statistics: (ln|F|, ln|Count|, eigenvalues) is %s, not %s", at.where, got, want)
+		r.errorf("%s: Curvature is another after one at other statistics: (ln|F|, ln|Count|, eigenvalues) is %s, not %s",
+			at.where, got, want)
 	}
 }
 

@@ -125,7 +125,8 @@ func describe(p *panics.Panic) string {
 	}
 	for i := engine - 1; i >= 0; i-- { // outwards of the engine there is only its goroutine
 		if f := frames[i]; !in(f, reflect.TypeFor[framework.Shape]()) {
-			return fmt.Sprintf("%s panicked: %v\n\n%s", f.Function[strings.LastIndex(f.Function, "/")+1:], p.Value, panics.Stack(frames[:i+1]))
+			return fmt.Sprintf("%s panicked: %v\n\n%s", f.Function[strings.LastIndex(f.Function, "/")+1:], p.Value,
+				panics.Stack(frames[:i+1]))
 		}
 	}
 	return fmt.Sprintf("panic: %v", p)

@@ -38,7 +38,9 @@ func (r *run[B, P, S]) step(where string, p P, q framework.Local, tilt *laplace.
 
 // sumUp adds the rows to statistics that it empties first: those of their q, which is given
 // where the model keeps it.
-func (r *run[B, P, S]) sumUp(where string, p P, tilt *laplace.Tilt, q framework.Local, src *source[B], s S) (entropy float64) {
+func (r *run[B, P, S]) sumUp(
+	where string, p P, tilt *laplace.Tilt, q framework.Local, src *source[B], s S,
+) (entropy float64) {
 	r.must(r.Model.Prepare(p, tilt, s), "Prepare", where)
 	for _, b := range src.blocks {
 		if q != nil {
@@ -88,7 +90,14 @@ func (r *run[B, P, S]) late(method framework.Method) []state[P, S] {
 		o := ofPaper(method)
 		o.K, o.FixedK, o.MaxIterations, o.Tolerance = k, true, lateIterations, 1e-300
 		res := r.fit(fmt.Sprintf("K = %d", k), r.Data.all(0), o)
-		list = append(list, state[P, S]{where: fmt.Sprintf("K = %d, iteration %d of %v", k, res.Iterations, method), k: k, p: res.Parameters, s: res.Statistics, entropy: res.Evaluation.Entropy, q: res.Local})
+		list = append(list, state[P, S]{
+			where:   fmt.Sprintf("K = %d, iteration %d of %v", k, res.Iterations, method),
+			k:       k,
+			p:       res.Parameters,
+			s:       res.Statistics,
+			entropy: res.Evaluation.Entropy,
+			q:       res.Local,
+		})
 	}
 	return list
 }
@@ -164,7 +173,9 @@ func (r *run[B, P, S]) rivals(at state[P, S]) []rival[P] {
 }
 
 // nearby are parameters at random steps from coordinates x, by the distances over which h bends by about a nat.
-func (r *run[B, P, S]) nearby(h func([]float64) float64, x []float64, point func([]float64) P, rng *rand.Rand) (list []rival[P]) {
+func (r *run[B, P, S]) nearby(
+	h func([]float64) float64, x []float64, point func([]float64) P, rng *rand.Rand,
+) (list []rival[P]) {
 	scale := r.scales(h, x)
 	for _, by := range []float64{1e-3, 0.03, 0.3, 1} {
 		for range 4 {

@@ -22,17 +22,21 @@ func checks[B, P any, S framework.Statistics[S]]() []check[B, P, S] {
 		one("shape", "K, D_Ξ and D_Π are what they are counted to be", (*run[B, P, S]).shape),
 		one("charges", "the charges add up to the numbers of Shape, and their N to units of data", (*run[B, P, S]).charges),
 		one("global step", "∇E_q[ln p(X,Z|Π)] = 0, and no Π′ has a higher E_q[ln p(X,Z|Π′)]", (*run[B, P, S]).globalStep),
-		one("posterior step", "∇(E_q[ln p(X,Z|Π)] + ln p(Π)) = 0 where MaximizePosterior leads, and it never lowers it", (*run[B, P, S]).posteriorStep),
+		one("posterior step", "∇(E_q[ln p(X,Z|Π)] + ln p(Π)) = 0 where MaximizePosterior leads, and it never lowers it",
+			(*run[B, P, S]).posteriorStep),
 		one("curvature", "F = −∇²_Ξ E_q[ln p(X,Z|Π)]÷N", (*run[B, P, S]).curvature),
 		one("counts", "F is what q decides, the count, times what Π decides, the information", (*run[B, P, S]).counts),
 		one("local step", "E_q′[ln p(X,Z|Π)] + H(q′) ≤ E_q[ln p(X,Z|Π)] + H(q)", (*run[B, P, S]).localStep),
 		one("tilted local step", "q maximises E_q[ln p(X,Z|Π)] + H(q) − ½ tr(F₀⁻¹F(q))", (*run[B, P, S]).tiltedStep),
-		one("step under the prior", "q maximises E_q[ln p(X,Z|Π)] + H(q) + the tangent of the integrals in E_q[S]", (*run[B, P, S]).priorStep),
+		one("step under the prior", "q maximises E_q[ln p(X,Z|Π)] + H(q) + the tangent of the integrals in E_q[S]",
+			(*run[B, P, S]).priorStep),
 		one("q-step", "E_q[ln p(X,Z|Π)] + H(q) − ½ ln|F(q)| never falls", (*run[B, P, S]).qStep),
 		one("update", "an Update of q never lowers E_q[ln p(X,Z|Π)] + H(q) − ½ tr(F₀⁻¹F(q))", (*run[B, P, S]).update),
 		one("kept q", "Keep of all latent dimensions copies q, and encoding/gob brings it back", (*run[B, P, S]).keptLocals),
-		one("likelihood", "E_q[ln p(X,Z|Π)] + H(q) = ln p(X|Π) at q = p(Z|X,Π), and bounds it at any q", (*run[B, P, S]).likelihood),
-		one("responsibilities", "Σ_k q_nk = 1, and the entropy of the labels is −Σ q_nk ln q_nk", (*run[B, P, S]).responsibilities),
+		one("likelihood", "E_q[ln p(X,Z|Π)] + H(q) = ln p(X|Π) at q = p(Z|X,Π), and bounds it at any q",
+			(*run[B, P, S]).likelihood),
+		one("responsibilities", "Σ_k q_nk = 1, and the entropy of the labels is −Σ q_nk ln q_nk",
+			(*run[B, P, S]).responsibilities),
 		one("expansion", "E_q[ln p(X,Z|Π)] + H(q) − ½ ln|Count| never falls", (*run[B, P, S]).expansion),
 		one("sums", "S(A) + S(B) = S(A ∪ B)", (*run[B, P, S]).sums),
 		one("order", "S does not depend on the order of the rows", (*run[B, P, S]).order),
@@ -41,17 +45,20 @@ func checks[B, P any, S framework.Statistics[S]]() []check[B, P, S] {
 		one("scale", "α·S are the statistics of rows of weight α", (*run[B, P, S]).scale),
 		one("extrapolation", "E_q[ln p(X,Z|Π)÷p(X,Z|Π′)] is linear in S, also beyond S", (*run[B, P, S]).extrapolation),
 		one("memory", "a step is the same in used memory, and leaves its arguments as they are", (*run[B, P, S]).memory),
-		one("relevance", "a number for each latent dimension, and a degenerate one has the smallest", (*run[B, P, S]).relevance),
+		one("relevance", "a number for each latent dimension, and a degenerate one has the smallest",
+			(*run[B, P, S]).relevance),
 		one("rotation", "a rotation of z leaves p(X,Z|Π) unchanged, and rotates Signal", (*run[B, P, S]).rotation),
 		one("projection", "p(X,Z|Π) = p(X,Z̃|Π̃) where Z is degenerate (paper G, eq. 3)", (*run[B, P, S]).projection),
 		one("idempotence", "T(T(Z,Π)) = T(Z,Π)", (*run[B, P, S]).idempotence),
-		one("split", "Split divides one of K latent dimensions between two that differ, K + 1 of them with the Shape of any", (*run[B, P, S]).split),
+		one("split", "Split divides one of K latent dimensions between two that differ, K + 1 of them with the Shape "+
+			"of any", (*run[B, P, S]).split),
 		one("symmetry", "another form of the same Π changes nothing", (*run[B, P, S]).symmetry),
 		one("units", "x → Ax changes ln p(X) by −N ln|det A|, and nothing else", (*run[B, P, S]).units),
 		one("EM", "E_q[ln p(X,Z|Π)] + H(q) never falls", (*run[B, P, S]).em),
 		one("FAB", "E_q[ln p(X,Z|Π)] + H(q) − ½ ln|Count| never falls, with the counts alone", (*run[B, P, S]).fab),
 		one("gFAB", "E_q[ln p(X,Z|Π)] + H(q) − ½ ln|Count| never falls, with all of F", (*run[B, P, S]).gfab),
-		one("evidence", "ln ∫ p(Π) exp E_q[ln p(X,Z|Π)] dΠ + H(q) never falls, but for the information", (*run[B, P, S]).evidence),
+		one("evidence", "ln ∫ p(Π) exp E_q[ln p(X,Z|Π)] dΠ + H(q) never falls, but for the information",
+			(*run[B, P, S]).evidence),
 		one("JSON", "Π is the same after a round trip", (*run[B, P, S]).json),
 		one("checkpoint", "a resumed fit has the same bits", (*run[B, P, S]).checkpoint),
 		one("workers", "any number of workers gives the same bits", (*run[B, P, S]).workers),
@@ -78,7 +85,8 @@ func (r *run[B, P, S]) shape() {
 		}
 		if r.Free != nil && !variational {
 			if x, _ := r.Free(at.s, at.p); len(x) != got.Total() {
-				r.errorf("%s: Shape.Component + Shape.Shared is %d, and there are %d free coordinates", at.where, got.Total(), len(x))
+				r.errorf("%s: Shape.Component + Shape.Shared is %d, and there are %d free coordinates",
+					at.where, got.Total(), len(x))
 			}
 		}
 	}
@@ -103,18 +111,21 @@ func (r *run[B, P, S]) charges() {
 				latent += c.Parameters
 			}
 			if c.Parameters < 0 || c.Free < 0 || !(c.N > 0) || math.IsInf(c.N, 0) {
-				r.errorf("%s: charge %d is of %d parameters, %d of them free, from %v units of data", at.where, i+1, c.Parameters, c.Free, c.N)
+				r.errorf("%s: charge %d is of %d parameters, %d of them free, from %v units of data", at.where, i+1,
+					c.Parameters, c.Free, c.N)
 			}
 		}
 		shape := r.Model.Shape(at.p)
 		if total != shape.Total() || latent != shape.Component || free != shape.Identifiable() {
-			r.errorf("%s: the charges are of %d parameters, %d of them latent and %d free, and Shape counts %d, %d and %d", at.where,
+			r.errorf("%s: the charges are of %d parameters, %d of them latent and %d free, and Shape counts %d, %d and %d",
+				at.where,
 				total, latent, free, shape.Total(), shape.Component, shape.Identifiable())
 		}
 		if r.Unweighted {
 			continue
 		}
-		doubled := r.other(at, at.where+", every row twice", r.Data.arranged(arrangement{order: upTo(len(twice)), weights: twice}))
+		doubled := r.other(at, at.where+", every row twice",
+			r.Data.arranged(arrangement{order: upTo(len(twice)), weights: twice}))
 		for i, c := range r.charged(doubled.where, doubled.s, at.p) {
 			if i < len(charges) && !r.near(2*charges[i].N, c.N, 0) {
 				r.errorf("%s: N of charge %d is %v, and %v when every row counts twice", at.where, i+1, charges[i].N, c.N)
@@ -171,8 +182,8 @@ func (r *run[B, P, S]) globalStep() {
 	}
 }
 
-// slope is the largest of the gradient of h, which is best at x, along free coordinates in which a distance of 1 matters
-// a nat.
+// slope is the largest of the gradient of h, which is best at x, along free coordinates in which a distance of 1
+// matters a nat.
 func (r *run[B, P, S]) slope(where string, h func([]float64) float64, x []float64, best float64) (largest float64) {
 	if len(x) == 0 {
 		return 0
@@ -188,7 +199,8 @@ func (r *run[B, P, S]) slope(where string, h func([]float64) float64, x []float6
 	for i, g := range gradient {
 		largest = max(largest, math.Abs(g))
 		if !(math.Abs(g) <= r.numeric()*(1+1e-4*math.Abs(best))) {
-			r.errorf("%s: ∂E_q[ln p]÷∂Π is %.3g along free coordinate %d, where %.3g is a change of a nat", where, g/scale[i], i+1, scale[i])
+			r.errorf("%s: ∂E_q[ln p]÷∂Π is %.3g along free coordinate %d, where %.3g is a change of a nat", where,
+				g/scale[i], i+1, scale[i])
 		}
 	}
 	return largest
@@ -275,8 +287,10 @@ func (r *run[B, P, S]) counts() {
 			r.skipf("F of %T does not factor", r.Model)
 		}
 		count, size := here.LogDetCounts(), float64(here.Dim())
-		if alone := r.curvatureOf(at.where, at.s, at.p, true); alone.Dim() != here.Dim() || !r.near(count, alone.LogDetCounts(), size) {
-			r.errorf("%s: the counts are those of %d numbers, ln|Count| = %v, and of %d, %v, where CountOnly is true", at.where, here.Dim(), count, alone.Dim(), alone.LogDetCounts())
+		if alone := r.curvatureOf(at.where, at.s, at.p, true); alone.Dim() != here.Dim() ||
+			!r.near(count, alone.LogDetCounts(), size) {
+			r.errorf("%s: the counts are those of %d numbers, ln|Count| = %v, and of %d, %v, where CountOnly is true",
+				at.where, here.Dim(), count, alone.Dim(), alone.LogDetCounts())
 		}
 		for _, rival := range r.rivals(at) {
 			if there := r.curvatureOf(at.where, at.s, rival.p, false).LogDetCounts(); !r.near(count, there, size) {
@@ -290,7 +304,8 @@ func (r *run[B, P, S]) counts() {
 			}
 			before, after := here.LogDet()-count, other.LogDet()-other.LogDetCounts()
 			if !r.near(before, after, size) {
-				r.errorf("%s: ln|Information| is %v, and changes by %.3g with q, to that at %s", at.where, before, after-before, rival.what)
+				r.errorf("%s: ln|Information| is %v, and changes by %.3g with q, to that at %s", at.where, before,
+					after-before, rival.what)
 			}
 		}
 	}
@@ -401,8 +416,8 @@ func (r *run[B, P, S]) likelihood() {
 	}
 }
 
-// responsibilities are of the q that Infer finds, a label for each unit of data. Where labels depend on one another, as those
-// of a sequence do, all have less entropy than each by itself has.
+// responsibilities are of the q that Infer finds, a label for each unit of data. Where labels depend on one another, as
+// those of a sequence do, all have less entropy than each by itself has.
 func (r *run[B, P, S]) responsibilities() {
 	m := able[framework.Assigner[B, P]](r, "Assigner")
 	src := r.Data.all(0)
@@ -429,7 +444,8 @@ func (r *run[B, P, S]) responsibilities() {
 		t := r.under(at.where, at.p, nil, nil, src)
 		labels := r.labelEntropy(at.where, t.s, t.entropy)
 		size := float64(labelled)
-		if coupled := (r.inOrder() || r.Data.Sizes != nil) && -size*r.tolerance() <= labels && labels < entropy; !coupled && !r.near(labels, entropy, size) {
+		if coupled := (r.inOrder() || r.Data.Sizes != nil) && -size*r.tolerance() <= labels &&
+			labels < entropy; !coupled && !r.near(labels, entropy, size) {
 			r.errorf("%s: −Σ q ln q is %v, and the entropy of the labels %v in the local step", at.where, entropy, labels)
 		}
 	}

@@ -41,7 +41,8 @@ func (r *run[B, P, S]) degenerateDimension(at state[P, S]) (flat S, p P, own flo
 	verdict, err := pruning.Eigenvalue{}.Apply(f, at.k, rotates)
 	r.must(err, "the eigenvalue rule", at.where)
 	if len(verdict.Dropped) != 1 {
-		r.errorf("%s: the counts of F show %d degenerate latent dimensions, not 1: units of data %v", at.where, len(verdict.Dropped), verdict.Units)
+		r.errorf("%s: the counts of F show %d degenerate latent dimensions, not 1: units of data %v", at.where,
+			len(verdict.Dropped), verdict.Units)
 		return flat, p, own, 0, false
 	}
 	if verdict.Basis != nil {
@@ -147,7 +148,8 @@ func (r *run[B, P, S]) projection() {
 		before := r.Model.LogJoint(flat, p)
 		s, q := r.kept(m, at.where, flat, p, slices.Delete(upTo(at.k), dropped, dropped+1))
 		if after := r.Model.LogJoint(s, q) + own; !r.near(before, after, 1) {
-			r.errorf("%s: ln p(X,Z|Π) of a degenerate Z is %v, and %.3g more after the projection", at.where, before, after-before)
+			r.errorf("%s: ln p(X,Z|Π) of a degenerate Z is %v, and %.3g more after the projection",
+				at.where, before, after-before)
 		}
 	}
 	if !made {
@@ -213,14 +215,17 @@ func (r *run[B, P, S]) split() {
 			gain, bound, n, ok := r.dividedFirst(m, where, k, src)
 			g, b, _, other := r.dividedFirst(m, where+", "+u.Name, k, u.Data.all(0))
 			if ok != other || ok && !(r.near(gain, g, dear*n) && r.near(bound, b+n*u.LogDet, dear*n*(1+math.Abs(u.LogDet)))) {
-				r.errorf("%s: Split promises %v and leads to %v, and in other units (%s) %v and %v, in these units", where, gain, bound, u.Name, g, b+n*u.LogDet)
+				r.errorf("%s: Split promises %v and leads to %v, and in other units (%s) %v and %v, in these units",
+					where, gain, bound, u.Name, g, b+n*u.LogDet)
 			}
 		}
 	}
 }
 
 // halved is Split, whose result is checked where it does not err.
-func (r *run[B, P, S]) halved(m framework.Splitter[B, P, S], where string, src *source[B], s S, p P, k int) (q P, gain float64, err error) {
+func (r *run[B, P, S]) halved(
+	m framework.Splitter[B, P, S], where string, src *source[B], s S, p P, k int,
+) (q P, gain float64, err error) {
 	q, gain, err = m.Split(context.Background(), src, s, p, k, r.rng(uint64(100+k)))
 	if err != nil {
 		r.notef("%s: Split: %v", where, err)
@@ -261,7 +266,9 @@ func (r *run[B, P, S]) halves(where string, q P, k int, src *source[B]) {
 
 // dividedFirst divides the first latent dimension one iteration after the start, and returns what Split promises
 // and E_q[ln p] + H(q) at what it returns.
-func (r *run[B, P, S]) dividedFirst(m framework.Splitter[B, P, S], where string, k int, src *source[B]) (gain, bound, n float64, ok bool) {
+func (r *run[B, P, S]) dividedFirst(
+	m framework.Splitter[B, P, S], where string, k int, src *source[B],
+) (gain, bound, n float64, ok bool) {
 	at := r.step(where, r.init(k, src, 0), nil, nil, src)
 	q, gain, err := r.halved(m, where, src, at.s, r.maximize(where, at.s, at.p), 0)
 	if err != nil {

@@ -95,7 +95,9 @@ func (h *hill) climb() (t []float64, gain float64, level bool) {
 }
 
 // backtrack halves Newton's step until it gains.
-func (h *hill) backtrack(root *mat.Dense, first []float64, start, noise float64) (t []float64, gain float64, level bool) {
+func (h *hill) backtrack(
+	root *mat.Dense, first []float64, start, noise float64,
+) (t []float64, gain float64, level bool) {
 	t, s := make([]float64, h.dim), append([]float64(nil), first...)
 	for range 60 {
 		multiply(false, root, s, t)

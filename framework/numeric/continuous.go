@@ -52,7 +52,8 @@ type Pooled struct {
 	N         float64   `json:"n"`
 	Component []float64 `json:"component"` // ξ, P
 	Shared    []float64 `json:"shared"`    // Θ
-	Root      []float64 `json:"root"`      // R, row-major and upper triangular, where RᵀR is the information of a row about the Real numbers of ξ
+	// R, row-major and upper triangular, where RᵀR is the information of a row about the Real numbers of ξ
+	Root []float64 `json:"root"`
 }
 
 func (w *Pooled) root() *mat.TriDense {
@@ -110,7 +111,8 @@ func (m Continuous) Check(p *ContinuousParameters) error {
 	}
 	n := c.component.numbers
 	if len(p.Components) != p.K*n || len(p.Shared) != c.shared.numbers || len(p.Pooled.Root) != n*n {
-		return fmt.Errorf("numeric: %d numbers of latent dimensions and %d shared ones do not belong to K = %d and the layout of %T, which has %d and %d", len(p.Components), len(p.Shared), p.K, m.Density, n, c.shared.numbers)
+		return fmt.Errorf("numeric: %d numbers of latent dimensions and %d shared ones do not belong to K = %d and "+
+			"the layout of %T, which has %d and %d", len(p.Components), len(p.Shared), p.K, m.Density, n, c.shared.numbers)
 	}
 	if err := realKind(0).check(p.Components); err != nil {
 		return fmt.Errorf("numeric: a latent dimension: %w", err)
@@ -125,7 +127,9 @@ func (m Continuous) Check(p *ContinuousParameters) error {
 // ---- Start
 
 // Init fits Θ with Ξ = 0, and draws Ξ from a normal distribution of about the size of the noise that leaves.
-func (m Continuous) Init(ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand) (_ *ContinuousParameters, err error) {
+func (m Continuous) Init(
+	ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand,
+) (_ *ContinuousParameters, err error) {
 	blocks, err := read(ctx, src)
 	if err != nil {
 		return nil, err
@@ -164,7 +168,8 @@ func read(ctx context.Context, src framework.Source[framework.Rows]) ([]framewor
 			return nil, err
 		}
 		if len(blocks) > 0 && b.D != blocks[0].D {
-			return nil, fmt.Errorf("numeric: %w", framework.FaultyRow(b.First, "has %d columns, earlier rows %d", b.D, blocks[0].D))
+			return nil, fmt.Errorf("numeric: %w",
+				framework.FaultyRow(b.First, "has %d columns, earlier rows %d", b.D, blocks[0].D))
 		}
 		blocks = append(blocks, b)
 	}
@@ -203,7 +208,8 @@ func (c *compiledJoint) pooled(blocks []framework.Rows) (_ *Pooled, err error) {
 		}
 		if v := one.expected(rule, b.Row(i), b.First+i, []float64{0}, []float64{1}, w.Component, w.Shared); v-v != 0 {
 			one.enter("LogJoint", b.First+i, -1)
-			err = one.violated("it returned %v for the row %v at component %v, shared %v, where the fit begins", v, b.Row(i), w.Component, w.Shared)
+			err = one.violated("it returned %v for the row %v at component %v, shared %v, where the fit begins", v,
+				b.Row(i), w.Component, w.Shared)
 		}
 		return err == nil
 	})
@@ -224,7 +230,11 @@ func (c *compiledJoint) pooled(blocks []framework.Rows) (_ *Pooled, err error) {
 	}
 	var ok bool
 	if w.Root, ok = rootOf(info[0]); !ok {
-		return nil, fmt.Errorf("numeric: the table does not determine the parameters of a latent dimension of %s: their information where there is none yet is %v; leave out what LogJoint does not depend on", one.of, mat.Formatted(info[0], mat.Squeeze()))
+		return nil, fmt.Errorf(
+			"numeric: the table does not determine the parameters of a latent dimension of %s: their information "+
+				"where there is none yet is %v; leave out what LogJoint does not depend on", one.of,
+			mat.Formatted(info[0], mat.Squeeze()),
+		)
 	}
 	return w, nil
 }
@@ -424,10 +434,13 @@ func (m Continuous) Maximize(s *Posteriors, p, dst *ContinuousParameters) (_ *Co
 	if err != nil {
 		return dst, err
 	}
-	t := &jointTask{jointMachine: one, s: s, rule: rule, components: dst.Components, shared: dst.Shared, axes: m.Axes, pooled: p.Pooled}
+	t := &jointTask{
+		jointMachine: one, s: s, rule: rule, components: dst.Components, shared: dst.Shared, axes: m.Axes, pooled: p.Pooled,
+	}
 	g := t.objective(true)
 	g.search(false)
-	err = firstOf(realKind(0).check(dst.Components), c.shared.check(dst.Shared), c.shared.bounded(dst.Shared, p.Pooled.Shared))
+	err = firstOf(realKind(0).check(dst.Components), c.shared.check(dst.Shared),
+		c.shared.bounded(dst.Shared, p.Pooled.Shared))
 	if err != nil {
 		return dst, fmt.Errorf("numeric: there is no maximum: %w; %w", err, framework.ErrDegenerate)
 	}

@@ -17,7 +17,9 @@ import (
 // observe returns B = (1/K) Σ_kl (A⁻¹)_kl F_kl with A = S/N: the mean of the diagonal blocks of F after A has been
 // turned into I, which is B itself where F = A ⊗ B, and does not depend on a rotation of z. With axes it returns B_k =
 // F_kk/A_kk for each.
-func (m *jointMachine) observe(s *Posteriors, rule *points, xi, theta []float64, axes bool, pooled *Pooled, fine bool) (list []*mat.SymDense, err error) {
+func (m *jointMachine) observe(
+	s *Posteriors, rule *points, xi, theta []float64, axes bool, pooled *Pooled, fine bool,
+) (list []*mat.SymDense, err error) {
 	n, k := m.component.free, s.K
 	if m.informer != nil && !axes {
 		b := mat.NewSymDense(n, nil)
@@ -48,7 +50,8 @@ func (m *jointMachine) observe(s *Posteriors, rule *points, xi, theta []float64,
 		}, m.component.widths(xi[:n], pooled, s.N), s.N, fine)
 		if v, bad := notFinite(f); bad {
 			m.enter("LogJoint", -1, -1)
-			return nil, m.violated("its second derivatives by the components hold %v at components %v, shared %v; the density must have two finite derivatives", v, xi, theta)
+			return nil, m.violated("its second derivatives by the components hold %v at components %v, shared %v; "+
+				"the density must have two finite derivatives", v, xi, theta)
 		}
 		f.ScaleSym(1/s.N, f)
 		list = append(list, f)
@@ -183,9 +186,18 @@ func (m Continuous) Relevance(s *Posteriors, p *ContinuousParameters) ([]float64
 }
 
 // Rotate is z̃ = Vᵀz, Ξ̃ = VᵀΞ.
-func (m Continuous) Rotate(s *Posteriors, p *ContinuousParameters, basis *mat.Dense) (*Posteriors, *ContinuousParameters, error) {
-	q := &ContinuousParameters{K: p.K, D: p.D, Components: make([]float64, len(p.Components)), Shared: slices.Clone(p.Shared), Pooled: p.Pooled,
-		compiled: m.must(p), observed: p.information()}
+func (m Continuous) Rotate(
+	s *Posteriors, p *ContinuousParameters, basis *mat.Dense,
+) (*Posteriors, *ContinuousParameters, error) {
+	q := &ContinuousParameters{
+		K:          p.K,
+		D:          p.D,
+		Components: make([]float64, len(p.Components)),
+		Shared:     slices.Clone(p.Shared),
+		Pooled:     p.Pooled,
+		compiled:   m.must(p),
+		observed:   p.information(),
+	}
 	n := q.compiled.component.numbers
 	mat.NewDense(q.K, n, q.Components).Mul(basis.T(), mat.NewDense(p.K, n, p.Components))
 	t, err := s.onto(basis, q.compiled)
@@ -193,7 +205,9 @@ func (m Continuous) Rotate(s *Posteriors, p *ContinuousParameters, basis *mat.De
 }
 
 // Keep keeps some latent dimensions, and what has been observed of them.
-func (m Continuous) Keep(s *Posteriors, p *ContinuousParameters, dims []int) (*Posteriors, *ContinuousParameters, error) {
+func (m Continuous) Keep(
+	s *Posteriors, p *ContinuousParameters, dims []int,
+) (*Posteriors, *ContinuousParameters, error) {
 	q := framework.KeepAxes(p, p.K, dims)
 	q.compiled, q.observed = m.must(p), p.information()
 	if len(q.observed) > 1 { // of Axes: each dimension's own

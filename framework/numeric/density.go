@@ -102,7 +102,9 @@ func compile(density Density, columns int) (c *compiled, err error) {
 	if density == nil {
 		return nil, fmt.Errorf("numeric: the family has no Density")
 	}
-	c = &compiled{density: density, name: fmt.Sprintf("%T", density), columns: columns, component: &plan{}, shared: &plan{}}
+	c = &compiled{
+		density: density, name: fmt.Sprintf("%T", density), columns: columns, component: &plan{}, shared: &plan{},
+	}
 	m := c.machine()
 	defer m.recover(&err)
 	m.enter("Layout", -1, -1)
@@ -126,7 +128,8 @@ func compile(density Density, columns int) (c *compiled, err error) {
 	if c.informer != nil {
 		for _, q := range c.component.list {
 			if _, real := q.kind.(realKind); !real && !scalar(q.kind) {
-				return nil, fmt.Errorf("numeric: Information of %T cannot be used with the parameter %q: leave the method out, and the framework differentiates", density, q.Name)
+				return nil, fmt.Errorf("numeric: Information of %T cannot be used with the parameter %q: leave the "+
+					"method out, and the framework differentiates", density, q.Name)
 			}
 		}
 	}
@@ -134,7 +137,12 @@ func compile(density Density, columns int) (c *compiled, err error) {
 }
 
 func (c *compiled) machine() *machine {
-	return &machine{compiled: c, caller: caller{of: c.name}, xi: make([]float64, c.component.numbers), theta: make([]float64, c.shared.numbers)}
+	return &machine{
+		compiled: c,
+		caller:   caller{of: c.name},
+		xi:       make([]float64, c.component.numbers),
+		theta:    make([]float64, c.shared.numbers),
+	}
 }
 
 // each calls do for the components 0, …, n−1, several at a time, with a machine of its own for each, and returns the
@@ -167,7 +175,9 @@ func (m *machine) checked(x []float64, row, k int, xi, theta []float64) (float64
 	v := m.logProb(x, row, k, xi, theta)
 	if math.IsNaN(v) || math.IsInf(v, 1) {
 		m.enter("LogProb", row, k)
-		return v, m.violated("it returned %v for the row %v with component %v and shared %v: a log density is a number, or −Inf", v, x, xi, theta)
+		return v, m.violated(
+			"it returned %v for the row %v with component %v and shared %v: a log density is a number, or −Inf", v, x, xi, theta,
+		)
 	}
 	return v, nil
 }

@@ -18,7 +18,8 @@
 //		return x[0]*math.Log(rate) - rate - lgamma
 //	}
 //
-//	res, err := framework.Fit(ctx, mixture.Model{Family: numeric.Family{Density: poisson{}}}, table, framework.Options{K: 10})
+//	m := mixture.Model{Family: numeric.Family{Density: poisson{}}}
+//	res, err := framework.Fit(ctx, m, table, framework.Options{K: 10})
 //
 // The framework keeps the weights, enumerates z, searches for the global step in unconstrained coordinates,
 // differentiates numerically, and prunes: EM, FAB, gFAB, all criteria and framework.Select work as they do on a model

@@ -74,9 +74,16 @@ func (f factor) Name() string { return f.name }
 
 func (f factor) Layout() family.Layout {
 	numbers, reals := f.component.numbers+f.shared.numbers, len(f.component.reals())
-	return family.Layout{Columns: f.columns, Cells: 1, Free: f.component.free, Shared: f.shared.free, Sums: 1 + f.statistics,
-		Score: 1 + numbers, Params: numbers,
-		Units: reals*reals + f.component.free*f.component.free + f.shared.free*f.shared.free}
+	return family.Layout{
+		Columns: f.columns,
+		Cells:   1,
+		Free:    f.component.free,
+		Shared:  f.shared.free,
+		Sums:    1 + f.statistics,
+		Score:   1 + numbers,
+		Params:  numbers,
+		Units:   reals*reals + f.component.free*f.component.free + f.shared.free*f.shared.free,
+	}
 }
 
 // split gives ξ and Θ.
@@ -189,7 +196,8 @@ func (f factor) Explain(o *family.Observed, i int, scores family.Table) (err err
 	}
 	if math.IsInf(best, -1) {
 		m.enter("LogProb", o.Place(i), -1)
-		return m.refused("it returned −Inf for every component: the row %v cannot come from the model; check the row, or the support of the density", row)
+		return m.refused("it returned −Inf for every component: the row %v cannot come from the model; check the "+
+			"row, or the support of the density", row)
 	}
 	return nil
 }
@@ -237,7 +245,9 @@ func (f factor) EstimateRows(rows []Weighted, pooled *family.Pooled, params fami
 }
 
 // estimateRows maximises the likelihood, or where there are priors the posterior.
-func (f factor) estimateRows(rows []Weighted, pooled *family.Pooled, params family.Table, prior, sharedPrior *unitPrior) (err error) {
+func (f factor) estimateRows(
+	rows []Weighted, pooled *family.Pooled, params family.Table, prior, sharedPrior *unitPrior,
+) (err error) {
 	t := &task{machine: f.machine(), params: params, pooled: f.pooled(pooled), prior: prior, sharedPrior: sharedPrior}
 	defer t.recover(&err)
 	numbers := f.component.numbers + f.shared.numbers
@@ -286,7 +296,8 @@ func (f factor) InformationRows(rows Weighted, params []float64, pooled *family.
 	m.information(rows, xi, theta, w, true, info)
 	if v, bad := notFinite(info); bad {
 		m.enter(f.curvatureMethod(), -1, rows.Class)
-		return nil, m.refused("the second derivatives at component %v, shared %v hold %v; the density must have two finite derivatives inside its range", xi, theta, v)
+		return nil, m.refused("the second derivatives at component %v, shared %v hold %v; the density must have two "+
+			"finite derivatives inside its range", xi, theta, v)
 	}
 	inverse, err := f.fromCoordinates(xi, w)
 	if err != nil {
@@ -334,7 +345,8 @@ func (c *compiled) fromCoordinates(xi []float64, w *Pooled) (*mat.Dense, error) 
 	if err := inverse.Inverse(jacobian); err != nil {
 		var condition mat.Condition
 		if !errors.As(err, &condition) || math.IsInf(float64(condition), 0) {
-			return nil, fmt.Errorf("numeric: the coordinates of the curvature have no slope at %v: %w; choose others with In", xi, err)
+			return nil, fmt.Errorf("numeric: the coordinates of the curvature have no slope at %v: %w; choose others with In",
+				xi, err)
 		}
 	}
 	return inverse, nil
@@ -342,7 +354,9 @@ func (c *compiled) fromCoordinates(xi []float64, w *Pooled) (*mat.Dense, error) 
 
 // DeviationsRows are the square roots of the diagonal of (N_k I_k)⁻¹, carried to the numbers of ξ by the delta method;
 // +Inf where the rows do not determine them, and NaN for Θ.
-func (f factor) DeviationsRows(rows Weighted, information laplace.Block, params []float64, pooled *family.Pooled, dst []float64) {
+func (f factor) DeviationsRows(
+	rows Weighted, information laplace.Block, params []float64, pooled *family.Pooled, dst []float64,
+) {
 	fill(dst, math.NaN())
 	xi, _ := f.split(params)
 	free := f.component.free

@@ -14,7 +14,9 @@ import (
 //
 // which is the bound of ln p(x) with the expectation taken by the rule. Newton's step from z = 0 ends there at once
 // where g is quadratic; elsewhere it is where two searches begin, for the mode of g and then for the maximum of J.
-func (m *jointMachine) infer(b framework.Rows, i int, p *ContinuousParameters, extra *mat.SymDense) (mean, root []float64, err error) {
+func (m *jointMachine) infer(
+	b framework.Rows, i int, p *ContinuousParameters, extra *mat.SymDense,
+) (mean, root []float64, err error) {
 	k, row, x := p.K, b.First+i, b.Row(i)
 	if m.inferrer != nil {
 		return m.posterior(x, row, p, extra)
@@ -46,7 +48,8 @@ func (m *jointMachine) infer(b framework.Rows, i int, p *ContinuousParameters, e
 		z := m.point(rule, a, j.mean, j.root)
 		if v := m.logJoint(x, z, row, p.Components, p.Shared); v-v != 0 {
 			m.enter("LogJoint", row, -1)
-			return nil, nil, m.violated("it returned %v at z = %v for the row %v with components %v and shared %v; must be a number for every z", v, z, x, p.Components, p.Shared)
+			return nil, nil, m.violated("it returned %v at z = %v for the row %v with components %v and shared %v; "+
+				"must be a number for every z", v, z, x, p.Components, p.Shared)
 		}
 	}
 	return j.mean, j.root, nil
@@ -94,7 +97,8 @@ func (m *jointMachine) laplace(g func(z []float64) float64, z []float64, x []flo
 	var chol mat.Cholesky
 	if !chol.Factorize(curvature) {
 		m.enter("LogJoint", row, -1)
-		return nil, m.refused("it has no strict maximum in z for the row %v: the second derivatives at %v are %v; a proper prior of z has one", x, z, mat.Formatted(curvature, mat.Squeeze()))
+		return nil, m.refused("it has no strict maximum in z for the row %v: the second derivatives at %v are %v; a "+
+			"proper prior of z has one", x, z, mat.Formatted(curvature, mat.Squeeze()))
 	}
 	var inverse mat.SymDense
 	if err := chol.InverseTo(&inverse); err != nil {
@@ -182,7 +186,9 @@ func (j *gaussians) move(t []float64) {
 }
 
 // posterior asks the author.
-func (m *jointMachine) posterior(x []float64, row int, p *ContinuousParameters, extra *mat.SymDense) (mean, root []float64, err error) {
+func (m *jointMachine) posterior(
+	x []float64, row int, p *ContinuousParameters, extra *mat.SymDense,
+) (mean, root []float64, err error) {
 	mean = make([]float64, p.K)
 	cov := mat.NewSymDense(p.K, nil)
 	if extra == nil {
@@ -197,7 +203,8 @@ func (m *jointMachine) posterior(x []float64, row int, p *ContinuousParameters, 
 	}
 	root, ok := lowerRoot(cov)
 	if !ok {
-		return nil, nil, m.violated("it returned a covariance that is not positive definite: %v", mat.Formatted(cov, mat.Squeeze()))
+		return nil, nil, m.violated("it returned a covariance that is not positive definite: %v",
+			mat.Formatted(cov, mat.Squeeze()))
 	}
 	m.leave()
 	return mean, root, nil

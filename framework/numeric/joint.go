@@ -110,7 +110,8 @@ func compileJoint(density JointDensity, columns, nodes int) (c *compiledJoint, e
 	}
 	for _, q := range c.component.list {
 		if _, ok := q.kind.(realKind); !ok {
-			return nil, fmt.Errorf("numeric: Layout of %T: the parameter %q of a latent dimension is not Real, and all of a latent dimension must be", density, q.Name)
+			return nil, fmt.Errorf("numeric: Layout of %T: the parameter %q of a latent dimension is not Real, and "+
+				"all of a latent dimension must be", density, q.Name)
 		}
 	}
 	if c.component.free == 0 {
@@ -159,7 +160,9 @@ func rule(k, nodes int) (*points, error) {
 		return p, nil
 	}
 	if n := math.Pow(float64(nodes), float64(k)); n > maxPoints || nodes < 0 {
-		return nil, fmt.Errorf("numeric: %d nodes in each of %d latent dimensions are too many points: set Nodes to 0, or lower K", nodes, k)
+		return nil, fmt.Errorf(
+			"numeric: %d nodes in each of %d latent dimensions are too many points: set Nodes to 0, or lower K", nodes, k,
+		)
 	}
 	x, w := make([]float64, nodes), make([]float64, nodes)
 	quad.Hermite{}.FixedLocations(x, w, math.Inf(-1), math.Inf(1))

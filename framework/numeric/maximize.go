@@ -141,7 +141,9 @@ func (t *task) search(g objective, far bool) error {
 	zero := make([]float64, g.dim)
 	if v := g.value(zero); math.IsNaN(v) || math.IsInf(v, 0) {
 		t.enter(t.sum(), -1, -1)
-		return t.violated("a search begins where the sum over the rows is %v: implement Guess, to begin where every row has a density", v)
+		return t.violated(
+			"a search begins where the sum over the rows is %v: implement Guess, to begin where every row has a density", v,
+		)
 	}
 	g.search(far)
 	return nil
@@ -196,7 +198,12 @@ func (t *task) alone(w Weighted) objective {
 		t.component.move(xi, step, t.xi)
 		return t.objective(w, t.xi, t.shared)
 	}
-	g := objective{hill: hill{dim: t.component.free, most: t.component.reach(), value: value, curvature: func(dst *mat.SymDense) { t.curve(w, dst) }}, n: w.N}
+	g := objective{hill: hill{
+		dim:       t.component.free,
+		most:      t.component.reach(),
+		value:     value,
+		curvature: func(dst *mat.SymDense) { t.curve(w, dst) },
+	}, n: w.N}
 	if t.prior != nil {
 		g.n++
 	}

@@ -28,11 +28,14 @@ func newPlan(of string, list []Parameter) (*plan, error) {
 		}
 		switch {
 		case q.kind == nil:
-			return nil, fmt.Errorf("numeric: Layout: %s parameter %d %q has no kind: make it with Real, Positive, Rate, Probability, Simplex or SPD", of, i+1, q.Name)
+			return nil, fmt.Errorf("numeric: Layout: %s parameter %d %q has no kind: make it with Real, Positive, "+
+				"Rate, Probability, Simplex or SPD", of, i+1, q.Name)
 		case q.kind.numbers() < least:
-			return nil, fmt.Errorf("numeric: Layout: %s parameter %q has %d numbers; must have at least %d", of, q.Name, q.kind.numbers(), least)
+			return nil, fmt.Errorf("numeric: Layout: %s parameter %q has %d numbers; must have at least %d", of, q.Name,
+				q.kind.numbers(), least)
 		case q.coordinate != nil && !scalar(q.kind):
-			return nil, fmt.Errorf("numeric: Layout: %s parameter %q: In chooses the coordinate of a Positive, Rate or Probability parameter only", of, q.Name)
+			return nil, fmt.Errorf("numeric: Layout: %s parameter %q: In chooses the coordinate of a Positive, Rate "+
+				"or Probability parameter only", of, q.Name)
 		}
 		p.list = append(p.list, placed{q, p.numbers, p.free})
 		p.numbers += q.kind.numbers()

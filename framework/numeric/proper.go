@@ -11,8 +11,8 @@ import (
 	"github.com/latent-go/latent/laplace"
 )
 
-// The evidence of a density (docs/theory/evidence.md): ξ and Θ have normal priors about their values for the whole table, each in coordinates φ of
-// the search about those, with the information of a row of the table.
+// The evidence of a density (docs/theory/evidence.md): ξ and Θ have normal priors about their values for the whole
+// table, each in coordinates φ of the search about those, with the information of a row of the table.
 
 // A unitPrior is that of ξ, or of Θ.
 type unitPrior struct {
@@ -21,8 +21,8 @@ type unitPrior struct {
 	root *mat.TriDense // R, upper triangular: RᵀR is the precision
 }
 
-// fewest is the number of rows up to which a component is at the mode of its prior: fewer say nothing beside it, and their second derivatives
-// are lost in rounding.
+// fewest is the number of rows up to which a component is at the mode of its prior: fewer say nothing beside it, and
+// their second derivatives are lost in rounding.
 const fewest = 1e-12
 
 // newUnitPrior is that of so many rows of the table, which has the information I₀ a row, row-major.
@@ -32,7 +32,8 @@ func (p *plan) newUnitPrior(unit, information []float64, worth float64) (*unitPr
 		precision = mat.NewSymDense(p.free, append([]float64(nil), information...))
 	}
 	if v, bad := notFinite(precision); bad || mat.Norm(precision, 1) == 0 && p.free > 0 {
-		return nil, fmt.Errorf("numeric: the evidence needs the information that the table has about the parameters, and it holds %v: take another criterion, such as gFIC", v)
+		return nil, fmt.Errorf("numeric: the evidence needs the information that the table has about the parameters, "+
+			"and it holds %v: take another criterion, such as gFIC", v)
 	}
 	if p.free == 0 {
 		return &unitPrior{plan: p}, nil
@@ -45,15 +46,16 @@ func (p *plan) newUnitPrior(unit, information []float64, worth float64) (*unitPr
 	precision = informed(precision, worth*most)
 	var chol mat.Cholesky
 	if !chol.Factorize(precision) {
-		return nil, fmt.Errorf("numeric: the information that the table has about the parameters is not positive definite: take another criterion, such as gFIC")
+		return nil, fmt.Errorf("numeric: the information that the table has about the parameters is not positive " +
+			"definite: take another criterion, such as gFIC")
 	}
 	u := &unitPrior{plan: p, unit: unit, root: new(mat.TriDense)}
 	chol.UTo(u.root)
 	return u, nil
 }
 
-// informed is a precision with at least 1e-9 of each number's own in every direction, and of the largest, most, where the table says nothing of a number:
-// there the prior is wide.
+// informed is a precision with at least 1e-9 of each number's own in every direction, and of the largest, most, where
+// the table says nothing of a number: there the prior is wide.
 func informed(precision *mat.SymDense, most float64) *mat.SymDense {
 	const least = 1e-9
 	n := precision.SymmetricDim()
@@ -183,7 +185,9 @@ func (f factor) MaximizePosteriorRows(rows []Weighted, params family.Table, of *
 }
 
 // IntegralsRows are those of each component, and of what all share.
-func (f factor) IntegralsRows(rows []Weighted, params family.Table, of *family.Reference, add func(class, cell int, t laplace.Term)) (err error) {
+func (f factor) IntegralsRows(
+	rows []Weighted, params family.Table, of *family.Reference, add func(class, cell int, t laplace.Term),
+) (err error) {
 	component, shared, err := f.priors(of)
 	if err != nil {
 		return err
@@ -201,7 +205,8 @@ func (f factor) IntegralsRows(rows []Weighted, params family.Table, of *family.R
 			}
 			if v, bad := notFinite(info); bad {
 				m.enter(f.curvatureMethod(), -1, k)
-				return m.refused("the second derivatives at component %v, shared %v hold %v; the density must have two finite derivatives inside its range", xi, theta, v)
+				return m.refused("the second derivatives at component %v, shared %v hold %v; the density must have "+
+					"two finite derivatives inside its range", xi, theta, v)
 			}
 			t, err := component.term(xi, own.N, worth, info)
 			if err != nil {
@@ -316,8 +321,8 @@ func (n simplexKind) about(v, unit, dst []float64) {
 	}
 }
 
-// about is the logarithm of L⁻¹VL⁻ᵀ with unit = LLᵀ, halved on the diagonal: a linear map of the matrix logarithm in any other root, so that
-// quadratic forms in it do not depend on the basis.
+// about is the logarithm of L⁻¹VL⁻ᵀ with unit = LLᵀ, halved on the diagonal: a linear map of the matrix logarithm in
+// any other root, so that quadratic forms in it do not depend on the basis.
 func (n spdKind) about(v, unit, dst []float64) {
 	d := int(n)
 	l, ok := n.factor(unit)

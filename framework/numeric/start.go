@@ -49,7 +49,8 @@ func (m *machine) begins(rows Weighted, xi, theta []float64) (err error) {
 		var v float64
 		if v, err = m.checked(x, row, 0, xi, theta); err == nil && math.IsInf(v, -1) {
 			m.enter("LogProb", row, -1)
-			err = m.refused("it returned −Inf for the row %v at component %v, shared %v, where the fit begins: check the row, or implement Guess to begin where every row has a density", x, xi, theta)
+			err = m.refused("it returned −Inf for the row %v at component %v, shared %v, where the fit begins: check "+
+				"the row, or implement Guess to begin where every row has a density", x, xi, theta)
 		}
 		return err == nil
 	})
@@ -72,7 +73,11 @@ func (m *machine) units(rows Weighted, xi, theta, units []float64) error {
 	}
 	root, ok := rootOf(part)
 	if !ok {
-		return fmt.Errorf("numeric: the table does not determine the Real parameters of %s: their information at the maximum is %v; drop columns that depend on others, or parameters that LogProb does not depend on", m.name, mat.Formatted(part, mat.Squeeze()))
+		return fmt.Errorf(
+			"numeric: the table does not determine the Real parameters of %s: their information at the maximum is "+
+				"%v; drop columns that depend on others, or parameters that LogProb does not depend on", m.name,
+			mat.Formatted(part, mat.Squeeze()),
+		)
 	}
 	copy(units, root)
 	return nil

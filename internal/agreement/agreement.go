@@ -33,8 +33,8 @@ func CrossTable(a, b []int, weights []float64, rows, cols int) [][]float64 {
 
 // AdjustedRand is the index of Rand, the share of pairs of rows that two partitions both put together or both apart,
 // corrected for chance: 1 where the partitions are the same, 0 on average where they are drawn with the same sizes
-// (Hubert & Arabie 1985, Journal of Classification 2, 193–218, eq. 5). It is taken from their cross-table, and NaN where
-// that holds less than two rows.
+// (Hubert & Arabie 1985, Journal of Classification 2, 193–218, eq. 5). It is taken from their cross-table, and NaN
+// where that holds less than two rows.
 func AdjustedRand(table [][]float64) float64 {
 	var within, total float64 // pairs in one cell; rows
 	var byRow, byCol float64  // pairs in one class of either partition

@@ -100,17 +100,17 @@ func (t Target) Try() error {
 	return nil
 }
 
-// underWay are the temporary files that there are, and the folders that were made for files which are not written yet. The lock is
-// held where one of them is made, put in place or removed.
+// underWay are the temporary files that there are, and the folders that were made for files which are not written yet.
+// The lock is held where one of them is made, put in place or removed.
 var underWay = struct {
 	sync.Mutex
 	names   map[string]bool
 	folders []string // each after the one that it is in
 }{names: map[string]bool{}}
 
-// Abandon removes the temporary files of all writes under way, and folders that were made for them, for a process that ends in the
-// middle of them. A path has its new file, whole, or never will: until resume is called, nobody can begin a file or put one in place.
-// Writes that were abandoned fail afterwards.
+// Abandon removes the temporary files of all writes under way, and folders that were made for them, for a process that
+// ends in the middle of them. A path has its new file, whole, or never will: until resume is called, nobody can begin a
+// file or put one in place. Writes that were abandoned fail afterwards.
 func Abandon() (resume func()) {
 	underWay.Lock()
 	for name := range underWay.names {

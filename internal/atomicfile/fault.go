@@ -14,7 +14,8 @@ import (
 var injected atomic.Pointer[func(operation string) error]
 
 // Inject has the operations of this package fail with the errors that a test returns for them:
-// "open", "create", "chmod", "write", "sync", "close", "rename", "remove", "mkdir", "read". A write that fails has written half.
+// "open", "create", "chmod", "write", "sync", "close", "rename", "remove", "mkdir", "read". A write that fails has
+// written half.
 func Inject(fault func(operation string) error) (restore func()) {
 	injected.Store(&fault)
 	return func() { injected.Store(nil) }

@@ -11,7 +11,8 @@ import (
 	"syscall"
 )
 
-// WriteIn is [Write] of a file in a folder, which is made where it is missing. A folder that was made does not stay without the file.
+// WriteIn is [Write] of a file in a folder, which is made where it is missing. A folder that was made does not stay
+// without the file.
 func WriteIn(dir, name string, write func(io.Writer) error) error {
 	made, err := makeFolder(dir)
 	if err != nil {
@@ -24,7 +25,8 @@ func WriteIn(dir, name string, write func(io.Writer) error) error {
 	if err != nil {
 		removeEmpty(made)
 	}
-	underWay.folders = slices.DeleteFunc(underWay.folders, func(folder string) bool { return slices.Contains(made, folder) })
+	underWay.folders = slices.DeleteFunc(underWay.folders,
+		func(folder string) bool { return slices.Contains(made, folder) })
 	return err
 }
 

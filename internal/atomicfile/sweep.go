@@ -13,7 +13,8 @@ const (
 	after  = ".tmp"
 )
 
-// abandonedAfter is the age at which a temporary file has no process any more that writes it: one that is written is younger.
+// abandonedAfter is the age at which a temporary file has no process any more that writes it: one that is written is
+// younger.
 const abandonedAfter = 24 * time.Hour
 
 // sweep removes temporary files that processes which crashed have left in a folder.

@@ -24,8 +24,8 @@ type Axes struct {
 	Shares   []float64 // of the variance, of each dimension
 }
 
-// OfPCA are those of BPCA, or the factors of a matrix. The strength is the correlation of column and dimension under the model, w_jk/√(Σ_k w_jk² + σ²), which does
-// not depend on the units of the columns.
+// OfPCA are those of BPCA, or the factors of a matrix. The strength is the correlation of column and dimension under
+// the model, w_jk/√(Σ_k w_jk² + σ²), which does not depend on the units of the columns.
 func OfPCA(noun string, p *bpca.Parameters, names []string) Axes {
 	a := Axes{Noun: noun, Names: names, K: p.K, Loadings: p.Loadings, Shares: p.Explained()}
 	for j := range p.D {
@@ -41,8 +41,13 @@ func OfPCA(noun string, p *bpca.Parameters, names []string) Axes {
 // Items say of each dimension how much of the variance is along it, and which columns it moves.
 func (a Axes) Items() (list []report.Item) {
 	for k := range min(a.K, wording.MostItems) {
-		list = append(list, report.Item{Group: k, Name: fmt.Sprintf("%s %d", wording.Capital(a.Noun), k+1),
-			Size: report.Percentage(a.Shares[k]) + " of the variance", Share: a.Shares[k], Text: a.About(k, "One standard deviation more of it")})
+		list = append(list, report.Item{
+			Group: k,
+			Name:  fmt.Sprintf("%s %d", wording.Capital(a.Noun), k+1),
+			Size:  report.Percentage(a.Shares[k]) + " of the variance",
+			Share: a.Shares[k],
+			Text:  a.About(k, "One standard deviation more of it"),
+		})
 	}
 	return list
 }
@@ -57,7 +62,8 @@ func (a Axes) About(k int, does string) string {
 	var said []string
 	for _, j := range wording.ByValue(size, wording.Largest(size, most)) {
 		if size[j] >= share*floats.Max(size) {
-			said = append(said, fmt.Sprintf("%s %s", wording.Isolated(report.Printable(a.Names[j])), wording.Signed(a.Loadings[j*a.K+k])))
+			said = append(said,
+				fmt.Sprintf("%s %s", wording.Isolated(report.Printable(a.Names[j])), wording.Signed(a.Loadings[j*a.K+k])))
 		}
 	}
 	return does + ": " + wording.Enumerated(said) + "."
@@ -84,7 +90,13 @@ func (a Axes) Sorted(columns []int) []int {
 
 // Cells is a table of some columns with their loadings on the first k dimensions, shaded by strength.
 func (a Axes) Cells(caption string, columns []int, k int, value func(j, l int) any) report.Table {
-	table := report.Table{Caption: caption, Columns: append(report.Columns("column"), report.Classes(wording.Numbered(a.Noun+" ", k)...)...), Open: k <= wording.MostShaded, Low: "−1", High: "1"}
+	table := report.Table{
+		Caption: caption,
+		Columns: append(report.Columns("column"), report.Classes(wording.Numbered(a.Noun+" ", k)...)...),
+		Open:    k <= wording.MostShaded,
+		Low:     "−1",
+		High:    "1",
+	}
 	for _, j := range columns {
 		row := []any{a.Names[j]}
 		for l := range k {
@@ -100,14 +112,17 @@ func (a Axes) Heat(title, about string, columns []int, k int, text func(j, l int
 	if k <= wording.MostShaded {
 		return nil
 	}
-	heat := report.Heat{Title: title, Columns: wording.Numbered("", k), ColumnsName: a.Noun, Low: "−1", High: "1", Root: true, About: about}
+	heat := report.Heat{
+		Title: title, Columns: wording.Numbered("", k), ColumnsName: a.Noun, Low: "−1", High: "1", Root: true, About: about,
+	}
 	for _, j := range columns {
 		var shades []float64
 		var texts []string
 		for l := range k {
 			shades, texts = append(shades, a.Strength[j*a.K+l]), append(texts, text(j, l))
 		}
-		heat.Rows, heat.Shade, heat.Texts = append(heat.Rows, report.Printable(a.Names[j])), append(heat.Shade, shades), append(heat.Texts, texts)
+		heat.Rows, heat.Shade, heat.Texts = append(heat.Rows, report.Printable(a.Names[j])), append(heat.Shade, shades),
+			append(heat.Texts, texts)
 	}
 	return heat
 }
@@ -115,8 +130,10 @@ func (a Axes) Heat(title, about string, columns []int, k int, text func(j, l int
 // Finding says how much of the variance the dimensions hold, and what each of them moves.
 func (a Axes) Finding(noise float64) report.Section {
 	all := floats.Sum(a.Shares)
-	text := fmt.Sprintf("%s: %s of the variance of %s is along %s; the rest is noise, of standard deviation %s in every column.", wording.Capital(wording.Counted(a.K, a.Noun)),
-		report.Percentage(all), wording.Counted(len(a.Names), "column"), wording.Plural(a.K, "it", "them"), report.Readable(math.Sqrt(noise)))
+	text := fmt.Sprintf("%s: %s of the variance of %s is along %s; the rest is noise, of standard deviation %s in "+
+		"every column.", wording.Capital(wording.Counted(a.K, a.Noun)),
+		report.Percentage(all), wording.Counted(len(a.Names), "column"), wording.Plural(a.K, "it", "them"),
+		report.Readable(math.Sqrt(noise)))
 	return report.Section{Text: text, Items: a.Items()}
 }
 
@@ -136,9 +153,17 @@ func Spectrum(p *bpca.Parameters) []report.Section {
 	}
 	chart := report.Chart{
 		Title: "Spectrum", XName: "dimension", Names: wording.Numbered("", len(table.Rows)),
-		About: fmt.Sprintf("%s of the variance is along %s; the rest is noise, %s along each of the %s, the dashed line.", report.Percentage(all), wording.Counted(p.K, "dimension"), report.Percentage(noise), wording.Counted(p.D, "direction")),
-		Panels: []report.Panel{{Name: "share of the variance, log scale", Height: 220, Bars: true, Log: true, Series: table.Series("share", 1),
-			Levels: []report.Level{{Name: "noise along a direction", Value: noise}}}},
+		About: fmt.Sprintf("%s of the variance is along %s; the rest is noise, %s along each of the %s, the dashed line.",
+			report.Percentage(all), wording.Counted(p.K, "dimension"), report.Percentage(noise),
+			wording.Counted(p.D, "direction")),
+		Panels: []report.Panel{{
+			Name:   "share of the variance, log scale",
+			Height: 220,
+			Bars:   true,
+			Log:    true,
+			Series: table.Series("share", 1),
+			Levels: []report.Level{{Name: "noise along a direction", Value: noise}},
+		}},
 	}
 	return []report.Section{{Title: chart.Title, Figure: chart, Tables: []report.Table{table}}}
 }
@@ -154,8 +179,10 @@ func Loadings(noun string, p *bpca.Parameters, names []string) []report.Section 
 	columns := a.Sorted(wording.Largest(explained, wording.MostProfiles))
 	k := min(p.K, wording.MostRows)
 	loading := func(j, l int) float64 { return p.Loadings[j*p.K+l] }
-	about := fmt.Sprintf("What one standard deviation of a %s adds to each column, in its units. The colour is the correlation of the two under the model. Columns stand by the %[1]s that they are most about.", noun) +
-		wording.LeftOut(p.D-len(columns), "column", "which the "+noun+"s explain least") + wording.LeftOut(p.K-k, "weaker "+noun, "")
+	about := fmt.Sprintf("What one standard deviation of a %s adds to each column, in its units. The colour is the "+
+		"correlation of the two under the model. Columns stand by the %[1]s that they are most about.", noun) +
+		wording.LeftOut(p.D-len(columns), "column", "which the "+noun+"s explain least") +
+		wording.LeftOut(p.K-k, "weaker "+noun, "")
 	heat := a.Heat("Loadings", about, columns, k, func(j, l int) string {
 		return fmt.Sprintf("%s (correlation %.3f)", report.Readable(loading(j, l)), a.Strength[j*a.K+l])
 	})

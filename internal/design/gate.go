@@ -39,7 +39,8 @@ func GateOf(columns []data.Column, names []string) (d Gate) {
 	return d
 }
 
-// Names are those of the numbers that the gate sees: of the columns themselves, and of levels an indicator for each but the first.
+// Names are those of the numbers that the gate sees: of the columns themselves, and of levels an indicator for each but
+// the first.
 func (d *Gate) Names() (list []string) {
 	for _, c := range d.Columns {
 		list = append(list, c.Names()...)

@@ -18,7 +18,9 @@ const Binomial = "binomial"
 const MostDegree = 9
 
 // Responses are the values of --family of regressions.
-var Responses = map[string]family.Response{families.Gaussian: family.Normal, families.Poisson: family.Counts, Binomial: family.Successes}
+var Responses = map[string]family.Response{
+	families.Gaussian: family.Normal, families.Poisson: family.Counts, Binomial: family.Successes,
+}
 
 // A Term is a power of a column, or the indicator of one of its levels.
 type Term struct {
@@ -30,7 +32,8 @@ type Term struct {
 	Against string `json:"-"` // the name of that one, where the table is at hand
 }
 
-// A Regression is the design of a table: its columns are the response, what it counts over, and the sources of the terms.
+// A Regression is the design of a table: its columns are the response, what it counts over, and the sources of the
+// terms.
 type Regression struct {
 	Distribution string `json:"distribution"` // as --family has it
 	Response     string `json:"response"`
@@ -50,7 +53,9 @@ func (g *Regression) First() int {
 
 // Family is that of the components.
 func (g *Regression) Family(floor float64) family.Regression {
-	return family.Regression{Response: Responses[g.Distribution], Exposure: g.Size != "", NoIntercept: !g.Intercept, Fixed: g.Fixed, Floor: floor}
+	return family.Regression{
+		Response: Responses[g.Distribution], Exposure: g.Size != "", NoIntercept: !g.Intercept, Fixed: g.Fixed, Floor: floor,
+	}
 }
 
 // Columns are those of the design: names for messages and summaries.
@@ -65,8 +70,8 @@ func (g *Regression) Columns() []data.Column {
 // Width is the number of columns of the design.
 func (g *Regression) Width() int { return g.First() + len(g.Terms) }
 
-// Expand makes rows of the design of rows with the model's columns; they lie in x, which is overwritten from its beginning,
-// and grows where it is too short.
+// Expand makes rows of the design of rows with the model's columns; they lie in x, which is overwritten from its
+// beginning, and grows where it is too short.
 func (g *Regression) Expand(b framework.Rows, x []float64) framework.Rows {
 	x = x[:0]
 	for i := range b.N {
@@ -119,11 +124,13 @@ func (g *Regression) Coefficients() (names []string) {
 
 // Check holds a design from a file to the columns of the model.
 func (g *Regression) Check(columns []data.Column, width int) error {
-	if _, ok := Responses[g.Distribution]; !ok || width != g.Width() || len(columns) < g.First() || columns[0].Name != g.Response || g.Size != "" && columns[1].Name != g.Size {
+	if _, ok := Responses[g.Distribution]; !ok || width != g.Width() || len(columns) < g.First() ||
+		columns[0].Name != g.Response || g.Size != "" && columns[1].Name != g.Size {
 		return errors.New("its regression does not match its columns")
 	}
 	for _, t := range g.Terms {
-		if t.Column < g.First() || t.Column >= len(columns) || t.Power < 0 || t.Power > MostDegree || (t.Power == 0) != (t.Level > 0) || t.Level > 0 && t.Level >= len(columns[t.Column].Levels) {
+		if t.Column < g.First() || t.Column >= len(columns) || t.Power < 0 || t.Power > MostDegree ||
+			(t.Power == 0) != (t.Level > 0) || t.Level > 0 && t.Level >= len(columns[t.Column].Levels) {
 			return fmt.Errorf("its term %q does not match its columns", t.Name)
 		}
 	}
@@ -143,7 +150,12 @@ func (g *Regression) Complete(b framework.Rows) error {
 	for i := range b.N {
 		for j, v := range b.Row(i) {
 			if math.IsNaN(v) && j >= g.First() {
-				return &framework.DataError{Row: b.First + i, Column: j, Value: v, Reason: errors.New("the mean of the response takes all regressors: fill it in, or --missing drop")}
+				return &framework.DataError{
+					Row:    b.First + i,
+					Column: j,
+					Value:  v,
+					Reason: errors.New("the mean of the response takes all regressors: fill it in, or --missing drop"),
+				}
 			}
 		}
 	}

@@ -57,8 +57,8 @@ func Sharper(m *evidence.Metropolis, rows float64, from int, nats float64) *evid
 	}
 }
 
-// MeanOut is the log-likelihood of n rows with a scatter about 0, where the mean has the prior N(0, I) and is integrated
-// out; −Inf of a covariance that is none.
+// MeanOut is the log-likelihood of n rows with a scatter about 0, where the mean has the prior N(0, I) and is
+// integrated out; −Inf of a covariance that is none.
 func MeanOut(n float64, scatter mat.Matrix, covariance *mat.SymDense) float64 {
 	d := covariance.SymmetricDim()
 	var chol, with mat.Cholesky

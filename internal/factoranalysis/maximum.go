@@ -36,7 +36,9 @@ const (
 // value is theirs divided by N + ν.
 func Maximize(c, lower, psi, w []float64, goal float64, prior *Prior) (value float64, ok bool) {
 	d := len(psi)
-	s := &search{d: d, k: len(w) / d, c: c, x: make([]float64, d), low: make([]float64, d), gradient: make([]float64, d), data: 1}
+	s := &search{
+		d: d, k: len(w) / d, c: c, x: make([]float64, d), low: make([]float64, d), gradient: make([]float64, d), data: 1,
+	}
 	if prior != nil {
 		s.prior = prior
 		s.data = prior.N / (prior.N + prior.Worth)
@@ -63,8 +65,9 @@ func Maximize(c, lower, psi, w []float64, goal float64, prior *Prior) (value flo
 	return -s.value / 2, true
 }
 
-// A Prior is that of N rows' noise and factors: ln ψ_j about ln Middle_j, and ln(1 + l_k) of the squared lengths l_k of loadings in units of the
-// noise about 0, are normal with the information of Worth rows, ν/2. Directions of loadings, in these units, are uniform.
+// A Prior is that of N rows' noise and factors: ln ψ_j about ln Middle_j, and ln(1 + l_k) of the squared lengths l_k of
+// loadings in units of the noise about 0, are normal with the information of Worth rows, ν/2. Directions of loadings,
+// in these units, are uniform.
 type Prior struct {
 	N, Worth float64
 	Middle   []float64
@@ -131,7 +134,8 @@ func (s *search) evaluate(x []float64) bool {
 	return true
 }
 
-// pull changes value and gradient from those of the likelihood to those with the prior, whose mode of the strength of a factor is nearer 1.
+// pull changes value and gradient from those of the likelihood to those with the prior, whose mode of the strength of a
+// factor is nearer 1.
 func (s *search) pull() {
 	n, worth, square := s.prior.N, s.prior.Worth, 0.0
 	for m, theta := range s.theta[:s.kept] {
@@ -214,8 +218,8 @@ func (s *search) free() (list []int, steepest float64) {
 //
 //	H = T∘P + Σ_mn (1 − θ_m)(θ_n + θ_m)/(θ_n − θ_m) (ω_mω_mᵀ)∘(ω_nω_nᵀ),
 //
-// and near a good fit, where θ_m = 1, that is P∘P, which is never indefinite and is taken where exact is false. With a prior, that of
-// ln ψ is added, and its part in the strengths left out.
+// and near a good fit, where θ_m = 1, that is P∘P, which is never indefinite and is taken where exact is false. With a
+// prior, that of ln ψ is added, and its part in the strengths left out.
 func (s *search) newton(free []int, exact bool) (direction []float64, promise float64) {
 	n, all := len(free), s.hessian(exact)
 	h := make([]float64, n*n)
@@ -263,7 +267,8 @@ func (s *search) hessian(exact bool) []float64 {
 		floats.MulTo(h, p, p)
 		return h
 	}
-	linalg.MulSerial(false, true, 1, linalg.General(d, rest, scaled), linalg.General(d, rest, u), 0, linalg.General(d, d, h))
+	linalg.MulSerial(false, true, 1, linalg.General(d, rest, scaled), linalg.General(d, rest, u), 0,
+		linalg.General(d, d, h))
 	floats.Mul(h, p)
 	if kept == 0 {
 		return h
@@ -281,7 +286,8 @@ func (s *search) hessian(exact bool) []float64 {
 			}
 		}
 	}
-	linalg.MulSerial(false, true, 1, linalg.General(d, pairs, weighed), linalg.General(d, pairs, b), 1, linalg.General(d, d, h))
+	linalg.MulSerial(false, true, 1, linalg.General(d, pairs, weighed), linalg.General(d, pairs, b), 1,
+		linalg.General(d, d, h))
 	return h
 }
 

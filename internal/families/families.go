@@ -29,7 +29,8 @@ const (
 	Categorical = "categorical"
 	Ordinal     = "ordinal"
 	Multinomial = "multinomial"
-	Analysers   = "factor-analysers" // a factor analysis of each component; where the most factors are given, the name ends with them
+	// a factor analysis of each component; where the most factors are given, the name ends with them
+	Analysers = "factor-analysers"
 	// Gate is what a column has for a family that probabilities of components depend on, and that no component
 	// describes. Such columns come last.
 	Gate = "gate"
@@ -44,9 +45,10 @@ type Distribution struct {
 	Single func(levels int) family.Family // of one column; nil: there is none
 	Normal bool                           // of one column, it has a mean and a variance
 	Shares bool                           // its numbers are probabilities
-	Levels int                            // the least number of levels that it takes, where it describes codes of levels; 0 of numbers
-	Varies bool                           // it measures how values vary, of which a constant column has nothing
-	Keys   []string                       // of --prior
+	// the least number of levels that it takes, where it describes codes of levels; 0 of numbers
+	Levels int
+	Varies bool     // it measures how values vary, of which a constant column has nothing
+	Keys   []string // of --prior
 	Prior  func(v map[string]float64) prior.Prior
 	// Moments are mean and standard deviation of a column, of its numbers by name; nil where there are none.
 	Moments func(v func(name string) float64) (mean, sd float64)
@@ -58,8 +60,11 @@ func gaussian(c family.Covariance) func(int) family.Family {
 
 // All are the families, the default first.
 var All = func() []Distribution {
-	normal := Distribution{Keys: []string{"kappa", "nu"}, Prior: func(v map[string]float64) prior.Prior { return prior.DataScaled{Kappa: v["kappa"], Nu: v["nu"]} },
-		Moments: func(v func(string) float64) (mean, sd float64) { return v("mean"), v("sd") }}
+	normal := Distribution{
+		Keys:    []string{"kappa", "nu"},
+		Prior:   func(v map[string]float64) prior.Prior { return prior.DataScaled{Kappa: v["kappa"], Nu: v["nu"]} },
+		Moments: func(v func(string) float64) (mean, sd float64) { return v("mean"), v("sd") },
+	}
 	full, tied, diagonal, spherical := normal, normal, normal, normal
 	full.Name, full.Joint, full.Normal, full.Varies = Gaussian, gaussian(family.Full), true, true
 	full.Single = func(int) family.Family {
@@ -78,19 +83,40 @@ var All = func() []Distribution {
 	rates := func(v map[string]float64) prior.Prior { return prior.Gamma{Shape: v["shape"], Rate: v["rate"]} }
 	shares := func(v map[string]float64) prior.Prior { return prior.Dirichlet{Alpha: v["alpha"]} }
 	return append([]Distribution{full, tied, diagonal, spherical,
-		{Name: Poisson, Single: func(int) family.Family { return family.Poisson{} }, Keys: []string{"shape", "rate"}, Prior: rates,
-			Moments: func(v func(string) float64) (mean, sd float64) { return v("rate"), math.Sqrt(v("rate")) }},
-		{Name: Exponential, Single: func(int) family.Family { return family.Exponential{} }, Keys: []string{"shape", "rate"}, Prior: rates,
-			Moments: func(v func(string) float64) (mean, sd float64) { return 1 / v("rate"), 1 / v("rate") }},
+		{
+			Name:    Poisson,
+			Single:  func(int) family.Family { return family.Poisson{} },
+			Keys:    []string{"shape", "rate"},
+			Prior:   rates,
+			Moments: func(v func(string) float64) (mean, sd float64) { return v("rate"), math.Sqrt(v("rate")) },
+		},
+		{
+			Name:    Exponential,
+			Single:  func(int) family.Family { return family.Exponential{} },
+			Keys:    []string{"shape", "rate"},
+			Prior:   rates,
+			Moments: func(v func(string) float64) (mean, sd float64) { return 1 / v("rate"), 1 / v("rate") },
+		},
 		{Name: Gamma, Single: func(int) family.Family { return family.Gamma{} }, Varies: true,
 			Moments: func(v func(string) float64) (mean, sd float64) {
 				return v("shape") / v("rate"), math.Sqrt(v("shape")) / v("rate")
 			}},
 		logs,
-		{Name: Bernoulli, Single: func(int) family.Family { return family.Bernoulli{} }, Shares: true, Keys: []string{"a", "b"},
-			Prior: func(v map[string]float64) prior.Prior { return prior.Beta{A: v["a"], B: v["b"]} }},
-		{Name: Categorical, Single: func(levels int) family.Family { return family.Categorical{Levels: levels} }, Shares: true, Levels: 2,
-			Keys: []string{"alpha"}, Prior: shares},
+		{
+			Name:   Bernoulli,
+			Single: func(int) family.Family { return family.Bernoulli{} },
+			Shares: true,
+			Keys:   []string{"a", "b"},
+			Prior:  func(v map[string]float64) prior.Prior { return prior.Beta{A: v["a"], B: v["b"]} },
+		},
+		{
+			Name:   Categorical,
+			Single: func(levels int) family.Family { return family.Categorical{Levels: levels} },
+			Shares: true,
+			Levels: 2,
+			Keys:   []string{"alpha"},
+			Prior:  shares,
+		},
 		{Name: Ordinal, Single: func(levels int) family.Family { return family.Ordinal{Levels: levels} }, Levels: 3,
 			Moments: func(v func(string) float64) (mean, sd float64) {
 				return v("location"), v("scale") * (math.Pi / math.Sqrt(3))

@@ -7,10 +7,10 @@ import (
 	"math/bits"
 )
 
-// decimal reads the plain decimal that text has from place i on, such as -12.5e-3 with that point, and returns the float64 nearest
-// to it and where it ends: the same bits as strconv.ParseFloat gives. It returns end = i where there is none, or one
-// that it leaves to others: of more than 19 digits, of a power of ten beyond ±27, with a plus. The text ends with a
-// byte that is no digit.
+// decimal reads the plain decimal that text has from place i on, such as -12.5e-3 with that point, and returns the
+// float64 nearest to it and where it ends: the same bits as strconv.ParseFloat gives. It returns end = i where there is
+// none, or one that it leaves to others: of more than 19 digits, of a power of ten beyond ±27, with a plus. The text
+// ends with a byte that is no digit.
 //
 // Digits as many as that are an integer m < 2⁶⁴, without loss, and the number is m·10ᵉ. Where both are float64 without
 // loss (m ≤ 2⁵³, |e| ≤ 22), one operation rounds once (Clinger, "How to read floating point numbers accurately", PLDI

@@ -45,9 +45,12 @@ func CanSeparate(comma rune, decimal byte) bool {
 }
 
 // Read adds the rows of a text to the table, as far as they are plain, and leaves the rest in the source. It returns
-// the number of lines that it has read. An error of the source is left there for who reads on; that of Grow is returned.
+// the number of lines that it has read. An error of the source is left there for who reads on; that of Grow is
+// returned.
 func (t *Table) Read(text *Source, comma byte, pace Pace) (lines int, err error) {
-	r := &run{layout: t.layout(comma), Table: t, source: text, bytes: pace.Bytes, workers: pace.Workers, taken: len(t.Numbers)}
+	r := &run{
+		layout: t.layout(comma), Table: t, source: text, bytes: pace.Bytes, workers: pace.Workers, taken: len(t.Numbers),
+	}
 	if text.Size > 0 {
 		r.workers = min(r.workers, 1+int(text.Size)/(2*pace.Bytes))
 	}

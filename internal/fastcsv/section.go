@@ -27,7 +27,14 @@ type place struct {
 }
 
 func (t *Table) layout(comma byte) *layout {
-	l := &layout{comma: comma, point: '.', missing: t.Missing, columns: make([]place, len(t.Columns)), kindsOnly: t.KindsOnly, numbersOnly: len(t.Missing) == 0}
+	l := &layout{
+		comma:       comma,
+		point:       '.',
+		missing:     t.Missing,
+		columns:     make([]place, len(t.Columns)),
+		kindsOnly:   t.KindsOnly,
+		numbersOnly: len(t.Missing) == 0,
+	}
 	if t.Decimal != 0 {
 		l.point = t.Decimal
 	}

@@ -81,8 +81,8 @@ func (e *SymmetricEigen) normalize(a []float64) bool {
 	return true
 }
 
-// full finds values and all vectors of the normalized matrix, as LAPACK's dsyev does, but for tiny numbers of T: of blocks below
-// 1e-123 gonum's Dsteqr has vectors as long as 1e123. The vectors take the place of the matrix.
+// full finds values and all vectors of the normalized matrix, as LAPACK's dsyev does, but for tiny numbers of T: of
+// blocks below 1e-123 gonum's Dsteqr has vectors as long as 1e123. The vectors take the place of the matrix.
 func (e *SymmetricEigen) full(a []float64) bool {
 	n, routines := e.n, gonum.Implementation{}
 	e.Values, e.offDiagonal, e.tau = make([]float64, n), make([]float64, max(0, n-1)), make([]float64, max(0, n-1))
@@ -102,7 +102,8 @@ func (e *SymmetricEigen) full(a []float64) bool {
 	return true
 }
 
-// underflow takes tiny numbers of T for 0, where its largest is about 1: gonum's Dsterf and Dsteqr fail on blocks of a tiny norm.
+// underflow takes tiny numbers of T for 0, where its largest is about 1: gonum's Dsterf and Dsteqr fail on blocks of a
+// tiny norm.
 func underflow(part []float64) {
 	for i, v := range part {
 		if math.Abs(v) < 0x1p-400 {
@@ -276,7 +277,8 @@ func at(s []float64, i int) float64 {
 func (e *SymmetricEigen) implicitQL(k int) *mat.Dense {
 	n := e.n
 	z := mat.NewDense(n, n, nil)
-	if !(gonum.Implementation{}).Dsteqr(lapack.EVTridiag, n, slices.Clone(e.diagonal), slices.Clone(e.offDiagonal), z.RawMatrix().Data, n, make([]float64, 2*n)) {
+	if !(gonum.Implementation{}).Dsteqr(lapack.EVTridiag, n, slices.Clone(e.diagonal), slices.Clone(e.offDiagonal),
+		z.RawMatrix().Data, n, make([]float64, 2*n)) {
 		panic("linalg: the QL method finds values, but no vectors") // the same iteration
 	}
 	y := mat.NewDense(k, n, nil)

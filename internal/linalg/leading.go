@@ -20,7 +20,9 @@ import (
 // large, more than limit directions, that a full decomposition is the better way; it
 // stops as soon as the residuals fall too slowly, as where some of the k eigenvalues are not well
 // separated from the next.
-func Leading(n, k, limit int, apply func(dst, x *mat.Dense), tol float64) (values []float64, vectors *mat.Dense, ok bool) {
+func Leading(
+	n, k, limit int, apply func(dst, x *mat.Dense), tol float64,
+) (values []float64, vectors *mat.Dense, ok bool) {
 	const oversampling = 8
 	b := min(n, k+oversampling)
 	limit = min(limit, n)

@@ -168,7 +168,8 @@ func gramRows(a blas64.General, c blas64.Symmetric, first, rows int) {
 	own, rest := first*c.Stride+first, c.N-first-rows
 	simd.Symmetric(rows, a.Rows, 1, a.Data[first:], a.Stride, c.Data[own:], c.Stride)
 	if rest > 0 {
-		simd.Product(true, false, rows, rest, a.Rows, 1, a.Data[first:], a.Stride, a.Data[first+rows:], a.Stride, 1, c.Data[own+rows:], c.Stride)
+		simd.Product(true, false, rows, rest, a.Rows, 1, a.Data[first:], a.Stride, a.Data[first+rows:], a.Stride, 1,
+			c.Data[own+rows:], c.Stride)
 	}
 }
 
@@ -376,7 +377,8 @@ func MulSerial(transA, transB bool, alpha float64, a, b blas64.General, beta flo
 			} else {
 				bj.Cols, bj.Data = n, b.Data[j:]
 			}
-			Mul(transA, transB, alpha, ai, bj, beta, blas64.General{Rows: m, Cols: n, Stride: c.Stride, Data: c.Data[i*c.Stride+j:]})
+			Mul(transA, transB, alpha, ai, bj, beta,
+				blas64.General{Rows: m, Cols: n, Stride: c.Stride, Data: c.Data[i*c.Stride+j:]})
 		}
 	}
 }

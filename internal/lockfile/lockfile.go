@@ -37,9 +37,10 @@ func (e *HeldError) Error() string {
 	return fmt.Sprintf("%s is being written by %s: wait for it, or name another file", e.Path, who)
 }
 
-// Claim takes a path, which need not be there yet, for this process until it is released or the process ends, however it ends; it is a
-// *[HeldError] where another process has it. The lock is a file beside the path, or in the nearest folder that there is, and is removed with
-// the release. Where the system keeps no locks (a file system without them, a folder that takes no file) nothing is locked.
+// Claim takes a path, which need not be there yet, for this process until it is released or the process ends, however
+// it ends; it is a *[HeldError] where another process has it. The lock is a file beside the path, or in the nearest
+// folder that there is, and is removed with the release. Where the system keeps no locks (a file system without them, a
+// folder that takes no file) nothing is locked.
 func Claim(path string) (release func(), err error) {
 	path, err = filepath.Abs(path)
 	if err != nil {
@@ -86,8 +87,8 @@ func take(name string) (lock *flock.Flock, held bool) {
 	}
 }
 
-// drop removes a lock's file and then unlocks it, so that nobody locks a file that is about to go; a system that removes no open file
-// (Windows) has it the other way round.
+// drop removes a lock's file and then unlocks it, so that nobody locks a file that is about to go; a system that
+// removes no open file (Windows) has it the other way round.
 func drop(lock *flock.Flock) {
 	removed := os.Remove(lock.Path())
 	_ = lock.Unlock()

@@ -45,11 +45,12 @@ func SetLimit(bytes float64) { limit.Store(uint64(bytes)) }
 // neighbours is how many processes share what the system has, less one.
 var neighbours atomic.Int64
 
-// SetNeighbours has n processes, of which this is one, share what the system and the control group leave, in equal parts.
+// SetNeighbours has n processes, of which this is one, share what the system and the control group leave, in equal
+// parts.
 func SetNeighbours(n int) { neighbours.Store(int64(n - 1)) }
 
-// Available is how many bytes the process may still take: what the system, the control group and [SetLimit] leave; +Inf where
-// none of them is known.
+// Available is how many bytes the process may still take: what the system, the control group and [SetLimit] leave; +Inf
+// where none of them is known.
 func Available() float64 {
 	left := math.Min(system(), controlGroup()) / float64(1+neighbours.Load())
 	if most := limit.Load(); most > 0 {

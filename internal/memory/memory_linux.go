@@ -21,14 +21,16 @@ func system() float64 {
 	var addresses unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_AS, &addresses); err == nil && addresses.Cur < math.MaxInt64 {
 		if kilobytes, ok := field("/proc/self/status", "VmSize:"); ok {
-			left = math.Min(left, math.Max(0, 0.7*(float64(addresses.Cur)-1024*kilobytes))) // the rest is lost between what is in use
+			// the rest is lost between what is in use
+			left = math.Min(left, math.Max(0, 0.7*(float64(addresses.Cur)-1024*kilobytes)))
 		}
 	}
 	return left
 }
 
-// Limits says which limit of the process is below what it starts with, as the runtime of Go has no more than a trace for a
-// thread or a file that it cannot have. Of addresses and data most is for threads; the rest begins at what fits small tables.
+// Limits says which limit of the process is below what it starts with, as the runtime of Go has no more than a trace
+// for a thread or a file that it cannot have. Of addresses and data most is for threads; the rest begins at what fits
+// small tables.
 func Limits() error {
 	for _, l := range []struct {
 		resource int
@@ -40,7 +42,8 @@ func Limits() error {
 	} {
 		var r unix.Rlimit
 		if err := unix.Getrlimit(l.resource, &r); err == nil && r.Cur < l.least {
-			return fmt.Errorf("the limit of %s is %d MiB, and %d MiB are needed to start: raise it", l.name, r.Cur>>20, l.least>>20)
+			return fmt.Errorf("the limit of %s is %d MiB, and %d MiB are needed to start: raise it",
+				l.name, r.Cur>>20, l.least>>20)
 		}
 	}
 	const files = 16
@@ -51,8 +54,8 @@ func Limits() error {
 	return nil
 }
 
-// controlGroup is what the limits of the process's group and of those around it leave, in either version of control groups. The
-// files that a group has in memory can be dropped, and do not count.
+// controlGroup is what the limits of the process's group and of those around it leave, in either version of control
+// groups. The files that a group has in memory can be dropped, and do not count.
 func controlGroup() float64 {
 	groups, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil {
@@ -66,7 +69,8 @@ func controlGroup() float64 {
 		case parts[1] == "":
 			left = math.Min(left, within("/sys/fs/cgroup", parts[2], "memory.max", "memory.current", "file"))
 		case parts[1] == "memory":
-			left = math.Min(left, within("/sys/fs/cgroup/memory", parts[2], "memory.limit_in_bytes", "memory.usage_in_bytes", "total_cache"))
+			left = math.Min(left,
+				within("/sys/fs/cgroup/memory", parts[2], "memory.limit_in_bytes", "memory.usage_in_bytes", "total_cache"))
 		}
 	}
 	return left

@@ -44,8 +44,8 @@ func Of(recovered any) *Panic {
 // Error is the value of the panic and its stack.
 func (p *Panic) Error() string { return fmt.Sprintf("%v\n\n%s", p.Value, Stack(p.Frames)) }
 
-// ErrFault is the error of a read of memory that is not there any more: the pages of a mapped file that was made shorter. Such a
-// fault is a panic where [runtime/debug.SetPanicOnFault] has made it one, and else ends the program.
+// ErrFault is the error of a read of memory that is not there any more: the pages of a mapped file that was made
+// shorter. Such a fault is a panic where [runtime/debug.SetPanicOnFault] has made it one, and else ends the program.
 var ErrFault = errors.New("a file that is mapped into memory was changed, or made shorter, while it was read")
 
 // Error is [ErrFault] where that is what a deferred function has recovered, else [Of] it; nil for nil.

@@ -79,7 +79,8 @@ func (r Rank) Rounds() int {
 	return r.of.rounds
 }
 
-// Each calls do for every member of a group of n, each on a goroutine of its own, and waits for them. A panic is an error.
+// Each calls do for every member of a group of n, each on a goroutine of its own, and waits for them. A panic is an
+// error.
 func Each(n int, do func(r Rank) error) []error {
 	errs := make([]error, n)
 	var all sync.WaitGroup

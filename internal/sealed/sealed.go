@@ -1,5 +1,5 @@
-// Package sealed writes values so that any change of what was written is found: a line that says what it is, the values by
-// encoding/gob, and the SHA-256 of both.
+// Package sealed writes values so that any change of what was written is found: a line that says what it is, the values
+// by encoding/gob, and the SHA-256 of both.
 package sealed
 
 import (

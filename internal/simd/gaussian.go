@@ -96,7 +96,8 @@ func GaussianMoments(first, second, x []float64, d, n int, anchor, w, work []flo
 // momentsInBlocks multiplies columns of the rows less the anchor, and one of ones, with the
 // same times the weights: a block on the diagonal, which weighs its columns, then those to
 // its right.
-func momentsInBlocks(block int, deviations func(y, x *float64, d, n int, anchor *float64), products func(dst, wy, y, w *float64, n, stride, columns int),
+func momentsInBlocks(block int, deviations func(y, x *float64, d, n int, anchor *float64),
+	products func(dst, wy, y, w *float64, n, stride, columns int),
 	first, second, x []float64, d, n int, anchor, w, work []float64) (total float64) {
 	y, wy, sums := work[:(d+1)*n], work[(d+1)*n:(d+5)*n], work[(d+5)*n:]
 	stride := d + 4
@@ -138,7 +139,8 @@ func gaussianScoresPortable(dst, x []float64, d, n int, c float64, m, root []flo
 			b := a + 1
 			for ; b+4 <= d; b += 4 { // four at a time: z is loaded and stored less often
 				r0, r1, r2, r3 := root[a*width+b], root[a*width+b+1], root[a*width+b+2], root[a*width+b+3]
-				y0, y1, y2, y3 := work[b*rows:][:len(z)], work[(b+1)*rows:][:len(z)], work[(b+2)*rows:][:len(z)], work[(b+3)*rows:][:len(z)]
+				y0, y1, y2, y3 := work[b*rows:][:len(z)], work[(b+1)*rows:][:len(z)], work[(b+2)*rows:][:len(z)],
+					work[(b+3)*rows:][:len(z)]
 				for i := range z {
 					z[i] += r0*y0[i] + r1*y1[i] + (r2*y2[i] + r3*y3[i])
 				}

@@ -12,7 +12,8 @@ var reference gonum.Implementation
 // rows: op(a), the transpose of a where transA is true, is m×k, op(b) is k×n and c m×n.
 // Each number of c is summed in the order of k, in parts of 256, so that it does not
 // depend on the others: the rows of c may be distributed over goroutines.
-func Product(transA, transB bool, m, n, k int, alpha float64, a []float64, lda int, b []float64, ldb int, beta float64, c []float64, ldc int) {
+func Product(transA, transB bool, m, n, k int, alpha float64, a []float64, lda int, b []float64, ldb int,
+	beta float64, c []float64, ldc int) {
 	x, y := operand{a, lda, 1}, operand{b, ldb, 1}
 	if transA {
 		x = operand{a, 1, lda}

@@ -11,8 +11,8 @@ const Asymptotic = 10
 // HalfLogTwoPi is ½ ln 2π.
 var HalfLogTwoPi = math.Log(2*math.Pi) / 2
 
-// AngleShare is what each of the m angles of k orthonormal directions in d columns, up to their signs, has of a prior by which all directions
-// are alike, relative to a normal one of unit variance, shared equally, in nats:
+// AngleShare is what each of the m angles of k orthonormal directions in d columns, up to their signs, has of a prior
+// by which all directions are alike, relative to a normal one of unit variance, shared equally, in nats:
 //
 //	{½ m ln 2π + Σ_{i<k} [ln Γ((d−i)/2) − ((d−i)/2) ln π]}/m,   m = dk − k(k+1)/2.
 //

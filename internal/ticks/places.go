@@ -7,10 +7,10 @@ var steps = [...]float64{1, 5, 2, 2.5, 4, 3}
 
 const wanted = 3
 
-// Between places about three labels on an axis from lo to hi, within it. They are the best of all by the weights of Talbot, Lin &
-// Hanrahan 2010, An Extension of Wilkinson's Algorithm for Positioning Tick Labels on Axes: how simple their step is and whether
-// 0 is among them, how near they come to both ends, and how many there are. Where the numbers of the axis lie too close for
-// that, they are its ends and its middle.
+// Between places about three labels on an axis from lo to hi, within it. They are the best of all by the weights of
+// Talbot, Lin & Hanrahan 2010, An Extension of Wilkinson's Algorithm for Positioning Tick Labels on Axes: how simple
+// their step is and whether 0 is among them, how near they come to both ends, and how many there are. Where the numbers
+// of the axis lie too close for that, they are its ends and its middle.
 func Between(lo, hi float64) []float64 {
 	var best labels
 	best.score = -2

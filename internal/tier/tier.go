@@ -1,11 +1,11 @@
-// Package tier says how far tests go: at the desk (go test -short), in the gate (go test), and at night (go test -tags exhaustive). What a
-// test leaves out below the night, .ci/nightly runs.
+// Package tier says how far tests go: at the desk (go test -short), in the gate (go test), and at night (go test -tags
+// exhaustive). What a test leaves out below the night, .ci/nightly runs.
 package tier
 
 import "testing"
 
-// Of is what a test takes at the desk, in the gate and at night. At night -short, too, asks for what is small: suites are whole then, and
-// sizes are not.
+// Of is what a test takes at the desk, in the gate and at night. At night -short, too, asks for what is small: suites
+// are whole then, and sizes are not.
 func Of[T any](desk, gate, night T) T {
 	switch {
 	case testing.Short():

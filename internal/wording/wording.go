@@ -14,9 +14,10 @@ import (
 
 // How much text and page have room for.
 const (
-	MostRows       = 40  // of a table that a person is shown
-	MostProfiles   = 80  // rows of heat maps and of tables like them
-	MostShaded     = 8   // classes or dimensions of a table in shaded columns; of more there is a heat map, with the numbers below
+	MostRows     = 40 // of a table that a person is shown
+	MostProfiles = 80 // rows of heat maps and of tables like them
+	// classes or dimensions of a table in shaded columns; of more there is a heat map, with the numbers below
+	MostShaded     = 8
 	MostItems      = 12  // dimensions of which the page says something first
 	MostIterations = 600 // points of a curve
 )

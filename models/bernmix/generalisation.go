@@ -118,7 +118,8 @@ type patternMixture struct {
 func newPatternMixture(name string, weights, probabilities []float64) (*patternMixture, error) {
 	k := len(weights)
 	if k == 0 || len(probabilities) == 0 || len(probabilities)%k != 0 {
-		return nil, fmt.Errorf("bernmix: the %s has %d weights and %d probabilities: K and K×M are needed", name, k, len(probabilities))
+		return nil, fmt.Errorf("bernmix: the %s has %d weights and %d probabilities: K and K×M are needed",
+			name, k, len(probabilities))
 	}
 	m := len(probabilities) / k
 	if m > EnumerationLimit {
@@ -137,7 +138,8 @@ func newPatternMixture(name string, weights, probabilities []float64) (*patternM
 	mix.factors = [2][]float64{make([]float64, m*k), make([]float64, m*k)}
 	for i, mu := range probabilities {
 		if !(mu >= 0 && mu <= 1) {
-			return nil, fmt.Errorf("bernmix: probability %v of the %s (component %d, column %d) is outside [0, 1]", mu, name, i/m+1, i%m+1)
+			return nil, fmt.Errorf("bernmix: probability %v of the %s (component %d, column %d) is outside [0, 1]", mu,
+				name, i/m+1, i%m+1)
 		}
 		at := i%m*k + i/m
 		mix.factors[0][at], mix.factors[1][at] = 1-mu, mu

@@ -70,12 +70,15 @@ func Recommend(goal Goal, m int) (Recommendation, error) {
 		reason = "the generalisation error is small and stable for small a with b near 1, where redundant components empty"
 	case GeneralTendency:
 		h.B = uniformHyperparameter
-		reason = "a large b merges small clusters into the general tendency, and a small a empties redundant components; raise b for fewer clusters"
+		reason = "a large b merges small clusters into the general tendency, and a small a empties redundant " +
+			"components; raise b for fewer clusters"
 	case MinorityClusters:
 		h.B = smallHyperparameter
-		reason = "a small b keeps small clusters of rows that agree closely, and a, which must be smaller the smaller b is, empties redundant components"
+		reason = "a small b keeps small clusters of rows that agree closely, and a, which must be smaller the " +
+			"smaller b is, empties redundant components"
 	default:
-		return Recommendation{}, fmt.Errorf("bernmix: unknown goal %v: choose one of %s", goal, strings.Join(goalNames[:], ", "))
+		return Recommendation{}, fmt.Errorf("bernmix: unknown goal %v: choose one of %s", goal,
+			strings.Join(goalNames[:], ", "))
 	}
 	phase, err := h.Phase()
 	if err != nil {

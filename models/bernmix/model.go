@@ -23,7 +23,9 @@ func MAP(a, b float64) mixture.MAP {
 // Dir(a, …, a) and μ ~ Beta(b, b), a and b positive. Its ELBO is −F̄, the free energy of
 // eq. 5.3.
 func VB(a, b float64) mixture.Variational {
-	return mixture.Variational{Family: family.Bernoulli{}, Prior: prior.Beta{A: b, B: b}, Weights: prior.Dirichlet{Alpha: a}}
+	return mixture.Variational{
+		Family: family.Bernoulli{}, Prior: prior.Beta{A: b, B: b}, Weights: prior.Dirichlet{Alpha: a},
+	}
 }
 
 // Predictive is the distribution ∫p(x|θ)q(θ)dθ of a new row (paper K, 6.1.1): because q

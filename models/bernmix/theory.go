@@ -50,9 +50,11 @@ type Truth struct {
 func (t Truth) check(k int) error {
 	switch {
 	case t.Stochastic < 0 || t.Deterministic < 0 || t.Stochastic == 0 && t.Deterministic == 0:
-		return fmt.Errorf("bernmix: a truth of %d stochastic and %d deterministic components: at least one in all is needed", t.Stochastic, t.Deterministic)
+		return fmt.Errorf("bernmix: a truth of %d stochastic and %d deterministic components: at least one in all is needed",
+			t.Stochastic, t.Deterministic)
 	case t.Stochastic > k || t.Deterministic > k-t.Stochastic:
-		return fmt.Errorf("bernmix: K = %d components cannot hold the truth's %d stochastic and %d deterministic ones", k, t.Stochastic, t.Deterministic)
+		return fmt.Errorf("bernmix: K = %d components cannot hold the truth's %d stochastic and %d deterministic ones",
+			k, t.Stochastic, t.Deterministic)
 	}
 	return nil
 }
@@ -148,7 +150,9 @@ func (p Phase) Components(truth Truth, k int) (stochastic, deterministic int, er
 	case StochasticRedundant:
 		return k - truth.Deterministic, truth.Deterministic, nil
 	case Critical:
-		return 0, 0, errors.New("bernmix: on a border between phases the kinds of components are not determined: move a or b off it")
+		return 0, 0, errors.New(
+			"bernmix: on a border between phases the kinds of components are not determined: move a or b off it",
+		)
 	}
 	return 0, 0, fmt.Errorf("bernmix: there is no %v", p)
 }
@@ -233,7 +237,9 @@ var (
 	ErrBlurredEdge = errors.New("bernmix: deterministic components beside stochastic ones leave the edge when b > 1/2")
 	// ErrDecomposed: with K − K₀* ≥ 2^(M−1) there are components enough to rebuild
 	// stochastic ones from patterns, so that K₁ falls below K₁*, and for b < ½ that can pay.
-	ErrDecomposed = errors.New("bernmix: there are components enough to rebuild a stochastic one from single patterns when b < 1/2")
+	ErrDecomposed = errors.New(
+		"bernmix: there are components enough to rebuild a stochastic one from single patterns when b < 1/2",
+	)
 )
 
 // Scope returns nil where Lambda and Components describe the least free energy, and else

@@ -6,14 +6,15 @@ import (
 	"github.com/latent-go/latent/internal/special"
 )
 
-// An evidence is ln ∫p(edges|θ)p(θ)dθ of the edges between two blocks, as a function of their weight and of the number of pairs: what
-// [Prior].logNorm gives, without its prior's, and several times as fast, because searches spend their time here.
+// An evidence is ln ∫p(edges|θ)p(θ)dθ of the edges between two blocks, as a function of their weight and of the number
+// of pairs: what [Prior].logNorm gives, without its prior's, and several times as fast, because searches spend their
+// time here.
 type evidence struct {
 	family Family
 	prior  Prior
 	none   float64
-	// known is what the weight alone decides, of small ones: ln Γ(A + weight) or, under Bernoulli, what is left of it without the part
-	// that would cancel.
+	// known is what the weight alone decides, of small ones: ln Γ(A + weight) or, under Bernoulli, what is left of it
+	// without the part that would cancel.
 	known []float64
 }
 
@@ -37,7 +38,8 @@ func (e *evidence) weigh(x float64) float64 {
 	return (x-0.5)*math.Log(x) + special.StirlingGap(x)
 }
 
-// of is the evidence of edges of a weight, a whole number, between so many pairs. By Stirling's formula with its remainder δ,
+// of is the evidence of edges of a weight, a whole number, between so many pairs. By Stirling's formula with its
+// remainder δ,
 //
 //	ln B(x, y) = (x − ½) ln x + δ(x) − x ln s + (y − ½) ln(1 − x/s) + δ(y) − δ(s) + ½ ln 2π,  s = x + y.
 func (e *evidence) of(weight, pairs float64) float64 {
@@ -56,5 +58,6 @@ func (e *evidence) of(weight, pairs float64) float64 {
 	}
 	y := e.prior.B + pairs - weight
 	s := x + y
-	return own - x*math.Log(s) + (y-0.5)*math.Log1p(-x/s) + special.StirlingGap(y) - special.StirlingGap(s) + special.HalfLogTwoPi - e.none
+	return own - x*math.Log(s) + (y-0.5)*math.Log1p(-x/s) + special.StirlingGap(y) - special.StirlingGap(s) +
+		special.HalfLogTwoPi - e.none
 }

@@ -27,9 +27,10 @@ func (f Family) String() string {
 	return familyNames[f]
 }
 
-// In the engine θ has a prior, uniform under Bernoulli, and under Poisson exponential with the mean of all pairs of nodes. In the
-// coordinates of the curvature, φ = 2 arcsin √θ or φ = 2 √(θ·unit), the information of a unit of data is 1, and the prior adds one
-// unit: so ½ ln|F| charges ½ ln(units + 1) for θ_kl, which is never negative, where ½ ln(pairs) would reward blocks of one node.
+// In the engine θ has a prior, uniform under Bernoulli, and under Poisson exponential with the mean of all pairs of
+// nodes. In the coordinates of the curvature, φ = 2 arcsin √θ or φ = 2 √(θ·unit), the information of a unit of data is
+// 1, and the prior adds one unit: so ½ ln|F| charges ½ ln(units + 1) for θ_kl, which is never negative, where ½
+// ln(pairs) would reward blocks of one node.
 
 // unit is the number of pairs that make one unit of data: 1 under Bernoulli, and under Poisson those with an edge
 // of weight 1 between them, on average.
@@ -75,8 +76,8 @@ func (f Family) draw(theta float64, rng *rand.Rand) float64 {
 type Prior struct {
 	// Alpha is the concentration of the Dirichlet prior of the weights of the blocks: ½ by default, Jeffreys' prior.
 	Alpha float64
-	// A and B are Beta(A, B) of the probability of an edge, by default ½ and ½, Jeffreys' prior; under Poisson shape and rate of
-	// the gamma prior of the mean weight, by default 1 and such that its mean is that of all pairs.
+	// A and B are Beta(A, B) of the probability of an edge, by default ½ and ½, Jeffreys' prior; under Poisson shape and
+	// rate of the gamma prior of the mean weight, by default 1 and such that its mean is that of all pairs.
 	A, B float64
 }
 
@@ -100,7 +101,8 @@ func (p Prior) resolved(g *Graph) (Prior, error) {
 	return p, nil
 }
 
-// logNorm is the log of the integral of the prior times the likelihood of edges of so much weight between so many pairs.
+// logNorm is the log of the integral of the prior times the likelihood of edges of so much weight between so many
+// pairs.
 func (p Prior) logNorm(f Family, weight, pairs float64) float64 {
 	if f == Bernoulli {
 		return prior.Beta{A: p.A + weight, B: p.B + pairs - weight}.LogNorm()

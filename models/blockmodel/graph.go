@@ -31,8 +31,8 @@ func (k Kind) String() string {
 	return kindNames[k]
 }
 
-// An Edge joins two nodes, or leads from one to the other. Nodes are numbered from 0. In a bipartite graph From is one of the first
-// set, and To one of the second, which is numbered from 0 as well.
+// An Edge joins two nodes, or leads from one to the other. Nodes are numbered from 0. In a bipartite graph From is one
+// of the first set, and To one of the second, which is numbered from 0 as well.
 type Edge struct {
 	From, To int
 	Weight   float64 // 0 or 1 under Bernoulli, a count under Poisson; an edge of weight 0 is none
@@ -109,7 +109,9 @@ func (l EdgeList) Graph() (*Graph, error) {
 	case l.Kind != Bipartite && l.Second != 0:
 		return nil, fmt.Errorf("blockmodel: a second set of %d nodes: the graph is not bipartite", l.Second)
 	case l.Kind != Bipartite && l.Nodes < 2:
-		return nil, fmt.Errorf("blockmodel: the number of nodes is %d: a graph has two at least, or there is no pair of nodes", l.Nodes)
+		return nil, fmt.Errorf(
+			"blockmodel: the number of nodes is %d: a graph has two at least, or there is no pair of nodes", l.Nodes,
+		)
 	case l.Nodes+l.Second > math.MaxInt32:
 		return nil, fmt.Errorf("blockmodel: %d nodes: there is room for %d", l.Nodes+l.Second, math.MaxInt32)
 	}
@@ -170,7 +172,8 @@ func (l EdgeList) checked(g *Graph) ([]Edge, error) {
 	}
 	for i, e := range single {
 		if !(e.Weight <= mostWeight) {
-			return nil, fmt.Errorf("blockmodel: the weights of the edges between two nodes sum to %v: a count is at most %g", single[i].Weight, float64(mostWeight))
+			return nil, fmt.Errorf("blockmodel: the weights of the edges between two nodes sum to %v: a count is at most %g",
+				single[i].Weight, float64(mostWeight))
 		}
 		g.total += e.Weight
 		if l.Family == Poisson {
@@ -180,7 +183,8 @@ func (l EdgeList) checked(g *Graph) ([]Edge, error) {
 		}
 	}
 	if g.total > mostTotal {
-		return nil, fmt.Errorf("blockmodel: the weights sum to %v, more than %g, up to which sums of counts are exact", g.total, float64(mostTotal))
+		return nil, fmt.Errorf("blockmodel: the weights sum to %v, more than %g, up to which sums of counts are exact",
+			g.total, float64(mostTotal))
 	}
 	return single, nil
 }

@@ -54,7 +54,14 @@ func (m Model) Init(ctx context.Context, src framework.Source[Nodes], k int, rng
 	if k > g.nodes {
 		return nil, fmt.Errorf("blockmodel: K is %d: a graph of %d nodes has no more blocks than these", k, g.nodes)
 	}
-	p := &Parameters{Kind: g.kind, Family: g.family, K: k, Weights: make([]float64, k), Theta: make([]float64, k*k), Unit: g.family.unit(g.total, g.Pairs())}
+	p := &Parameters{
+		Kind:    g.kind,
+		Family:  g.family,
+		K:       k,
+		Weights: make([]float64, k),
+		Theta:   make([]float64, k*k),
+		Unit:    g.family.unit(g.total, g.Pairs()),
+	}
 	if m.Labels != nil {
 		err = m.given(g, p)
 	} else {
@@ -125,7 +132,9 @@ func (m Model) given(g *Graph, p *Parameters) error {
 const labelWeight = 0.9
 
 // NewLocal is q at the labels of a start, or at labels drawn by the weights of the blocks.
-func (Model) NewLocal(ctx context.Context, src framework.Source[Nodes], p *Parameters, rng *rand.Rand) (framework.Local, error) {
+func (Model) NewLocal(
+	ctx context.Context, src framework.Source[Nodes], p *Parameters, rng *rand.Rand,
+) (framework.Local, error) {
 	g, err := graphOf(ctx, src)
 	if err != nil {
 		return nil, err
@@ -206,8 +215,8 @@ func (q *Posterior) around(l Links, i int, dst []float64) {
 }
 
 // Update is ln q_ik = ln π_k + Σ_l (edges_l·slope_kl + others_l·pair_kl) + constant, where edges_l is the weight of the
-// edges to block l and others_l the number of other nodes in it, both under q; of a directed graph also the edges from l.
-// It is the maximum over q(z_i), the others being as they are.
+// edges to block l and others_l the number of other nodes in it, both under q; of a directed graph also the edges from
+// l. It is the maximum over q(z_i), the others being as they are.
 func (Model) Update(b Nodes, p *Parameters, tilt *laplace.Tilt, _, next framework.Local) error {
 	q, k := next.(*Posterior), p.K
 	if b.First == 0 {
@@ -273,8 +282,8 @@ func (Model) Infer(Nodes, *Parameters, *Statistics) (float64, error) {
 	return 0, errors.New("blockmodel: the block of a node depends on those of all others: fit the whole graph")
 }
 
-// Curvature adds the pairs behind each θ in units of data, and one for the prior, as data of the smaller of the two blocks. The
-// information of a unit is 1. So the penalty of a block is never negative, however few nodes it has.
+// Curvature adds the pairs behind each θ in units of data, and one for the prior, as data of the smaller of the two
+// blocks. The information of a unit is 1. So the penalty of a block is never negative, however few nodes it has.
 func (m Model) Curvature(s *Statistics, p *Parameters, f *laplace.Curvature) error {
 	if f.Prior() {
 		m.integrals(s, p, f)
@@ -291,7 +300,8 @@ func (m Model) Curvature(s *Statistics, p *Parameters, f *laplace.Curvature) err
 	return nil
 }
 
-// Charges are those of θ by all pairs of nodes, and of the weights of blocks by the nodes (Daudin, Picard & Robin 2008).
+// Charges are those of θ by all pairs of nodes, and of the weights of blocks by the nodes (Daudin, Picard & Robin
+// 2008).
 func (m Model) Charges(s *Statistics, p *Parameters) []framework.Charge {
 	pairs, cells := 0.0, 0
 	for k, l := range p.cells {

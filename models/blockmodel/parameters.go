@@ -30,15 +30,18 @@ func (p *Parameters) Check() error {
 	case p.Kind < Undirected || p.Kind > Bipartite || p.Family != Bernoulli && p.Family != Poisson:
 		return fmt.Errorf("blockmodel: %v graphs of %v edges are unknown", p.Kind, p.Family)
 	case p.K < 1 || len(p.Weights) != p.K || len(p.Theta)/p.K != p.K || len(p.Theta)%p.K != 0:
-		return fmt.Errorf("blockmodel: %d weights and %d parameters do not go with %d blocks", len(p.Weights), len(p.Theta), p.K)
-	case p.Kind == Bipartite && (len(p.Sides) != p.K || slices.ContainsFunc(p.Sides, func(side int) bool { return side != 0 && side != 1 })):
+		return fmt.Errorf("blockmodel: %d weights and %d parameters do not go with %d blocks",
+			len(p.Weights), len(p.Theta), p.K)
+	case p.Kind == Bipartite &&
+		(len(p.Sides) != p.K || slices.ContainsFunc(p.Sides, func(side int) bool { return side != 0 && side != 1 })):
 		return errors.New("blockmodel: the blocks of a bipartite graph are of set 0 or 1")
 	case slices.ContainsFunc(p.Weights, func(w float64) bool { return !(w >= 0 && w <= 1) }):
 		return errors.New("blockmodel: a weight of a block is no probability")
 	}
 	for k, l := range p.cells {
 		theta := p.Theta[k*p.K+l]
-		if !(theta >= 0) || math.IsInf(theta, 1) || p.Family == Bernoulli && theta > 1 || p.Kind != Directed && theta != p.Theta[l*p.K+k] {
+		if !(theta >= 0) || math.IsInf(theta, 1) || p.Family == Bernoulli && theta > 1 ||
+			p.Kind != Directed && theta != p.Theta[l*p.K+k] {
 			return fmt.Errorf("blockmodel: θ of blocks %d and %d is %v", k+1, l+1, theta)
 		}
 	}
@@ -127,7 +130,9 @@ func (Model) Maximize(s *Statistics, p, dst *Parameters) (*Parameters, error) {
 	if dst == nil {
 		dst = &Parameters{Weights: make([]float64, p.K), Theta: make([]float64, p.K*p.K)}
 	}
-	*dst = Parameters{Kind: p.Kind, Family: p.Family, K: p.K, Weights: dst.Weights, Theta: dst.Theta, Sides: p.Sides, Unit: p.Unit}
+	*dst = Parameters{
+		Kind: p.Kind, Family: p.Family, K: p.K, Weights: dst.Weights, Theta: dst.Theta, Sides: p.Sides, Unit: p.Unit,
+	}
 	all := s.members(p)
 	for k, n := range s.Nodes {
 		dst.Weights[k] = n / all[p.side(k)]

@@ -6,8 +6,8 @@ import (
 	"math"
 )
 
-// A partition is a graph with a block for each node, and its exact integrated likelihood ln p(edges, labels), which changes of
-// labels update: by O(K) numbers a change, once the neighbours of a node are counted.
+// A partition is a graph with a block for each node, and its exact integrated likelihood ln p(edges, labels), which
+// changes of labels update: by O(K) numbers a change, once the neighbours of a node are counted.
 type partition struct {
 	g     *Graph
 	prior Prior
@@ -17,8 +17,8 @@ type partition struct {
 	label []int // of each node
 	size  []int // of each block
 	side  []int // of each block, the set that its nodes are of
-	// weights and values are of pairs of blocks, k×k: the weight of the edges between, and what it adds to the likelihood. Where the
-	// graph is not directed they are symmetric, and the likelihood has those of a pair once.
+	// weights and values are of pairs of blocks, k×k: the weight of the edges between, and what it adds to the likelihood.
+	// Where the graph is not directed they are symmetric, and the likelihood has those of a pair once.
 	weights, values []float64
 	out, in         []float64 // of a node, the weights of its edges to and from blocks
 	work            Work
@@ -212,8 +212,8 @@ func (a *partition) value() float64 {
 // leastGain is what a change of labels has to gain, in nats: more than the rounding errors of what it is computed from.
 const leastGain = 1e-7
 
-// reconsider moves a node to the block where the likelihood is highest, and reports whether it moved. A block is left empty only
-// where empties allows it.
+// reconsider moves a node to the block where the likelihood is highest, and reports whether it moved. A block is left
+// empty only where empties allows it.
 func (a *partition) reconsider(i int, empties bool) (moved bool) {
 	from := a.label[i]
 	last := a.size[from] == 1
@@ -275,13 +275,16 @@ func (a *partition) merging(k, l int) float64 {
 		if m == k || m == l {
 			continue
 		}
-		sum += a.of(a.weights[at(k, m)]+a.weights[at(l, m)], a.pairs(k, m, n, a.size[m])) - a.values[at(k, m)] - a.values[at(l, m)]
+		sum += a.of(a.weights[at(k, m)]+a.weights[at(l, m)], a.pairs(k, m, n, a.size[m])) -
+			a.values[at(k, m)] - a.values[at(l, m)]
 		if a.g.kind == Directed {
-			sum += a.of(a.weights[at(m, k)]+a.weights[at(m, l)], a.pairs(m, k, a.size[m], n)) - a.values[at(m, k)] - a.values[at(m, l)]
+			sum += a.of(a.weights[at(m, k)]+a.weights[at(m, l)], a.pairs(m, k, a.size[m], n)) -
+				a.values[at(m, k)] - a.values[at(m, l)]
 		}
 	}
 	blocks := a.blocksOf(a.side[k])
-	return sum + a.logSize(n) - a.logSize(a.size[k]) - a.logSize(a.size[l]) + a.labels(a.side[k], blocks-1) - a.labels(a.side[k], blocks)
+	return sum + a.logSize(n) - a.logSize(a.size[k]) - a.logSize(a.size[l]) + a.labels(a.side[k], blocks-1) -
+		a.labels(a.side[k], blocks)
 }
 
 // merge makes one block of k and l.

@@ -7,9 +7,10 @@ import (
 	"github.com/latent-go/latent/prior"
 )
 
-// The evidence of a block model is exact (docs/theory/evidence.md): the weights of the blocks have the prior Dir(1), in a bipartite graph
-// those of each set, and θ_kl Beta(1, 1), or of weights that are counts gamma(1, u), u the pairs of one unit of data. A posterior is known
-// by its mean, which is in the parameters, and by the count of data, which is in the curvature.
+// The evidence of a block model is exact (docs/theory/evidence.md): the weights of the blocks have the prior Dir(1), in
+// a bipartite graph those of each set, and θ_kl Beta(1, 1), or of weights that are counts gamma(1, u), u the pairs of
+// one unit of data. A posterior is known by its mean, which is in the parameters, and by the count of data, which is in
+// the curvature.
 
 // ReplacesPrior says that the integrals under the prior take the place of LogPrior.
 func (Model) ReplacesPrior() {}
@@ -52,8 +53,8 @@ func (Model) LogModes(p *Parameters) (nats float64) {
 	return nats
 }
 
-// integrals adds a count for each θ, in the order of cells, and for each weight, and what is known exactly: all of them, in place of what
-// LogJoint has.
+// integrals adds a count for each θ, in the order of cells, and for each weight, and what is known exactly: all of
+// them, in place of what LogJoint has.
 func (m Model) integrals(s *Statistics, p *Parameters, f *laplace.Curvature) {
 	flat := p.flat()
 	none := flat.logNorm(p.Family, 0, 0)

@@ -10,8 +10,8 @@ import (
 	"github.com/latent-go/latent/internal/categorical"
 )
 
-// Sample draws a graph of so many nodes, of a bipartite graph those of the first and of the second set, with the block of each node.
-// The time it takes is linear in nodes and edges.
+// Sample draws a graph of so many nodes, of a bipartite graph those of the first and of the second set, with the block
+// of each node. The time it takes is linear in nodes and edges.
 func (p *Parameters) Sample(nodes, second int, rng *rand.Rand) (list EdgeList, labels []int, err error) {
 	list = EdgeList{Kind: p.Kind, Family: p.Family, Nodes: nodes, Second: second}
 	if nodes < 1 || p.Kind == Bipartite && second < 1 || p.Kind != Bipartite && (nodes < 2 || second != 0) {

@@ -15,9 +15,9 @@ import (
 	"github.com/latent-go/latent/internal/parallel"
 )
 
-// A descent is one start of a search, as far as it is. Single nodes move to the blocks where the likelihood is highest until no move
-// gains: after the first pass only nodes are looked at whose neighbours have moved, until none is left, and the end is a pass over all
-// in which none moves. Then two blocks become one, and so on down to the least number.
+// A descent is one start of a search, as far as it is. Single nodes move to the blocks where the likelihood is highest
+// until no move gains: after the first pass only nodes are looked at whose neighbours have moved, until none is left,
+// and the end is a pass over all in which none moves. Then two blocks become one, and so on down to the least number.
 type descent struct {
 	Label  []int // the block of each node after the last pass; nil before the first
 	K      int
@@ -76,7 +76,8 @@ func (a *partition) mark(i int, due []bool) {
 	}
 }
 
-// closest are the two blocks that the likelihood gains most by merging, or loses least; ok is false where there are none.
+// closest are the two blocks that the likelihood gains most by merging, or loses least; ok is false where there are
+// none.
 func (a *partition) closest() (k, l int, ok bool) {
 	best := 0.0
 	for i := range a.k {
@@ -95,8 +96,8 @@ func (a *partition) closest() (k, l int, ok bool) {
 // SearchOptions say how to search. The zero value of every field is its default.
 type SearchOptions struct {
 	Prior Prior
-	// K is the number of blocks that starts begin with, those of both sets of a bipartite graph together. By default it is 10 for
-	// each set, and DoubleTo half the nodes.
+	// K is the number of blocks that starts begin with, those of both sets of a bipartite graph together. By default it is
+	// 10 for each set, and DoubleTo half the nodes.
 	K        int
 	DoubleTo int  // while more than half of K are found, K doubles, up to so many; 0: it stays
 	FixedK   bool // exactly K blocks
@@ -106,17 +107,19 @@ type SearchOptions struct {
 	// Workers are goroutines, one a processor by default; any number gives the same bits.
 	Workers int `json:"-"`
 
-	// Recorder sees the end of every pass over the nodes, an event whose iterations are passes and whose value is the exact integrated
-	// likelihood; may be nil.
+	// Recorder sees the end of every pass over the nodes, an event whose iterations are passes and whose value is the
+	// exact integrated likelihood; may be nil.
 	Recorder framework.Recorder `json:"-"`
-	// Resume is a checkpoint of an event to resume; graph and options must be those of its search, else a *framework.CheckpointError.
+	// Resume is a checkpoint of an event to resume; graph and options must be those of its search, else a
+	// *framework.CheckpointError.
 	Resume []byte `json:"-"`
 }
 
 // BlocksEach is the number of blocks of a set of nodes that starts begin with by default.
 const BlocksEach = 10
 
-// DefaultStarts is the number of starts by default: 30, and fewer of graphs of more than 16,000 edges, but one of each kind.
+// DefaultStarts is the number of starts by default: 30, and fewer of graphs of more than 16,000 edges, but one of each
+// kind.
 func DefaultStarts(edges int) int {
 	return max(len(starts), min(30, 500_000/max(1, edges)))
 }
@@ -135,7 +138,8 @@ type Partition struct {
 // A Search is what a search found.
 type Search struct {
 	*Partition
-	// Path are the best partitions that were found on the way into each number of blocks, by that number; nil where there is none.
+	// Path are the best partitions that were found on the way into each number of blocks, by that number; nil where there
+	// is none.
 	Path   []*Partition
 	Starts []Start
 	Work   Work
@@ -151,10 +155,11 @@ type Start struct {
 // Work is what a search did: the nodes that were looked at, again and again, and their neighbours.
 type Work struct{ Nodes, Neighbours int }
 
-// Find searches for the labels, and so for the number of blocks, of the largest exact integrated likelihood (Côme & Latouche 2015):
-// from each start nodes move to the block where it is highest, one by one, until none gains; then the two blocks whose merging gains
-// most, or loses least, become one, and so on down to one block. The best partition on the way is kept. Starts are by turns
-// k-means of the leading eigenvectors of the regularised Laplacian, of the matrix of weights, and random labels.
+// Find searches for the labels, and so for the number of blocks, of the largest exact integrated likelihood (Côme &
+// Latouche 2015): from each start nodes move to the block where it is highest, one by one, until none gains; then the
+// two blocks whose merging gains most, or loses least, become one, and so on down to one block. The best partition on
+// the way is kept. Starts are by turns k-means of the leading eigenvectors of the regularised Laplacian, of the matrix
+// of weights, and random labels.
 func Find(ctx context.Context, g *Graph, o SearchOptions) (*Search, error) {
 	p, err := o.Prior.resolved(g)
 	if err != nil {
@@ -169,7 +174,9 @@ func Find(ctx context.Context, g *Graph, o SearchOptions) (*Search, error) {
 	case o.K > most:
 		return nil, fmt.Errorf("blockmodel: K is %d: a graph of %d nodes has no more blocks than these", o.K, most)
 	}
-	s := &search{g: g, prior: p, o: o, least: least, double: o.DoubleTo, at: searchProgress{Kmax: o.K, Path: map[int]*Partition{}}}
+	s := &search{
+		g: g, prior: p, o: o, least: least, double: o.DoubleTo, at: searchProgress{Kmax: o.K, Path: map[int]*Partition{}},
+	}
 	if o.K == 0 {
 		s.at.Kmax, s.double = min(most, BlocksEach*least), most/2
 	}
@@ -231,7 +238,8 @@ func (s *search) round(ctx context.Context) error {
 	if s.at.Runs == nil {
 		s.at.Runs = make([]descent, cmp.Or(s.o.Starts, DefaultStarts(s.g.Edges())))
 	}
-	return parallel.Do(len(s.at.Runs), cmp.Or(s.o.Workers, runtime.GOMAXPROCS(0)), func(i int) error { return s.descend(ctx, i) })
+	return parallel.Do(len(s.at.Runs), cmp.Or(s.o.Workers, runtime.GOMAXPROCS(0)),
+		func(i int) error { return s.descend(ctx, i) })
 }
 
 // descend makes a start from where it is to its end.
@@ -376,7 +384,8 @@ func (a *partition) partition() *Partition {
 	return p
 }
 
-// Label is the partition of given labels, from 0, with its exact integrated likelihood. Blocks without nodes are left out.
+// Label is the partition of given labels, from 0, with its exact integrated likelihood. Blocks without nodes are left
+// out.
 func Label(g *Graph, labels []int, p Prior) (*Partition, error) {
 	p, err := p.resolved(g)
 	if err != nil {

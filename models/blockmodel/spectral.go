@@ -12,12 +12,14 @@ import (
 	"github.com/latent-go/latent/internal/linalg"
 )
 
-// An embedding gives each node a point, in which nodes of one block are close: the coordinates of its row, and in a directed graph
-// of its column, in the singular vectors of the largest singular values, times these. Of a symmetric matrix they are the
-// eigenvectors of the largest eigenvalues by size, so that blocks are seen whose nodes keep apart (Rohe, Chatterjee & Yu 2011).
+// An embedding gives each node a point, in which nodes of one block are close: the coordinates of its row, and in a
+// directed graph of its column, in the singular vectors of the largest singular values, times these. Of a symmetric
+// matrix they are the eigenvectors of the largest eigenvalues by size, so that blocks are seen whose nodes keep apart
+// (Rohe, Chatterjee & Yu 2011).
 type embedding struct {
-	laplacian bool // of D^−½ A D^−½, D the degrees and their mean (Qin & Rohe 2013), in place of the matrix A of the weights
-	k         int  // coordinates
+	// of D^−½ A D^−½, D the degrees and their mean (Qin & Rohe 2013), in place of the matrix A of the weights
+	laplacian bool
+	k         int // coordinates
 }
 
 const (
@@ -27,7 +29,8 @@ const (
 	oversampling = 8
 )
 
-// points are the coordinates of the nodes, of the first k singular vectors or of all there are, row-major. They are computed once.
+// points are the coordinates of the nodes, of the first k singular vectors or of all there are, row-major. They are
+// computed once.
 func (g *Graph) points(e embedding) (x []float64, width int) {
 	g.spectral.Lock()
 	defer g.spectral.Unlock()
@@ -154,7 +157,8 @@ func (g *Graph) share(k, side int) int {
 	return max(1, (k+1-side)/2)
 }
 
-// begin draws labels of at most k blocks, from 0 in each set of nodes: the start of the given number, which decides of what kind it is.
+// begin draws labels of at most k blocks, from 0 in each set of nodes: the start of the given number, which decides of
+// what kind it is.
 func (g *Graph) begin(start, k int, rng *rand.Rand) []int {
 	return starts[start%len(starts)](g, k, rng)
 }

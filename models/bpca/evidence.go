@@ -22,8 +22,8 @@ func (m Model) CheckPrior() error {
 	return err
 }
 
-// MaximizePosterior is Maximize: the estimate is that of maximum likelihood, and the integral about it has the prior. Of
-// directions of z without variance, loadings are 0.
+// MaximizePosterior is Maximize: the estimate is that of maximum likelihood, and the integral about it has the prior.
+// Of directions of z without variance, loadings are 0.
 func (m Model) MaximizePosterior(s *Statistics, p, dst *Parameters) (*Parameters, error) {
 	q, err := m.Maximize(s, p, dst)
 	if !errors.Is(err, framework.ErrDegenerate) {
@@ -47,7 +47,8 @@ func (s *Statistics) Fill(matrices []float64) {
 	}
 }
 
-// integrate adds what the evidence differs by from E_q[ln p(X,Z|Π)] + H(q), at the best of all changes of the scale of z.
+// integrate adds what the evidence differs by from E_q[ln p(X,Z|Π)] + H(q), at the best of all changes of the scale of
+// z.
 func (s *Statistics) integrate(p *Parameters, f *laplace.Curvature, worth float64) error {
 	gain, w := s.Released(p.Loadings)
 	q := Parameters{K: p.K, D: p.D, Loadings: w, Noise: p.Noise}
@@ -63,8 +64,9 @@ func (s *Statistics) integrate(p *Parameters, f *laplace.Curvature, worth float6
 	return nil
 }
 
-// Released are the loadings of [Statistics.Rescaled], and what E_q[ln p(X,Z|Π)] + H(q) gains by the change of z that goes
-// with them, the best one without a penalty. It is none at the fixed points of EM, and where a direction of z has no variance.
+// Released are the loadings of [Statistics.Rescaled], and what E_q[ln p(X,Z|Π)] + H(q) gains by the change of z that
+// goes with them, the best one without a penalty. It is none at the fixed points of EM, and where a direction of z has
+// no variance.
 func (s *Statistics) Released(w []float64) (gain float64, loadings []float64) {
 	chol, err := s.factor()
 	if err != nil {
@@ -83,8 +85,8 @@ func (s *Statistics) Released(w []float64) (gain float64, loadings []float64) {
 }
 
 // Occam is by how much the evidence of PCA with k axes is above the highest log-likelihood, in nats: what n rows of d
-// columns leave of the prior, which is worth so many rows. values are the k leading eigenvalues of the covariance, noise is the mean of the others,
-// unit the mean of all.
+// columns leave of the prior, which is worth so many rows. values are the k leading eigenvalues of the covariance,
+// noise is the mean of the others, unit the mean of all.
 //
 // The mean has the prior N(x̄, Σ); the k axes any direction alike; and ln of each variance about ln unit the
 // information of a row, ½ and (d−k)/2 of the noise. An angle counts for no more than 0 when the constant of all is

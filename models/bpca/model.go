@@ -80,7 +80,8 @@ func (Model) Maximize(s *Statistics, p, dst *Parameters) (*Parameters, error) {
 const vanishing = 1e-13
 
 func noNoise(k int) error {
-	return fmt.Errorf("bpca: K = %d leaves no noise above rounding: %w; the rows lie in a space of that dimension, or a few entries dwarf all others; lower K, or drop columns that depend on others", k, framework.ErrDegenerate)
+	return fmt.Errorf("bpca: K = %d leaves no noise above rounding: %w; the rows lie in a space of that dimension, "+
+		"or a few entries dwarf all others; lower K, or drop columns that depend on others", k, framework.ErrDegenerate)
 }
 
 // Expand is that of [Statistics].
@@ -101,7 +102,8 @@ func shape(k, d int) framework.Shape {
 	return framework.Shape{K: k, Component: d * k, Shared: 1, Free: d*k - k*(k-1)/2 + 1 + d}
 }
 
-// Estimates are the loadings of [Statistics.Rescaled]: those of gFAB and FAB are longer than the maximum likelihood estimates.
+// Estimates are the loadings of [Statistics.Rescaled]: those of gFAB and FAB are longer than the maximum likelihood
+// estimates.
 func (Model) Estimates(s *Statistics, p *Parameters) (*Parameters, error) {
 	w, err := s.Rescaled(p.Loadings)
 	if err != nil {
@@ -142,7 +144,8 @@ func (m Model) Curvature(s *Statistics, p *Parameters, f *laplace.Curvature) err
 var ErrTooFewRows = errors.New("gFIC and FIC of BPCA do not exist with no more rows than columns")
 
 func tooFewRows(n float64, d int) error {
-	return fmt.Errorf("bpca: %w (N = %v, D = %d): use EM with BICEM, variational Bayes, or variational matrix factorisation, or drop columns", ErrTooFewRows, n, d)
+	return fmt.Errorf("bpca: %w (N = %v, D = %d): use EM with BICEM, variational Bayes, or variational matrix "+
+		"factorisation, or drop columns", ErrTooFewRows, n, d)
 }
 
 // ---- Projection

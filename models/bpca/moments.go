@@ -228,7 +228,8 @@ func (m *Moments) root() []float64 {
 		d := m.D
 		a := append([]float64(nil), m.Scatter...)
 		pivots := make([]int, d)
-		_, rank, _ := lapack64.Pstrf(blas64.Symmetric{N: d, Stride: max(1, d), Data: a, Uplo: blas.Upper}, pivots, 0, make([]float64, 2*d))
+		_, rank, _ := lapack64.Pstrf(blas64.Symmetric{N: d, Stride: max(1, d), Data: a, Uplo: blas.Upper}, pivots,
+			0, make([]float64, 2*d))
 		m.rootRows = make([]float64, rank*d)
 		for i := range rank {
 			for j := i; j < d; j++ {

@@ -31,7 +31,8 @@ func (p *Parameters) Check() error {
 	case p == nil:
 		return errors.New("bpca: no parameters")
 	case p.K < 1 || p.D < 1 || len(p.Mean) != p.D || p.D > math.MaxInt/p.K || len(p.Loadings) != p.D*p.K:
-		return fmt.Errorf("bpca: K = %d and D = %d do not go with %d means and %d loadings", p.K, p.D, len(p.Mean), len(p.Loadings))
+		return fmt.Errorf("bpca: K = %d and D = %d do not go with %d means and %d loadings", p.K, p.D,
+			len(p.Mean), len(p.Loadings))
 	case !(p.Noise > 0) || math.IsInf(p.Noise, 0):
 		return fmt.Errorf("bpca: noise variance %v is not positive and finite", p.Noise)
 	}
@@ -109,7 +110,9 @@ func (p *Parameters) posterior() (linalg.Cholesky, error) {
 	}
 	chol, ok := linalg.NewCholesky(p.K, m)
 	if !ok {
-		return chol, errors.New("bpca: WᵀW + σ²I is not positive definite: the loadings are not finite, or the noise is negligible relative to them")
+		return chol, errors.New(
+			"bpca: WᵀW + σ²I is not positive definite: the loadings are not finite, or the noise is negligible relative to them",
+		)
 	}
 	return chol, nil
 }
@@ -232,7 +235,9 @@ func (p *Parameters) Distribution(src rand.Source) (*distmv.Normal, error) {
 	}
 	law, ok := distmv.NewNormal(p.Mean, &covariance, src)
 	if !ok {
-		return nil, errors.New("bpca: WWᵀ + σ²I is singular to working precision: the noise is negligible relative to the loadings")
+		return nil, errors.New(
+			"bpca: WWᵀ + σ²I is singular to working precision: the noise is negligible relative to the loadings",
+		)
 	}
 	return law, nil
 }

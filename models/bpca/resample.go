@@ -9,14 +9,17 @@ import (
 )
 
 // Resample draws from p, for package bootstrap, as many rows as src has, which must weigh 1 each.
-func (Model) Resample(ctx context.Context, src framework.Source[framework.Rows], p *Parameters, rng *rand.Rand) (framework.Source[framework.Rows], error) {
+func (Model) Resample(
+	ctx context.Context, src framework.Source[framework.Rows], p *Parameters, rng *rand.Rand,
+) (framework.Source[framework.Rows], error) {
 	for b, err := range src.Blocks(ctx) {
 		if err != nil {
 			return nil, err
 		}
 		for i := range b.N {
 			if w := b.Weight(i); w != 1 {
-				return nil, fmt.Errorf("bpca: the weight of %w", framework.FaultyRow(b.First+i, "is %v: rows to draw must weigh 1 each", w))
+				return nil, fmt.Errorf("bpca: the weight of %w",
+					framework.FaultyRow(b.First+i, "is %v: rows to draw must weigh 1 each", w))
 			}
 		}
 	}

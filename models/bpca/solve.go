@@ -216,7 +216,8 @@ func (s *Solutions) inflation(m framework.Method) (float64, error) {
 }
 
 // Evaluation is what criteria score, at the fixed point with k latent dimensions of EM,
-// or of gFAB (FAB's is the same), but for LogLikelihood, which is the highest. With N ≤ D gFAB has none: [ErrTooFewRows].
+// or of gFAB (FAB's is the same), but for LogLikelihood, which is the highest. With N ≤ D gFAB has none:
+// [ErrTooFewRows].
 func (s *Solutions) Evaluation(k int, m framework.Method) (framework.Evaluation, error) {
 	if k < 0 || k > s.Max() {
 		return framework.Evaluation{}, fmt.Errorf("bpca: no solution at K = %d: they run from 0 to %d", k, s.Max())

@@ -13,13 +13,17 @@ import (
 )
 
 // Init starts near the leading eigenvectors, or at random.
-func (m Model) Init(ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand) (*Parameters, error) {
+func (m Model) Init(
+	ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand,
+) (*Parameters, error) {
 	p, _, err := m.begin(ctx, src, k, rng)
 	return p, err
 }
 
 // begin is Init, with the mean column variance.
-func (m Model) begin(ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand) (*Parameters, float64, error) {
+func (m Model) begin(
+	ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand,
+) (*Parameters, float64, error) {
 	c, err := framework.Fold(ctx, src, 0,
 		func() (*columns, error) { return &columns{}, nil },
 		(*columns).add,
@@ -31,17 +35,23 @@ func (m Model) begin(ctx context.Context, src framework.Source[framework.Rows], 
 	if err != nil || m.RandomStart {
 		return p, unit, err
 	}
-	return p, unit, p.rayleighRitz(func(q []float64) ([]float64, error) { return timesScatter(ctx, src, c.mean, q, k) }, c.n, rng)
+	return p, unit, p.rayleighRitz(func(q []float64) ([]float64, error) {
+		return timesScatter(ctx, src, c.mean, q, k)
+	}, c.n, rng)
 }
 
 // Init is that of [Model], from moments.
-func (c Compressed) Init(ctx context.Context, src framework.Source[*Moments], k int, rng *rand.Rand) (*Parameters, error) {
+func (c Compressed) Init(
+	ctx context.Context, src framework.Source[*Moments], k int, rng *rand.Rand,
+) (*Parameters, error) {
 	p, _, err := c.begin(ctx, src, k, rng)
 	return p, err
 }
 
 // begin is Init, with the mean column variance.
-func (c Compressed) begin(ctx context.Context, src framework.Source[*Moments], k int, rng *rand.Rand) (*Parameters, float64, error) {
+func (c Compressed) begin(
+	ctx context.Context, src framework.Source[*Moments], k int, rng *rand.Rand,
+) (*Parameters, float64, error) {
 	m, err := pooled(ctx, src)
 	if err != nil {
 		return nil, 0, err
@@ -52,14 +62,17 @@ func (c Compressed) begin(ctx context.Context, src framework.Source[*Moments], k
 	}
 	return p, unit, p.rayleighRitz(func(q []float64) ([]float64, error) {
 		y := make([]float64, m.D*k)
-		linalg.Mul(false, false, 1, linalg.General(m.D, m.D, m.Scatter), linalg.General(m.D, k, q), 0, linalg.General(m.D, k, y))
+		linalg.Mul(false, false, 1, linalg.General(m.D, m.D, m.Scatter), linalg.General(m.D, k, q), 0,
+			linalg.General(m.D, k, y))
 		return y, nil
 	}, m.N, rng)
 }
 
 // newStart checks the data and draws loadings from a normal distribution of their scale,
 // with half of the mean column variance, which it returns as the unit, as noise.
-func newStart(rows int, n float64, mean, variances []float64, k int, rng *rand.Rand) (p *Parameters, unit float64, err error) {
+func newStart(
+	rows int, n float64, mean, variances []float64, k int, rng *rand.Rand,
+) (p *Parameters, unit float64, err error) {
 	d := len(mean)
 	if err := checkData(rows, n, variances); err != nil {
 		return nil, 0, err
@@ -128,7 +141,9 @@ func (p *Parameters) rayleighRitz(times func(q []float64) ([]float64, error), n 
 }
 
 // timesScatter is NC·q for a D×k matrix q, in one pass over the rows.
-func timesScatter(ctx context.Context, src framework.Source[framework.Rows], mean, q []float64, k int) ([]float64, error) {
+func timesScatter(
+	ctx context.Context, src framework.Source[framework.Rows], mean, q []float64, k int,
+) ([]float64, error) {
 	d := len(mean)
 	type product struct {
 		y    []float64

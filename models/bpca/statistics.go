@@ -108,7 +108,9 @@ func (s *Statistics) Scale(factor float64) {
 // Condition begins a local step of x = mean + Wz + ε, ε ~ N(0, Ψ), with loadings w (D×K): q(z_n) = N(gain·(x_n −
 // mean), Σ) with Σ⁻¹ = precision + I and gain = scale·Σ·weightedᵀ. precision is WᵀΨ⁻¹W (K×K), which is overwritten,
 // and scale·weighted is Ψ⁻¹W (D×K). The tilt adds its own to Σ⁻¹, D·S₀⁻¹ where no entry is missing.
-func (s *Statistics) Condition(mean, w, weighted []float64, scale float64, precision []float64, tilt *laplace.Tilt) error {
+func (s *Statistics) Condition(
+	mean, w, weighted []float64, scale float64, precision []float64, tilt *laplace.Tilt,
+) error {
 	k, d := s.K, s.D
 	gain, cov := s.Begin(mean, w)
 	for i := range k {
@@ -122,11 +124,13 @@ func (s *Statistics) Condition(mean, w, weighted []float64, scale float64, preci
 	copy(cov, precision)
 	chol, ok := linalg.NewCholesky(k, cov)
 	if !ok {
-		return fmt.Errorf("bpca: the precision of q(z) is not positive definite at K = %d: the noise is negligible relative to the loadings", k)
+		return fmt.Errorf("bpca: the precision of q(z) is not positive definite at K = %d: the noise is negligible "+
+			"relative to the loadings", k)
 	}
 	s.SetLogDet(-chol.LogDet())
 	chol.Invert()
-	linalg.Mul(false, true, scale, linalg.General(k, k, cov), linalg.General(d, k, weighted), 0, linalg.General(k, d, gain))
+	linalg.Mul(false, true, scale, linalg.General(k, k, cov), linalg.General(d, k, weighted), 0,
+		linalg.General(k, d, gain))
 	return nil
 }
 
@@ -309,9 +313,9 @@ func (s *Statistics) Expand(w []float64, charged bool) (entropy float64, err err
 	return -s.N / 2 * (chol.LogDet() - float64(k)*math.Log(m)), nil
 }
 
-// Rescaled are the loadings WL of w (D×K), in memory of their own, where LLᵀ = S/N is the average of E[zzᵀ]. At the fixed points of gFAB,
-// whose loadings are too long by (1 − D/N)^−½, these are the maximum likelihood estimates (docs/theory/factor.md, section 2); those of EM do
-// not change.
+// Rescaled are the loadings WL of w (D×K), in memory of their own, where LLᵀ = S/N is the average of E[zzᵀ]. At the
+// fixed points of gFAB, whose loadings are too long by (1 − D/N)^−½, these are the maximum likelihood estimates
+// (docs/theory/factor.md, section 2); those of EM do not change.
 func (s *Statistics) Rescaled(w []float64) ([]float64, error) {
 	chol, err := s.factor()
 	if err != nil {

@@ -38,7 +38,8 @@ func (pr Prior) resolved() (Prior, error) {
 		}
 	}
 	if !(pr.FixedAlpha >= 0) || math.IsInf(pr.FixedAlpha, 0) || !(pr.Unit >= 0) || math.IsInf(pr.Unit, 0) {
-		return pr, fmt.Errorf("bpca: prior with fixed alpha %v and unit %v: both must be finite and not negative", pr.FixedAlpha, pr.Unit)
+		return pr, fmt.Errorf("bpca: prior with fixed alpha %v and unit %v: both must be finite and not negative",
+			pr.FixedAlpha, pr.Unit)
 	}
 	return pr, nil
 }
@@ -79,7 +80,9 @@ func (p *Posterior) Point() *Parameters {
 func (Variational) BoundsEvidence() {}
 
 // Init starts from the same draw as [Model], with q(W) as narrow as one row makes it.
-func (v Variational) Init(ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand) (*Posterior, error) {
+func (v Variational) Init(
+	ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand,
+) (*Posterior, error) {
 	p, unit, err := Model{RandomStart: v.RandomStart}.begin(ctx, src, k, rng)
 	if err != nil {
 		return nil, err
@@ -88,7 +91,9 @@ func (v Variational) Init(ctx context.Context, src framework.Source[framework.Ro
 }
 
 // Init is that of [Variational], from moments.
-func (v CompressedVariational) Init(ctx context.Context, src framework.Source[*Moments], k int, rng *rand.Rand) (*Posterior, error) {
+func (v CompressedVariational) Init(
+	ctx context.Context, src framework.Source[*Moments], k int, rng *rand.Rand,
+) (*Posterior, error) {
 	p, unit, err := Compressed{Model{RandomStart: v.RandomStart}}.begin(ctx, src, k, rng)
 	if err != nil {
 		return nil, err
@@ -180,7 +185,8 @@ func (v Variational) Maximize(s *Statistics, p, dst *Posterior) (*Posterior, err
 	for i, c := range dst.Cov {
 		s.kk[i] = lambda * c // a number near 1, where the product of covariances and data may underflow
 	}
-	linalg.Mul(false, false, 1, linalg.General(d, k, s.XZ), linalg.General(k, k, s.kk), 0, linalg.General(d, k, dst.Loadings))
+	linalg.Mul(false, false, 1, linalg.General(d, k, s.XZ), linalg.General(k, k, s.kk), 0,
+		linalg.General(d, k, dst.Loadings))
 
 	// q(α).
 	for i := range k {

@@ -7,7 +7,8 @@
 // Macready 1988; Bandeen-Roche et al. 1997); with regressions it is a mixture of experts (Jacobs et al. 1991; Eto,
 // Fujimaki, Morinaga & Tamano 2014).
 //
-//	m := experts.Model{Family: family.Bernoulli{}, Gate: []int{0, 1}} // classes by age and income, answers in the other columns
+//	// Classes by age and income, answers in the other columns.
+//	m := experts.Model{Family: family.Bernoulli{}, Gate: []int{0, 1}}
 //	res, err := framework.Fit(ctx, m, table, framework.Options{K: 8})
 //	gate, err := m.Coefficients(table.All(), res.Parameters) // log odds against the first class, with standard errors
 //

@@ -12,13 +12,15 @@ import (
 )
 
 // The evidence of a gate (docs/theory/evidence.md, "Gates"): γ is normal about 0, where all classes are equally likely,
-// with the precision ½ in the coordinates t of gate.go, which is the most that a row can tell (Böhning's bound) and what
-// one tells of two classes. A class that is left out leaves the prior of the others as it was. The integral is Laplace's.
+// with the precision ½ in the coordinates t of gate.go, which is the most that a row can tell (Böhning's bound) and
+// what one tells of two classes. A class that is left out leaves the prior of the others as it was. The integral is
+// Laplace's.
 
 // CheckPrior says which family of the classes has no proper prior.
 func (m Model) CheckPrior() error { return m.mixture().CheckPrior() }
 
-// MaximizePosterior is Maximize under the priors of the evidence: the regression of working responses is a ridge regression.
+// MaximizePosterior is Maximize under the priors of the evidence: the regression of working responses is a ridge
+// regression.
 func (m Model) MaximizePosterior(s *Statistics, p, dst *Parameters) (*Parameters, error) {
 	return m.maximize(s, p, dst, m.mixture().MaximizePosterior, m.worth()*aRow)
 }

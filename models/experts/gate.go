@@ -17,7 +17,8 @@ import (
 )
 
 // The gate sees a row as t = L⁻¹a, a = (1, columns of the gate), LLᵀ = Σ aaᵀ/N over the table that a fit began with:
-// then no column has a unit, no two are correlated, the first is still 1, and linear maps of the columns change nothing.
+// then no column has a unit, no two are correlated, the first is still 1, and linear maps of the columns change
+// nothing.
 //
 // −ln Σ_k exp(γ_kᵀt), which is no function of sums over rows, is bounded by its tangent at the gate of the local step
 // less ¼ Σ_k (γ_kᵀt − η_k)², where η are the values of γᵀt there (Böhning 1992: ½ I is no less than the Hessian). With
@@ -82,8 +83,10 @@ func (g *gate) LogProb(first, n int, r []float64) error {
 		return err
 	}
 	padded, k := family.Padded(n), g.p.K()
-	g.logits, g.prior, g.work = linalg.Resize(g.logits, k*padded), linalg.Resize(g.prior, k*padded), linalg.Resize(g.work, 2*padded)
-	linalg.MulSerial(false, false, 1, linalg.General(k, g.p.width(), g.p.Gate), linalg.General(g.p.width(), padded, g.t), 0, linalg.General(k, padded, g.logits))
+	g.logits, g.prior, g.work = linalg.Resize(g.logits, k*padded), linalg.Resize(g.prior, k*padded),
+		linalg.Resize(g.work, 2*padded)
+	linalg.MulSerial(false, false, 1, linalg.General(k, g.p.width(), g.p.Gate),
+		linalg.General(g.p.width(), padded, g.t), 0, linalg.General(k, padded, g.logits))
 	copy(g.prior, g.logits)
 	simd.Softmax(g.prior, k, padded, g.work, g.work[padded:])
 	copy(r, g.logits)

@@ -39,7 +39,9 @@ func (m Model) mixture() mixture.Model {
 // ---- Start
 
 // Init draws starting parameters: classes as those of a mixture, and a gate that knows nothing of the columns.
-func (m Model) Init(ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand) (*Parameters, error) {
+func (m Model) Init(
+	ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand,
+) (*Parameters, error) {
 	d, err := width(ctx, src)
 	if err != nil {
 		return nil, err
@@ -193,7 +195,9 @@ func (m Model) Score(b framework.Rows, p *Parameters, logProb, r []float64) ([]f
 }
 
 // Scorer is Score of one block after another, readied once, for one goroutine.
-func (m Model) Scorer(p *Parameters) (func(b framework.Rows, logProb, r []float64) ([]float64, []float64, error), error) {
+func (m Model) Scorer(
+	p *Parameters,
+) (func(b framework.Rows, logProb, r []float64) ([]float64, []float64, error), error) {
 	s := m.NewStatistics(p)
 	return func(b framework.Rows, logProb, r []float64) ([]float64, []float64, error) {
 		of, err := s.rows.of(b)
@@ -208,7 +212,8 @@ func (m Model) Scorer(p *Parameters) (func(b framework.Rows, logProb, r []float6
 // LabelEntropy leaves out the entropy of the families' latent variables.
 func (Model) LabelEntropy(s *Statistics) float64 { return s.Mixture.Labels }
 
-// Condense counts equal rows once, as a [framework.Condenser] does, where no column of the family has continuous values.
+// Condense counts equal rows once, as a [framework.Condenser] does, where no column of the family has continuous
+// values.
 func (m Model) Condense(ctx context.Context, src framework.Source[framework.Rows]) framework.Source[framework.Rows] {
 	return m.mixture().Condense(ctx, src)
 }

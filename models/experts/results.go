@@ -105,8 +105,8 @@ func (p *Parameters) inUnits(g []float64) {
 // one. exp(Value) is the odds ratio.
 type Coefficient struct{ Value, Error float64 }
 
-// Coefficients are those of classes 2 to K against the first, (K−1)×P, the intercept before the columns of the gate, with
-// standard errors from the rows of b: the observed information about the gate, which knows that classes are not
+// Coefficients are those of classes 2 to K against the first, (K−1)×P, the intercept before the columns of the gate,
+// with standard errors from the rows of b: the observed information about the gate, which knows that classes are not
 // observed (Louis 1982), with the parameters of the family as they are. Errors are NaN where the information is
 // singular.
 func (m Model) Coefficients(b framework.Rows, p *Parameters) ([][]Coefficient, error) {
@@ -214,7 +214,8 @@ const (
 	longStep, shortStep = 0.1, 1e-3
 )
 
-var errSeparates = errors.New("separates classes in the gate: its coefficients have no finite maximum of the likelihood; those of a fit by the evidence are bounded by the prior alone, " +
+var errSeparates = errors.New("separates classes in the gate: its coefficients have no finite maximum of the " +
+	"likelihood; those of a fit by the evidence are bounded by the prior alone, " +
 	"others are where the fit stopped, and standard errors mean nothing")
 
 // Doubts are about gates without a finite maximum: columns that tell in some row for certain which class it is not in.
@@ -342,7 +343,8 @@ func (m Model) Check(p *Parameters) error {
 	}
 	n := 1 + len(m.Gate)
 	if len(p.Root) != n*n || len(p.Gate) != p.K()*n || !simd.Finite(p.Gate) || !simd.Finite(p.Root) {
-		return fmt.Errorf("experts: a gate of %d and a root of %d numbers do not belong to K = %d and %d columns", len(p.Gate), len(p.Root), p.K(), len(m.Gate))
+		return fmt.Errorf("experts: a gate of %d and a root of %d numbers do not belong to K = %d and %d columns",
+			len(p.Gate), len(p.Root), p.K(), len(m.Gate))
 	}
 	for j := range n {
 		if !(p.Root[j*n+j] > 0) {

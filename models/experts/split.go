@@ -12,7 +12,9 @@ import (
 
 // Split divides class k, as a [framework.Splitter] does: by a mixture of two that is fitted to its rows. The halves
 // begin with the gate of the class, in their shares of it.
-func (m Model) Split(ctx context.Context, src framework.Source[framework.Rows], s *Statistics, p *Parameters, k int, rng *rand.Rand) (*Parameters, float64, error) {
+func (m Model) Split(
+	ctx context.Context, src framework.Source[framework.Rows], s *Statistics, p *Parameters, k int, rng *rand.Rand,
+) (*Parameters, float64, error) {
 	own, err := m.columns(p.D)
 	if err != nil {
 		return nil, 0, err
@@ -40,7 +42,9 @@ func (m Model) Split(ctx context.Context, src framework.Source[framework.Rows], 
 }
 
 // Resample draws from p a table like src, given the columns of the gate (see [mixture.Model.Resample]).
-func (m Model) Resample(ctx context.Context, src framework.Source[framework.Rows], p *Parameters, rng *rand.Rand) (framework.Source[framework.Rows], error) {
+func (m Model) Resample(
+	ctx context.Context, src framework.Source[framework.Rows], p *Parameters, rng *rand.Rand,
+) (framework.Source[framework.Rows], error) {
 	draw, err := m.drawer(p, rng)
 	if err != nil {
 		return nil, err

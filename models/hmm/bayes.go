@@ -76,16 +76,21 @@ type MAP struct {
 }
 
 // Init draws starting parameters as [Model] does.
-func (m MAP) Init(ctx context.Context, src framework.Source[framework.Sequences], k int, rng *rand.Rand) (*Parameters, error) {
+func (m MAP) Init(
+	ctx context.Context, src framework.Source[framework.Sequences], k int, rng *rand.Rand,
+) (*Parameters, error) {
 	if m.Structure.Initial == Stationary {
-		return nil, errors.New("hmm: a prior of the transitions has no closed form beside a stationary start: choose another Initial")
+		return nil, errors.New(
+			"hmm: a prior of the transitions has no closed form beside a stationary start: choose another Initial",
+		)
 	}
 	p, err := m.Model.Init(ctx, src, k, rng)
 	if err != nil {
 		return nil, err
 	}
 	if p.bayes, err = m.bayes(p); err == nil && min(p.bayes.chain.Start.Alpha, p.bayes.chain.Rows.Alpha) < 1 {
-		err = fmt.Errorf("hmm: the posterior of the chain has no mode with %+v: take concentrations of at least 1, or variational Bayes", p.bayes.chain)
+		err = fmt.Errorf("hmm: the posterior of the chain has no mode with %+v: take concentrations of at least 1, "+
+			"or variational Bayes", p.bayes.chain)
 	}
 	return p, err
 }
@@ -216,11 +221,14 @@ func (m Variational) mustBayes(p *Posterior) *bayes {
 }
 
 // Init starts as [Model] does. Variances have no floor, because the prior keeps their posteriors away from 0.
-func (m Variational) Init(ctx context.Context, src framework.Source[framework.Sequences], k int, rng *rand.Rand) (*Posterior, error) {
+func (m Variational) Init(
+	ctx context.Context, src framework.Source[framework.Sequences], k int, rng *rand.Rand,
+) (*Posterior, error) {
 	if m.Structure.Initial == Stationary {
 		return nil, errors.New("hmm: a stationary start has no conjugate prior: choose another Initial")
 	}
-	w, pl, classes, counts, err := begin(ctx, src, family.WithFloor(m.Family, family.NoFloor), m.Structure, m.Start, k, rng)
+	w, pl, classes, counts, err := begin(ctx, src, family.WithFloor(m.Family, family.NoFloor), m.Structure, m.Start, k,
+		rng)
 	if err != nil {
 		return nil, err
 	}
@@ -280,7 +288,9 @@ func (m Variational) Infer(b framework.Sequences, p *Posterior, s *Statistics) (
 func (m Variational) Maximize(s *Statistics, p, dst *Posterior) (*Posterior, error) {
 	b := m.mustBayes(p)
 	if dst == nil {
-		dst = &Posterior{Start: make([]float64, p.K), Transitions: make([]float64, p.K*p.K), Components: make([]float64, p.K*b.Size().Hyper)}
+		dst = &Posterior{
+			Start: make([]float64, p.K), Transitions: make([]float64, p.K*p.K), Components: make([]float64, p.K*b.Size().Hyper),
+		}
 	}
 	dst.K, dst.D, dst.Pooled, dst.bayes = p.K, p.D, p.Pooled, b
 	for k, n := range s.Starts {
@@ -313,7 +323,8 @@ func (m Variational) LogJoint(s *Statistics, p *Posterior) float64 {
 	for k := range p.K {
 		first, end := m.Structure.span(k, p.K)
 		of := func(v []float64) []float64 { return at(v, k, p.K)[first:end] }
-		sum += gained(of(s.Moves), of(p.Transitions), of(s.expectedMoves), b.chain.Rows.Alpha) + b.chain.Stay*s.expectedMoves[k*p.K+k]
+		sum += gained(of(s.Moves), of(p.Transitions), of(s.expectedMoves), b.chain.Rows.Alpha) +
+			b.chain.Stay*s.expectedMoves[k*p.K+k]
 		sum -= b.chain.logNorm(end - first)
 	}
 	return sum

@@ -12,15 +12,16 @@ import (
 	"github.com/latent-go/latent/prior"
 )
 
-// The evidence of a chain (docs/theory/evidence.md, section 5): the start and each row of transitions have the prior Dir(1), over the states
-// that may follow, and are integrated out; what is seen in a state has the priors of package family. A Dirichlet posterior is known by its
-// mean, which is in the parameters, and its counts, which are in the curvature.
+// The evidence of a chain (docs/theory/evidence.md, section 5): the start and each row of transitions have the prior
+// Dir(1), over the states that may follow, and are integrated out; what is seen in a state has the priors of package
+// family. A Dirichlet posterior is known by its mean, which is in the parameters, and its counts, which are in the
+// curvature.
 
 // CheckPrior says which family has no proper prior.
 func (m Model) CheckPrior() error { return family.CheckPrior(m.Family, m.Prior) }
 
-// MaximizePosterior is the mode of Π given q(Z): the posterior means of start and transitions, a_kl = (ξ_kl + 1)/(N⁻_k + K), and the
-// states' modes. A state without steps has the mode of the prior.
+// MaximizePosterior is the mode of Π given q(Z): the posterior means of start and transitions, a_kl = (ξ_kl + 1)/(N⁻_k
+// + K), and the states' modes. A state without steps has the mode of the prior.
 func (m Model) MaximizePosterior(s *Statistics, p, dst *Parameters) (*Parameters, error) {
 	pl := m.mustPlan(p)
 	s.restore(pl)
@@ -95,11 +96,17 @@ func (c Structure) integrals(s *Statistics, p *Parameters, f *laplace.Curvature)
 	}
 }
 
-// rowTerm is the integral over a row a of w probabilities whose start depends on it, too: by Laplace's method in ln a, where Dir(1) is worth
-// w counts at equal probabilities; what that misses without a start is known from the Dirichlet integral.
+// rowTerm is the integral over a row a of w probabilities whose start depends on it, too: by Laplace's method in ln a,
+// where Dir(1) is worth w counts at equal probabilities; what that misses without a start is known from the Dirichlet
+// integral.
 func rowTerm(a []float64, left float64) laplace.Term {
 	w, posterior := float64(len(a)), about(a, left)
-	t := laplace.Term{Size: len(a) - 1, Count: left, Worth: w, Distance: -multinomial(0, slices.Repeat([]float64{1}, len(a)), a) - w*math.Log(w)}
+	t := laplace.Term{
+		Size:     len(a) - 1,
+		Count:    left,
+		Worth:    w,
+		Distance: -multinomial(0, slices.Repeat([]float64{1}, len(a)), a) - w*math.Log(w),
+	}
 	exact := prior.Dirichlet{Alpha: 1}.LogNorm(len(a)) - posterior.LogNorm() + multinomial(0, posterior, a) + w*math.Log(w)
 	t.Information = exact - float64(t.Size)/2*math.Log1p(left/w)
 	return t

@@ -59,7 +59,9 @@ type long struct {
 }
 
 // inferLong adds sequence i of the block, part by part.
-func (s *Statistics) inferLong(b framework.Sequences, i int, prepare func(*Statistics) error) (entropy float64, err error) {
+func (s *Statistics) inferLong(
+	b framework.Sequences, i int, prepare func(*Statistics) error,
+) (entropy float64, err error) {
 	l := s.ready(b, i)
 	for _, lane := range l.sums[:l.lanes] {
 		if err := prepare(lane); err != nil {
@@ -194,7 +196,9 @@ func (m *border) ends(row []float64) {
 // spread multiplies the densities and transitions of n steps from each of the states, until the rows of the product are
 // multiples of one another: row i times exp(logs_i) is that of state i. It returns one of them, and the step that it
 // has come to.
-func (s *Statistics) spread(b framework.Rows, first, n int, last bool, logs []float64) (row []float64, t int, forgotten bool, err error) {
+func (s *Statistics) spread(
+	b framework.Rows, first, n int, last bool, logs []float64,
+) (row []float64, t int, forgotten bool, err error) {
 	if err := s.read(b, first, n); err != nil {
 		return nil, 0, false, err
 	}

@@ -25,8 +25,8 @@ type Model struct {
 	Family    family.Family
 	Structure Structure
 	Start     family.Start // how a fit begins; chains from left to right begin with segments of the sequences
-	// Prior is that of what is seen in a state for the evidence (see [framework.Evidence]): prior.UnitInformation, or conjugate priors of the
-	// families, nil for the default.
+	// Prior is that of what is seen in a state for the evidence (see [framework.Evidence]): prior.UnitInformation, or
+	// conjugate priors of the families, nil for the default.
 	Prior prior.Prior
 	// Workers is the number of goroutines inside a long sequence; 0: one a processor. Any number gives the same bits.
 	Workers int
@@ -56,7 +56,9 @@ func (m Model) mustPlan(p *Parameters) *family.Plan {
 
 // Init draws starting parameters: states as the components of a mixture, and moves as if there were none, so that the
 // first local step finds how states follow one another.
-func (m Model) Init(ctx context.Context, src framework.Source[framework.Sequences], k int, rng *rand.Rand) (*Parameters, error) {
+func (m Model) Init(
+	ctx context.Context, src framework.Source[framework.Sequences], k int, rng *rand.Rand,
+) (*Parameters, error) {
 	w, pl, classes, counts, err := begin(ctx, src, m.Family, m.Structure, m.Start, k, rng)
 	if err != nil {
 		return nil, err
@@ -74,7 +76,8 @@ func (m Model) Init(ctx context.Context, src framework.Source[framework.Sequence
 }
 
 // begin returns all steps as one class, and the sums of a start with the steps of each state.
-func begin(ctx context.Context, src framework.Source[framework.Sequences], f family.Family, chain Structure, start family.Start, k int, rng *rand.Rand) (*family.Pooled, *family.Plan, *family.Classes, []float64, error) {
+func begin(ctx context.Context, src framework.Source[framework.Sequences], f family.Family, chain Structure,
+	start family.Start, k int, rng *rand.Rand) (*family.Pooled, *family.Plan, *family.Classes, []float64, error) {
 	if err := chain.check(); err != nil {
 		return nil, nil, nil, nil, err
 	}
@@ -92,7 +95,8 @@ func begin(ctx context.Context, src framework.Source[framework.Sequences], f fam
 		classes, counts, err = segments(ctx, src, pl, w, k, rng)
 	} else {
 		classes, counts, err = pl.Begin(ctx, steps, w, k, start, rng)
-		if _, alike := errors.AsType[*family.TooFewRowsError](err); alike && k <= steps.Rows() { // states that look the same may be followed by others
+		// states that look the same may be followed by others
+		if _, alike := errors.AsType[*family.TooFewRowsError](err); alike && k <= steps.Rows() {
 			classes, counts, err = atRandom(ctx, steps, pl, w, k, rng)
 		}
 	}
@@ -100,7 +104,9 @@ func begin(ctx context.Context, src framework.Source[framework.Sequences], f fam
 }
 
 // atRandom are the sums of a start in which each step has random probabilities of the states.
-func atRandom(ctx context.Context, steps framework.Source[framework.Rows], pl *family.Plan, w *family.Pooled, k int, rng *rand.Rand) (*family.Classes, []float64, error) {
+func atRandom(
+	ctx context.Context, steps framework.Source[framework.Rows], pl *family.Plan, w *family.Pooled, k int, rng *rand.Rand,
+) (*family.Classes, []float64, error) {
 	rows, err := family.DrawRows(ctx, steps, pl.Size().Columns, rng)
 	if err != nil {
 		return nil, nil, err
@@ -428,7 +434,9 @@ func (r *Reader) Score(b framework.Sequences, logProb, smoothed []float64) ([]fl
 }
 
 // score puts the log density of each sequence and the smoothed probabilities of each step into two slices.
-func (s *Statistics) score(b framework.Sequences, logProb, smoothed []float64, prepare func(*Statistics) error) ([]float64, []float64, error) {
+func (s *Statistics) score(
+	b framework.Sequences, logProb, smoothed []float64, prepare func(*Statistics) error,
+) ([]float64, []float64, error) {
 	if err := b.Check(); err != nil {
 		return nil, nil, err
 	}

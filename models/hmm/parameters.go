@@ -22,7 +22,8 @@ type Parameters struct {
 	Transitions []float64      `json:"transitions" keep:"both"` // K×K row-major: row k is what follows state k
 	Components  []float64      `json:"components" keep:"rows"`  // K×P: what [Model.Numbers] describes, in the user's units
 	Pooled      *family.Pooled `json:"pooled"`                  // all steps as one class
-	// Hyper are the hyperparameters of conjugate posteriors, K×H, of a global step under the priors of the evidence; empty of others.
+	// Hyper are the hyperparameters of conjugate posteriors, K×H, of a global step under the priors of the evidence; empty
+	// of others.
 	Hyper []float64 `json:"-" keep:"rows"`
 
 	plan     *family.Plan
@@ -40,7 +41,8 @@ func (m Model) Check(p *Parameters) error {
 		return err
 	}
 	if len(p.Start) != p.K || len(p.Transitions) != p.K*p.K {
-		return fmt.Errorf("hmm: %d probabilities of the first state and %d of transitions do not belong to K = %d", len(p.Start), len(p.Transitions), p.K)
+		return fmt.Errorf("hmm: %d probabilities of the first state and %d of transitions do not belong to K = %d",
+			len(p.Start), len(p.Transitions), p.K)
 	}
 	if err := distribution("the start", p.Start); err != nil {
 		return err
@@ -73,7 +75,11 @@ func (p *Parameters) Move(i, j int) float64 { return p.Transitions[i*p.K+j] }
 // like returns dst, or new memory, in the shape of p.
 func (p *Parameters) like(dst *Parameters, pl *family.Plan) *Parameters {
 	if dst == nil {
-		dst = &Parameters{Start: make([]float64, p.K), Transitions: make([]float64, p.K*p.K), Components: make([]float64, p.K*pl.Size().Params)}
+		dst = &Parameters{
+			Start:       make([]float64, p.K),
+			Transitions: make([]float64, p.K*p.K),
+			Components:  make([]float64, p.K*pl.Size().Params),
+		}
 	}
 	dst.K, dst.D, dst.Pooled, dst.plan, dst.observed = p.K, p.D, p.Pooled, pl, pl.Information()
 	return dst

@@ -19,7 +19,9 @@ const mostDrawn = 1 << 28
 // Resample draws from p sequences like those of src: as many, as long, with the same values missing and the same
 // numbers of trials. A sequence of weight w becomes w sequences: weights that are no whole numbers are an error, and so
 // are families that cannot be drawn from, and more than 2²⁸ numbers.
-func (m Model) Resample(ctx context.Context, src framework.Source[framework.Sequences], p *Parameters, rng *rand.Rand) (framework.Source[framework.Sequences], error) {
+func (m Model) Resample(
+	ctx context.Context, src framework.Source[framework.Sequences], p *Parameters, rng *rand.Rand,
+) (framework.Source[framework.Sequences], error) {
 	pl, err := m.plan(p)
 	if err != nil {
 		return nil, err
@@ -43,7 +45,8 @@ func (m Model) Resample(ctx context.Context, src framework.Source[framework.Sequ
 			first, end := b.Bounds(i)
 			w := b.Weight(i)
 			if w != math.Trunc(w) {
-				return nil, fmt.Errorf("hmm: the weight of sequence %d is %v: sequences are drawn whole, and weights must be whole numbers", b.First+i+1, w)
+				return nil, fmt.Errorf("hmm: the weight of sequence %d is %v: sequences are drawn whole, and weights "+
+					"must be whole numbers", b.First+i+1, w)
 			}
 			if w*float64(p.D*(end-first)) > float64(mostDrawn-len(x)) {
 				return nil, fmt.Errorf("hmm: the weights stand for more than %d numbers, too many to draw", mostDrawn)
@@ -70,12 +73,16 @@ func (m Model) Resample(ctx context.Context, src framework.Source[framework.Sequ
 }
 
 // StartAt is an iteration of EM from p: the steps as one class, which measure units and scale priors, stay p's.
-func (m Model) StartAt(ctx context.Context, src framework.Source[framework.Sequences], p *Parameters) (*Parameters, error) {
+func (m Model) StartAt(
+	ctx context.Context, src framework.Source[framework.Sequences], p *Parameters,
+) (*Parameters, error) {
 	return framework.EMStep(ctx, m, src, p, 1)
 }
 
 // StartAt is an iteration of EM from p.
-func (m MAP) StartAt(ctx context.Context, src framework.Source[framework.Sequences], p *Parameters) (*Parameters, error) {
+func (m MAP) StartAt(
+	ctx context.Context, src framework.Source[framework.Sequences], p *Parameters,
+) (*Parameters, error) {
 	return framework.EMStep(ctx, m, src, p, 1)
 }
 

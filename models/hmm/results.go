@@ -147,7 +147,9 @@ func (r *Reader) Filter(b framework.Sequences, c *Course) error {
 	return nil
 }
 
-var errUnforeseen = errors.New("has probability 0 after the steps before it: the transitions allow no state that produces it")
+var errUnforeseen = errors.New(
+	"has probability 0 after the steps before it: the transitions allow no state that produces it",
+)
 
 // update puts the filtered probabilities of step t of the window into dst, from the predicted ones, and returns ln
 // p(x_t|x_1…x_t−1).

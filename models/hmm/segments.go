@@ -17,7 +17,8 @@ import (
 // (Rabiner 1989, section V.C): equal ones in the first start of a fit, and random shares of the sequence in others.
 
 // segments are the sums of such a start with the steps of each state.
-func segments(ctx context.Context, src framework.Source[framework.Sequences], pl *family.Plan, w *family.Pooled, k int, rng *rand.Rand) (*family.Classes, []float64, error) {
+func segments(ctx context.Context, src framework.Source[framework.Sequences], pl *family.Plan, w *family.Pooled, k int,
+	rng *rand.Rand) (*family.Classes, []float64, error) {
 	cuts := shares(ctx, k, rng)
 	classes, counts := pl.Classes(k), make([]float64, k)
 	if err := classes.Center(w); err != nil {

@@ -23,7 +23,9 @@ import (
 // of states; Ostendorf & Singer 1997), which also divides states that look the same.
 
 // Split divides state k, as a [framework.Splitter] does, by a sample of pieces of the sequences.
-func (m Model) Split(ctx context.Context, src framework.Source[framework.Sequences], s *Statistics, p *Parameters, k int, rng *rand.Rand) (*Parameters, float64, error) {
+func (m Model) Split(
+	ctx context.Context, src framework.Source[framework.Sequences], s *Statistics, p *Parameters, k int, rng *rand.Rand,
+) (*Parameters, float64, error) {
 	if m.Structure.LeftRight > 0 {
 		return nil, 0, errOrdered
 	}
@@ -48,7 +50,9 @@ func (m Model) Split(ctx context.Context, src framework.Source[framework.Sequenc
 }
 
 // byEmission divides state k by a mixture of two.
-func (m Model) byEmission(ctx context.Context, b framework.Sequences, q []float64, n float64, p *Parameters, k int, rng *rand.Rand) (*Parameters, float64, error) {
+func (m Model) byEmission(
+	ctx context.Context, b framework.Sequences, q []float64, n float64, p *Parameters, k int, rng *rand.Rand,
+) (*Parameters, float64, error) {
 	halves, gain, err := mixture.Halves(ctx, m.Family, b.Flat(), q, k, n, rng)
 	if err != nil {
 		return nil, 0, err
@@ -68,7 +72,9 @@ func (m Model) successor(p *Parameters, k int, rng *rand.Rand) int {
 
 // byContext divides state k into the steps before state next and the others. The gain is what densities of their own
 // add for the two halves.
-func (m Model) byContext(b framework.Sequences, q []float64, n float64, p *Parameters, k, next int) (*Parameters, float64, error) {
+func (m Model) byContext(
+	b framework.Sequences, q []float64, n float64, p *Parameters, k, next int,
+) (*Parameters, float64, error) {
 	rows := b.Flat()
 	half := make([]float64, 2*rows.N) // the weight of each step in either half
 	for i := range b.Len() {
@@ -105,7 +111,9 @@ func (m Model) byContext(b framework.Sequences, q []float64, n float64, p *Param
 }
 
 // sumsOf are those of rows in k classes with the given weights, rows×k, softened, and the rows of each.
-func sumsOf(pl *family.Plan, w *family.Pooled, rows framework.Rows, k int, weights []float64) (*family.Classes, []float64, error) {
+func sumsOf(
+	pl *family.Plan, w *family.Pooled, rows framework.Rows, k int, weights []float64,
+) (*family.Classes, []float64, error) {
 	classes, counts := pl.Classes(k), make([]float64, k)
 	if err := classes.Center(w); err != nil {
 		return nil, nil, err
@@ -124,7 +132,8 @@ func sumsOf(pl *family.Plan, w *family.Pooled, rows framework.Rows, k int, weigh
 	return classes, counts, err
 }
 
-var errOrdered = fmt.Errorf("hmm: a state of a chain from left to right has no second place to be divided into: %w", framework.ErrDegenerate)
+var errOrdered = fmt.Errorf("hmm: a state of a chain from left to right has no second place to be divided into: %w",
+	framework.ErrDegenerate)
 
 // grown are the parameters with state k twice, as k and the last: what leads to k leads to them in the given shares.
 func (m Model) grown(p *Parameters, k int, shares []float64) *Parameters {
@@ -155,7 +164,9 @@ const (
 
 // pieces draws pieces of sequences, without replacement, as many as have about sampleSteps steps; those of weight 0 are
 // left out.
-func pieces(ctx context.Context, src framework.Source[framework.Sequences], d int, rng *rand.Rand) (framework.Sequences, error) {
+func pieces(
+	ctx context.Context, src framework.Source[framework.Sequences], d int, rng *rand.Rand,
+) (framework.Sequences, error) {
 	out := framework.Sequences{Steps: framework.Rows{D: d, Stride: d}}
 	count, steps := 0, 0
 	each := func(visit func(b framework.Sequences, weight float64, first, end int)) error {
@@ -172,7 +183,9 @@ func pieces(ctx context.Context, src framework.Source[framework.Sequences], d in
 		}
 		return ctx.Err()
 	}
-	if err := each(func(_ framework.Sequences, _ float64, first, end int) { count, steps = count+1, steps+end-first }); err != nil {
+	if err := each(func(_ framework.Sequences, _ float64, first, end int) {
+		count, steps = count+1, steps+end-first
+	}); err != nil {
 		return out, err
 	}
 	if count == 0 {

@@ -42,7 +42,14 @@ type Statistics struct {
 }
 
 func newStatistics(p *family.Plan, k int) *Statistics {
-	s := &Statistics{K: k, Nk: make([]float64, k), Starts: make([]float64, k), Moves: make([]float64, k*k), Loss: make([]float64, k), Classes: p.Classes(k)}
+	s := &Statistics{
+		K:       k,
+		Nk:      make([]float64, k),
+		Starts:  make([]float64, k),
+		Moves:   make([]float64, k*k),
+		Loss:    make([]float64, k),
+		Classes: p.Classes(k),
+	}
 	s.restore(p)
 	return s
 }

@@ -60,9 +60,13 @@ func (c Structure) check() error {
 	case c.LeftRight < 0:
 		return fmt.Errorf("hmm: LeftRight is %d; must not be negative", c.LeftRight)
 	case c.LeftRight > 0 && c.Initial == Stationary:
-		return errors.New("hmm: the stationary distribution of a chain from left to right is its last state: choose another Initial")
+		return errors.New(
+			"hmm: the stationary distribution of a chain from left to right is its last state: choose another Initial",
+		)
 	case c.LeftRight == 0 && c.Initial == FirstState:
-		return errors.New("hmm: FirstState names a state, which only a chain from left to right has: set LeftRight, or choose another Initial")
+		return errors.New(
+			"hmm: FirstState names a state, which only a chain from left to right has: set LeftRight, or choose another Initial",
+		)
 	}
 	return nil
 }
@@ -106,7 +110,8 @@ func (c Structure) begin(start, transitions []float64) error {
 	return nil
 }
 
-var errReducible = fmt.Errorf("hmm: the transitions have no single stationary distribution, as some states never lead to others; choose another Initial: %w", framework.ErrDegenerate)
+var errReducible = fmt.Errorf("hmm: the transitions have no single stationary distribution, as some states never "+
+	"lead to others; choose another Initial: %w", framework.ErrDegenerate)
 
 // stationary puts the distribution with πA = π into dst (K), for transitions A, K×K: the solution of π(I − A + 1) = 1,
 // where 1 is the matrix of ones.

@@ -79,11 +79,14 @@ func (s *Statistics) remote(b framework.Rows, i int) error {
 	if err := s.Classes.Explain(i); err != nil {
 		return err
 	}
-	return framework.FaultyRow(b.First+s.window.first+i, "is so far from every state that its log density is below the range of float64: look for an outlier")
+	return framework.FaultyRow(b.First+s.window.first+i,
+		"is so far from every state that its log density is below the range of float64: look for an outlier")
 }
 
 // An impossible sequence has probability 0: no path that the transitions allow can have produced it.
-var errImpossible = errors.New("begins a sequence of probability 0: no path through the states that the transitions allow produces it")
+var errImpossible = errors.New(
+	"begins a sequence of probability 0: no path through the states that the transitions allow produces it",
+)
 
 // infer adds the sequences of a block, and returns the entropy of their paths and of the latent variables of the
 // family. prepare readies the statistics of a part of a long sequence.
@@ -177,7 +180,9 @@ func (c *chain) smooth(w *window, first, end int) (logDensity float64, ok bool) 
 
 // smoothLogs is smooth by logarithms, with those of what comes before the first step and after the last. The moves,
 // times weight, are in w.moves, and e is 0.
-func (c *chain) smoothLogs(w *window, first, end int, weight float64, entry, exit []float64) (logDensity float64, err error) {
+func (c *chain) smoothLogs(
+	w *window, first, end int, weight float64, entry, exit []float64,
+) (logDensity float64, err error) {
 	n, k := end-first, c.k
 	before, after := make([]float64, n*k), make([]float64, n*k)
 	logDensity = c.logForward(before, w.scores, entry, w.padded, first, n)

@@ -63,7 +63,12 @@ func NewAnnealer(ctx context.Context, m Variational, t *framework.Table, k int) 
 // Draw draws (Z, Π) from the prior.
 func (a *Annealer) Draw(rng *rand.Rand) (*State, error) {
 	pl := a.with.Plan
-	st := &State{Weights: make([]float64, a.k), Components: make([]float64, a.k*pl.Size().Params), s: newStatistics(pl, a.k), h: make([]float64, a.k*pl.Size().Hyper)}
+	st := &State{
+		Weights:    make([]float64, a.k),
+		Components: make([]float64, a.k*pl.Size().Params),
+		s:          newStatistics(pl, a.k),
+		h:          make([]float64, a.k*pl.Size().Hyper),
+	}
 	a.with.Update(st.s.Classes, st.h) // no rows yet: the prior
 	if err := a.drawParameters(st, rng); err != nil {
 		return nil, err

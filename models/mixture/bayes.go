@@ -48,13 +48,16 @@ type MAP struct {
 }
 
 // Init draws starting parameters as [Model] does.
-func (m MAP) Init(ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand) (*Parameters, error) {
+func (m MAP) Init(
+	ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand,
+) (*Parameters, error) {
 	p, err := m.Model.Init(ctx, src, k, rng)
 	if err != nil {
 		return nil, err
 	}
 	if p.bayes, err = m.bayes(p); err == nil && p.bayes.alpha < 1 {
-		err = fmt.Errorf("mixture: the weights' posterior has no mode with Dirichlet(%v): take Alpha ≥ 1, or variational Bayes", p.bayes.alpha)
+		err = fmt.Errorf("mixture: the weights' posterior has no mode with Dirichlet(%v): take Alpha ≥ 1, or "+
+			"variational Bayes", p.bayes.alpha)
 	}
 	return p, err
 }
@@ -157,7 +160,9 @@ func (m Variational) mustBayes(p *Posterior) *bayes {
 
 // Init starts as [Model] does. Variances have no floor, because the prior keeps their posteriors away from 0; but
 // of constant and dependent columns it would make evidence, so that they are refused.
-func (m Variational) Init(ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand) (*Posterior, error) {
+func (m Variational) Init(
+	ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand,
+) (*Posterior, error) {
 	w, pl, s, err := begin(ctx, src, family.WithFloor(m.Family, family.NoFloor), m.Start, k, rng)
 	if err != nil {
 		return nil, err
@@ -244,12 +249,21 @@ func (m Variational) Point(p *Posterior) (*Parameters, error) {
 	if err != nil {
 		return nil, err
 	}
-	q := &Parameters{K: p.K, D: p.D, Weights: prior.Concentrations(p.Weights).Mean(nil), Components: make([]float64, p.K*b.Size().Params), Pooled: p.Pooled, plan: b.Plan}
+	q := &Parameters{
+		K:          p.K,
+		D:          p.D,
+		Weights:    prior.Concentrations(p.Weights).Mean(nil),
+		Components: make([]float64, p.K*b.Size().Params),
+		Pooled:     p.Pooled,
+		plan:       b.Plan,
+	}
 	b.Mean(p.Components, q.Components)
 	return q, nil
 }
 
 // Condense is [Model.Condense].
-func (m Variational) Condense(ctx context.Context, src framework.Source[framework.Rows]) framework.Source[framework.Rows] {
+func (m Variational) Condense(
+	ctx context.Context, src framework.Source[framework.Rows],
+) framework.Source[framework.Rows] {
 	return condense(ctx, m.Family, src)
 }

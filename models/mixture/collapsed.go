@@ -17,8 +17,8 @@ import (
 //
 //	ln p(X,Z) = ln Γ(Ka)/Γ(Ka+N) + Σ_k [ln Γ(a+N_k)/Γ(a) + ln Z(h₀+T_k) − ln Z(h₀)] + Σ_n ln h(x_n),
 //
-// of a q it is estimated to second order (docs/theory/mixtures.md, section 9). A [Model] has no priors of its own: it takes
-// those of the fit that its parameters come from, or the defaults of [Variational].
+// of a q it is estimated to second order (docs/theory/mixtures.md, section 9). A [Model] has no priors of its own: it
+// takes those of the fit that its parameters come from, or the defaults of [Variational].
 
 // LogEvidence is ln p(X,Z), in nats (see [framework.Collapsible]).
 func (m Model) LogEvidence(s *Statistics, p *Parameters) (float64, error) {
@@ -78,7 +78,8 @@ func (m Variational) Check(p *Posterior) error {
 		return err
 	}
 	if h := b.Size().Hyper; len(p.Weights) != p.K || len(p.Components) != p.K*h {
-		return fmt.Errorf("mixture: %d concentrations and %d hyperparameters for K = %d; must be %d and %d", len(p.Weights), len(p.Components), p.K, p.K, p.K*h)
+		return fmt.Errorf("mixture: %d concentrations and %d hyperparameters for K = %d; must be %d and %d",
+			len(p.Weights), len(p.Components), p.K, p.K, p.K*h)
 	}
 	for k, a := range p.Weights {
 		if !(a > 0) || math.IsInf(a, 1) {
@@ -108,9 +109,9 @@ func (m Variational) Collapses(p *Posterior) error {
 	return b.Collapses()
 }
 
-// Predictive is ln p(x|X) = ln ∫p(x|Π)q(Π)dΠ of each row that is not among those of the fit, in nats, and the probabilities of
-// its components, rows×K: for Gaussians a mixture of Student-t distributions, for counts of negative binomial
-// ones, for durations of Lomax ones. The prior has no part in it beyond q(Π). The slices are overwritten from
+// Predictive is ln p(x|X) = ln ∫p(x|Π)q(Π)dΠ of each row that is not among those of the fit, in nats, and the
+// probabilities of its components, rows×K: for Gaussians a mixture of Student-t distributions, for counts of negative
+// binomial ones, for durations of Lomax ones. The prior has no part in it beyond q(Π). The slices are overwritten from
 // their beginnings, and grow where they are too short. It errs as Collapses does.
 func (m Variational) Predictive(rows framework.Rows, p *Posterior, logProb, r []float64) ([]float64, []float64, error) {
 	predict, err := m.Predictor(p)
@@ -121,7 +122,9 @@ func (m Variational) Predictive(rows framework.Rows, p *Posterior, logProb, r []
 }
 
 // Predictor is Predictive of one block after another, readied once, for one goroutine.
-func (m Variational) Predictor(p *Posterior) (func(b framework.Rows, logProb, r []float64) ([]float64, []float64, error), error) {
+func (m Variational) Predictor(
+	p *Posterior,
+) (func(b framework.Rows, logProb, r []float64) ([]float64, []float64, error), error) {
 	if err := m.Collapses(p); err != nil {
 		return nil, err
 	}
@@ -180,8 +183,8 @@ func (b *bayes) spread(at *Statistics, prepare func(*Statistics) error) (func(fr
 	}, nil
 }
 
-// addSpread adds the second order of the n observed rows, whose responsibilities times weights are r, at the concentrations
-// c and the hyperparameters h.
+// addSpread adds the second order of the n observed rows, whose responsibilities times weights are r, at the
+// concentrations c and the hyperparameters h.
 func (s *Statistics) addSpread(b *bayes, c, h, r []float64, n int, w []float64) {
 	s.out = append(s.out[:0], r...)
 	for k := range s.K {
@@ -243,12 +246,13 @@ func (s *Statistics) addLabels(b framework.Rows, first, n int, w []float64) erro
 	return nil
 }
 
-// rounds of the fixed point of a row, which the rounds approach from both sides in turn, so that the third starts from the mean
-// of the first two: House Votes end within 0.007 nats, in all, of what twenty rounds give, without the mean within 0.067.
+// rounds of the fixed point of a row, which the rounds approach from both sides in turn, so that the third starts from
+// the mean of the first two: House Votes end within 0.007 nats, in all, of what twenty rounds give, without the mean
+// within 0.067.
 const rounds = 3
 
-// predict puts into s.r ln (c_k − r_nk) + ln p(x_n|h_k − r_nk T(x_n)) of the n observed rows, with r the responsibilities
-// that the rounds before have led to, 0 in the first.
+// predict puts into s.r ln (c_k − r_nk) + ln p(x_n|h_k − r_nk T(x_n)) of the n observed rows, with r the
+// responsibilities that the rounds before have led to, 0 in the first.
 func (b *bayes) predict(p *Posterior, s *Statistics, n, rounds int) {
 	padded := family.Padded(n)
 	s.r, s.out, s.rows = linalg.Resize(s.r, padded*s.K), linalg.Resize(s.out, padded*s.K), linalg.Resize(s.rows, 3*padded)

@@ -36,7 +36,9 @@ type CVB0 struct{ Variational }
 func (CVB0) SolvesFixedPoint() {}
 
 // Init starts as [Variational] does; it errs where parameters cannot be integrated out.
-func (m CVB0) Init(ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand) (*Posterior, error) {
+func (m CVB0) Init(
+	ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand,
+) (*Posterior, error) {
 	p, err := m.Variational.Init(ctx, src, k, rng)
 	if err != nil {
 		return nil, err
@@ -45,16 +47,20 @@ func (m CVB0) Init(ctx context.Context, src framework.Source[framework.Rows], k 
 }
 
 const (
-	// thinTolerance is the change, in nats per row, at which gFAB ends for a start: its iterations only have to find the classes.
+	// thinTolerance is the change, in nats per row, at which gFAB ends for a start: its iterations only have to find the
+	// classes.
 	thinTolerance = 1e-6
-	// thinCells is the number of cells up to which starts are CVB0's own: they take little time, and agree more often. On House Votes
-	// one of five that gFAB thins ends 3 nats low.
+	// thinCells is the number of cells up to which starts are CVB0's own: they take little time, and agree more often. On
+	// House Votes one of five that gFAB thins ends 3 nats low.
 	thinCells = 10_000
 )
 
-// Thinned starts from the components that gFAB keeps of k, where the table has more than 10,000 cells: at most k of them, and of codes
-// and counts rather too many, for CVB0 to prune. It is a [framework.Start] where K is free; elsewhere, and where gFAB fails, it is Init.
-func (m CVB0) Thinned(ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand) (*Posterior, error) {
+// Thinned starts from the components that gFAB keeps of k, where the table has more than 10,000 cells: at most k of
+// them, and of codes and counts rather too many, for CVB0 to prune. It is a [framework.Start] where K is free;
+// elsewhere, and where gFAB fails, it is Init.
+func (m CVB0) Thinned(
+	ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand,
+) (*Posterior, error) {
 	own, err := m.Init(ctx, src, k, rng)
 	if err != nil || src.Rows() <= thinCells/own.D {
 		return own, err
@@ -67,7 +73,8 @@ func (m CVB0) Thinned(ctx context.Context, src framework.Source[framework.Rows],
 	given := func(context.Context, framework.Source[framework.Rows], int, *rand.Rand) (*Parameters, error) {
 		return first, nil
 	}
-	kept, err := framework.FitFrom(ctx, of, src, given, framework.Options{K: k, Criterion: framework.GFIC, Tolerance: thinTolerance, NoMoves: true})
+	kept, err := framework.FitFrom(ctx, of, src, given,
+		framework.Options{K: k, Criterion: framework.GFIC, Tolerance: thinTolerance, NoMoves: true})
 	if ctx.Err() != nil {
 		return nil, err
 	}
@@ -163,8 +170,11 @@ func (m CVB0) leaveOut(rows framework.Rows, p *Posterior, logProb, r []float64) 
 	return m.mustBayes(p).scoreRows(rows, p, s, rounds, logProb, r)
 }
 
-// scoreRows appends the predictive log density of each row, which is left out of its own in more than one round, and its responsibilities.
-func (b *bayes) scoreRows(rows framework.Rows, p *Posterior, s *Statistics, rounds int, logProb, r []float64) ([]float64, []float64, error) {
+// scoreRows appends the predictive log density of each row, which is left out of its own in more than one round, and
+// its responsibilities.
+func (b *bayes) scoreRows(
+	rows framework.Rows, p *Posterior, s *Statistics, rounds int, logProb, r []float64,
+) ([]float64, []float64, error) {
 	logProb, r = logProb[:0], r[:0]
 	total := floats.Sum(p.Weights)
 	if rounds > 1 {

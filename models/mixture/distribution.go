@@ -14,8 +14,9 @@ import (
 	"github.com/latent-go/latent/internal/categorical"
 )
 
-// A Distribution is a mixture with its parameters as package distmv writes distributions: a distmv.RandLogProber, with the
-// components and their columns as types of packages distmv and distuv, and matrices in and out. It is for one goroutine.
+// A Distribution is a mixture with its parameters as package distmv writes distributions: a distmv.RandLogProber, with
+// the components and their columns as types of packages distmv and distuv, and matrices in and out. It is for one
+// goroutine.
 type Distribution struct {
 	model Model
 	p     *Parameters
@@ -29,9 +30,9 @@ type Distribution struct {
 
 var _ distmv.RandLogProber = (*Distribution)(nil)
 
-// Distribution makes p a distribution of rows that draws from src; nil is the global generator. It errs for families that
-// are none: those of a response given other columns, and multinomial counts, whose numbers of trials are given. Parameters
-// written by hand need no Pooled.
+// Distribution makes p a distribution of rows that draws from src; nil is the global generator. It errs for families
+// that are none: those of a response given other columns, and multinomial counts, whose numbers of trials are given.
+// Parameters written by hand need no Pooled.
 func (m Model) Distribution(p *Parameters, src rand.Source) (*Distribution, error) {
 	if err := p.checkWeights(); err != nil {
 		return nil, err
@@ -66,8 +67,9 @@ func (d *Distribution) Dim() int { return d.p.D }
 // Weights are those of the K components, a copy.
 func (d *Distribution) Weights() []float64 { return append([]float64(nil), d.p.Weights...) }
 
-// LogProb is ln Σ_k β_k p(x|ξ_k) of a row of D numbers, in nats: −Inf outside the support. Entries that are NaN are missing and
-// integrated out; NaN is returned for families that need complete rows. It panics if x has another length than D.
+// LogProb is ln Σ_k β_k p(x|ξ_k) of a row of D numbers, in nats: −Inf outside the support. Entries that are NaN are
+// missing and integrated out; NaN is returned for families that need complete rows. It panics if x has another length
+// than D.
 func (d *Distribution) LogProb(x []float64) float64 {
 	d.mustFit(x)
 	var err error
@@ -105,9 +107,9 @@ func (d *Distribution) mustFit(x []float64) {
 	}
 }
 
-// Component is the distribution of the rows of component k, from 0 on: a *distmv.Normal of a Gaussian with any covariance and
-// of factor analysers, a *distmv.StudentsT of a family.StudentT, a *Distribution of one component otherwise. It errs where a
-// covariance is singular to working precision.
+// Component is the distribution of the rows of component k, from 0 on: a *distmv.Normal of a Gaussian with any
+// covariance and of factor analysers, a *distmv.StudentsT of a family.StudentT, a *Distribution of one component
+// otherwise. It errs where a covariance is singular to working precision.
 func (d *Distribution) Component(k int) (distmv.RandLogProber, error) {
 	if err := d.p.has(k); err != nil {
 		return nil, err
@@ -145,7 +147,8 @@ func (d *Distribution) Responsibilities(x mat.Matrix) (*mat.Dense, error) {
 	if n == 0 || columns != d.p.D {
 		return nil, fmt.Errorf("mixture: the rows are a matrix of %d×%d: the distribution has %d columns", n, columns, d.p.D)
 	}
-	_, q, err := d.s.score(framework.Rows{N: n, D: columns, Stride: columns, X: mat.DenseCopyOf(x).RawMatrix().Data}, nil, nil)
+	_, q, err := d.s.score(framework.Rows{N: n, D: columns, Stride: columns, X: mat.DenseCopyOf(x).RawMatrix().Data},
+		nil, nil)
 	if err != nil {
 		return nil, err
 	}

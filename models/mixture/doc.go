@@ -6,13 +6,14 @@
 //	res.Shape.K, res.Parameters.Weights // components left, and how large they are
 //	q, err := mixture.Model{Family: family.Gaussian{}}.Responsibilities(rows, res.Parameters, nil)
 //
-// finds the number of components in one pass by gFAB. [Model.Distribution] makes what was found a distribution of package
-// distmv, its components normal distributions of gonum and the like, and takes and returns matrices. Other methods are options
-// (framework.FAB, framework.EM) or other models over the same local step: [MAP] adds a prior
-// to the estimates, [Variational] gives the parameters a posterior. Priors are package
-// prior's, and swapping one is swapping a field.
+// finds the number of components in one pass by gFAB. [Model.Distribution] makes what was found a distribution of
+// package distmv, its components normal distributions of gonum and the like, and takes and returns matrices. Other
+// methods are options (framework.FAB, framework.EM) or other models over the same local step: [MAP] adds a prior to the
+// estimates, [Variational] gives the parameters a posterior. Priors are package prior's, and swapping one is swapping a
+// field.
 //
-// framework.FitBest compares several families in one fit, such as covariance structures, by the evidence (see the example "structures").
+// framework.FitBest compares several families in one fit, such as covariance structures, by the evidence (see the
+// example "structures").
 //
 // Missing entries are NaN in a framework.FromIncomplete table. Families of independent columns
 // integrate them out, and so do Gaussians with a covariance matrix; spherical ones refuse them. Rows of a

@@ -13,8 +13,8 @@ import (
 )
 
 // Groups joins the components into groups (see package grouping): a class of rows that has not the shape of a component
-// is described by several. It makes one pass over the rows; the bits are the same for any number of workers, 0 being one
-// a processor. Where the family has no [Model.Terrain], as for codes, the overlap of the posteriors decides alone.
+// is described by several. It makes one pass over the rows; the bits are the same for any number of workers, 0 being
+// one a processor. Where the family has no [Model.Terrain], as for codes, the overlap of the posteriors decides alone.
 func (m Model) Groups(ctx context.Context, src framework.Source[framework.Rows], p *Parameters, workers int) (
 	*grouping.Tree, error) {
 	o, err := grouping.Over(ctx, src, workers, func() (grouping.Scorer, error) { return m.Scorer(p) })
@@ -41,10 +41,10 @@ const (
 //
 //	x(a) = ((1−a) S₁⁻¹ + a S₂⁻¹)⁻¹ ((1−a) S₁⁻¹ m₁ + a S₂⁻¹ m₂),   0 ≤ a ≤ 1,
 //
-// on which all modes and saddles of a mixture of the two lie (Ray & Lindsay 2005, Annals of Statistics 33, theorem 1; of
-// t distributions as of all whose density falls with the distance alone, as their gradients are along S⁻¹(x−m), too). f is
-// the density of the whole mixture, with noise. Where S has no inverse in floating point the way is straight. It is nil
-// for families without location and scatter (family.Plan.Ellipse).
+// on which all modes and saddles of a mixture of the two lie (Ray & Lindsay 2005, Annals of Statistics 33, theorem 1;
+// of t distributions as of all whose density falls with the distance alone, as their gradients are along S⁻¹(x−m),
+// too). f is the density of the whole mixture, with noise. Where S has no inverse in floating point the way is
+// straight. It is nil for families without location and scatter (family.Plan.Ellipse).
 func (m Model) Terrain(p *Parameters, o *grouping.Overlap) (grouping.Terrain, error) {
 	pl, err := m.plan(p)
 	if err != nil || p.K > grouping.MostComponents {
@@ -100,11 +100,11 @@ type place struct {
 	scatter  mat.Symmetric // a *mat.DiagDense where columns are independent
 }
 
-// ways puts the points of the ridge line to another place into the rows of points. In the coordinates y in which S₁ is I
-// and S₂ the diagonal Λ each coordinate goes its own way, y_j = w₂μ_j/λ_j / (w₁ + w₂/λ_j), from 0 to μ_j. The weights are
-// w₁ = (1−b)v₁ and w₂ = b v₂, with v the variance of each along the line between the locations, so that points of equal
-// distances in b are about evenly spaced where the two have different sizes. Where S₁ or S₂ is singular to working
-// precision the way is straight.
+// ways puts the points of the ridge line to another place into the rows of points. In the coordinates y in which S₁ is
+// I and S₂ the diagonal Λ each coordinate goes its own way, y_j = w₂μ_j/λ_j / (w₁ + w₂/λ_j), from 0 to μ_j. The weights
+// are w₁ = (1−b)v₁ and w₂ = b v₂, with v the variance of each along the line between the locations, so that points of
+// equal distances in b are about evenly spaced where the two have different sizes. Where S₁ or S₂ is singular to
+// working precision the way is straight.
 func (from place) ways() func(to place, points []float64) {
 	d := len(from.location)
 	diagonal, _ := from.scatter.(*mat.DiagDense)

@@ -23,7 +23,8 @@ import (
 type Model struct {
 	Family family.Family
 	Start  family.Start // how a fit begins
-	// Prior is that of the evidence (see [framework.Evidence]): prior.UnitInformation, or conjugate priors of the families, nil for the default.
+	// Prior is that of the evidence (see [framework.Evidence]): prior.UnitInformation, or conjugate priors of the
+	// families, nil for the default.
 	Prior prior.Prior
 }
 
@@ -51,17 +52,22 @@ func (m Model) mustPlan(p *Parameters) *family.Plan {
 
 // Init draws starting parameters. It reads the source a few times: for the scale of the
 // columns, to check every value, and for a sample.
-func (m Model) Init(ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand) (*Parameters, error) {
+func (m Model) Init(
+	ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand,
+) (*Parameters, error) {
 	w, pl, s, err := begin(ctx, src, m.Family, m.Start, k, rng)
 	if err != nil {
 		return nil, err
 	}
 	pl.WithPrior(m.Prior)
-	return m.Maximize(s, &Parameters{K: k, D: pl.Size().Columns, Components: slices.Repeat(w.Parameters, k), Pooled: w, plan: pl}, nil)
+	return m.Maximize(s,
+		&Parameters{K: k, D: pl.Size().Columns, Components: slices.Repeat(w.Parameters, k), Pooled: w, plan: pl}, nil)
 }
 
 // begin returns the statistics of a start.
-func begin(ctx context.Context, src framework.Source[framework.Rows], f family.Family, start family.Start, k int, rng *rand.Rand) (*family.Pooled, *family.Plan, *Statistics, error) {
+func begin(
+	ctx context.Context, src framework.Source[framework.Rows], f family.Family, start family.Start, k int, rng *rand.Rand,
+) (*family.Pooled, *family.Plan, *Statistics, error) {
 	w, pl, err := family.Pool(ctx, src, f)
 	if err != nil {
 		return nil, nil, nil, err
@@ -156,8 +162,9 @@ func shape(pl *family.Plan, k int) framework.Shape {
 	return framework.Shape{K: k, Component: k * size.Free, Shared: k - 1 + size.Shared}
 }
 
-// LearningCoefficient is the bound ½ min(jr + j − 1 + (i−j)(r+1)/2, ri + i − 1) of i components of r = D_ξ numbers where the
-// truth has j, and half of what all components share besides (see [framework.Singular]; Drton & Plummer 2017, section 4.2).
+// LearningCoefficient is the bound ½ min(jr + j − 1 + (i−j)(r+1)/2, ri + i − 1) of i components of r = D_ξ numbers
+// where the truth has j, and half of what all components share besides (see [framework.Singular]; Drton & Plummer 2017,
+// section 4.2).
 func (m Model) LearningCoefficient(p *Parameters, truth int) float64 {
 	pl := m.mustPlan(p)
 	_, free := pl.Counts(p.K, p.Components)
@@ -229,13 +236,15 @@ func (m Model) Score(b framework.Rows, p *Parameters, logProb, r []float64) ([]f
 }
 
 // Scorer is Score of one block after another, readied once, for one goroutine.
-func (m Model) Scorer(p *Parameters) (func(b framework.Rows, logProb, r []float64) ([]float64, []float64, error), error) {
+func (m Model) Scorer(
+	p *Parameters,
+) (func(b framework.Rows, logProb, r []float64) ([]float64, []float64, error), error) {
 	s := m.NewStatistics(p)
 	return s.score, m.Prepare(p, nil, s)
 }
 
-// NoiseProbability is the probability that each row is noise, of the rows' log densities (LogProb), in dst, which grows where it is
-// too short; nil where the family is no [family.Noise].
+// NoiseProbability is the probability that each row is noise, of the rows' log densities (LogProb), in dst, which grows
+// where it is too short; nil where the family is no [family.Noise].
 func (m Model) NoiseProbability(logProb []float64, p *Parameters, dst []float64) []float64 {
 	noise, ok := m.Family.(family.Noise)
 	if !ok {
@@ -254,7 +263,9 @@ func (m Model) Condense(ctx context.Context, src framework.Source[framework.Rows
 	return condense(ctx, m.Family, src)
 }
 
-func condense(ctx context.Context, f family.Family, src framework.Source[framework.Rows]) framework.Source[framework.Rows] {
+func condense(
+	ctx context.Context, f family.Family, src framework.Source[framework.Rows],
+) framework.Source[framework.Rows] {
 	if !family.Repeats(f) {
 		return src
 	}

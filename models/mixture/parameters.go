@@ -19,7 +19,8 @@ type Parameters struct {
 	Weights    []float64      `json:"weights" keep:"weights"` // β, K, on the simplex
 	Components []float64      `json:"components" keep:"rows"` // K×P: what [Model.Numbers] describes, in the user's units
 	Pooled     *family.Pooled `json:"pooled"`                 // the table as one component
-	// Hyper are the hyperparameters of conjugate posteriors, K×H, of a global step under the priors of the evidence; empty of others.
+	// Hyper are the hyperparameters of conjugate posteriors, K×H, of a global step under the priors of the evidence; empty
+	// of others.
 	Hyper []float64 `json:"-" keep:"rows"`
 
 	plan     *family.Plan

@@ -19,7 +19,9 @@ const mostDrawn = 1 << 28
 // Resample draws from p a table like src: as many rows, with the same values missing and the same numbers of trials.
 // A row of weight w becomes w rows: weights that are no whole numbers are an error, and so are families that cannot be
 // drawn from, and more than 2²⁸ numbers.
-func (m Model) Resample(ctx context.Context, src framework.Source[framework.Rows], p *Parameters, rng *rand.Rand) (framework.Source[framework.Rows], error) {
+func (m Model) Resample(
+	ctx context.Context, src framework.Source[framework.Rows], p *Parameters, rng *rand.Rand,
+) (framework.Source[framework.Rows], error) {
 	pl, err := m.plan(p)
 	if err != nil {
 		return nil, err
@@ -31,7 +33,9 @@ func (m Model) Resample(ctx context.Context, src framework.Source[framework.Rows
 
 // Redraw is a table like src, of d columns, with draw called for each row, w times for a row of weight w. Errors as
 // [Model.Resample].
-func Redraw(ctx context.Context, src framework.Source[framework.Rows], d int, draw func(row []float64) error) (framework.Source[framework.Rows], error) {
+func Redraw(
+	ctx context.Context, src framework.Source[framework.Rows], d int, draw func(row []float64) error,
+) (framework.Source[framework.Rows], error) {
 	var x []float64
 	for b, err := range src.Blocks(ctx) {
 		if err == nil {
@@ -49,10 +53,12 @@ func Redraw(ctx context.Context, src framework.Source[framework.Rows], d int, dr
 		for i := range b.N {
 			w := b.Weight(i)
 			if w != math.Trunc(w) {
-				return nil, fmt.Errorf("mixture: the weight of %w", framework.FaultyRow(b.First+i, "is %v: rows are drawn whole, and weights must be whole numbers", w))
+				return nil, fmt.Errorf("mixture: the weight of %w",
+					framework.FaultyRow(b.First+i, "is %v: rows are drawn whole, and weights must be whole numbers", w))
 			}
 			if w*float64(d) > float64(mostDrawn-len(x)) {
-				return nil, fmt.Errorf("mixture: the weights stand for more than %d rows of %d columns, too many to draw", mostDrawn/d, d)
+				return nil, fmt.Errorf("mixture: the weights stand for more than %d rows of %d columns, too many to draw",
+					mostDrawn/d, d)
 			}
 			for range int(w) {
 				x = append(x, b.Row(i)...)

@@ -82,8 +82,8 @@ func (m Model) Doubts(p *Parameters) ([]error, error) {
 	return pl.Doubts(), nil
 }
 
-// OnFloor are, of each component, the columns whose variance there is the least that is allowed (see [family.Gaussian]), though the table
-// has more: the component may stand for repeated values rather than for a group.
+// OnFloor are, of each component, the columns whose variance there is the least that is allowed (see
+// [family.Gaussian]), though the table has more: the component may stand for repeated values rather than for a group.
 func (m Model) OnFloor(p *Parameters) ([][]int, error) {
 	pl, err := m.plan(p)
 	if err != nil {

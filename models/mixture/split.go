@@ -27,10 +27,13 @@ const (
 	leastShare = 1e-3
 )
 
-var errUnpromising = fmt.Errorf("mixture: two components explain the rows no better than one: %w", framework.ErrDegenerate)
+var errUnpromising = fmt.Errorf("mixture: two components explain the rows no better than one: %w",
+	framework.ErrDegenerate)
 
 // Split divides component k, as a [framework.Splitter] does, by the rows of a sample.
-func (m Model) Split(ctx context.Context, src framework.Source[framework.Rows], s *Statistics, p *Parameters, k int, rng *rand.Rand) (*Parameters, float64, error) {
+func (m Model) Split(
+	ctx context.Context, src framework.Source[framework.Rows], s *Statistics, p *Parameters, k int, rng *rand.Rand,
+) (*Parameters, float64, error) {
 	halves, gain, err := divided(ctx, src, m.Family, s.N, p.D, k, rng, func(rows framework.Rows) ([]float64, error) {
 		return m.Responsibilities(rows, p, nil)
 	})
@@ -53,7 +56,9 @@ func (m Model) Grown(p *Parameters, k int, halves *Parameters) *Parameters {
 }
 
 // Split divides component k as [Model.Split] does, each half with the posterior that its rows give it.
-func (m Variational) Split(ctx context.Context, src framework.Source[framework.Rows], s *Statistics, p *Posterior, k int, rng *rand.Rand) (*Posterior, float64, error) {
+func (m Variational) Split(
+	ctx context.Context, src framework.Source[framework.Rows], s *Statistics, p *Posterior, k int, rng *rand.Rand,
+) (*Posterior, float64, error) {
 	halves, gain, err := divided(ctx, src, m.Family, s.N, p.D, k, rng, func(rows framework.Rows) ([]float64, error) {
 		return m.Responsibilities(rows, p, nil)
 	})
@@ -76,7 +81,10 @@ func (m Variational) Split(ctx context.Context, src framework.Source[framework.R
 
 // divided fits a mixture of two to the rows of component k, of a table of n rows in all, and returns how many
 // nats it gains over one component.
-func divided(ctx context.Context, src framework.Source[framework.Rows], f family.Family, n float64, d, k int, rng *rand.Rand, responsibilities func(rows framework.Rows) ([]float64, error)) (*framework.Result[*Parameters, *Statistics], float64, error) {
+func divided(
+	ctx context.Context, src framework.Source[framework.Rows], f family.Family, n float64, d, k int, rng *rand.Rand,
+	responsibilities func(rows framework.Rows) ([]float64, error),
+) (*framework.Result[*Parameters, *Statistics], float64, error) {
 	rows, err := family.DrawRows(ctx, src, d, rng)
 	if err != nil {
 		return nil, 0, err
@@ -92,13 +100,24 @@ func divided(ctx context.Context, src framework.Source[framework.Rows], f family
 // the rows, with weights, of a table of n rows in all. It returns the fit and how many nats it gains over one class in
 // the table, less what two classes gain by chance. It is the partial EM of a [framework.Splitter] of any model whose
 // rows have classes.
-func Halves(ctx context.Context, f family.Family, rows framework.Rows, q []float64, k int, n float64, rng *rand.Rand) (*framework.Result[*Parameters, *Statistics], float64, error) {
+func Halves(
+	ctx context.Context, f family.Family, rows framework.Rows, q []float64, k int, n float64, rng *rand.Rand,
+) (*framework.Result[*Parameters, *Statistics], float64, error) {
 	of, err := shareOf(rows, q, k, n)
 	if err != nil {
 		return nil, 0, err
 	}
 	m := Model{Family: f, Start: [...]family.Start{family.KMeans, family.Seeded}[framework.DivisionOf(ctx)]}
-	o := framework.Options{K: 2, Method: framework.EM, Criterion: framework.ELBO, MaxIterations: splitIterations, Restarts: splitStarts, Seed: rng.Uint64(), Workers: 1, NoMoves: true}
+	o := framework.Options{
+		K:             2,
+		Method:        framework.EM,
+		Criterion:     framework.ELBO,
+		MaxIterations: splitIterations,
+		Restarts:      splitStarts,
+		Seed:          rng.Uint64(),
+		Workers:       1,
+		NoMoves:       true,
+	}
 	two, err := framework.Fit(ctx, m, of, o)
 	if err != nil {
 		return nil, 0, err

@@ -32,7 +32,14 @@ type Statistics struct {
 }
 
 func newStatistics(p *family.Plan, k int) *Statistics {
-	return &Statistics{K: k, Nk: make([]float64, k), Loss: make([]float64, k), Classes: p.Classes(k), log: make([]float64, k), tilt: make([]float64, k)}
+	return &Statistics{
+		K:       k,
+		Nk:      make([]float64, k),
+		Loss:    make([]float64, k),
+		Classes: p.Classes(k),
+		log:     make([]float64, k),
+		tilt:    make([]float64, k),
+	}
 }
 
 // Weight is N.
@@ -158,7 +165,8 @@ func (s *Statistics) remote(b framework.Rows, first, i int) error {
 	if err := s.Classes.Explain(i); err != nil {
 		return err
 	}
-	return framework.FaultyRow(b.First+first+i, "is so far from every component that its log density is below the range of float64: look for an outlier")
+	return framework.FaultyRow(b.First+first+i,
+		"is so far from every component that its log density is below the range of float64: look for an outlier")
 }
 
 // softmax turns log joints into probabilities in place; it returns the logarithm of their

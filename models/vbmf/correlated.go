@@ -29,7 +29,9 @@ type Posterior struct {
 // diagonal; nil stands for one from a Cholesky and an eigenvalue decomposition, which always
 // exists. The free energy is the same for A → ATᵀ, B → BT⁻¹, so the solution under
 // the diagonal priors, transformed back, is the solution. noise is σ²; 0 stands for estimated.
-func SolveCorrelated(ctx context.Context, t *framework.Table, priorA, priorB, transform mat.Matrix, noise float64) (*Posterior, error) {
+func SolveCorrelated(
+	ctx context.Context, t *framework.Table, priorA, priorB, transform mat.Matrix, noise float64,
+) (*Posterior, error) {
 	ca, err := covarianceOf("C_A", priorA)
 	if err != nil {
 		return nil, err
@@ -40,7 +42,8 @@ func SolveCorrelated(ctx context.Context, t *framework.Table, priorA, priorB, tr
 	}
 	h := ca.SymmetricDim()
 	if cb.SymmetricDim() != h {
-		return nil, fmt.Errorf("vbmf: C_A is of order %d and C_B of order %d: both must have the number of factors", h, cb.SymmetricDim())
+		return nil, fmt.Errorf("vbmf: C_A is of order %d and C_B of order %d: both must have the number of factors", h,
+			cb.SymmetricDim())
 	}
 	if transform == nil {
 		if transform, err = diagonalizer(ca, cb); err != nil {
@@ -72,7 +75,8 @@ func covarianceOf(name string, c mat.Matrix) (*mat.SymDense, error) {
 		for j := range h {
 			a, b := c.At(i, j), c.At(j, i)
 			if !(math.Abs(a-b) <= 1e-10*max(math.Abs(a), math.Abs(b))) || math.IsInf(a, 0) {
-				return nil, fmt.Errorf("vbmf: %s has %v and %v at (%d, %d) and (%d, %d): it must be finite and symmetric", name, a, b, i+1, j+1, j+1, i+1)
+				return nil, fmt.Errorf("vbmf: %s has %v and %v at (%d, %d) and (%d, %d): it must be finite and symmetric", name,
+					a, b, i+1, j+1, j+1, i+1)
 			}
 			s.SetSym(i, j, (a+b)/2)
 		}
@@ -125,7 +129,8 @@ func diagonal(ca, cb *mat.SymDense, transform mat.Matrix) (forward, back *mat.De
 				of   *mat.Dense
 			}{{"T·C_A·Tᵀ", &a}, {"T⁻ᵀ·C_B·T⁻¹", &b}} {
 				if bound := 1e-8 * math.Sqrt(d.of.At(i, i)*d.of.At(j, j)); i != j && !(math.Abs(d.of.At(i, j)) <= bound) {
-					return nil, nil, nil, fmt.Errorf("vbmf: T does not diagonalise the priors: entry (%d, %d) of %s is %.3g; nil finds a T that does", i+1, j+1, d.name, d.of.At(i, j))
+					return nil, nil, nil, fmt.Errorf("vbmf: T does not diagonalise the priors: entry (%d, %d) of %s "+
+						"is %.3g; nil finds a T that does", i+1, j+1, d.name, d.of.At(i, j))
 				}
 			}
 		}
@@ -148,8 +153,17 @@ func diagonal(ca, cb *mat.SymDense, transform mat.Matrix) (forward, back *mat.De
 // posterior is the solution with a factor for every component.
 func (s *Solution) posterior() *Posterior {
 	h := len(s.Components)
-	p := &Posterior{A: mat.NewDense(s.M, h, nil), B: mat.NewDense(s.L, h, nil), Noise: s.Noise, Rank: s.Rank, FreeEnergy: s.FreeEnergy,
-		CovA: mat.NewSymDense(h, nil), CovB: mat.NewSymDense(h, nil), PriorA: mat.NewSymDense(h, nil), PriorB: mat.NewSymDense(h, nil)}
+	p := &Posterior{
+		A:          mat.NewDense(s.M, h, nil),
+		B:          mat.NewDense(s.L, h, nil),
+		Noise:      s.Noise,
+		Rank:       s.Rank,
+		FreeEnergy: s.FreeEnergy,
+		CovA:       mat.NewSymDense(h, nil),
+		CovB:       mat.NewSymDense(h, nil),
+		PriorA:     mat.NewSymDense(h, nil),
+		PriorB:     mat.NewSymDense(h, nil),
+	}
 	if s.Rank > 0 {
 		p.A.Slice(0, s.M, 0, s.Rank).(*mat.Dense).Copy(s.MeanA())
 		p.B.Slice(0, s.L, 0, s.Rank).(*mat.Dense).Copy(s.MeanB())
@@ -165,7 +179,9 @@ func (s *Solution) posterior() *Posterior {
 
 // transformed is A·T⁻ᵀ, B·T, T⁻¹Σ_AT⁻ᵀ, TᵀΣ_BT.
 func (p *Posterior) transformed(forward, back *mat.Dense, ca, cb *mat.SymDense) *Posterior {
-	q := &Posterior{A: new(mat.Dense), B: new(mat.Dense), PriorA: ca, PriorB: cb, Noise: p.Noise, Rank: p.Rank, FreeEnergy: p.FreeEnergy}
+	q := &Posterior{
+		A: new(mat.Dense), B: new(mat.Dense), PriorA: ca, PriorB: cb, Noise: p.Noise, Rank: p.Rank, FreeEnergy: p.FreeEnergy,
+	}
 	q.A.Mul(p.A, back.T())
 	q.B.Mul(p.B, forward)
 	q.CovA, q.CovB = congruent(back, p.CovA), congruent(forward.T(), p.CovB)

@@ -69,7 +69,9 @@ func (s *Statistics) Merge(o *Statistics) {
 func (Iterative) BoundsEvidence() {}
 
 // Init draws a start, or returns the given one.
-func (v Iterative) Init(ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand) (*Parameters, error) {
+func (v Iterative) Init(
+	ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand,
+) (*Parameters, error) {
 	type sums struct{ n, d, square float64 }
 	t, err := framework.Fold(ctx, src, 0, func() (*sums, error) { return new(sums), nil },
 		func(t *sums, b framework.Rows) error {
@@ -107,11 +109,14 @@ func (v Iterative) Init(ctx context.Context, src framework.Source[framework.Rows
 	}
 	square := t.square / t.n / t.d
 	if !(square > 1e-280) || math.IsInf(t.square, 0) {
-		return nil, fmt.Errorf("vbmf: the mean square of the entries is %.3g: rescale the matrix; one of zeros needs no iteration", square)
+		return nil, fmt.Errorf(
+			"vbmf: the mean square of the entries is %.3g: rescale the matrix; one of zeros needs no iteration", square,
+		)
 	}
 	if v.Start != nil {
 		if v.Start.H != k || v.Start.M != m {
-			return nil, fmt.Errorf("vbmf: a start of %d factors and %d columns, for K = %d and %d columns", v.Start.H, v.Start.M, k, m)
+			return nil, fmt.Errorf("vbmf: a start of %d factors and %d columns, for K = %d and %d columns",
+				v.Start.H, v.Start.M, k, m)
 		}
 		return v.Start.clone(), nil
 	}
@@ -140,14 +145,20 @@ func newParameters(m, h int) *Parameters {
 
 func (p *Parameters) clone() *Parameters {
 	c := *p
-	c.A, c.CovA, c.PriorA, c.PriorB, c.Gain = slices.Clone(p.A), slices.Clone(p.CovA), slices.Clone(p.PriorA), slices.Clone(p.PriorB), slices.Clone(p.Gain)
+	c.A, c.CovA, c.PriorA, c.PriorB, c.Gain = slices.Clone(p.A), slices.Clone(p.CovA), slices.Clone(p.PriorA),
+		slices.Clone(p.PriorB), slices.Clone(p.Gain)
 	return &c
 }
 
 // NewStatistics makes statistics for p.H factors.
 func (Iterative) NewStatistics(p *Parameters) *Statistics {
-	return &Statistics{Statistics: *bpca.NewStatistics(p.H, p.M), Gain: make([]float64, p.H*p.M), CovB: make([]float64, p.H*p.H),
-		zero: make([]float64, p.M), hh: make([]float64, p.H*p.H)}
+	return &Statistics{
+		Statistics: *bpca.NewStatistics(p.H, p.M),
+		Gain:       make([]float64, p.H*p.M),
+		CovB:       make([]float64, p.H*p.H),
+		zero:       make([]float64, p.M),
+		hh:         make([]float64, p.H*p.H),
+	}
 }
 
 // Prepare sets up q(B): all rows at once, Σ_B = σ²(E[AᵀA] + σ²C_B⁻¹)⁻¹ and
@@ -207,7 +218,8 @@ func covariance(cov, second []float64, noise float64, prior []float64) (logDet f
 	}
 	chol, ok := linalg.NewCholesky(h, cov)
 	if !ok {
-		return 0, fmt.Errorf("vbmf: the precision of the factors is not positive definite at K = %d: the noise, %.3g, is negligible relative to them; rescale the matrix, or give the noise variance", h, noise)
+		return 0, fmt.Errorf("vbmf: the precision of the factors is not positive definite at K = %d: the noise, "+
+			"%.3g, is negligible relative to them; rescale the matrix, or give the noise variance", h, noise)
 	}
 	logDet = -chol.LogDet()
 	chol.Invert()
@@ -245,7 +257,8 @@ func (v Iterative) Maximize(s *Statistics, p, dst *Parameters) (*Parameters, err
 		if _, err := covariance(dst.CovA, s.ZZ, p.Noise, p.PriorA); err != nil {
 			return dst, err
 		}
-		linalg.Mul(false, false, 1/p.Noise, linalg.General(m, h, s.XZ), linalg.General(h, h, dst.CovA), 0, linalg.General(m, h, dst.A))
+		linalg.Mul(false, false, 1/p.Noise, linalg.General(m, h, s.XZ), linalg.General(h, h, dst.CovA), 0,
+			linalg.General(m, h, dst.A))
 	}
 	if v.Priors == nil {
 		for i := range h {

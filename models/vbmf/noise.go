@@ -8,7 +8,8 @@ import (
 
 // ErrNoNoise reports that the free energy falls without bound as σ² → 0: the matrix has a
 // low rank exactly. Give σ².
-var ErrNoNoise = errors.New("the matrix has a low rank exactly, and the free energy falls without bound as the noise goes to 0: give the noise variance")
+var ErrNoNoise = errors.New("the matrix has a low rank exactly, and the free energy falls without bound as the noise " +
+	"goes to 0: give the noise variance")
 
 // exact is the share of the largest singular value below which others are rounding.
 const exact = 1e-14

@@ -34,7 +34,9 @@ func (s *Solution) Point() *bpca.Parameters {
 	if s.Rank == 0 {
 		return nil
 	}
-	p := &bpca.Parameters{K: s.Rank, D: s.M, Mean: make([]float64, s.M), Loadings: make([]float64, s.M*s.Rank), Noise: s.Noise}
+	p := &bpca.Parameters{
+		K: s.Rank, D: s.M, Mean: make([]float64, s.M), Loadings: make([]float64, s.M*s.Rank), Noise: s.Noise,
+	}
 	for i := range p.Loadings {
 		c := s.Components[i%s.Rank]
 		p.Loadings[i] = s.Right[i] * c.A * math.Sqrt(c.PriorB)

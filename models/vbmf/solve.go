@@ -117,12 +117,14 @@ func (o Options) check(l, m int) error {
 		return fmt.Errorf("vbmf: priors of %d factors for a %d×%d matrix: give 1 to %d", len(o.Priors), l, m, min(l, m))
 	}
 	if o.MaxRank != 0 && o.MaxRank != len(o.Priors) {
-		return fmt.Errorf("vbmf: maximal rank %d with priors of %d factors: leave it out, the priors say how many factors there are", o.MaxRank, len(o.Priors))
+		return fmt.Errorf("vbmf: maximal rank %d with priors of %d factors: leave it out, the priors say how many "+
+			"factors there are", o.MaxRank, len(o.Priors))
 	}
 	for h, p := range o.Priors {
 		for _, v := range []float64{p.A, p.B, p.A * p.B} {
 			if !(v > 0) || math.IsInf(v, 0) {
-				return fmt.Errorf("vbmf: factor %d has prior variances c_a² = %v and c_b² = %v: both and their product must be positive and finite", h+1, p.A, p.B)
+				return fmt.Errorf("vbmf: factor %d has prior variances c_a² = %v and c_b² = %v: both and their "+
+					"product must be positive and finite", h+1, p.A, p.B)
 			}
 		}
 	}
@@ -131,7 +133,8 @@ func (o Options) check(l, m int) error {
 
 func checkMaxRank(rank, l, m int) error {
 	if rank < 0 || rank > min(l, m) {
-		return fmt.Errorf("vbmf: maximal rank %d of a %d×%d matrix: choose one from 1 to %d, or 0 for the largest", rank, l, m, min(l, m))
+		return fmt.Errorf("vbmf: maximal rank %d of a %d×%d matrix: choose one from 1 to %d, or 0 for the largest",
+			rank, l, m, min(l, m))
 	}
 	return nil
 }

@@ -60,7 +60,9 @@ func Decompose(ctx context.Context, t *framework.Table, maxRank int) (*Spectrum,
 		s.Energy += linalg.Dot(row, row)
 	}
 	if tiny := largest > 0 && largest < 1e-140; tiny || math.IsInf(s.Energy*float64(max(l, m)), 0) {
-		return nil, fmt.Errorf("vbmf: the largest entry is %.3g, and squares beyond 1e±280 are out of range: divide the matrix by that", largest)
+		return nil, fmt.Errorf(
+			"vbmf: the largest entry is %.3g, and squares beyond 1e±280 are out of range: divide the matrix by that", largest,
+		)
 	}
 	s.y.SetRawMatrix(blas64.General{Rows: l, Cols: m, Stride: rows.Stride, Data: rows.X})
 	if l > m {
@@ -88,7 +90,9 @@ func matrixOf(t *framework.Table) (framework.Rows, error) {
 		return rows, fmt.Errorf("vbmf: a %d×%d matrix has nothing to factorise", rows.N, rows.D)
 	}
 	if rows.Weights != nil {
-		return rows, errors.New("vbmf: rows of a matrix have no weights: repeat them, or multiply each by the square root of its weight")
+		return rows, errors.New(
+			"vbmf: rows of a matrix have no weights: repeat them, or multiply each by the square root of its weight",
+		)
 	}
 	for i := range rows.N {
 		for j, v := range rows.Row(i) {

@@ -169,7 +169,9 @@ func (c chart) bars(f *figure, p panel, x, y scale) {
 			}
 			left := x.at(c.X[i]) + (float64(j)-float64(len(p.Series))/2)*thick
 			from, to := y.at(max(base, v)), y.at(min(base, v))
-			f.add(mark{Kind: "rect", Class: "bar f" + tint(j), X: left, Y: from, W: max(thick-1, 0.8*thick), H: max(to-from, 0.5)})
+			f.add(
+				mark{Kind: "rect", Class: "bar f" + tint(j), X: left, Y: from, W: max(thick-1, 0.8*thick), H: max(to-from, 0.5)},
+			)
 		}
 	}
 }

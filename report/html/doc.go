@@ -1,5 +1,5 @@
-// Package html writes a report as one self-contained HTML page: figures as inline SVG, each with its numbers as a table beneath it, no
-// network, no script but its own.
+// Package html writes a report as one self-contained HTML page: figures as inline SVG, each with its numbers as a table
+// beneath it, no network, no script but its own.
 //
 // A page follows the reader's light or dark mode, fits a phone, and reads well aloud: every
 // figure has a title and a description, and what it draws is in a table. Marks show their
@@ -7,7 +7,7 @@
 // escaped (html/template): names of columns may hold anything. The page's policy lets
 // the browser load nothing and run that one script, which it knows by its hash.
 //
-// Figures are drawn by hand, and not by gonum/plot as those of module reproduce: their colours and texts are classes of the page's
-// style sheet, so that they follow its modes, and their marks have tooltips. Coordinates that are not finite leave their mark out; a
-// number that is not finite is a dash, as it is null in JSON.
+// Figures are drawn by hand, and not by gonum/plot as those of module reproduce: their colours and texts are classes of
+// the page's style sheet, so that they follow its modes, and their marks have tooltips. Coordinates that are not finite
+// leave their mark out; a number that is not finite is a dash, as it is null in JSON.
 package html

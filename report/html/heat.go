@@ -39,12 +39,21 @@ func (h heat) figure() *figure {
 		f.add(label)
 		for j, column := range h.Columns {
 			v := h.Shade[i][j]
-			cell := mark{Kind: "rect", X: from + w*float64(j), Y: y, W: w, H: tall, Tip: fmt.Sprintf("%s\n%s %s: %s", name, h.ColumnsName, column, h.Texts[i][j])}
+			cell := mark{
+				Kind: "rect",
+				X:    from + w*float64(j),
+				Y:    y,
+				W:    w,
+				H:    tall,
+				Tip:  fmt.Sprintf("%s\n%s %s: %s", name, h.ColumnsName, column, h.Texts[i][j]),
+			}
 			cell.Class, cell.Opacity = h.colour(v)
 			f.add(cell)
 		}
 	}
-	f.add(mark{Kind: "rect", Class: "frame", X: from, Y: top, W: w * float64(len(h.Columns)), H: tall * float64(len(h.Rows))})
+	f.add(
+		mark{Kind: "rect", Class: "frame", X: from, Y: top, W: w * float64(len(h.Columns)), H: tall * float64(len(h.Rows))},
+	)
 	return f
 }
 

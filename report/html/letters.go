@@ -5,8 +5,8 @@ import (
 	"unicode"
 )
 
-// wide is how wide a text is at most, on a phone, where letters are 14 units high: by the widths of DejaVu Sans, which is wider than
-// other fonts for screens.
+// wide is how wide a text is at most, on a phone, where letters are 14 units high: by the widths of DejaVu Sans, which
+// is wider than other fonts for screens.
 func wide(text string) float64 {
 	sum := 0.0
 	for _, r := range text {
@@ -21,7 +21,8 @@ func letter(r rune) float64 {
 	switch {
 	case unicode.Is(unicode.Mn, r):
 		return 0 // an accent
-	case strings.ContainsRune("MWmw@%—…", r), unicode.In(r, unicode.Han, unicode.Hangul, unicode.Hiragana, unicode.Katakana):
+	case strings.ContainsRune("MWmw@%—…", r),
+		unicode.In(r, unicode.Han, unicode.Hangul, unicode.Hiragana, unicode.Katakana):
 		return widest
 	case strings.ContainsRune(" .,:;'|!()[]ijlft", r):
 		return narrow

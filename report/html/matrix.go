@@ -24,7 +24,8 @@ func matrixFigure(m report.Matrix) *figure {
 	}
 	columns := len(m.Cells[0])
 	w := (width - left - 6) / float64(columns)
-	h := min(w*float64(columns)/float64(rows), max(w, 2*width/float64(rows))) // no narrower than it is, no taller than two widths
+	// no narrower than it is, no taller than two widths
+	h := min(w*float64(columns)/float64(rows), max(w, 2*width/float64(rows)))
 	f := &figure{Title: m.Title, About: m.About, Width: width, Height: top + h*float64(rows) + 8}
 	f.text("", left, 14, m.ColumnsName)
 	paths := make([]path, shades+1)
@@ -36,7 +37,8 @@ func matrixFigure(m report.Matrix) *figure {
 				end++
 			}
 			if shade > 0 {
-				fmt.Fprintf(&paths[shade], "M%s %sh%sv%sh-%sz", px(left+w*float64(j)), px(top+h*float64(i)), px(w*float64(end-j)), px(h), px(w*float64(end-j)))
+				fmt.Fprintf(&paths[shade], "M%s %sh%sv%sh-%sz", px(left+w*float64(j)), px(top+h*float64(i)),
+					px(w*float64(end-j)), px(h), px(w*float64(end-j)))
 			}
 			j = end
 		}

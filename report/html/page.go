@@ -49,7 +49,8 @@ func policy() string {
 		sum := sha256.Sum256([]byte(text))
 		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 	}
-	return fmt.Sprintf("default-src 'none'; style-src %s; script-src %s; base-uri 'none'; form-action 'none'", hash(style), hash(script))
+	return fmt.Sprintf("default-src 'none'; style-src %s; script-src %s; base-uri 'none'; form-action 'none'",
+		hash(style), hash(script))
 }
 
 // px writes a coordinate, or an opacity, as short as a screen needs it.
@@ -62,8 +63,8 @@ func px(v float64) string {
 	return text
 }
 
-// Write writes the document as a page. Tables whose rows and columns differ in number are misuse, at which it panics. What HTML has no
-// place for, such as control characters, becomes U+FFFD.
+// Write writes the document as a page. Tables whose rows and columns differ in number are misuse, at which it panics.
+// What HTML has no place for, such as control characters, becomes U+FFFD.
 func Write(w io.Writer, d *report.Document) error {
 	for _, s := range d.Sections {
 		for _, t := range s.Tables {

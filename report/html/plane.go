@@ -11,7 +11,16 @@ import (
 func drawBin(f *figure, b report.Bin, x, y scale) {
 	if finite(b.Height) {
 		from, to := x.at(b.From), x.at(b.To)
-		f.add(mark{Kind: "rect", Class: "bar f7", X: from, Y: y.at(b.Height), W: max(0, to-from-0.5), H: y.a - y.at(b.Height), Opacity: 0.45, Tip: b.Tip})
+		f.add(mark{
+			Kind:    "rect",
+			Class:   "bar f7",
+			X:       from,
+			Y:       y.at(b.Height),
+			W:       max(0, to-from-0.5),
+			H:       y.a - y.at(b.Height),
+			Opacity: 0.45,
+			Tip:     b.Tip,
+		})
 	}
 }
 
@@ -84,11 +93,14 @@ func (f *figure) point(one report.Point, x, y, radius float64) {
 		f.add(m)
 		return
 	case "square":
-		corners.polygon(x, y, [2]float64{-radius, -radius}, [2]float64{radius, -radius}, [2]float64{radius, radius}, [2]float64{-radius, radius})
+		corners.polygon(x, y, [2]float64{-radius, -radius}, [2]float64{radius, -radius}, [2]float64{radius, radius},
+			[2]float64{-radius, radius})
 	case "diamond":
-		corners.polygon(x, y, [2]float64{0, -1.4 * radius}, [2]float64{1.4 * radius, 0}, [2]float64{0, 1.4 * radius}, [2]float64{-1.4 * radius, 0})
+		corners.polygon(x, y, [2]float64{0, -1.4 * radius}, [2]float64{1.4 * radius, 0}, [2]float64{0, 1.4 * radius},
+			[2]float64{-1.4 * radius, 0})
 	default:
-		corners.polygon(x, y, [2]float64{0, -1.3 * radius}, [2]float64{1.3 * radius, radius}, [2]float64{-1.3 * radius, radius})
+		corners.polygon(x, y, [2]float64{0, -1.3 * radius}, [2]float64{1.3 * radius, radius},
+			[2]float64{-1.3 * radius, radius})
 	}
 	f.add(mark{Kind: "path", Class: m.Class, D: corners.String(), Tip: m.Tip})
 }

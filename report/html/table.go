@@ -42,7 +42,8 @@ func shadesOf(t report.Table) (classes []string) {
 	return classes
 }
 
-// Tables are laid out by how wide they are, in rem: those that fit a phone as they are, others in steps up to the width of a page.
+// Tables are laid out by how wide they are, in rem: those that fit a phone as they are, others in steps up to the width
+// of a page.
 const (
 	narrowest, widestTable, widthStep = 22, 72, 2
 
@@ -53,8 +54,8 @@ const (
 	widthOfNames = 24 // letters, from which on names are broken between words
 )
 
-// widthOf is the class for about how many rem the table takes; empty of one that fits a phone. Where the screen is too narrow for its
-// columns, each row becomes a paragraph whose cells have the names of their columns.
+// widthOf is the class for about how many rem the table takes; empty of one that fits a phone. Where the screen is too
+// narrow for its columns, each row becomes a paragraph whose cells have the names of their columns.
 func widthOf(t report.Table) string {
 	rem := 0.0
 	for j, column := range t.Columns {
@@ -108,8 +109,9 @@ func letters(text string) (longest int) {
 	return longest
 }
 
-// stackedRules make paragraphs of the rows of tables that are wider than their section, by the variables of the style sheet that say how
-// tables are laid out. A container query cannot compare with the table, and so there is one for each width.
+// stackedRules make paragraphs of the rows of tables that are wider than their section, by the variables of the style
+// sheet that say how tables are laid out. A container query cannot compare with the table, and so there is one for each
+// width.
 func stackedRules() string {
 	const stack = "--block:block;--none:none;--flex:flex;--inline:inline;--wrap:normal"
 	var text strings.Builder

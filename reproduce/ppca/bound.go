@@ -59,10 +59,15 @@ func (m Model) Bound(s *Statistics, p *Posterior) (Bound, error) {
 		slope = vc / cc
 	}
 	n := float64(m.Pairs)
-	b := Bound{StdErr: math.Sqrt(max(0, vv-slope*vc) / (n - 2) / n), LogLikelihood: value - slope*control, Divergence: p.Divergence()}
+	b := Bound{
+		StdErr:        math.Sqrt(max(0, vv-slope*vc) / (n - 2) / n),
+		LogLikelihood: value - slope*control,
+		Divergence:    p.Divergence(),
+	}
 	b.Value = b.LogLikelihood - b.Divergence
 	if b.Value-b.Value != 0 {
-		return b, errors.New("ppca: the bound is not finite: WᵀW + σ²I is not positive definite, or the data are near the end of the range; rescale them, or give a larger σ²")
+		return b, errors.New("ppca: the bound is not finite: WᵀW + σ²I is not positive definite, or the data are " +
+			"near the end of the range; rescale them, or give a larger σ²")
 	}
 	return b, nil
 }

@@ -15,7 +15,8 @@
 // mean is 0.
 //
 //	m := ppca.Model{Noise: 0.5, PriorVariance: 1}
-//	sel, err := framework.Select(ctx, m, src, []int{1, 2, 3, 4}, framework.Options{Method: framework.EM, Tolerance: 1e-6})
+//	o := framework.Options{Method: framework.EM, Tolerance: 1e-6}
+//	sel, err := framework.Select(ctx, m, src, []int{1, 2, 3, 4}, o)
 //	best := sel.Fits[sel.Best(0)]                     // K̂ under equal weights of the ranks
 //	bound, err := m.Bound(best.Statistics, best.Parameters) // with its standard error
 //

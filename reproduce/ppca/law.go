@@ -20,7 +20,9 @@ func Law(w mat.Matrix, noise float64) (*distmv.Normal, error) {
 	}
 	n, ok := distmv.NewNormal(make([]float64, d), &c, nil)
 	if !ok {
-		return nil, errors.New("ppca: WWᵀ + σ²I is not positive definite: the noise is negligible relative to the loadings, or is not positive")
+		return nil, errors.New(
+			"ppca: WWᵀ + σ²I is not positive definite: the noise is negligible relative to the loadings, or is not positive",
+		)
 	}
 	return n, nil
 }
@@ -28,7 +30,9 @@ func Law(w mat.Matrix, noise float64) (*distmv.Normal, error) {
 // Expect is the expectation under ρ of a function of the law P_W, in the manner of
 // ∫ f(P_W) ρ(dW), from draws draws of rng, and its Monte-Carlo standard error. It needs two draws or
 // more.
-func (p *Posterior) Expect(f func(law *distmv.Normal) float64, draws int, rng *rand.Rand) (mean, stdErr float64, err error) {
+func (p *Posterior) Expect(
+	f func(law *distmv.Normal) float64, draws int, rng *rand.Rand,
+) (mean, stdErr float64, err error) {
 	if err := p.Check(); err != nil {
 		return 0, 0, err
 	}
@@ -55,7 +59,9 @@ func (p *Posterior) Expect(f func(law *distmv.Normal) float64, draws int, rng *r
 // ExpectedRenyi is ∫ D_α(P_W, truth) ρ(dW) in nats, what theorem 1 of paper C bounds for
 // α in (0, 1), from draws draws of rng, with its Monte-Carlo standard error. D_α(P, R) =
 // ln ∫ (dP/dR)^{α−1} dP / (α − 1), and at α = 1 its limit, the Kullback-Leibler divergence.
-func (p *Posterior) ExpectedRenyi(alpha float64, truth *distmv.Normal, draws int, rng *rand.Rand) (mean, stdErr float64, err error) {
+func (p *Posterior) ExpectedRenyi(
+	alpha float64, truth *distmv.Normal, draws int, rng *rand.Rand,
+) (mean, stdErr float64, err error) {
 	if !(alpha > 0 && alpha <= 1) {
 		return 0, 0, fmt.Errorf("ppca: the order of the Rényi divergence is %v: it is above 0 and at most 1", alpha)
 	}

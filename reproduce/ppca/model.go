@@ -51,11 +51,14 @@ func (m Model) resolved() (Model, error) {
 		value float64
 	}{{"Noise (σ²)", m.Noise}, {"PriorVariance (s²)", m.PriorVariance}} {
 		if !(v.value > 0) || math.IsInf(v.value, 0) {
-			return m, fmt.Errorf("ppca: %s is %v: it is a variance, positive and finite, in squared units of the data", v.name, v.value)
+			return m, fmt.Errorf("ppca: %s is %v: it is a variance, positive and finite, in squared units of the data",
+				v.name, v.value)
 		}
 	}
-	if m.Pairs < 0 || m.Pairs == 1 || m.Pairs == 2 || m.StepPairs < 0 || m.Steps < 0 || !(m.Rate >= 0) || math.IsInf(m.Rate, 0) {
-		return m, fmt.Errorf("ppca: Pairs %d, StepPairs %d, Steps %d and Rate %v: none is negative, and a standard error needs three pairs or more", m.Pairs, m.StepPairs, m.Steps, m.Rate)
+	if m.Pairs < 0 || m.Pairs == 1 || m.Pairs == 2 || m.StepPairs < 0 || m.Steps < 0 ||
+		!(m.Rate >= 0) || math.IsInf(m.Rate, 0) {
+		return m, fmt.Errorf("ppca: Pairs %d, StepPairs %d, Steps %d and Rate %v: none is negative, and a standard "+
+			"error needs three pairs or more", m.Pairs, m.StepPairs, m.Steps, m.Rate)
 	}
 	for _, v := range [...]struct {
 		value *int
@@ -80,7 +83,9 @@ func (Model) BoundsEvidence() {}
 // (1999) for the given σ² shrunk towards 0 by the prior, with the covariances of a Laplace
 // approximation there. It needs 1 ≤ k ≤ D; a missing or non-finite entry is an error that
 // names its row and column. rng seeds Adam's draws.
-func (m Model) Init(ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand) (*Posterior, error) {
+func (m Model) Init(
+	ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand,
+) (*Posterior, error) {
 	s, err := framework.Fold(ctx, src, 0,
 		func() (*Statistics, error) { return &Statistics{}, nil },
 		(*Statistics).addRows,
@@ -92,7 +97,9 @@ func (m Model) Init(ctx context.Context, src framework.Source[framework.Rows], k
 }
 
 // Init is that of [Model], from moments.
-func (c Compressed) Init(ctx context.Context, src framework.Source[*bpca.Moments], k int, rng *rand.Rand) (*Posterior, error) {
+func (c Compressed) Init(
+	ctx context.Context, src framework.Source[*bpca.Moments], k int, rng *rand.Rand,
+) (*Posterior, error) {
 	s, err := framework.Fold(ctx, src, 1,
 		func() (*Statistics, error) { return &Statistics{}, nil },
 		(*Statistics).addMoments,
@@ -141,7 +148,11 @@ func (m Model) Maximize(s *Statistics, p, dst *Posterior) (*Posterior, error) {
 	dst.begin()
 	for range m.Steps {
 		if !s.step(dst, m.StepPairs, m.Rate) {
-			return dst, fmt.Errorf("ppca: step %d at K = %d: WᵀW + σ²I is not positive definite, or the bound is not finite: the loadings dwarf the noise, or the data are near the end of the range; rescale them, or give a larger σ²", dst.Optimizer.Steps, p.K)
+			return dst, fmt.Errorf(
+				"ppca: step %d at K = %d: WᵀW + σ²I is not positive definite, or the bound is not finite: the "+
+					"loadings dwarf the noise, or the data are near the end of the range; rescale them, or give a larger σ²",
+				dst.Optimizer.Steps, p.K,
+			)
 		}
 	}
 	return dst, nil

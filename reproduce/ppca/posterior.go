@@ -55,7 +55,8 @@ func (p *Posterior) Check() error {
 		return errors.New("ppca: no posterior")
 	}
 	if p.D < 1 || p.K < 1 || p.K > p.D || p.D > 1<<20 || len(p.Means) != p.D*p.K || len(p.Factors) != p.K*p.factorSize() {
-		return fmt.Errorf("ppca: K = %d and D = %d do not go with %d means and %d entries of factors", p.K, p.D, len(p.Means), len(p.Factors))
+		return fmt.Errorf("ppca: K = %d and D = %d do not go with %d means and %d entries of factors", p.K, p.D,
+			len(p.Means), len(p.Factors))
 	}
 	if !(p.Noise > 0) || !(p.PriorVariance > 0) || math.IsInf(p.Noise, 0) || math.IsInf(p.PriorVariance, 0) {
 		return fmt.Errorf("ppca: variances of noise %v and prior %v: both are positive and finite", p.Noise, p.PriorVariance)
@@ -69,14 +70,16 @@ func (p *Posterior) Check() error {
 	}
 	if o := &p.Optimizer; o.Means != nil {
 		size := len(p.Means) + len(p.Factors)
-		if len(o.Means) != len(p.Means) || len(o.Factors) != len(p.Factors) || len(o.First) != size || len(o.Second) != size || o.Steps < 0 {
+		if len(o.Means) != len(p.Means) || len(o.Factors) != len(p.Factors) || len(o.First) != size ||
+			len(o.Second) != size || o.Steps < 0 {
 			return errors.New("ppca: the optimizer's state is not that of this posterior: leave it out to start anew")
 		}
 	}
 	for j := range p.K {
 		for i := range p.D {
 			if v := p.deviation(j, i); !(v > 0) {
-				return fmt.Errorf("ppca: entry %d of the diagonal of factor %d is %v: it is a standard deviation, and positive", i+1, j+1, v)
+				return fmt.Errorf("ppca: entry %d of the diagonal of factor %d is %v: it is a standard deviation, and positive",
+					i+1, j+1, v)
 			}
 		}
 	}

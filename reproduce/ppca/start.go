@@ -58,7 +58,9 @@ func (s *Statistics) spectrum() (values []float64, vectors *mat.Dense, err error
 	}
 	var eigen mat.EigenSym
 	if !eigen.Factorize(c, true) {
-		return nil, nil, errors.New("ppca: the second moments have no eigen-decomposition: the entries are near the end of the range; rescale the data")
+		return nil, nil, errors.New(
+			"ppca: the second moments have no eigen-decomposition: the entries are near the end of the range; rescale the data",
+		)
 	}
 	var ascending mat.Dense
 	eigen.VectorsTo(&ascending)

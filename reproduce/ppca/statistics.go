@@ -136,7 +136,9 @@ func badEntry(b framework.Rows) error {
 	return errOverflow
 }
 
-var errOverflow = errors.New("ppca: the sums of squares of the entries overflow: divide the data by a large number, and σ² and s² by its square")
+var errOverflow = errors.New(
+	"ppca: the sums of squares of the entries overflow: divide the data by a large number, and σ² and s² by its square",
+)
 
 // addMoments adds scatter + N·mean·meanᵀ.
 func (s *Statistics) addMoments(m *bpca.Moments) error {
@@ -166,7 +168,8 @@ func (s *Statistics) rootOf() blas64.General {
 		w := s.workspace()
 		w.factor, w.pivots, w.scratch = linalg.Resize(w.factor, d*d), resizeInts(w.pivots, d), linalg.Resize(w.scratch, 2*d)
 		copy(w.factor, s.Squares)
-		_, rank, _ := lapack64.Pstrf(blas64.Symmetric{N: d, Stride: d, Data: w.factor, Uplo: blas.Upper}, w.pivots, 0, w.scratch)
+		_, rank, _ := lapack64.Pstrf(blas64.Symmetric{N: d, Stride: d, Data: w.factor, Uplo: blas.Upper}, w.pivots, 0,
+			w.scratch)
 		s.root = linalg.Resize(s.root, d*d)[:rank*d]
 		clear(s.root)
 		for i := range rank {

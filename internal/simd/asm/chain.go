@@ -14,8 +14,10 @@ var chainSides = []int{8, 16}
 // forwardKernel advances a row, step by step: the sum and its inverse, which take long, are not waited for, because the
 // next row is that of the numbers before they are divided, times the inverse.
 func (g isa) forwardKernel(side int) {
-	g.text(fmt.Sprintf("forward%d", side), "func(alpha, e, scale, entry, move *float64, pairs, n int, least float64, done *int)",
-		fmt.Sprintf("makes n > 0 steps of forward with rows of %d numbers and 2·pairs rows of move, and puts the number of steps before a sum that is not above least into done.", side))
+	g.text(fmt.Sprintf("forward%d", side),
+		"func(alpha, e, scale, entry, move *float64, pairs, n int, least float64, done *int)",
+		fmt.Sprintf("makes n > 0 steps of forward with rows of %d numbers and 2·pairs rows of move, and puts the "+
+			"number of steps before a sum that is not above least into done.", side))
 	alpha, e, scale, done, n := param("alpha"), param("e"), param("scale"), GP64(), param("n")
 	predicted, one, least := g.load8(param("entry"), side), XMM(), XMM()
 	VMOVSD(number(1), one)

@@ -10,7 +10,8 @@ import (
 // columns goes with the one before it, which is written twice.
 func (g isa) columnsKernel() {
 	g.text("columns", "func(dst, x *float64, n, d, padded, stride int, sum *float64)",
-		"transposes n rows, a multiple of 8, of d > 1 columns into columns of padded rows, and adds 0·x over them, 0 or NaN, to sum.")
+		"transposes n rows, a multiple of 8, of d > 1 columns into columns of padded rows, and adds 0·x over them, 0 "+
+			"or NaN, to sum.")
 	dst, x, n, none := param("dst"), param("x"), param("n"), g.reg()
 	rows, columns := newLines("stride"), newLines("padded")
 	g.zero(none)
@@ -70,7 +71,9 @@ func (l lines) from(p reg.GPVirtual, count int) []Mem {
 
 // transpose puts lanes rows of 2 or 4 columns into columns. It gathers rows in such an order that
 // a pair of registers, interleaved, holds neighbouring rows of a column.
-func (g isa) transpose(count int, from, to reg.GPVirtual, rows, columns lines, none reg.VecVirtual, sums []reg.VecVirtual) {
+func (g isa) transpose(
+	count int, from, to reg.GPVirtual, rows, columns lines, none reg.VecVirtual, sums []reg.VecVirtual,
+) {
 	row, column := rows.from(from, g.lanes), columns.from(to, 4)
 	var even, odd []reg.VecVirtual // columns
 	parts := g.lanes / count       // rows in a register

@@ -204,7 +204,8 @@ const negligible = -354
 
 // softmaxKernel takes lanes rows at a time, which are contiguous in each column.
 func (g isa) softmaxKernel() {
-	g.text("softmax", "func(v *float64, k, n int, logSum, entropy *float64)", "is Softmax for k > 0 and n a multiple of 8.")
+	g.text("softmax", "func(v *float64, k, n int, logSum, entropy *float64)",
+		"is Softmax for k > 0 and n a multiple of 8.")
 	v, n, logSum, entropy := param("v"), param("n"), param("logSum"), param("entropy")
 	stride := GP64()
 	MOVQ(n, stride)
@@ -261,7 +262,8 @@ func (g isa) softmaxKernel() {
 // complementKernel multiplies 1 − q in each lane, mantissas and exponents apart.
 func (g isa) complementKernel() {
 	g.text("complement", "func(q *float64, n int, mantissas *[8]float64, exponents *[8]int)",
-		"multiplies 1 − q over n numbers, a multiple of 8, in 4 or 8 alternating products: mantissas in [1, 2), and as integers the sums of biased exponents.")
+		"multiplies 1 − q over n numbers, a multiple of 8, in 4 or 8 alternating products: mantissas in [1, 2), and "+
+			"as integers the sums of biased exponents.")
 	q, n := param("q"), param("n")
 	most, p, e := g.load(1-0x1p-53), g.load(1), g.reg()
 	g.zero(e)

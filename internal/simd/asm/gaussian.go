@@ -33,7 +33,8 @@ func copyOf(r reg.Register) reg.GPVirtual {
 // scoresKernel takes a strip of rows at a time: x − m goes to the work space, then four
 // rows of R at a time meet it in the registers.
 func (g isa) scoresKernel() {
-	g.text("gaussianScores", "func(dst, x *float64, d, n int, c float64, m, root *float64, width int, work *float64)", "is GaussianScores for d > 0 and n a multiple of 8, with a root in a matrix of that width.")
+	g.text("gaussianScores", "func(dst, x *float64, d, n int, c float64, m, root *float64, width int, work *float64)",
+		"is GaussianScores for d > 0 and n a multiple of 8, with a root in a matrix of that width.")
 	dst, x, n, stride, line, three := param("dst"), param("x"), param("n"), GP64(), GP64(), GP64()
 	MOVQ(n, stride)
 	SHLQ(Imm(3), stride)
@@ -104,7 +105,9 @@ func (g isa) scoresKernel() {
 
 // four neighbouring lines of a matrix, given the bytes of one and of three, at a displacement.
 func four(p, line, three reg.GPVirtual, disp int) []Mem {
-	return []Mem{at(p, disp), {Base: p, Index: line, Scale: 1, Disp: disp}, {Base: p, Index: line, Scale: 2, Disp: disp}, {Base: p, Index: three, Scale: 1, Disp: disp}}
+	return []Mem{at(p, disp), {
+		Base: p, Index: line, Scale: 1, Disp: disp,
+	}, {Base: p, Index: line, Scale: 2, Disp: disp}, {Base: p, Index: three, Scale: 1, Disp: disp}}
 }
 
 func (g isa) zeros(n int) []reg.VecVirtual {
@@ -173,7 +176,8 @@ func (g isa) lower(dst reg.GPVirtual, share float64, quad []reg.VecVirtual) {
 
 // diagonalScoresKernel is one pass over the columns for each strip of rows.
 func (g isa) diagonalScoresKernel() {
-	g.text("diagonalScores", "func(dst, x *float64, d, n int, c float64, m, h *float64)", "is DiagonalScores for d > 0 and n a multiple of 8.")
+	g.text("diagonalScores", "func(dst, x *float64, d, n int, c float64, m, h *float64)",
+		"is DiagonalScores for d > 0 and n a multiple of 8.")
 	dst, x, n, stride := param("dst"), param("x"), param("n"), GP64()
 	MOVQ(n, stride)
 	SHLQ(Imm(3), stride)
@@ -203,8 +207,10 @@ func (g isa) diagonalScoresKernel() {
 // diagonalMomentsKernel takes four columns at a time, which share the weights, through all
 // rows.
 func (g isa) diagonalMomentsKernel() {
-	g.text("diagonalMoments", "func(first, second, x *float64, d, n int, anchor, w *float64)", "is DiagonalMoments for d > 0 and n a multiple of 8.")
-	first, second, x, d, anchor, line, three := param("first"), param("second"), param("x"), param("d"), param("anchor"), GP64(), GP64()
+	g.text("diagonalMoments", "func(first, second, x *float64, d, n int, anchor, w *float64)",
+		"is DiagonalMoments for d > 0 and n a multiple of 8.")
+	first, second, x, d, anchor, line, three := param("first"), param("second"), param("x"), param("d"),
+		param("anchor"), GP64(), GP64()
 	MOVQ(param("n"), line)
 	SHLQ(Imm(3), line)
 	LEAQ(Mem{Base: line, Index: line, Scale: 2}, three)
@@ -281,7 +287,8 @@ func (g isa) quarter(r reg.VecVirtual) reg.VecVirtual {
 
 // deviationsKernel makes what productsKernel multiplies.
 func (g isa) deviationsKernel() {
-	g.text("deviations", "func(y, x *float64, d, n int, anchor *float64)", "puts x − anchor and a column of ones into y, d+1 columns of n rows each.")
+	g.text("deviations", "func(y, x *float64, d, n int, anchor *float64)",
+		"puts x − anchor and a column of ones into y, d+1 columns of n rows each.")
 	y, x, d, anchor := param("y"), param("x"), param("d"), param("anchor")
 	repeat(d, func() {
 		n, center := param("n"), g.reg()
@@ -310,7 +317,10 @@ func (g isa) blockColumns() int { return g.lanes / 2 }
 // the former where the two are the same columns, and what is below the diagonal is left out.
 func (g isa) productsKernel() {
 	g.text("products", "func(dst, wy, y, w *float64, n, stride, columns int)", fmt.Sprintf(
-		"multiplies columns times weights with 1 to 4 neighbouring columns of y, of n rows each, a multiple of 8. Where w is nil it takes the %d in wy; otherwise those of y, at most %d, which it puts there, and only products from the diagonal on count. It writes four numbers into each row of dst, of that stride, the last ones arbitrary.", g.blockColumns(), g.blockColumns()))
+		"multiplies columns times weights with 1 to 4 neighbouring columns of y, of n rows each, a multiple of 8. "+
+			"Where w is nil it takes the %d in wy; otherwise those of y, at most %d, which it puts there, and only "+
+			"products from the diagonal on count. It writes four numbers into each row of dst, of that stride, the "+
+			"last ones arbitrary.", g.blockColumns(), g.blockColumns()))
 	columns, w := param("columns"), param("w")
 	triangular, done := label("triangular"), label("done")
 	TESTQ(w, w)

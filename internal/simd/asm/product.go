@@ -21,8 +21,10 @@ func (g isa) tileKernel() {
 	if !g.wide() { // with the selection, the registers do not suffice for three a row
 		limits = fmt.Sprintf("1 to %d rows and 1 to %d or %d columns", g.tileRows(), most-g.lanes, most)
 	}
-	g.text("tile", "func(c *float64, cRow int, a *float64, aRow, aColumn int, b *float64, bRow int, rows, columns, k int, alpha float64)",
-		"adds alpha·a·b to a tile of c of "+limits+", for k > 0. Distances between rows, and in a between columns, are in numbers.")
+	g.text("tile", "func(c *float64, cRow int, a *float64, aRow, aColumn int, b *float64, bRow int, rows, columns, k "+
+		"int, alpha float64)",
+		"adds alpha·a·b to a tile of c of "+limits+", for k > 0. Distances between rows, and in a between columns, "+
+			"are in numbers.")
 	rows, columns := param("rows"), param("columns")
 	done := label("done")
 	for vectors := tileVectors; vectors > 0; vectors-- {
@@ -54,7 +56,9 @@ func (g isa) tileKernel() {
 }
 
 func (g isa) tile(rows, vectors int, selected bool, columns reg.GPVirtual) {
-	read, write := func(m Mem, _ int, r reg.VecVirtual) { VMOVUPD(m, r) }, func(r reg.VecVirtual, m Mem, _ int) { VMOVUPD(r, m) }
+	read, write := func(m Mem, _ int, r reg.VecVirtual) {
+		VMOVUPD(m, r)
+	}, func(r reg.VecVirtual, m Mem, _ int) { VMOVUPD(r, m) }
 	if selected {
 		rest := copyOf(columns)
 		SUBQ(Imm(uint64((vectors-1)*g.lanes)), rest)

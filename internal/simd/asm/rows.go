@@ -10,7 +10,8 @@ import (
 // time: every row has a sum for each, whose lanes are added in the end, all rows together.
 func (g isa) rowScoresKernel() {
 	g.text("rowScores", "func(dst *float64, dstRow int, x *float64, xRow, rows, d int, eta *float64, etaRow, k int)",
-		"adds the products of 1 to as many rows of d > 0 numbers as a register has lanes with k > 0 vectors to k parts of dst of a register's worth each, of which those beyond rows get anything. Distances are in numbers.")
+		"adds the products of 1 to as many rows of d > 0 numbers as a register has lanes with k > 0 vectors to k "+
+			"parts of dst of a register's worth each, of which those beyond rows get anything. Distances are in numbers.")
 	// full is the bytes of d in full registers.
 	full := func() reg.GPVirtual {
 		r := param("d")
@@ -121,7 +122,8 @@ func (g isa) together(v []reg.VecVirtual) reg.VecVirtual {
 // bitsKernel collects the bits of x² − x, rounded once, which is 0 for 0 and 1 only: what is
 // small is as far from its square as from 0.
 func (g isa) bitsKernel() {
-	g.text("bits", "func(x *float64, xRow, rows, d int, sum *float64)", "adds something to sum unless all of rows > 0 rows of d > 0 numbers, at distances of xRow numbers, are 0 or 1.")
+	g.text("bits", "func(x *float64, xRow, rows, d int, sum *float64)",
+		"adds something to sum unless all of rows > 0 rows of d > 0 numbers, at distances of xRow numbers, are 0 or 1.")
 	x, line, rows, sum := param("x"), param("xRow"), param("rows"), g.reg()
 	SHLQ(Imm(3), line)
 	g.zero(sum)
@@ -159,7 +161,8 @@ func (g isa) bitsKernel() {
 
 // nearerKernel is one pass over the columns for each strip of rows.
 func (g isa) nearerKernel() {
-	g.text("nearer", "func(dst, gap, x *float64, d, n int, m, w, total *float64)", "is Nearer for d > 0 and n a multiple of 8; it adds the sum to total.")
+	g.text("nearer", "func(dst, gap, x *float64, d, n int, m, w, total *float64)",
+		"is Nearer for d > 0 and n a multiple of 8; it adds the sum to total.")
 	dst, gap, x, n, w, stride, sum := param("dst"), param("gap"), param("x"), param("n"), param("w"), inBytes("n"), g.reg()
 	g.zero(sum)
 	g.strips(n, 4, g.narrowest(), func(vectors int) {

@@ -90,7 +90,8 @@ func chosenPlaces() Mem {
 
 // gatherKernel takes one column after the other: its lines stay in the first cache.
 func (g isa) gatherKernel() {
-	g.text("gather", "func(dst, x *float64, d, n, padded int, list *int32, count int)", "puts count rows, a multiple of 4, of a column-major matrix of d > 0 columns of n, into columns of padded.")
+	g.text("gather", "func(dst, x *float64, d, n, padded int, list *int32, count int)",
+		"puts count rows, a multiple of 4, of a column-major matrix of d > 0 columns of n, into columns of padded.")
 	from, column, d, line, lineTo := param("x"), param("dst"), param("d"), param("n"), param("padded")
 	SHLQ(Imm(3), line)
 	SHLQ(Imm(3), lineTo)
@@ -135,7 +136,8 @@ func (g isa) raiseKernel() {
 
 // subtractProductsKernel keeps f in a register.
 func (g isa) subtractProductsKernel() {
-	g.text("subtractProducts", "func(y *float64, strideY int, x *float64, strideX int, f *float64, count, n int)", "is SubtractProducts for count > 0 and n a multiple of 8.")
+	g.text("subtractProducts", "func(y *float64, strideY int, x *float64, strideX int, f *float64, count, n int)",
+		"is SubtractProducts for count > 0 and n a multiple of 8.")
 	y, x, f, n := param("y"), param("x"), param("f"), param("n")
 	strideY, strideX := inBytes("strideY"), inBytes("strideX")
 	while(n, g.lanes, func() {

@@ -16,8 +16,8 @@ import (
 
 const variable = "LATENT_MPI_TASK"
 
-// Main is TestMain of a package whose tests start jobs: a process of a job does the task that the test has named, with the arguments
-// that it has given, and returns its exit status.
+// Main is TestMain of a package whose tests start jobs: a process of a job does the task that the test has named, with
+// the arguments that it has given, and returns its exit status.
 func Main(m *testing.M, tasks map[string]func() int) {
 	if task := tasks[os.Getenv(variable)]; task != nil {
 		os.Exit(task())

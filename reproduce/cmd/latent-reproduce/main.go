@@ -1,8 +1,8 @@
-// Command latent-reproduce runs the experiments of the papers that latent implements, and studies beyond them, and compares what
-// it measures with what the papers state:
+// Command latent-reproduce runs the experiments of the papers that latent implements, and studies beyond them, and
+// compares what it measures with what the papers state:
 //
 //	latent-reproduce --list                          the experiments
-//	latent-reproduce all --out results --data DIR    all of them; DIR holds zebo.csv and spectf.csv, which are not shipped
+//	latent-reproduce all --out results --data DIR    all; DIR holds zebo.csv and spectf.csv, which are not shipped
 //	latent-reproduce evidence --out results --quick  one of them, on fewer seeds and smaller data
 //
 // The exit status is that of latent: 0 when done, 1 when an experiment failed, 2 when the command was used wrongly.
@@ -39,7 +39,8 @@ type flags struct {
 }
 
 const (
-	about = "Each experiment writes its figures as SVG and PNG, its numbers as CSV, and a page that puts the paper's statements beside " +
+	about = "Each experiment writes its figures as SVG and PNG, its numbers as CSV, and a page that puts the paper's " +
+		"statements beside " +
 		"what was measured. Experiments whose data are missing are left out, with a remark, unless they were named."
 	results = "figures, numbers and a page for each experiment, in a folder of its name. " +
 		"What an interrupted run has finished is not done again."
