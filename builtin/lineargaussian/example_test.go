@@ -67,6 +67,12 @@ func ExampleBPCA() {
 	// Output: 2 dimensions, gFIC -439.894
 }
 
+// Factors of maximum likelihood, by the evidence.
+func ExampleFactor() {
+	fmt.Println(found(lineargaussian.Factor(nil), &lineargaussian.FactorSettings{}, 1))
+	// Output: 1 factor, evidence -463.940
+}
+
 // The closed form of maximum likelihood.
 func ExamplePPCA() {
 	fmt.Println(found(lineargaussian.PPCA(nil), &lineargaussian.PCASettings{}, 2))

@@ -85,7 +85,6 @@ func (r *fitReport) bootstrap(s *session, status *statusLine, in *input, o boots
 	}
 	r.Bootstrap = new(refits)
 	*r.Bootstrap = newRefits(s, in, o, outcome, "")
-	r.LoadingErrors = numbers(r.found.loadingErrors)
 	r.fields = r.found.fields
 	r.Params, err = encode(r.found.params)
 	return err

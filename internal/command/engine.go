@@ -25,27 +25,6 @@ type outcome struct {
 	status string
 }
 
-// solved is the outcome of a closed form, with the further criteria that it has.
-func solved(r *result, c framework.Criterion, value float64, e framework.Evaluation, further ...framework.Score) *outcome {
-	f := &outcome{status: statusClosedForm}
-	f.Parameters, f.Shape, f.N, f.Value, f.Criterion, f.Status, f.Evaluation = r, e.Shape, e.N, value, c.Name, framework.Converged, e
-	for _, one := range []framework.Criterion{framework.BIC, framework.AIC} { // NaN where the closed form is of no likelihood
-		f.Scores = append(f.Scores, framework.Score{Criterion: one.Name, Value: one.Value(&e)})
-	}
-	f.Scores = append(f.Scores, further...)
-	return f
-}
-
-// further are the scores of a closed form by criteria other than BIC and AIC, where value has them.
-func further(value func(c framework.Criterion) (float64, error)) (list []framework.Score) {
-	for _, c := range []framework.Criterion{framework.Evidence, framework.GFIC, framework.FIC, framework.BICEM, framework.ELBO} {
-		if v, err := value(c); err == nil {
-			list = append(list, framework.Score{Criterion: c.Name, Value: v})
-		}
-	}
-	return list
-}
-
 const statusClosedForm = "closed form"
 
 // scores are the criteria over K, and the fits behind them.

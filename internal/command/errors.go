@@ -13,7 +13,6 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/families"
-	"github.com/latent-go/latent/models/factor"
 	"github.com/latent-go/latent/prior"
 )
 
@@ -65,9 +64,9 @@ func (t renderer) text(err error) string {
 		return string(e)
 	case *framework.DataError:
 		return t.fault(e)
-	case *factor.RepeatedError:
-		if e.Of < len(t.columns) {
-			return fmt.Sprintf("repeats column %.60q, up to scale: drop one of the two", t.columns[e.Of])
+	case interface{ Named(columns []string) string }: // an error of a model, about further columns
+		if t.columns != nil {
+			return e.Named(t.columns)
 		}
 	case *framework.DegenerateError:
 		text := fmt.Sprintf("%s %d: %s", cmp.Or(t.part, "latent dimension"), e.Dimension+1, t.text(e.Reason))
@@ -285,8 +284,6 @@ func (in *input) flagsAbout(err error) string {
 		return "correct it, " + dropping(in.faulty(err)) + ", or give it another family by --columns"
 	case errors.Is(err, framework.ErrDegenerate) && slices.Contains(in.flags.model().methods, methodMAP):
 		return "--method map, or gfab with --kmax"
-	case errors.Is(err, factor.ErrTooFewRows):
-		return "--method em --criterion bic"
 	case in.flags.model().Advice != nil:
 		return in.flags.model().Advice(err)
 	}

@@ -17,7 +17,9 @@ import (
 const mostFeatures = 8
 
 // featuresSettings are those of binary features.
-type featuresSettings struct{ noiseSettings }
+type featuresSettings struct {
+	Noise *string `json:"noise,omitempty" placeholder:"NAME" enum:"diagonal,isotropic" help:"Variances of the noise: diagonal, one for each column, or isotropic, one for all. Default: diagonal."`
+}
 
 func (*featuresSettings) check(*modelFlags) error { return nil }
 
@@ -27,7 +29,7 @@ func (m *featuresSettings) bind(_ *session, f *modelFlags, in *input) (*task, er
 		return nil, err
 	}
 	t := &task{what: "binary features, a variance of the noise for each column", columns: named(in.Names), largest: max(1, min(mostFeatures, n-1))}
-	model := features.Model{Isotropic: m.isotropic()}
+	model := features.Model{Isotropic: valueOr(m.Noise, "") == "isotropic"}
 	if model.Isotropic {
 		t.what = "binary features, one variance of the noise"
 	}
@@ -157,4 +159,8 @@ func (v featuresView) print(out *page) {
 		out.line("(%s left out: --format json has all)", are(left, "column"))
 	}
 	out.prose(0, "A row is the sum of what it has without features and what those that it has add to it, in the units of the columns, and noise.")
+}
+
+func noiseFact(variance float64) [2]string {
+	return [2]string{"noise variance", fmt.Sprintf("%.6g, standard deviation %.6g", variance, math.Sqrt(variance))}
 }

@@ -24,9 +24,7 @@ type model struct {
 	classes   bool                 // z is a class: --columns, --start and ICL make sense
 	mixes     bool                 // the rows are independent: criteria that integrate the parameters out or count labels are theirs
 	sequences bool                 // rows follow one another: --sequence
-	gaps      bool                 // entries may be missing, without classes
 	responds  bool                 // a column is explained by others: --response; rows are complete
-	singular  bool                 // sBIC has learning coefficients of it, without classes
 	proper    bool                 // without classes too, parameters have a proper prior: --criterion evidence
 	evident   []string             // the methods whose own criterion is the evidence
 	settings  func() modelSettings // those that it alone has
@@ -43,8 +41,6 @@ var byName = func() map[string]model {
 		"bernmix": bernmix,
 		"hmm": {methods: []string{methodGFAB, methodFAB, methodEM, methodMAP, methodVB}, selecting: methodEM,
 			classes: true, sequences: true, evident: []string{methodGFAB}, settings: func() modelSettings { return new(hmmSettings) }},
-		"factor": {methods: []string{methodClosedForm, methodGFAB, methodFAB, methodEM}, selecting: methodClosedForm, gaps: true, proper: true,
-			singular: true, evident: []string{methodClosedForm}, settings: func() modelSettings { return new(factorSettings) }},
 		"features": {methods: []string{methodGFAB, methodFAB, methodEM}, selecting: methodEM, proper: true,
 			evident: []string{methodGFAB}, settings: func() modelSettings { return new(featuresSettings) }},
 		"topics": {methods: []string{methodCVB0}, selecting: methodCVB0, settings: func() modelSettings { return new(topicsSettings) }},
@@ -123,7 +119,7 @@ func (m model) chooses() bool {
 		_, is = d.Settings.(fitted.Chooser)
 		return is
 	}
-	return m.gaps || m.mixes
+	return m.mixes
 }
 
 // withFacts is a model whose definition does not say what its methods are.
@@ -138,7 +134,7 @@ func (m model) withFacts() model {
 // facts are those of a method.
 func (m model) facts(name string) fitted.Method {
 	f := fitted.Method{Name: name, Engine: framework.EM, Criteria: m.scoring(name), Further: m.scoringFurther(name),
-		FindsK: prunes(name) || name == methodGreedy, ClosedForm: name == methodClosedForm, Bootstrap: m.singular}
+		FindsK: prunes(name) || name == methodGreedy}
 	if name == methodCVB0 {
 		f.Engine = framework.PrunedEM
 	} else if prunes(name) {
@@ -154,8 +150,6 @@ func (m model) facts(name string) fitted.Method {
 		f.Swept = []framework.Criterion{framework.SBIC, framework.Slope}
 	case m.classes && name != methodVB && name != methodCVB0:
 		f.Swept = []framework.Criterion{framework.Slope}
-	case m.singular && (name == methodClosedForm || name == methodEM):
-		f.Swept = []framework.Criterion{framework.SBIC}
 	}
 	return f
 }
@@ -191,7 +185,7 @@ func (m model) scoring(method string) []framework.Criterion {
 
 // scoringFurther are those that take more passes over the rows, or conjugate priors.
 func (m model) scoringFurther(method string) (list []framework.Criterion) {
-	estimates := slices.Contains([]string{methodGFAB, methodFAB, methodEM, methodClosedForm}, method)
+	estimates := slices.Contains([]string{methodGFAB, methodFAB, methodEM}, method)
 	if estimates && (m.classes || m.proper) && !slices.Contains(m.evident, method) {
 		list = append(list, framework.Evidence)
 	}
@@ -206,7 +200,7 @@ func (m model) scoringFurther(method string) (list []framework.Criterion) {
 
 // needsAll says whether the model has no place for missing values.
 func (m model) needsAll(family string) bool {
-	return !m.classes && !m.gaps && !m.Gaps || m.responds || families.NeedsComplete(family)
+	return !m.classes && !m.Gaps || m.responds || families.NeedsComplete(family)
 }
 
 // checkLabel refuses labels where there are no components to compare them with.
@@ -248,7 +242,6 @@ type result struct {
 	winner            *winner     // of the covariance structures that were compared; nil: none were
 	params, posterior any         // in JSON and in a model file; posterior is nil where Π is estimated
 	fields            any         // likewise, at their top: a struct
-	explained         []float64   // share of the variance, a latent dimension
 	components        []component // of mixtures
 	topics            []topicSummary
 	graph             *graphView  // of block models
@@ -268,8 +261,7 @@ type result struct {
 	// that have none. classifyGroups finds the groups of rows, from 0, where they have several components.
 	group          func(wanted *int) (*groupsView, error)
 	classifyGroups func(in *input) ([]int, error)
-	loadingErrors  []float64 // standard errors of standardised loadings, D×K, by bootstrap
-	// bootstrap adds standard errors to the components or the loadings; nil where there is none.
+	// bootstrap adds standard errors; nil where there is none.
 	bootstrap func(ctx context.Context, o bootstrap.Options) (bootstrap.Outcome, error)
 	sections  func(in *input) ([]report.Section, error)
 	// finding says on the page what was found, before all else: the text, and an item for each class; nil where the model says

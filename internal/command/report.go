@@ -76,22 +76,20 @@ type headOfSummary struct {
 }
 
 type restOfSummary struct {
-	Explained     []number        `json:"explained,omitempty"`  // bpca and factor: share of the variance, a latent dimension
-	Components    []component     `json:"components,omitempty"` // mixtures
-	groupsView                    // likewise, without a gate
-	Relative      *number         `json:"relative_entropy,omitempty"`        // likewise
-	Gate          *gateReport     `json:"gate,omitempty"`                    // with --gate
-	Topics        []topicSummary  `json:"topics,omitempty"`                  // topics
-	Bootstrap     *refits         `json:"bootstrap,omitempty"`               // with --bootstrap
-	LoadingErrors []number        `json:"loading_standard_errors,omitempty"` // factor with --bootstrap
-	ByK           []sizeScore     `json:"by_k,omitempty"`
-	Pruned        []pruned        `json:"pruned"`
-	Split         []split         `json:"split"`
-	Restarts      []restart       `json:"restarts"`
-	Settings      settings        `json:"settings"`
-	Objective     []number        `json:"objective_trace"` // what the method ascends, after each iteration
-	Params        json.RawMessage `json:"params"`
-	Posterior     json.RawMessage `json:"posterior,omitempty"` // of vb
+	Components []component     `json:"components,omitempty"` // mixtures
+	groupsView                 // likewise, without a gate
+	Relative   *number         `json:"relative_entropy,omitempty"` // likewise
+	Gate       *gateReport     `json:"gate,omitempty"`             // with --gate
+	Topics     []topicSummary  `json:"topics,omitempty"`           // topics
+	Bootstrap  *refits         `json:"bootstrap,omitempty"`        // with --bootstrap
+	ByK        []sizeScore     `json:"by_k,omitempty"`
+	Pruned     []pruned        `json:"pruned"`
+	Split      []split         `json:"split"`
+	Restarts   []restart       `json:"restarts"`
+	Settings   settings        `json:"settings"`
+	Objective  []number        `json:"objective_trace"` // what the method ascends, after each iteration
+	Params     json.RawMessage `json:"params"`
+	Posterior  json.RawMessage `json:"posterior,omitempty"` // of vb
 }
 
 // closeBy is how far from the best value a start has reached it too, in nats: starts end
@@ -228,7 +226,7 @@ func newReport(f *outcome, in *input, c framework.Criterion) (*fitReport, error)
 		Shape: size{f.Shape.K, f.Shape.Component, f.Shape.Shared},
 	}, fields: found.fields, restOfSummary: restOfSummary{
 		Pruned: []pruned{}, Split: []split{}, Restarts: []restart{},
-		Explained: numbers(found.explained), Components: found.components, Gate: found.gate, Topics: found.topics,
+		Components: found.components, Gate: found.gate, Topics: found.topics,
 		Objective: numbers(f.Objective),
 	}}, restOfReport: restOfReport{Covariances: found.covariances, Graph: found.graph, Trace: numbers(f.Trace), KTrace: append([]int{}, f.KTrace...)}, found: found}
 	r.setScores(f)

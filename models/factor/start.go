@@ -189,6 +189,11 @@ func (e *RepeatedError) Error() string {
 	return fmt.Sprintf("repeats column %d, up to scale: drop one of the two", e.Of+1)
 }
 
+// Named is the message with the name of the other column.
+func (e *RepeatedError) Named(columns []string) string {
+	return fmt.Sprintf("repeats column %.60q, up to scale: drop one of the two", columns[e.Of])
+}
+
 // observed counts and averages the entries that each column shows.
 type observed struct {
 	st      Structure
