@@ -63,9 +63,6 @@ func TestEvidenceKeepsToTheGroupOfItsStructure(t *testing.T) {
 			if i == 0 { // the others share a volume, and have many maxima where one row is far from all
 				tables = append(tables, wild)
 			}
-			if form == family.EVV { // whose shapes and volume take turns
-				most = 2e-8
-			}
 			for _, x := range tables {
 				n := len(x) / 4
 				want := value(form, x, nil)
