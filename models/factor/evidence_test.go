@@ -12,9 +12,11 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/evidence"
+	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/bpca"
 	"github.com/latent-go/latent/models/factor"
+	"github.com/latent-go/latent/models/mixture"
 )
 
 // drawn are n rows of k factors with loadings of standard deviation s and noise of variance 1.
@@ -373,5 +375,39 @@ func TestEvidenceAtTheEdge(t *testing.T) {
 	assert.InDelta(t, byHand(p, 200, s.LogLikelihood(2)), values[2], 0.1)
 	for _, v := range evidences(t, moments(t, rows(t, drawn(6, 9, 1, 1, 3), 9)), factor.Structure{}, 2) {
 		assert.False(t, math.IsNaN(v) || math.IsInf(v, 0))
+	}
+}
+
+// One factor of three columns has as many parameters as their covariance matrix, and fits it: where no variance of the
+// noise is at its floor, its evidence differs from that of a single Gaussian class by what the two priors say of the same
+// matrix, which does not depend on the number of rows.
+func TestEvidenceOfASaturatedAnalysisIsThatOfTheFullCovariance(t *testing.T) {
+	const d = 3
+	x := make([]float64, 0, 60*d)
+	rng := rand.New(rand.NewPCG(8, 25))
+	for range 60 {
+		z := rng.NormFloat64()
+		for range d {
+			x = append(x, z+rng.NormFloat64())
+		}
+	}
+	var gaps []float64
+	for _, weight := range []float64{1, 10, 100, 1000} {
+		w := make([]float64, len(x)/d)
+		floats.AddConst(weight, w)
+		src, err := rows(t, x, d).WithWeights(w)
+		require.NoError(t, err)
+		m := moments(t, src)
+		s := solve(t, m, factor.Structure{}, 1)
+		one, err := framework.Fit(background, mixture.Model{Family: family.Gaussian{}}, src,
+			framework.Options{K: 1, FixedK: true, Criterion: framework.Evidence, Also: []framework.Criterion{framework.BIC}})
+		require.NoError(t, err)
+		fits, err := s.Values(framework.BIC)
+		require.NoError(t, err)
+		assert.InEpsilon(t, one.Scores[1].Value, fits[1], 1e-9, "the same likelihood, of as many parameters")
+		gaps = append(gaps, evidences(t, m, factor.Structure{}, 1)[1]-one.Value)
+	}
+	for _, gap := range gaps {
+		assert.InDelta(t, -0.853, gap, 0.01, "%v", gaps)
 	}
 }
