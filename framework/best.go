@@ -42,6 +42,9 @@ type Compared struct {
 	Err       error   // why there is no value
 }
 
+// ErrSingle is why a model has no part in a comparison: it has one latent dimension where others tell that there are more.
+var ErrSingle = errors.New("one component, where the evidence of others has several")
+
 // A Comparison is the best of several models.
 type Comparison[P, S any] struct {
 	*Result[P, S]            // of the best
@@ -185,11 +188,12 @@ func (r *race[B, P, S]) run(ctx context.Context) bool {
 // those that are too far behind do not either: with many latent dimensions of its own, a simple model only comes near
 // to one that has few.
 func (r *race[B, P, S]) grow(in []*fit[B, P, S]) (any bool) {
-	best := r.best()
+	values := r.values()
+	best := first(values)
 	if best < 0 || r.stage() == WholeSearch {
 		return false
 	}
-	least := r.value(best) - withinReach
+	least := values[best] - withinReach
 	if r.fits[best].grows() {
 		least = math.Inf(-1)
 	}
@@ -204,19 +208,20 @@ func (r *race[B, P, S]) grow(in []*fit[B, P, S]) (any bool) {
 
 // pass takes those that are not too far behind to the next stage, and reports whether there is one.
 func (r *race[B, P, S]) pass() bool {
-	best, stage, in := r.best(), r.stage(), 0
+	values := r.values()
+	best, stage, in := first(values), r.stage(), 0
 	if best < 0 || stage == WholeSearch {
 		return false
 	}
-	least := r.value(best) - withinReach
+	least := values[best] - withinReach
 	for i := range r.fits {
-		if r.stages[i] == stage && r.value(i) >= least {
+		if r.stages[i] == stage && values[i] >= least {
 			in++
 		}
 	}
 	for i := range r.fits {
 		switch {
-		case r.stages[i] != stage || !(r.value(i) >= least):
+		case r.stages[i] != stage || !(values[i] >= least):
 		case i == best && (in == 1 || stage == AllStarts):
 			r.stages[i] = WholeSearch
 		case stage == FirstStarts:
@@ -226,12 +231,34 @@ func (r *race[B, P, S]) pass() bool {
 	return true
 }
 
-// value is what model i is compared by, as far as its fit is, NaN where it has none.
-func (r *race[B, P, S]) value(i int) float64 {
-	if f := r.fits[i]; f != nil {
-		return r.valueOf(f)
+// values are what the models are compared by, as far as their fits are, NaN where there is none, or a single latent
+// dimension stands first by the entropy of the labels alone.
+func (r *race[B, P, S]) values() []float64 {
+	v, single := make([]float64, len(r.fits)), make([]bool, len(r.fits))
+	several, highest, k := math.Inf(-1), math.Inf(-1), 0
+	for i, f := range r.fits {
+		if v[i] = math.NaN(); f == nil || f.best() < 0 {
+			continue
+		}
+		v[i] = r.valueOf(f)
+		best := f.runs[f.best()].best()
+		if single[i] = best.K == 1; !single[i] {
+			several = max(several, v[i])
+		}
+		plain := v[i]
+		if r.by.Needs&NeedsAssigner != 0 {
+			plain += best.Evaluation.LabelEntropy
+		}
+		if plain > highest {
+			highest, k = plain, best.K
+		}
 	}
-	return math.NaN()
+	for i := range v {
+		if k > 1 && single[i] && v[i] > several {
+			v[i] = math.NaN()
+		}
+	}
+	return v
 }
 
 func (r *race[B, P, S]) valueOf(f *fit[B, P, S]) float64 {
@@ -255,27 +282,22 @@ func (f *fit[B, P, S]) comparable(by Criterion) error {
 	return f.can.supports(by)
 }
 
-// best is the first of those that have as good as the highest criterion, -1 where there is none.
-func (r *race[B, P, S]) best() int {
+// first is the first of those values that are as good as the highest, -1 where there is none.
+func first(values []float64) int {
 	highest := math.Inf(-1)
-	for i := range r.fits {
-		if v := r.value(i); v > highest {
+	for _, v := range values {
+		if v > highest {
 			highest = v
 		}
 	}
-	for i := range r.fits {
-		if r.value(i) >= highest-leastGain {
-			return i
-		}
-	}
-	return -1
+	return slices.IndexFunc(values, func(v float64) bool { return v >= highest-leastGain && v > math.Inf(-1) })
 }
 
 // result is that of the best.
 func (r *race[B, P, S]) result(ctx context.Context) (*Comparison[P, S], error) {
 	best := slices.Index(r.stages, WholeSearch)
 	if best < 0 {
-		best = r.best() // of what was stopped, if anything
+		best = first(r.values()) // of what was stopped, if anything
 	}
 	var failures []error
 	for i, f := range r.fits {
@@ -301,15 +323,15 @@ func (r *race[B, P, S]) result(ctx context.Context) (*Comparison[P, S], error) {
 		return nil, err
 	}
 	c.checkpoint = r.encode
-	value := r.by.Value(&c.Evaluation)
+	values := r.values()
+	values[best] = r.by.Value(&c.Evaluation)
 	for i, f := range r.fits {
 		one := &c.Compared[i]
-		one.Value, one.Stage, one.Err = r.value(i), r.stages[i], r.errs[i]
-		if i == best {
-			one.Value = value
-		}
-		switch one.Behind = value - one.Value; {
+		one.Value, one.Stage, one.Err = values[i], r.stages[i], r.errs[i]
+		switch one.Behind = values[best] - one.Value; {
 		case f == nil:
+		case math.IsNaN(one.Value) && !math.IsNaN(r.valueOf(f)):
+			one.K, one.Err = 1, ErrSingle
 		case math.IsNaN(one.Value):
 			one.Err = f.failure()
 		default:

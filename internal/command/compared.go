@@ -311,6 +311,9 @@ func (r *fitReport) comparedFact() [][2]string {
 	switch {
 	case second.Error != "":
 		said += ": no other could be fitted"
+		if errors.Is(second.err, framework.ErrSingle) {
+			said += ", or has several components"
+		}
 	case second.K == 1 && best.K == 1 && second.Behind <= closeBy:
 		said += "; of one component others are the same"
 	default:

@@ -206,3 +206,26 @@ func TestModelsAreComparedByAnotherCriterion(t *testing.T) {
 	_, err = framework.FitBest(ctx, rivals(forms...), src, framework.Completed, o)
 	require.ErrorContains(t, err, "models cannot be compared by Completed where each is fitted by BIC")
 }
+
+// Whether there are several components the evidence says: the entropy of labels that overlap would always say one.
+func TestComponentsThatOverlapAreSeveral(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 8))
+	const n, d = 1500, 6
+	x := make([]float64, n*d)
+	for i := range x {
+		x[i] = rng.NormFloat64() + 2.2/math.Sqrt(d)*float64(i/d%2)
+	}
+	src, err := framework.FromSlice(x, n, d)
+	require.NoError(t, err)
+	o := framework.Options{K: 3, Restarts: 2, Criterion: framework.Evidence}
+	c, err := framework.FitBest(context.Background(), rivals(family.EII, family.VVV), src, framework.Completed, o)
+	require.NoError(t, err)
+	require.Equal(t, 0, c.Model)
+	require.Equal(t, 2, c.Shape.K)
+	require.ErrorIs(t, c.Compared[1].Err, framework.ErrSingle)
+	one, err := framework.Fit(context.Background(), rivals(family.VVV)[0], src, o)
+	require.NoError(t, err)
+	require.Equal(t, 1, one.Shape.K)
+	require.Greater(t, one.Value, c.Value-c.Evaluation.LabelEntropy) // the entropy alone would take it
+	require.Less(t, one.Value, c.Value)
+}
