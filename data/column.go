@@ -5,6 +5,9 @@ package data
 type Column struct {
 	Name   string `json:"name"`
 	Family string `json:"family,omitempty"` // of its distribution in a model that has several
+	// Block is the family of neighbouring columns that have the same one, together; empty of columns described by
+	// themselves.
+	Block string `json:"block,omitempty"`
 	// Levels are the texts of codes 0, 1, …: of categorical and ordinal columns, and of bernoulli ones of other levels
 	// than 0 and 1.
 	Levels []string `json:"levels,omitempty"`

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/latent-go/latent/framework"
-	"github.com/latent-go/latent/internal/families"
 	"github.com/latent-go/latent/prior"
 )
 
@@ -66,15 +65,16 @@ type priorView struct {
 	Covariance number `json:"covariance,omitempty"` // of a class, with axes in any direction
 }
 
-// evidencePrior is the prior of a model by the evidence, nil for the default.
-func (m model) evidencePrior(given prior.Prior, family string, columns int) priorView {
+// evidencePrior is the prior of a model by the evidence, nil for the default, so many of whose columns have a covariance
+// matrix.
+func (m model) evidencePrior(given prior.Prior, correlated int) priorView {
 	unit, _ := given.(prior.UnitInformation)
 	v := priorView{Form: "unit information", Rows: number(unit.RowsOr())}
 	switch {
 	case m.Pairs:
 		v = priorView{Form: "uniform"}
-	case m.classes && !m.responds && families.WholeMatrix(family):
-		v.Covariance = number(unit.CovarianceOr(columns))
+	case m.classes && !m.responds && correlated > 0:
+		v.Covariance = number(unit.CovarianceOr(correlated))
 	}
 	return v
 }
@@ -85,8 +85,7 @@ func (r *fitReport) certainty(f *outcome, given prior.Prior, size framework.Size
 	if !r.byEvidence() {
 		return nil
 	}
-	r.evidenceView = &evidenceView{Bound: r.Value,
-		EvidencePrior: r.kind.evidencePrior(given, r.Family, r.D)}
+	r.evidenceView = &evidenceView{Bound: r.Value, EvidencePrior: r.kind.evidencePrior(given, r.correlated())}
 	if modes := number(f.Evaluation.LogModes); modes == modes {
 		total := r.Value + modes
 		r.LogModes, r.LogEvidence = &modes, &total

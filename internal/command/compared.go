@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
@@ -111,7 +112,8 @@ const mostTurned = 15
 // the criterion is the evidence.
 func (c *fitCommand) compareUsual() {
 	m, mixtures := c.own.(*mixtureSettings)
-	if !mixtures || !c.anyFamily || c.Family != families.Gaussian || c.Method != methodGFAB || c.Criterion != "" ||
+	usually := c.anyFamily && c.Family == families.Gaussian || c.Family == families.Auto
+	if !mixtures || !usually || c.Method != methodGFAB || c.Criterion != "" ||
 		m.Noise || len(m.Gate) > 0 || m.Columns.text != "" {
 		return
 	}
@@ -134,8 +136,39 @@ func (f *modelFlags) compareBy(c framework.Criterion, named bool) error {
 		strings.ToLower(c.Name), strings.ToLower(strings.Join(scale, ", ")))
 }
 
-// possible are the structures to compare that a table of n×d numbers can have; a note says why others are left out.
-func (f *modelFlags) possible(s *session, in *input, x []float64, n, d int) []form {
+// measuredTogether moves columns of measurements beside one another where their covariances are compared, in a table
+// that has others, too.
+func (f *modelFlags) measuredTogether(in *input, columns []data.Column) ([]data.Column, error) {
+	if f.Family != families.Auto || f.compared == nil {
+		return columns, nil
+	}
+	var before, block, after []data.Column
+	for _, c := range columns {
+		switch {
+		case c.Family == families.Gaussian:
+			block = append(block, c)
+		case block == nil:
+			before = append(before, c)
+		default:
+			after = append(after, c)
+		}
+	}
+	if len(block) < 2 {
+		f.compared = nil
+		return columns, nil
+	}
+	columns = slices.Concat(before, block, after)
+	t, err := in.Table.Select(namesOf(columns)...)
+	if err == nil {
+		in.Table = t
+	}
+	return columns, err
+}
+
+// possible are the structures to compare that n rows of these numbers of a table can have; a note says why others are
+// left out.
+func (f *modelFlags) possible(s *session, in *input, rows framework.Rows, block []int) []form {
+	n, d := rows.N, len(block)
 	if d == 1 { // the volume is all that there is
 		var names []string
 		for _, one := range f.compared {
@@ -144,12 +177,15 @@ func (f *modelFlags) possible(s *session, in *input, x []float64, n, d int) []fo
 		return formsNamed(names...)
 	}
 	// Spheres have no place for constant columns.
-	constant := f.ordinary && slices.ContainsFunc(upTo(0, d-1), func(j int) bool { return in.Constant(j, in.frequencies) })
-	gaps := slices.ContainsFunc(x, math.IsNaN)
+	constant := f.ordinary && slices.ContainsFunc(block, func(j int) bool { return in.Constant(j, in.frequencies) })
+	gaps := slices.ContainsFunc(block, func(j int) bool {
+		return slices.ContainsFunc(upTo(0, n-1), func(i int) bool { return math.IsNaN(rows.Row(i)[j]) })
+	})
 	var few, incomplete []string
 	list := slices.DeleteFunc(slices.Clone(f.compared), func(one form) bool {
 		switch {
 		case f.ordinary && d > mostTurned && one.name == "VVE", constant && one.name == "EII":
+		case f.Family == families.Auto && families.NeedsComplete(one.family): // nor could rows to come have gaps
 		case families.WholeMatrix(one.family) && n <= d:
 			few = append(few, one.name)
 		case gaps && families.NeedsComplete(one.family):
@@ -189,8 +225,11 @@ type rival struct {
 
 // comparing readies a mixture of each structure for a table, and the task of the comparison.
 func (r *describedRows) comparing(s *session, f *modelFlags, in *input, start family.Start) (*task, error) {
-	all := r.All()
-	list := f.possible(s, in, all.X, all.N, all.D)
+	block := upTo(0, len(r.columns)-1)
+	if f.Family == families.Auto {
+		block = slices.DeleteFunc(block, func(j int) bool { return r.columns[j].Family != families.Gaussian })
+	}
+	list := f.possible(s, in, r.All(), block)
 	if len(list) == 0 {
 		return nil, errors.New("none of these covariances can describe the table: --cov diag can")
 	}
@@ -198,13 +237,21 @@ func (r *describedRows) comparing(s *session, f *modelFlags, in *input, start fa
 	var t *task
 	for _, one := range list {
 		flags, rows := *f, *r
-		flags.Family, rows.columns = one.family, slices.Clone(r.columns)
-		for j := range rows.columns {
-			if rows.columns[j].Family = one.family; one.family == families.Diagonal {
-				rows.columns[j].Family = families.Gaussian
+		rows.columns = slices.Clone(r.columns)
+		for _, j := range block {
+			switch c := &rows.columns[j]; {
+			case one.family == families.Diagonal:
+				c.Family = families.Gaussian
+			case f.Family == families.Auto:
+				c.Block = one.family
+			default:
+				c.Family = one.family
 			}
 		}
-		rows.family = family.WithFloor(families.OfRows(one.family, rows.columns), f.floor())
+		if f.Family != families.Auto {
+			flags.Family = one.family
+		}
+		rows.family = family.WithFloor(f.model().Families.OfRows(flags.Family, rows.columns), f.floor())
 		made, err := mixtureEngine(&flags, start, rows.Table, rows.columns, rows.family)
 		if err != nil {
 			return nil, err
@@ -287,7 +334,9 @@ func (r *fitReport) takeWinner(w *winner, in *input) {
 	if w == nil {
 		return
 	}
-	r.Family, r.Columns, r.what = w.family, w.rows.columns, strings.Join(parts(w.rows.family), ", ")+" components"
+	if r.Columns, r.what = w.rows.columns, strings.Join(parts(w.rows.family), ", ")+" components"; r.Family != families.Auto {
+		r.Family = w.family
+	}
 	r.ComparedBy = strings.ToLower(w.by.Name)
 	for _, one := range w.compared {
 		if one.err != nil {

@@ -1,6 +1,8 @@
 package command
 
 import (
+	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -72,4 +74,46 @@ func TestStructuresThatATableCannotHave(t *testing.T) {
 	require.Len(t, r.Compared, 2) // the volume is equal, or not
 	r = fitJSON(t, "--data", few, "--cov", "EII,VVV")
 	require.Equal(t, "gaussian-eii", r.Family)
+}
+
+// Measurements beside codes have covariances, if that is better than to take each column by itself.
+func TestMeasurementsBesideCodesAreCompared(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2, 6))
+	var correlated, apart strings.Builder
+	for i := range 200 {
+		u, v, w, class := rng.NormFloat64(), rng.NormFloat64(), rng.NormFloat64(), i%2
+		sex := "fm"[rng.IntN(2)]
+		fmt.Fprintf(&correlated, "%.3f,%c,%.3f,%.3f\n", 2*u+float64(3*class), sex, 2*u+v/2-float64(2*class), u+w)
+		fmt.Fprintf(&apart, "%.3f,%c,%.3f,%.3f\n", u*float64(1+class)+float64(9*class), sex, v-float64(6*class), w*float64(3-2*class))
+	}
+	schema, head := schemas(t)["fit"], "length,sex,width,weight\n"
+	path := file(t, "correlated.csv", head+correlated.String())
+	model, page := filepath.Join(t.TempDir(), "m.json"), t.TempDir()
+	args := []string{"--data", path, "--out", model, "--report", page}
+	text, _ := done(t, append([]string{"fit", "--format", "json"}, args...)...)
+	conforms(t, schema, text, "measurements beside codes")
+	r := reportOf(t, text, args...)
+	require.Equal(t, 2, r.K)
+	require.Equal(t, "auto", r.Family)
+	require.Equal(t, "gaussian-tied", r.Compared[0].Family)
+	names := []string{"length", "width", "weight"}
+	for j, name := range names {
+		require.Equal(t, []string{name, "gaussian", "gaussian-tied"}, []string{r.Columns[j].Name, r.Columns[j].Family, r.Columns[j].Block})
+	}
+	require.Empty(t, r.Columns[3].Block)
+	require.Equal(t, names, r.Covariances[0].Names)
+	diagonal := fitJSON(t, "--data", path, "--criterion", "evidence")
+	require.Greater(t, r.Value, diagonal.Value+50)
+	require.Empty(t, diagonal.Columns[1].Block)
+	predicted, _ := done(t, "predict", model, "--data", path)
+	require.Equal(t, 201, strings.Count(predicted, "\n"))
+	_, _ = done(t, "sample", model, "-n", "5")
+	written, err := os.ReadFile(filepath.Join(page, "index.html"))
+	require.NoError(t, err)
+	require.Contains(t, string(written), "Correlations within the components")
+
+	r = fitJSON(t, "--data", file(t, "apart.csv", head+apart.String()))
+	require.Equal(t, 2, r.K)
+	require.NotEmpty(t, r.Compared)
+	require.Empty(t, r.Covariances)
 }

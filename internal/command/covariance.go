@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/internal/families"
 )
 
 // A namedMatrix is symmetric; its rows and its columns have the same names.
@@ -32,9 +33,17 @@ func (f *components) covariances() (list []namedMatrix, err error) {
 	if err != nil || !slices.ContainsFunc(numbers, func(n family.Number) bool { return n.Name == "covariance" || n.Name == numberOfFactors }) {
 		return nil, err
 	}
-	names, shared := namesOf(f.columns), f.params.K > 1
+	some := upTo(0, len(f.columns)-1)
+	if f.family == families.Auto {
+		some = families.Correlated(f.family, f.columns)
+	}
+	var names []string
+	for _, j := range some {
+		names = append(names, f.columns[j].Name)
+	}
+	shared := f.params.K > 1
 	for k := range f.params.K {
-		_, cov, err := f.normal(k, upTo(0, len(names)-1))
+		_, cov, err := f.normal(k, some)
 		if err != nil {
 			return nil, err
 		}

@@ -53,11 +53,12 @@ func TestTextsAreDescribedByDefault(t *testing.T) {
 	path := file(t, "mixed.csv", mixed.String())
 	for _, command := range []string{"fit", "select"} {
 		_, stderr := done(t, command, "--data", path, "--kmax", "3", "--restarts", "1")
-		assert.Contains(t, stderr, `each column by itself (--family auto), as texts are in "sort": --drop sort leaves them out`)
+		assert.Contains(t, stderr, `each column by its kind (--family auto), as texts are in "sort": --drop sort leaves them out`)
 	}
 	r := fitJSON(t, "--data", path)
 	assert.Equal(t, "auto", r.Family)
-	assert.Equal(t, []string{"gaussian", "categorical", "gaussian"}, []string{r.Columns[0].Family, r.Columns[1].Family, r.Columns[2].Family})
+	assert.Equal(t, []string{"length", "width", "sort"}, []string{r.Columns[0].Name, r.Columns[1].Name, r.Columns[2].Name})
+	assert.Equal(t, []string{"gaussian", "gaussian", "categorical"}, []string{r.Columns[0].Family, r.Columns[1].Family, r.Columns[2].Family})
 	assert.Equal(t, fitJSON(t, "--data", path, "--family", "auto").Params, r.Params)
 	assert.Contains(t, fitJSON(t, "--data", path, "--drop", "sort").Family, "gaussian")
 	assert.Equal(t, "gaussian", fitJSON(t, "--data", path, "--gate", "sort").Family)

@@ -12,10 +12,10 @@ const mostPairs = 20
 
 // correlationsSection shows how columns go together within the components, where their covariances are matrices.
 func (f *components) correlationsSection(shown []component) []report.Section {
-	if len(f.matrices) == 0 || len(f.columns) < 2 {
+	if len(f.matrices) == 0 || len(f.matrices[0].Names) < 2 {
 		return nil
 	}
-	matrices := f.matrices[:min(len(f.matrices), len(shown))]
+	matrices, names := f.matrices[:min(len(f.matrices), len(shown))], f.matrices[0].Names
 	columns := report.Columns("columns")
 	text := "within a " + f.noun
 	if matrices[0].Component == 0 {
@@ -25,7 +25,7 @@ func (f *components) correlationsSection(shown []component) []report.Section {
 	}
 	var pairs [][2]int
 	var sizes []float64
-	for i := range f.columns {
+	for i := range names {
 		for j := range i {
 			largest := 0.0
 			for _, m := range matrices {
@@ -37,7 +37,7 @@ func (f *components) correlationsSection(shown []component) []report.Section {
 	table := report.Table{Caption: "correlations " + text, Columns: columns, Open: true, Low: "−1", High: "1"}
 	for _, at := range byValue(sizes, upTo(0, len(pairs)-1))[:min(len(pairs), mostPairs)] {
 		i, j := pairs[at][0], pairs[at][1]
-		cells := []any{shortened(report.Printable(f.columns[i].Name)) + ", " + shortened(report.Printable(f.columns[j].Name))}
+		cells := []any{shortened(report.Printable(names[i])) + ", " + shortened(report.Printable(names[j]))}
 		for _, m := range matrices {
 			r := m.correlation(i, j)
 			cells = append(cells, report.Shaded(report.Decimals(r), r))

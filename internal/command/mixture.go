@@ -200,8 +200,8 @@ func (f *modelFlags) takeTexts(s *session, in *input) error {
 			return err
 		}
 	}
-	f.Family, f.compared = families.Auto, nil
-	s.note("%s: each column by itself (--family auto), as texts are in %s: %s leaves them out", in.name, abridged(texts, ", ", quotedCell), dropping(texts))
+	f.Family = families.Auto
+	s.note("%s: each column by its kind (--family auto), as texts are in %s: %s leaves them out", in.name, abridged(texts, ", ", quotedCell), dropping(texts))
 	return nil
 }
 
@@ -215,6 +215,9 @@ func (in *input) rows(s *session, f *modelFlags) (*describedRows, error) {
 	}
 	all, err := described(s, in, f.Family, f.described())
 	if err != nil {
+		return nil, err
+	}
+	if all, err = f.measuredTogether(in, all); err != nil {
 		return nil, err
 	}
 	d := len(all) - len(f.gate())

@@ -44,7 +44,10 @@ func (r *fitReport) crowded() string {
 }
 
 // hasMatrix says whether a component has a D×D covariance.
-func (r *fitReport) hasMatrix() bool { return families.WholeMatrix(r.Family) && !r.kind.responds }
+func (r *fitReport) hasMatrix() bool { return r.correlated() > 0 && !r.kind.responds }
+
+// correlated is how many columns have one.
+func (r *fitReport) correlated() int { return len(families.Correlated(r.Family, r.Columns)) }
 
 // noteThin notes components that hardly any rows have: what they are made of, and what would help.
 func (r *fitReport) noteThin(s *session, in *input) error {
@@ -53,7 +56,7 @@ func (r *fitReport) noteThin(s *session, in *input) error {
 	}
 	least := 2.
 	if r.hasMatrix() {
-		least = float64(len(r.Columns))
+		least = float64(r.correlated())
 	}
 	var thin []int
 	for k, c := range r.Components {

@@ -2,6 +2,7 @@
 package families
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -294,10 +295,28 @@ func (s Set) OfRows(name string, columns []data.Column) family.Family {
 		return f.Joint(len(columns))
 	}
 	var product family.Product
-	for _, c := range columns {
-		product = append(product, s.named(c.Family).Single(len(c.Levels)))
+	for len(columns) > 0 {
+		c, width := columns[0], 1
+		for c.Block != "" && width < len(columns) && columns[width].Block == c.Block {
+			width++
+		}
+		one := s.named(c.Family).Single
+		if c.Block != "" {
+			one = func(int) family.Family { return family.Of{Family: s.named(c.Block).Joint(width), Width: width} }
+		}
+		product, columns = append(product, one(len(c.Levels))), columns[width:]
 	}
 	return product
+}
+
+// Correlated are the columns that have a covariance matrix, in rows of a family with such columns.
+func Correlated(name string, columns []data.Column) (list []int) {
+	for j, c := range columns {
+		if WholeMatrix(cmp.Or(c.Block, name)) {
+			list = append(list, j)
+		}
+	}
+	return list
 }
 
 // Only is a list of families whose names the model knows by itself, the default first. It is a fitted.Families.
@@ -333,6 +352,8 @@ func Check(c data.Column, names []string) error {
 		wrong = levels == 1
 	}
 	switch {
+	case c.Block != "" && (c.Family != Gaussian || !Named(c.Block).Normal || !Joint(c.Block)):
+		return fmt.Errorf("column %q is %s, of a block that is %.40q, which describes no such columns", c.Name, c.Family, c.Block)
 	case !slices.Contains(names, c.Family):
 		return fmt.Errorf("the family of column %q is %q, and this model has %s", c.Name, c.Family, strings.Join(names, ", "))
 	case wrong:
