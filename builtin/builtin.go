@@ -4,8 +4,9 @@ package builtin
 import (
 	"encoding/json"
 	"fmt"
-	"github.com/latent-go/latent/builtin/lineargaussian"
 
+	"github.com/latent-go/latent/builtin/features"
+	"github.com/latent-go/latent/builtin/lineargaussian"
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/fitted"
@@ -46,7 +47,7 @@ func Models(own ...Family) fitted.Registry {
 		lineargaussian.PPCA(gaussian),
 		lineargaussian.Factor(gaussian),
 		lineargaussian.VBMF(gaussian),
-		{Name: "features", Title: "Binary features", Part: "feature", Several: true, Starts: 5, Example: "iris", Families: gaussian, Load: loadFeatures},
+		features.Definition(gaussian),
 		{Name: "topics", Pairs: true, Title: "Topics",
 			About: "latent Dirichlet allocation, of a list of documents, words and counts",
 			Part:  "topic", Example: "bars", Families: families.Only{families.Categorical}, Load: loadTopics},

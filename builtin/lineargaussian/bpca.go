@@ -197,7 +197,7 @@ func (m *pca) Describe() (*fitted.Description, error) {
 	return &fitted.Description{
 		Finding:  a.Finding(m.Noise),
 		Omitted:  a.Omitted(),
-		Facts:    [][2]string{noiseFact(m.Noise)},
+		Facts:    [][2]string{axes.NoiseFact(m.Noise)},
 		Sections: append(axes.Loadings("dimension", m.Parameters, m.names), axes.Spectrum(m.Parameters)...),
 	}, nil
 }

@@ -1,6 +1,7 @@
 package lineargaussian
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -347,22 +348,33 @@ func (t factorTable) found(p *factor.Parameters) (*factored, error) {
 	return m, m.ready()
 }
 
+// basis takes the loadings of uncorrelated factors to those of the file, K×K.
+func (f factorFile) basis() *mat.Dense {
+	if f.Rotation != nil {
+		return mat.NewDense(f.K, f.K, f.Rotation.Basis)
+	}
+	return mat.DenseCopyOf(mat.NewDiagDense(f.K, slices.Repeat([]float64{1}, f.K)))
+}
+
 // ready makes what scoring needs, of uncorrelated factors whose scores are taken to those of the file.
 func (m *factored) ready() error {
-	p := m.unrotated
-	to := mat.NewDense(p.K, p.K, nil)
-	to.Copy(mat.NewDiagDense(p.K, slices.Repeat([]float64{1}, p.K)))
-	if m.Rotation != nil {
-		if err := to.Inverse(mat.NewDense(p.K, p.K, m.Rotation.Basis)); err != nil {
-			return fmt.Errorf("its rotation cannot be inverted: %w", err)
-		}
+	var to mat.Dense
+	if err := to.Inverse(m.basis()); err != nil {
+		return fmt.Errorf("its rotation cannot be inverted: %w", err)
 	}
+	if m.unrotated == nil {
+		q := *m.Parameters
+		q.Loadings = slices.Clone(q.Loadings)
+		q.W().Mul(m.W(), &to)
+		m.unrotated = &q
+	}
+	p := m.unrotated
 	cov, err := p.Covariance()
 	if err != nil {
 		return err
 	}
 	var own mat.Dense
-	own.Product(to, cov, to.T())
+	own.Product(&to, cov, to.T())
 	m.Gaps, m.Draw, m.Takes.Gaps = p.Fill, p.Sample, true
 	m.Says = scoring.Latent("mean", wording.Numbered("z", p.K), mat.NewSymDense(p.K, own.RawMatrix().Data))
 	m.Ready = func() (scoring.Of, error) {
@@ -390,24 +402,16 @@ func loadFactor(f *fitted.File) (fitted.Model, error) {
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
-	m.unrotated = p
 	if r := m.Rotation; r != nil {
 		if len(r.Basis) != p.K*p.K || slices.ContainsFunc(r.Basis, func(v float64) bool { return v-v != 0 }) {
 			return nil, fmt.Errorf("its rotation has no basis of %d×%d numbers", p.K, p.K)
 		}
-		var inverse mat.Dense
-		if err := inverse.Inverse(mat.NewDense(p.K, p.K, r.Basis)); err != nil {
-			return nil, fmt.Errorf("its rotation cannot be inverted: %w", err)
+		if len(r.Correlations) != p.K || slices.ContainsFunc(r.Correlations,
+			func(row []float64) bool { return len(row) != p.K }) {
+			return nil, fmt.Errorf("its rotation has no correlations of %d×%d numbers", p.K, p.K)
 		}
-		q := *p
-		q.Loadings = slices.Clone(p.Loadings)
-		q.W().Mul(p.W(), &inverse)
-		m.unrotated = &q
 	}
-	if err := m.ready(); err != nil {
-		return nil, err
-	}
-	return m, f.Matches(p.K, p.D)
+	return m, cmp.Or(m.ready(), f.Matches(p.K, p.D))
 }
 
 func (m *factored) Params() any { return m.factorFile }

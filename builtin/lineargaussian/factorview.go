@@ -68,12 +68,7 @@ func (m *factored) Doubts() (doubts []error) {
 func (m *factored) Bootstrap(ctx context.Context, o bootstrap.Options) (bootstrap.Outcome, error) {
 	p := m.unrotated
 	o.Fit.Method = framework.EM // at fixed K, the loadings of gFAB but for their length
-	target := p.Standardized()
-	basis := mat.NewDense(p.K, p.K, nil)
-	basis.Copy(mat.NewDiagDense(p.K, slices.Repeat([]float64{1}, p.K)))
-	if m.Rotation != nil {
-		basis = mat.NewDense(p.K, p.K, m.Rotation.Basis)
-	}
+	target, basis := p.Standardized(), m.basis()
 	numbers := func(q *factor.Parameters) []float64 {
 		w, err := q.AlignedTo(target)
 		if err != nil {
@@ -148,15 +143,13 @@ func (m *factored) loadings(a axes.Axes) []report.Section {
 		sum = append(sum, report.Share(part))
 	}
 	table.Add(append(sum, report.Share(floats.Sum(a.Shares)))...)
-	section := report.Section{Title: "Loadings", Tables: []report.Table{table},
-		Figure: a.Heat("Loadings", about, columns, k, func(j, l int) string {
-			return fmt.Sprintf("%.4f", a.Strength[j*a.K+l])
-		})}
+	heat := a.Heat("Loadings", about, columns, k, func(j, l int) string {
+		return fmt.Sprintf("%.4f", a.Strength[j*a.K+l])
+	})
 	if m.oblique() {
-		section.Tables = append(section.Tables, m.correlations(k))
+		return a.Section("Loadings", about, heat, table, m.correlations(k))
 	}
-	a.Place(&section, about)
-	return []report.Section{section}
+	return a.Section("Loadings", about, heat, table)
 }
 
 // correlations is a table of those of the first k factors.

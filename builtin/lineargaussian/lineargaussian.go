@@ -4,8 +4,6 @@ package lineargaussian
 
 import (
 	"encoding/json"
-	"fmt"
-	"math"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -61,10 +59,6 @@ func loadPrincipal(f *fitted.File) (m principal, err error) {
 // explained is a field of JSON and files.
 type explained struct {
 	Explained []fitted.Number `json:"explained,omitempty"` // share of the variance, a latent dimension
-}
-
-func noiseFact(variance float64) [2]string {
-	return [2]string{"noise variance", fmt.Sprintf("%.6g, standard deviation %.6g", variance, math.Sqrt(variance))}
 }
 
 // criteria are what fits of a method are compared by.

@@ -221,7 +221,7 @@ func (m *factorized) Doubts() []error {
 
 // Describe has the rank, the noise and what each factor moves.
 func (m *factorized) Describe() (*fitted.Description, error) {
-	d := &fitted.Description{Facts: [][2]string{{"rank", strconv.Itoa(m.factors.K)}, noiseFact(m.factors.Noise)}, Sections: m.sections()}
+	d := &fitted.Description{Facts: [][2]string{{"rank", strconv.Itoa(m.factors.K)}, axes.NoiseFact(m.factors.Noise)}, Sections: m.sections()}
 	d.Finding.Text = "Nothing stands out from the noise. The rank is 0."
 	if m.Parameters != nil {
 		a := axes.OfPCA("factor", m.Parameters, m.names)

@@ -188,15 +188,20 @@ func Loadings(noun string, p *bpca.Parameters, names []string) []report.Section 
 	})
 	table := a.Cells("loadings", columns, k, func(j, l int) any { return loading(j, l) })
 	table.Long = true
-	list := []report.Section{{Title: "Loadings", Figure: heat, Tables: []report.Table{table}}}
-	a.Place(&list[0], about)
-	return list
+	return a.Section("Loadings", about, heat, table)
 }
 
-// Place says what a table without a figure shows, and gives it the width that its columns take.
-func (a Axes) Place(s *report.Section, about string) {
+// Section has a figure and tables; without a figure it says what they show, and has the width that its columns take.
+func (a Axes) Section(title, about string, figure report.Figure, tables ...report.Table) []report.Section {
 	const most = 2 // columns of dimensions that half a page has room for
-	if s.Figure == nil {
+	s := report.Section{Title: title, Figure: figure, Tables: tables}
+	if figure == nil {
 		s.Text, s.Wide = about, a.K > most
 	}
+	return []report.Section{s}
+}
+
+// NoiseFact is the line about noise of one variance.
+func NoiseFact(variance float64) [2]string {
+	return [2]string{"noise variance", fmt.Sprintf("%.6g, standard deviation %.6g", variance, math.Sqrt(variance))}
 }

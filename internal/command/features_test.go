@@ -44,7 +44,7 @@ func TestFeaturesOfRuspini(t *testing.T) {
 	assert.Empty(t, r.Warnings)
 
 	stdout, _ := done(t, "fit", "--criterion", "gfic", "--model", "features", "--data", "ruspini")
-	for _, line := range []string{"chosen K        2 of at most 8", "share of rows", "noise sd", "5 of 5 reached this value"} {
+	for _, line := range []string{"chosen K        2 of at most 8", "share of the rows", "noise sd", "5 of 5 reached this value"} {
 		assert.Contains(t, stdout, line)
 	}
 	one := fitFeatures(t, "--data", "ruspini", "--noise", "isotropic", "--method", "em", "--k", "2")

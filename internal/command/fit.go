@@ -217,9 +217,6 @@ func (c *fitCommand) fit(s *session, in *input, progress *keeper) (*fitReport, e
 	for _, doubt := range best.Parameters.doubts {
 		s.note("%s: %s", in.name, in.render(doubt))
 	}
-	if best.Parameters.without != nil {
-		s.noteNone(in, best, crit)
-	}
 	if slices.ContainsFunc(best.Scores, func(one framework.Score) bool { return one.Bound }) {
 		s.note(noteBound)
 	}
@@ -242,18 +239,4 @@ func (c *fitCommand) fit(s *session, in *input, progress *keeper) (*fitReport, e
 	}
 	r.Seconds = number(time.Since(began).Seconds())
 	return r, nil
-}
-
-// noteNone notes where a fit scores lower than one without latent dimensions does: by its criterion, or else by BIC.
-func (s *session) noteNone(in *input, f *outcome, c framework.Criterion) {
-	for _, one := range []framework.Criterion{c, framework.BIC} {
-		at := slices.IndexFunc(f.Scores, func(score framework.Score) bool { return score.Criterion == one.Name && score.Err == nil })
-		if at < 0 {
-			continue
-		}
-		if doubt := f.Parameters.without(one, f.Scores[at].Value, f.N); doubt != nil {
-			s.note("%s: %v", in.name, doubt)
-			return
-		}
-	}
 }

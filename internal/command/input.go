@@ -459,16 +459,6 @@ func (in *input) numbers(s *session, classes, needsAll bool) (x []float64, n, d 
 	return x, n, d, in.reportGaps(s, x, needsAll)
 }
 
-// matrix is a table of numbers alone.
-func (in *input) matrix() (table *framework.Table, n, d int, err error) {
-	x, n, d, err := in.Matrix()
-	if err != nil {
-		return nil, n, d, err
-	}
-	table, err = in.source(x, n, d)
-	return table, n, d, err
-}
-
 // frequency is the weight of a row.
 func (in *input) frequency(row int) float64 {
 	if in.frequencies == nil {

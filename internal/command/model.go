@@ -41,8 +41,6 @@ var byName = func() map[string]model {
 		"bernmix": bernmix,
 		"hmm": {methods: []string{methodGFAB, methodFAB, methodEM, methodMAP, methodVB}, selecting: methodEM,
 			classes: true, sequences: true, evident: []string{methodGFAB}, settings: func() modelSettings { return new(hmmSettings) }},
-		"features": {methods: []string{methodGFAB, methodFAB, methodEM}, selecting: methodEM, proper: true,
-			evident: []string{methodGFAB}, settings: func() modelSettings { return new(featuresSettings) }},
 		"topics": {methods: []string{methodCVB0}, selecting: methodCVB0, settings: func() modelSettings { return new(topicsSettings) }},
 		"blockmodel": {methods: []string{methodGreedy, methodGFAB, methodFAB, methodEM}, selecting: methodGreedy, proper: true,
 			evident: []string{methodGFAB}, settings: func() modelSettings { return new(blockmodelSettings) }},
@@ -177,7 +175,7 @@ func (m model) scoring(method string) []framework.Criterion {
 	} else {
 		list = append(list, framework.BIC, framework.AIC)
 	}
-	if m.classes || m.Several {
+	if m.classes {
 		list = append(list, framework.ICL)
 	}
 	return append(list, framework.ELBO)
@@ -247,16 +245,14 @@ type result struct {
 	graph             *graphView  // of block models
 	byK               []sizeScore // of a method that meets every K on its way
 	covariances       []namedMatrix
-	gate              *gateReport // of --gate
-	doubts            []error     // about columns, to be warned of
-	// without warns where a criterion is higher of no latent dimensions at all; nil where that is not known.
-	without  func(c framework.Criterion, value, n float64) error
-	facts    [][2]string  // lines of the text, by name
-	describe func() error // makes what follows, once it is wanted; nil: it is there
-	print    func(p *page)
-	table    func() report.Table            // of --components; nil of models without
-	classify func(in *input) ([]int, error) // the components of rows, from 0; nil where z is no class
-	count    counter                        // of the rows that are assigned to each component; nil where z is no class
+	gate              *gateReport  // of --gate
+	doubts            []error      // about columns, to be warned of
+	facts             [][2]string  // lines of the text, by name
+	describe          func() error // makes what follows, once it is wanted; nil: it is there
+	print             func(p *page)
+	table             func() report.Table            // of --components; nil of models without
+	classify          func(in *input) ([]int, error) // the components of rows, from 0; nil where z is no class
+	count             counter                        // of the rows that are assigned to each component; nil where z is no class
 	// group joins the components into groups once their rows are counted, into so many where that is wanted; nil of models
 	// that have none. classifyGroups finds the groups of rows, from 0, where they have several components.
 	group          func(wanted *int) (*groupsView, error)
