@@ -129,3 +129,25 @@ func (s shares) Make(ctx context.Context, state []byte, n int) ([][]byte, error)
 	}
 	return list, nil
 }
+
+// listed is a model of pairs that says which it was given.
+type listed struct {
+	fitted.Settings `json:"-" kong:"-"`
+}
+
+func (*listed) Check(fitted.Request) error { return nil }
+
+func (*listed) Bind(_ context.Context, t *fitted.Table, _ fitted.Request) (*fitted.Bound, error) {
+	return nil, fmt.Errorf("given %v %v %v of %d columns", t.Pairs.Names, t.Pairs.Index, t.Pairs.Numbers, len(t.Columns))
+}
+
+// TestPairsReachAModelOfOnesOwn, with their names and numbers.
+func TestPairsReachAModelOfOnesOwn(t *testing.T) {
+	d := fitted.Plain("listed", "Pairs", drawn{})
+	d.Pairs, d.New = true, func() fitted.Settings { return new(listed) }
+	path := t.TempDir() + "/list.csv"
+	require.NoError(t, os.WriteFile(path, []byte("from,to,n\nb,x,1\na,y,2\nb,y,3\n"), 0o600))
+	status, text := said(command.Host{Name: "own", Models: fitted.Registry{d}}, "fit --model listed --data "+path)
+	require.Equal(t, 1, status)
+	require.Contains(t, text, "given [[a b] [x y]] [[1 0 1] [0 1 1]] [1 2 3] of 3 columns")
+}

@@ -136,7 +136,7 @@ func (t *Table) Names() []string {
 
 // Pairs are rows of two names and perhaps a number, such as the edges of a graph, or documents, words and counts.
 type Pairs struct {
-	Names   [2][]string // the different names of each column, in order of appearance
+	Names   [2][]string // the different names of each column, sorted
 	Index   [2][]int    // of each row, the places of its names
 	Numbers []float64   // of each row, finite and not negative; nil: there are none
 }

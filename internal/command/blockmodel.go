@@ -106,28 +106,28 @@ func aboutEdges(err error) error {
 
 // edgesOf are the edges of a list of pairs, and the names of the nodes of each set; unless the graph is bipartite a name is the same
 // node in both columns.
-func edgesOf(t *triples, bipartite bool) (list blockmodel.EdgeList, names [2][]string) {
-	node := t.index
+func edgesOf(t *fitted.Pairs, bipartite bool) (list blockmodel.EdgeList, names [2][]string) {
+	node := t.Index
 	if bipartite {
-		names = t.names
+		names = t.Names
 		list.Second = len(names[1])
 	} else {
 		at := map[string]int{}
-		for side, known := range t.names {
+		for side, known := range t.Names {
 			for _, name := range known {
 				if _, again := at[name]; !again {
 					at[name], names[0] = len(names[0]), append(names[0], name)
 				}
 			}
-			node[side] = make([]int, len(t.index[side]))
-			for row, place := range t.index[side] {
+			node[side] = make([]int, len(t.Index[side]))
+			for row, place := range t.Index[side] {
 				node[side][row] = at[known[place]]
 			}
 		}
 	}
 	list.Nodes = len(names[0])
 	for row := range node[0] {
-		list.Edges = append(list.Edges, blockmodel.Edge{From: node[0][row], To: node[1][row], Weight: t.amount(row)})
+		list.Edges = append(list.Edges, blockmodel.Edge{From: node[0][row], To: node[1][row], Weight: t.Number(row)})
 	}
 	return list, names
 }

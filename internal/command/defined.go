@@ -79,7 +79,10 @@ func (c *definedSettings) flagged(err error) error {
 
 // bound is the table for a definition.
 func (in *input) bound(s *session, d fitted.Definition) (t *fitted.Table, n int, err error) {
-	t = &fitted.Table{Columns: named(in.Names)}
+	t = &fitted.Table{Columns: named(in.Names), Pairs: in.list}
+	if d.Pairs {
+		return t, in.Rows(), nil
+	}
 	x, n, width, err := in.numbers(s, false, !d.Gaps)
 	if err == nil {
 		t.Rows, err = in.source(x, n, width)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/data/columnar"
+	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
 )
 
@@ -84,8 +85,8 @@ type input struct {
 	asked       bool        // its columns are those that a model asks for
 	weights     string      // column of the row weights, which is not in the table any more
 	frequencies []float64
-	list        *triples // of models of pairs; nil: the rows are a table
-	what        string   // what the pairs amount to, such as documents and words
+	list        *fitted.Pairs // of models of pairs; nil: the rows are a table
+	what        string        // what the pairs amount to, such as documents and words
 }
 
 // open reads the table, and says how far it is. It gives up waiting when the session is interrupted.

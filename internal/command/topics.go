@@ -72,7 +72,7 @@ type occurrence struct {
 
 // corpusOf counts the words of a list. Where a vocabulary is given, others are left out.
 func corpusOf(s *session, in *input, vocabulary []string) (*corpus, error) {
-	c := &corpus{documents: in.list.names[0], words: vocabulary, unknown: make([]float64, len(in.list.names[0]))}
+	c := &corpus{documents: in.list.Names[0], words: vocabulary, unknown: make([]float64, len(in.list.Names[0]))}
 	rows, err := occurrences(in)
 	if err != nil {
 		return nil, err
@@ -119,13 +119,13 @@ func corpusOf(s *session, in *input, vocabulary []string) (*corpus, error) {
 // occurrences are the rows of the list, whose numbers must be counts.
 func occurrences(in *input) ([]occurrence, error) {
 	list := in.list
-	rows := make([]occurrence, len(list.index[0]))
+	rows := make([]occurrence, len(list.Index[0]))
 	for i := range rows {
-		n := list.amount(i)
+		n := list.Number(i)
 		if n != math.Trunc(n) || n > 1<<53 {
 			return nil, fmt.Errorf("row %d has the count %v: counts are whole numbers", in.Origin(i)+1, n)
 		}
-		rows[i] = occurrence{list.index[0][i], list.index[1][i], n}
+		rows[i] = occurrence{list.Index[0][i], list.Index[1][i], n}
 	}
 	return rows, nil
 }
@@ -133,7 +133,7 @@ func occurrences(in *input) ([]occurrence, error) {
 // keepWords gives words their places in the vocabulary: that of the model, where rows of other words get −1 and are
 // counted, or the words that occur.
 func (c *corpus) keepWords(s *session, in *input, rows []occurrence) {
-	names, place := in.list.names[1], make(map[string]int, len(c.words))
+	names, place := in.list.Names[1], make(map[string]int, len(c.words))
 	for i, word := range c.words {
 		place[word] = i
 	}

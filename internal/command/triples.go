@@ -9,24 +9,9 @@ import (
 	"strings"
 
 	"github.com/latent-go/latent/data"
+	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
 )
-
-// triples are the rows of a list of pairs: two names and perhaps a number, such as the edges of a graph, or documents, words
-// and counts.
-type triples struct {
-	names   [2][]string // the different names of each column, sorted, so that the order of the rows changes nothing
-	index   [2][]int    // of each row, the places of its names
-	amounts []float64   // the number of each row, finite and not negative; nil: the list has no numbers
-}
-
-// amount is the number of a row, 1 where the list has none.
-func (t *triples) amount(row int) float64 {
-	if t.amounts == nil {
-		return 1
-	}
-	return t.amounts[row]
-}
 
 // openTriples reads a list of pairs. Of the columns that --select and --drop leave, the first two have the names, whose cells are
 // texts but for the blanks around them, and the third, or the one that is called numbers, has the numbers.
@@ -51,14 +36,14 @@ func (f *inputFlags) openTriples(s *session, source, numbers string) (*input, er
 		return nil, in.wrap(err)
 	}
 	in.list = t
-	if first := in.Names[0]; f.Header == "auto" && !in.unnamed && slices.Contains(slices.Concat(t.names[0], t.names[1]), first) {
+	if first := in.Names[0]; f.Header == "auto" && !in.unnamed && slices.Contains(slices.Concat(t.Names[0], t.Names[1]), first) {
 		s.note("the first row of %s names the columns, %s; %.60q is among the names of other rows, too: --header no takes the row for one of the list", in.name, quoted(in.Names), first)
 	}
 	return in, nil
 }
 
 // triples are the table as a list of pairs.
-func (in *input) triples(numbers string) (t *triples, err error) {
+func (in *input) triples(numbers string) (t *fitted.Pairs, err error) {
 	columns := slices.Clone(in.Names)
 	if numbers != "" {
 		if !slices.Contains(columns, numbers) {
@@ -74,7 +59,7 @@ func (in *input) triples(numbers string) (t *triples, err error) {
 		return nil, fmt.Errorf("a list of pairs has two columns of names and perhaps one of numbers, and this one has %s: --select chooses them, in that order", quoted(in.Names))
 	case n == 3:
 		if t, err = in.pairs(columns[:2]); err == nil {
-			t.amounts, err = in.amounts(columns[2])
+			t.Numbers, err = in.amounts(columns[2])
 		}
 		return t, err
 	}
@@ -82,11 +67,11 @@ func (in *input) triples(numbers string) (t *triples, err error) {
 }
 
 // pairs are two columns of names.
-func (in *input) pairs(columns []string) (*triples, error) {
-	t := new(triples)
+func (in *input) pairs(columns []string) (*fitted.Pairs, error) {
+	t := new(fitted.Pairs)
 	for side, column := range columns {
 		var err error
-		if t.names[side], t.index[side], err = in.dictionary(column); err != nil {
+		if t.Names[side], t.Index[side], err = in.dictionary(column); err != nil {
 			return nil, err
 		}
 	}
@@ -179,9 +164,9 @@ func (c *predictCommand) readPairs(s *session, m *modelFile) (*prediction, error
 		return nil, err
 	}
 	x := make([]float64, 2*in.Rows())
-	for side, names := range in.list.names {
+	for side, names := range in.list.Names {
 		coder := data.NewCoder(m.saved.Columns()[side].Levels)
-		for row, at := range in.list.index[side] {
+		for row, at := range in.list.Index[side] {
 			code := coder.Code(names[at], '.')
 			if code < 0 {
 				return nil, in.wrap(framework.FaultyRow(row, "has the node %.60q, which is not in the graph that the model was fitted to: it has no block", names[at]))
@@ -191,8 +176,8 @@ func (c *predictCommand) readPairs(s *session, m *modelFile) (*prediction, error
 	}
 	p := &prediction{score: m.score, layout: m.layout, in: in, x: x, rows: in.Rows(), columns: []string{"from", "to"}, errors: in.renderer()}
 	p.ids.names = p.columns
-	for side, names := range in.list.names {
-		p.ids.cells = append(p.ids.cells, func(row int) string { return names[in.list.index[side][row]] })
+	for side, names := range in.list.Names {
+		p.ids.cells = append(p.ids.cells, func(row int) string { return names[in.list.Index[side][row]] })
 	}
 	return p, nil
 }

@@ -8,10 +8,12 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/latent-go/latent/fitted"
 )
 
 // readTriples reads a list from standard input.
-func readTriples(text, numbers string, flags inputFlags) (*triples, []string, error) {
+func readTriples(text, numbers string, flags inputFlags) (*fitted.Pairs, []string, error) {
 	if flags.Header == "" {
 		flags.Header = "auto"
 	}
@@ -27,21 +29,21 @@ func TestTriplesAreNamesInOrder(t *testing.T) {
 	got, notes, err := readTriples("from,to,weight\nbo, 01,2\n 01,1,0.5\nbo,1.0,0\n", "", inputFlags{})
 	require.NoError(t, err)
 	assert.Empty(t, notes)
-	assert.Equal(t, [2][]string{{"01", "bo"}, {"01", "1", "1.0"}}, got.names)
-	assert.Equal(t, [2][]int{{1, 0, 1}, {0, 1, 2}}, got.index)
-	assert.Equal(t, []float64{2, 0.5, 0}, got.amounts)
+	assert.Equal(t, [2][]string{{"01", "bo"}, {"01", "1", "1.0"}}, got.Names)
+	assert.Equal(t, [2][]int{{1, 0, 1}, {0, 1, 2}}, got.Index)
+	assert.Equal(t, []float64{2, 0.5, 0}, got.Numbers)
 
 	got, _, err = readTriples("1,2\n2,3\n", "", inputFlags{})
 	require.NoError(t, err)
-	assert.Equal(t, [2][]string{{"1", "2"}, {"2", "3"}}, got.names)
-	assert.Nil(t, got.amounts)
-	assert.Equal(t, 1.0, got.amount(1))
+	assert.Equal(t, [2][]string{{"1", "2"}, {"2", "3"}}, got.Names)
+	assert.Nil(t, got.Numbers)
+	assert.Equal(t, 1.0, got.Number(1))
 
 	for _, flags := range []inputFlags{{Select: []string{"doc", "word", "n"}}, {Drop: []string{"year"}}} {
 		got, _, err = readTriples("n,doc,year,word\n3,a,1999,x\n4,,2001,x\n5,b,2000,y\n", "n", inputFlags{Select: flags.Select, Drop: flags.Drop, Missing: new("drop")})
 		require.NoError(t, err)
-		assert.Equal(t, [2][]string{{"a", "b"}, {"x", "y"}}, got.names)
-		assert.Equal(t, []float64{3, 5}, got.amounts)
+		assert.Equal(t, [2][]string{{"a", "b"}, {"x", "y"}}, got.Names)
+		assert.Equal(t, []float64{3, 5}, got.Numbers)
 	}
 }
 
@@ -51,11 +53,11 @@ func TestAHeaderThatLooksLikeAPairIsRemarked(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, notes, 1)
 	assert.Contains(t, notes[0], `"ann", "bob"; "ann" is among the names of other rows, too: --header no`)
-	assert.Len(t, got.index[0], 2)
+	assert.Len(t, got.Index[0], 2)
 	got, notes, err = readTriples(text, "", inputFlags{Header: "no"})
 	require.NoError(t, err)
 	assert.Empty(t, notes)
-	assert.Len(t, got.index[0], 3)
+	assert.Len(t, got.Index[0], 3)
 }
 
 func TestBadTriplesNameTheRow(t *testing.T) {
