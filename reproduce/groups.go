@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -28,6 +29,7 @@ type groupCell struct {
 	d, n    int
 	apart   float64 // a class and the nearest one, in standard deviations of the two along the line between them
 	repeats int
+	spheres bool // two of one volume
 }
 
 func groupCells(s *Settings) (cells []groupCell) {
@@ -36,7 +38,7 @@ func groupCells(s *Settings) (cells []groupCell) {
 			for _, n := range []int{300, 1000} {
 				for _, apart := range []float64{2.5, 3.5, 5} {
 					if !s.Quick || d == 2 && n == 300 && apart == 5 {
-						cells = append(cells, groupCell{shape, d, n, apart, s.tables(3, 1)})
+						cells = append(cells, groupCell{shape, d, n, apart, s.tables(3, 1), false})
 					}
 				}
 			}
@@ -74,6 +76,9 @@ func (c groupCell) point(bend float64, rng *rand.Rand, x []float64) {
 
 // root is a matrix that makes a class of an own volume, shape and orientation of one of unit variances.
 func (c groupCell) root(rng *rand.Rand) *mat.Dense {
+	if c.spheres {
+		return mat.DenseCopyOf(mat.NewDiagDense(c.d, slices.Repeat([]float64{1}, c.d)))
+	}
 	q, scale := drawAxes(c.d, rng), make([]float64, c.d)
 	volume := math.Exp(0.7*rng.Float64() - 0.35)
 	for j := range scale {
@@ -87,7 +92,10 @@ func (c groupCell) root(rng *rand.Rand) *mat.Dense {
 // draw makes a table of two to six classes, and the class of each row.
 func (c groupCell) draw(seed uint64) (x []float64, classes []int) {
 	rng := rand.New(rand.NewPCG(seed, uint64(100*c.n+10*c.d)+uint64(2*c.apart)<<32))
-	k := 2 + rng.IntN(5)
+	k := 2
+	if !c.spheres {
+		k += rng.IntN(5)
+	}
 	var centres [][]float64
 	var roots []*mat.Dense
 	for len(centres) < k {
@@ -140,24 +148,12 @@ func (c groupCell) indices(ctx context.Context, seed uint64) (list []float64, er
 	if err != nil {
 		return nil, err
 	}
-	q, err := m.Responsibilities(src.All(), fit.Parameters, nil)
+	q, one, tree, err := hierarchy(m, src, fit.Parameters)
 	if err != nil {
 		return nil, err
 	}
 	k := fit.Parameters.K
-	var one grouping.Overlap
-	for row := 0; row < len(q); row += k {
-		one.Add(q[row:row+k], 1)
-	}
-	overlaps, err := grouping.Join(&one, nil)
-	if err != nil {
-		return nil, err
-	}
-	terrain, err := m.Terrain(fit.Parameters, &one)
-	if err != nil {
-		return nil, err
-	}
-	tree, err := grouping.Join(&one, terrain)
+	overlaps, err := grouping.Join(one, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -182,10 +178,32 @@ func (c groupCell) indices(ctx context.Context, seed uint64) (list []float64, er
 		return nil, err
 	}
 	for _, g := range [][][]int{own, groups, alone, misclassified(q, k), byEntropy(q, k)} {
-		labels := mixture.Labels(grouping.Pool(nil, q, k, g), len(g))
-		list = append(list, agreement.AdjustedRand(agreement.CrossTable(labels, classes, nil, len(g), 6)))
+		list = append(list, agreeing(q, k, g, classes))
 	}
 	return list, nil
+}
+
+// hierarchy is that of the components of a fit, with the responsibilities that it is of.
+func hierarchy(m mixture.Model, src *framework.Table, p *mixture.Parameters) (q []float64, one *grouping.Overlap,
+	tree *grouping.Tree, err error) {
+	if q, err = m.Responsibilities(src.All(), p, nil); err != nil {
+		return nil, nil, nil, err
+	}
+	one = new(grouping.Overlap)
+	for row := 0; row < len(q); row += p.K {
+		one.Add(q[row:row+p.K], 1)
+	}
+	terrain, err := m.Terrain(p, one)
+	if err == nil {
+		tree, err = grouping.Join(one, terrain)
+	}
+	return q, one, tree, err
+}
+
+// agreeing is the adjusted Rand index of groups of k components beside classes.
+func agreeing(q []float64, k int, groups [][]int, classes []int) float64 {
+	labels := mixture.Labels(grouping.Pool(nil, q, k, groups), len(groups))
+	return agreement.AdjustedRand(agreement.CrossTable(labels, classes, nil, len(groups), 6))
 }
 
 // joined is a partition with its groups i < j as one.

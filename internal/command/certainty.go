@@ -126,7 +126,7 @@ func (r *fitReport) certaintyFacts() (facts [][2]string) {
 		if r.SizePosterior != nil {
 			sure += "; of the K that the search met"
 		}
-		sure += ": latent select --criteria evidence fits each"
+		sure += ": latent " + r.selecting() + " --criteria evidence fits each"
 	}
 	facts = append(facts, [2]string{"p(K|data)", sure})
 	if r.LogEvidence != nil && *r.LogModes > 0 {

@@ -346,6 +346,14 @@ func (r *fitReport) takeWinner(w *winner, in *input) {
 	}
 }
 
+// selecting is the command that fits every K of the structure that is the best.
+func (r *fitReport) selecting() string {
+	if len(r.Compared) == 0 || r.Family == families.Auto {
+		return "select"
+	}
+	return "select --cov " + r.Compared[0].Covariance
+}
+
 // comparedFact says which structure is the best, and by how much.
 func (r *fitReport) comparedFact() [][2]string {
 	if len(r.Compared) < 2 {

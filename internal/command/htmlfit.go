@@ -139,7 +139,8 @@ func (r *fitReport) clarity() string {
 		return fmt.Sprintf("K = %d is %s nats higher by %s, and was not taken for what is said under notes.", next.K, report.Nats(-lead).String(), criterionCalled(r.Criterion))
 	}
 	if len(r.ByK) == 0 {
-		return fmt.Sprintf("The best start that ended with another K has K = %d, and %s is %s nats lower: latent select fits every K.", next.K, criterionCalled(r.Criterion), report.Nats(lead).String()) + most
+		return fmt.Sprintf("The best start that ended with another K has K = %d, and %s is %s nats lower: latent %s fits every K.",
+			next.K, criterionCalled(r.Criterion), report.Nats(lead).String(), r.selecting()) + most
 	}
 	return fmt.Sprintf("By %s, K = %d is %s the next best, K = %d, which is %s nats lower.", criterionCalled(r.Criterion), r.K, ahead(lead), next.K, report.Nats(lead).String()) + most
 }

@@ -110,7 +110,7 @@ func (r *fitReport) print(s *session, in *input, out string) error {
 	}
 	p.line("")
 	if out == "" {
-		p.prose(6, "Next: save the model with --out MODEL.json for %[1]s predict and %[1]s sample; %[1]s select compares criteria over K.", s.name)
+		p.prose(6, "Next: save the model with --out MODEL.json for %[1]s predict and %[1]s sample; %[1]s %[2]s compares criteria over K.", s.name, r.selecting())
 	} else {
 		drawing := "-n 100"
 		if r.kind.responds || r.Settings.gate() != nil {
