@@ -46,12 +46,17 @@ func (l loader) chain(f *fitted.File) (fitted.Model, error) {
 		return nil, err
 	}
 	c.Takes = fitted.Input{Gaps: !families.NeedsComplete(f.Family), Sequence: true}
-	c.Says = fitted.Layout{First: []string{"state", "probability"}, List: "responsibilities", Items: wording.Numbered("p", p.K), Last: []string{"log_predictive"}}
+	c.Says = fitted.Layout{
+		First: []string{"state", "probability"},
+		List:  "responsibilities",
+		Items: wording.Numbered("p", p.K),
+		Last:  []string{"log_predictive"},
+	}
 	return c, nil
 }
 
-// NewScorer returns a [fitted.SequenceScorer]. It says of each step its state on the most probable path and the probability
-// of that, given all of the sequence; the probability of each state; and ln p(x_t|x_1…x_t−1).
+// NewScorer returns a [fitted.SequenceScorer]. It says of each step its state on the most probable path and the
+// probability of that, given all of the sequence; the probability of each state; and ln p(x_t|x_1…x_t−1).
 func (c *Chain) NewScorer() (fitted.Scorer, error) {
 	r, err := c.Of.Reader(c.Parameters)
 	return &steps{Chain: c, r: r}, err

@@ -35,7 +35,12 @@ type components struct {
 func newComponents(model mixture.Model, p *mixture.Parameters, needsAll bool) *components {
 	c := &components{model: model, params: p, ready: func() (scoring.Of, error) { return model.Scorer(p) }}
 	c.Takes.Gaps = !needsAll
-	c.Says = fitted.Layout{First: []string{"label", "probability"}, List: "responsibilities", Items: wording.Numbered("p", p.K), Last: []string{"log_likelihood"}}
+	c.Says = fitted.Layout{
+		First: []string{"label", "probability"},
+		List:  "responsibilities",
+		Items: wording.Numbered("p", p.K),
+		Last:  []string{"log_likelihood"},
+	}
 	if _, noise := model.Family.(family.Noise); noise {
 		c.Says.Last = append(c.Says.Last, "noise")
 	}

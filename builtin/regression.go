@@ -120,11 +120,17 @@ func loadGatedRegression(f *fitted.File, g *design.Regression, names []string, f
 
 // newRegressions say what a mixture does of each row, and the mean of the response: of the mixture, by the weights of
 // the components, or the gate, and not by the response itself, and in each component.
-func newRegressions(f *fitted.File, g *design.Regression, of family.Family, p *mixture.Parameters) (*regressions, error) {
+func newRegressions(
+	f *fitted.File, g *design.Regression, of family.Family, p *mixture.Parameters,
+) (*regressions, error) {
 	m := &regressions{design: g, params: p}
 	m.Takes = fitted.Input{Gaps: true, Optional: g.First(), Given: len(f.Columns) - g.First()}
-	m.Says = fitted.Layout{First: []string{"label", "probability", "mean"}, List: "responsibilities", Items: wording.Numbered("p", p.K),
-		Last: append(wording.Numbered("mean", p.K), "log_likelihood")}
+	m.Says = fitted.Layout{
+		First: []string{"label", "probability", "mean"},
+		List:  "responsibilities",
+		Items: wording.Numbered("p", p.K),
+		Last:  append(wording.Numbered("mean", p.K), "log_likelihood"),
+	}
 	var err error
 	m.plan, err = family.NewPlan(of, p.D)
 	return m, err

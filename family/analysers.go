@@ -70,7 +70,8 @@ func (f FactorAnalysers) On(columns int) ([]Factor, error) {
 	case most == NoFactors:
 		most = 0
 	case most < 0:
-		return nil, fmt.Errorf("family: %d factors: choose 1 or more, 0 for the default, or %d (NoFactors) for none", most, NoFactors)
+		return nil, fmt.Errorf("family: %d factors: choose 1 or more, 0 for the default, or %d (NoFactors) for none",
+			most, NoFactors)
 	case most >= columns:
 		return nil, fmt.Errorf("family: %d factors of %d columns: there must be fewer factors than columns", most, columns)
 	}
@@ -484,5 +485,7 @@ func (f analyser) Valid(xi []float64) bool {
 
 // Conjugate refuses.
 func (f analyser) Conjugate(prior.Prior, *Pooled) (FactorPrior, error) {
-	return nil, errors.New("family: factor analysers have no conjugate prior, which MAP and variational Bayes need: take EM, FAB or gFAB")
+	return nil, errors.New(
+		"family: factor analysers have no conjugate prior, which MAP and variational Bayes need: take EM, FAB or gFAB",
+	)
 }

@@ -63,7 +63,9 @@ func (Bernoulli) Natural(xi, eta []float64) float64 {
 }
 
 // ObserveBlock takes complete rows of zeros and ones for their statistics as they lie.
-func (f Bernoulli) ObserveBlock(self ExponentialFamily, x []float64, n, cells, stride int, _ *[]float64, _ []float64) ([]float64, int, bool) {
+func (f Bernoulli) ObserveBlock(
+	self ExponentialFamily, x []float64, n, cells, stride int, _ *[]float64, _ []float64,
+) ([]float64, int, bool) {
 	return x, stride, self == ExponentialFamily(f) && simd.Bits(x, n, cells, stride)
 }
 
@@ -108,8 +110,8 @@ func (Bernoulli) Sample(xi []float64, rng *rand.Rand, x []float64) {
 	}
 }
 
-// Conjugate takes a prior.Beta, prior.Jeffreys, which is Beta(½, ½), prior.UnitInformation, as many times that, or a prior.Conjugate;
-// by default Beta(1, 1), flat.
+// Conjugate takes a prior.Beta, prior.Jeffreys, which is Beta(½, ½), prior.UnitInformation, as many times that, or a
+// prior.Conjugate; by default Beta(1, 1), flat.
 func (f Bernoulli) Conjugate(p prior.Prior, _ []float64) (Conjugate, error) {
 	switch own := p.(type) {
 	case prior.Jeffreys:

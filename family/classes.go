@@ -68,7 +68,9 @@ func (c *Classes) scoreAll(params []float64) error {
 // tables are the numbers of all classes that belong to a factor.
 func (c *Classes) tables(f *part) (scores, anchors, sums Table) {
 	size := &c.plan.size
-	return Table{c.K, size.Score, c.score[f.at.Score:]}, Table{c.K, size.Anchor, c.Anchor[f.at.Anchor:]}, Table{c.K, size.Sums, c.Sums[f.at.Sums:]}
+	return Table{
+		c.K, size.Score, c.score[f.at.Score:],
+	}, Table{c.K, size.Anchor, c.Anchor[f.at.Anchor:]}, Table{c.K, size.Sums, c.Sums[f.at.Sums:]}
 }
 
 // Clear empties the sums.
@@ -121,7 +123,8 @@ func (c *Classes) Keep(dims []int) *Classes {
 
 // Prepare empties the sums and computes the scores of the classes with parameters params, K×P. A tilt, nil for none, is
 // subtracted from them, but for constant (K), which is to be subtracted from every row's score besides: it is not 0
-// where values are missing. hyper are the hyperparameters of conjugate posteriors, K×H, for a tilt of the evidence; nil without.
+// where values are missing. hyper are the hyperparameters of conjugate posteriors, K×H, for a tilt of the evidence; nil
+// without.
 func (c *Classes) Prepare(params, hyper []float64, tilt *laplace.Tilt, constant []float64) error {
 	c.Clear()
 	if err := c.scoreAll(params); err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/latent-go/latent/internal/special"
 )
 
-// Finite is an [ExponentialFamily] of a unit of exposure with finitely many values, each with a probability of its own: its
-// normalised maximum likelihood has a closed form.
+// Finite is an [ExponentialFamily] of a unit of exposure with finitely many values, each with a probability of its own:
+// its normalised maximum likelihood has a closed form.
 type Finite interface {
 	// Values is their number L.
 	Values() int
@@ -82,8 +82,8 @@ const directly = 100_000
 //
 //	C(n, L) = Σ n!/(r₁!⋯r_L!) Π_l (r_l/n)^r_l,   C(n, L+2) = C(n, L+1) + (n/L) C(n, L),
 //
-// (Kontkanen & Myllymäki 2007, "A linear-time algorithm for computing the multinomial stochastic complexity"). An n that is
-// no whole number is interpolated.
+// (Kontkanen & Myllymäki 2007, "A linear-time algorithm for computing the multinomial stochastic complexity"). An n
+// that is no whole number is interpolated.
 func LogComplexity(n float64, values int) float64 {
 	if n <= 0 || values <= 1 {
 		return 0

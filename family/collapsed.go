@@ -34,10 +34,12 @@ type Collapsible interface {
 func (b *Posterior) Collapses() error {
 	for i, p := range b.priors {
 		if _, shared := p.(SharedPrior); shared {
-			return fmt.Errorf("family: %s has parameters that the classes share, which cannot be integrated out class by class: give each class its own", b.parts[i].Name())
+			return fmt.Errorf("family: %s has parameters that the classes share, which cannot be integrated out "+
+				"class by class: give each class its own", b.parts[i].Name())
 		}
 		if _, ok := p.(Collapsible); !ok {
-			return fmt.Errorf("family: %s has no closed form of its evidence: its prior does not implement family.Collapsible", b.parts[i].Name())
+			return fmt.Errorf("family: %s has no closed form of its evidence: its prior does not implement family.Collapsible",
+				b.parts[i].Name())
 		}
 	}
 	return nil
@@ -136,8 +138,8 @@ const manyFactors = 8
 
 // ByLabels is a [Predictive] whose rows may be labels, from 0, with exposure 1, and are then asked for together.
 type ByLabels interface {
-	// Factors multiplies the factor of each row by that of Predictive, whose log is 0; those of a missing label, NaN, stay. out
-	// is nil where nothing is left out. It returns false where the prior is not one of labels.
+	// Factors multiplies the factor of each row by that of Predictive, whose log is 0; those of a missing label, NaN,
+	// stay. out is nil where nothing is left out. It returns false where the prior is not one of labels.
 	Factors(h, labels, out, factors []float64) bool
 }
 
@@ -168,9 +170,11 @@ func (q *exponentialPrior) AddPredictive(o *Observed, hyper, _ Table, out, r []f
 	}
 }
 
-// factors multiplies products by the factors of a cell of each row, and adds the logs to r. Rows of nothing left out that count
-// the same have the same.
-func (q *exponentialPrior) factors(o *Observed, t []float64, stride, c int, law Predictive, hc, share, products, r []float64) {
+// factors multiplies products by the factors of a cell of each row, and adds the logs to r. Rows of nothing left out
+// that count the same have the same.
+func (q *exponentialPrior) factors(
+	o *Observed, t []float64, stride, c int, law Predictive, hc, share, products, r []float64,
+) {
 	var known [64]struct {
 		factor, log float64
 		is          bool
@@ -198,8 +202,8 @@ func (q *exponentialPrior) factors(o *Observed, t []float64, stride, c int, law 
 	}
 }
 
-// labels are the cells as labels, one column after the other: a statistic that is 0 or 1, or the one of several that is 1.
-// NaN is missing. They are nil where any cell is something else. A chunk is asked once.
+// labels are the cells as labels, one column after the other: a statistic that is 0 or 1, or the one of several that is
+// 1. NaN is missing. They are nil where any cell is something else. A chunk is asked once.
 func (q *exponentialPrior) labels(o *Observed, t []float64, stride int) []float64 {
 	if o.labelling == labelsUnknown {
 		o.labelling = q.label(o, t, stride)
@@ -275,9 +279,11 @@ func (q *exponentialPrior) AddSpread(o *Observed, hyper, _ Table, weights, dst [
 	}
 }
 
-// quadratic is Σ_i w_i times the second derivative along (e_i, t_i) of a cell of one statistic, which is a quadratic form in them: its
-// three coefficients come from three directions.
-func (q *exponentialPrior) quadratic(o *Observed, t []float64, stride, c int, some []int, w []float64, law Predictive, hc []float64) float64 {
+// quadratic is Σ_i w_i times the second derivative along (e_i, t_i) of a cell of one statistic, which is a quadratic
+// form in them: its three coefficients come from three directions.
+func (q *exponentialPrior) quadratic(
+	o *Observed, t []float64, stride, c int, some []int, w []float64, law Predictive, hc []float64,
+) float64 {
 	var ee, et, tt float64
 	for _, i := range some {
 		e, x := q.exposure(o, i, c), t[i*stride+c]
@@ -288,12 +294,16 @@ func (q *exponentialPrior) quadratic(o *Observed, t []float64, stride, c int, so
 	if ee == 0 {
 		return 0
 	}
-	of := [3]float64{law.Curvature(hc, []float64{0}, 1), law.Curvature(hc, []float64{1}, 0), law.Curvature(hc, []float64{1}, 1)}
+	of := [3]float64{
+		law.Curvature(hc, []float64{0}, 1), law.Curvature(hc, []float64{1}, 0), law.Curvature(hc, []float64{1}, 1),
+	}
 	return ee*of[0] + tt*of[1] + et*(of[2]-of[0]-of[1])
 }
 
 // byLabel is Σ_i w_i times the second derivative along the label of row i.
-func (q *exponentialPrior) byLabel(labels []float64, some []int, w []float64, law Predictive, hc []float64) (sum float64) {
+func (q *exponentialPrior) byLabel(
+	labels []float64, some []int, w []float64, law Predictive, hc []float64,
+) (sum float64) {
 	total := make([]float64, q.s)
 	for _, i := range some {
 		if l := labels[i]; l == l {
@@ -371,7 +381,9 @@ func leftOut(out []float64, i int) float64 {
 }
 
 // eachRow visits the rows of each class, i being their places in what is laid out as r.
-func (q *normalWishart) eachRow(o *Observed, hyper, scores Table, visit func(s prior.Student, k, i int, distance float64)) {
+func (q *normalWishart) eachRow(
+	o *Observed, hyper, scores Table, visit func(s prior.Student, k, i int, distance float64),
+) {
 	distances := make([]float64, o.Padded())
 	o.Work = linalg.Resize(o.Work, simd.ScoresWork(q.d))
 	for k := range hyper.K {

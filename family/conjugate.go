@@ -44,7 +44,8 @@ func pseudoCounts(p prior.Conjugate, f ExponentialFamily) (nu float64, tau []flo
 		return 0, nil, err
 	}
 	if len(p.Chi) != f.Statistics() {
-		return 0, nil, fmt.Errorf("family: Conjugate.Chi has %d numbers, and %s has %d statistics", len(p.Chi), f.Name(), f.Statistics())
+		return 0, nil, fmt.Errorf("family: Conjugate.Chi has %d numbers, and %s has %d statistics", len(p.Chi),
+			f.Name(), f.Statistics())
 	}
 	h := p.Pseudo(nil)
 	return h[0], h[1:], nil
@@ -52,12 +53,15 @@ func pseudoCounts(p prior.Conjugate, f ExponentialFamily) (nu float64, tau []flo
 
 // noMean says that χ is not a mean that the statistics can have.
 func noMean(p prior.Conjugate, f ExponentialFamily, want string) error {
-	return fmt.Errorf("family: Conjugate.Chi is %v, which is no mean of the statistics of %s: give %s", p.Chi, f.Name(), want)
+	return fmt.Errorf("family: Conjugate.Chi is %v, which is no mean of the statistics of %s: give %s", p.Chi, f.Name(),
+		want)
 }
 
 // conjugate is the prior of a family of one parameter that p describes: of the likelihood's type, which
 // otherwise is too, or in the general form.
-func conjugate[D prior.Distribution](f ExponentialFamily, p prior.Prior, otherwise D, of *prior.Likelihood[D]) (Conjugate, error) {
+func conjugate[D prior.Distribution](
+	f ExponentialFamily, p prior.Prior, otherwise D, of *prior.Likelihood[D],
+) (Conjugate, error) {
 	switch own := p.(type) {
 	case prior.Jeffreys:
 		return nil, improper(f, of.Instead)
@@ -93,7 +97,8 @@ func dirichletOf(p prior.Prior, f ExponentialFamily, levels int) (Conjugate, err
 		p = prior.Dirichlet{Alpha: own.RowsOr() / 2}
 	case prior.Concentrations:
 		if len(own) != levels {
-			return nil, fmt.Errorf("family: %d concentrations for the %d probabilities of %s: give one for each", len(own), levels, f.Name())
+			return nil, fmt.Errorf("family: %d concentrations for the %d probabilities of %s: give one for each",
+				len(own), levels, f.Name())
 		}
 		return prior.NaturalDirichlet{Before: own}, own.Check()
 	case prior.Conjugate:

@@ -22,15 +22,19 @@ func (p *Plan) Below(xi []float64, column int, x float64) (less, atMost float64,
 		return 0, 0, err
 	}
 	if d == nil {
-		return 0, 0, fmt.Errorf("family: the distribution function of %s is not known: it is no family.Distributor (a Below method)", name)
+		return 0, 0, fmt.Errorf(
+			"family: the distribution function of %s is not known: it is no family.Distributor (a Below method)", name,
+		)
 	}
 	less, atMost = d.Below(xi, within, x)
 	return less, atMost, nil
 }
 
-// ofColumn finds what describes a column: an ability of its factor, or of its exponential family, with the parameters and
-// the column counted from the first of those that it describes, and its name; nil where it lacks the ability.
-func ofColumn[A any](p *Plan, xi []float64, column int) (ability A, params []float64, within int, name string, err error) {
+// ofColumn finds what describes a column: an ability of its factor, or of its exponential family, with the parameters
+// and the column counted from the first of those that it describes, and its name; nil where it lacks the ability.
+func ofColumn[A any](
+	p *Plan, xi []float64, column int,
+) (ability A, params []float64, within int, name string, err error) {
 	for i := range p.parts {
 		f := &p.parts[i]
 		within = column - f.at.Columns

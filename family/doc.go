@@ -18,8 +18,8 @@
 // How rows are assigned to classes is the model's part. [Plan.Posterior] adds conjugate priors, for MAP
 // and variational Bayes.
 //
-// To gonum a class is a distribution: [Plan.Distribution] is one of package distmv, [Plan.Marginal] of a column one of package
-// distuv, and [Plan.Moments] are its mean and covariance.
+// To gonum a class is a distribution: [Plan.Distribution] is one of package distmv, [Plan.Marginal] of a column one of
+// package distuv, and [Plan.Moments] are its mean and covariance.
 //
 // A new family is a type that implements [ExponentialFamily], as [Poisson] does in one
 // file, or, for what is no exponential family on independent columns, a [Factor].

@@ -50,7 +50,8 @@ func (Exponential) Free() int { return 1 }
 // Estimate is 1/mean.
 func (Exponential) Estimate(n float64, t, xi []float64) error {
 	if xi[0] = n / t[0]; !(xi[0] > 0 && xi[0] < 1e290) { // beyond, a prior's pseudo-counts overflow
-		return fmt.Errorf("family: all numbers of an exponential distribution are 0, or too small for its rate: %w; lower K, allow pruning, rescale the column, or take MAP", framework.ErrDegenerate)
+		return fmt.Errorf("family: all numbers of an exponential distribution are 0, or too small for its rate: %w; "+
+			"lower K, allow pruning, rescale the column, or take MAP", framework.ErrDegenerate)
 	}
 	return nil
 }
@@ -83,7 +84,11 @@ func (Exponential) Sample(xi []float64, rng *rand.Rand, x []float64) {
 func (f Exponential) Conjugate(p prior.Prior, pooled []float64) (Conjugate, error) {
 	p = unitGamma(p, 1/pooled[0])
 	if g, ok := p.(prior.Gamma); ok && g.Shape > 0 && !(1+(g.Shape-1) > 0) {
-		return nil, &prior.ParameterError{Name: "Gamma.Shape", Value: g.Shape, Reason: fmt.Sprintf("it is nothing beside 1: give %s one above 1e-15", f.Name())}
+		return nil, &prior.ParameterError{
+			Name:   "Gamma.Shape",
+			Value:  g.Shape,
+			Reason: fmt.Sprintf("it is nothing beside 1: give %s one above 1e-15", f.Name()),
+		}
 	}
 	return conjugate(f, p, prior.Gamma{Shape: 1, Rate: 1 / pooled[0]}, prior.ExponentialRate)
 }

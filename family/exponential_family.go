@@ -104,7 +104,9 @@ type BlockObserver interface {
 	// before. ok is false where a row is not complete or outside the support: Observe then reads the rows one
 	// by one. self is the family that is asked: another one has embedded the receiver, may observe in its
 	// own way, and gets false.
-	ObserveBlock(self ExponentialFamily, x []float64, n, cells, stride int, memory *[]float64, base []float64) (statistics []float64, apart int, ok bool)
+	ObserveBlock(
+		self ExponentialFamily, x []float64, n, cells, stride int, memory *[]float64, base []float64,
+	) (statistics []float64, apart int, ok bool)
 }
 
 // A BlockNatural computes the natural parameters of many cells in less time than one by one.

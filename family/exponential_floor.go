@@ -6,8 +6,8 @@ import (
 	"github.com/latent-go/latent/framework"
 )
 
-// A flooredLaw is an [ExponentialFamily] of single numbers that could collapse onto equal ones: their variance has a floor, which
-// is that of a [Gaussian].
+// A flooredLaw is an [ExponentialFamily] of single numbers that could collapse onto equal ones: their variance has a
+// floor, which is that of a [Gaussian].
 type flooredLaw interface {
 	ExponentialFamily
 	// factor is that of the squared resolutions; 0: there is no floor.

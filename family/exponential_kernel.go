@@ -53,7 +53,16 @@ func (l exponentialKernel) Name() string { return l.law.Name() }
 
 func (l exponentialKernel) Layout() Layout {
 	n := l.cells * (1 + l.s)
-	return Layout{Columns: l.cells * l.width, Cells: l.cells, Free: l.law.Free(), Sums: n, Score: n, Params: l.cells * l.p, Hyper: n, Features: l.cells * l.s}
+	return Layout{
+		Columns:  l.cells * l.width,
+		Cells:    l.cells,
+		Free:     l.law.Free(),
+		Sums:     n,
+		Score:    n,
+		Params:   l.cells * l.p,
+		Hyper:    n,
+		Features: l.cells * l.s,
+	}
 }
 
 // split gives the parts of exposures and of T.
@@ -304,9 +313,16 @@ type exponentialPrior struct {
 func (l exponentialKernel) Conjugate(p prior.Prior, w *Pooled) (FactorPrior, error) {
 	law, ok := l.law.(Conjugated)
 	if !ok {
-		return nil, fmt.Errorf("family: %s has no conjugate prior: it does not implement family.Conjugated (a Conjugate method)", l.Name())
+		return nil, fmt.Errorf(
+			"family: %s has no conjugate prior: it does not implement family.Conjugated (a Conjugate method)", l.Name(),
+		)
 	}
-	q := &exponentialPrior{exponentialKernel: l, of: make([]Conjugate, l.cells), pseudo: make([]float64, l.cells*(1+l.s)), norms: make([]float64, l.cells)}
+	q := &exponentialPrior{
+		exponentialKernel: l,
+		of:                make([]Conjugate, l.cells),
+		pseudo:            make([]float64, l.cells*(1+l.s)),
+		norms:             make([]float64, l.cells),
+	}
 	for c := range q.of {
 		var err error
 		if q.of[c], err = law.Conjugate(p, l.params(w.Parameters, c)); err != nil {

@@ -141,7 +141,8 @@ type Designed interface {
 	// Count puts that matrix into dst, in coordinates of the regressors in which that of the pooled table is N·I: so
 	// nothing depends on their units, or on which linear combinations of them are columns.
 	Count(sums []float64, pooled *Pooled, dst *mat.SymDense)
-	// Unit is the information of a unit of Count about each coefficient in these coordinates, in units of the pooled table's.
+	// Unit is the information of a unit of Count about each coefficient in these coordinates, in units of the pooled
+	// table's.
 	Unit(xi []float64, pooled *Pooled) float64
 	// Lower makes the score that of the log density less ½ uᵀPu, in these coordinates; P is positive definite.
 	Lower(precision mat.Symmetric, pooled *Pooled, score []float64) error
@@ -259,7 +260,8 @@ type Pooled struct {
 	// Floor is, of each column, the least variance that a class may have, in squared units of the data, or of ln x at the
 	// table's mean of it for [Lognormal] (see [Bounder]); 0 of columns without one, and empty where there is none at all.
 	Floor []float64 `json:"floor,omitempty"`
-	// Reference is ξ of what a unit-information prior is about, where rows lie so far out that it is not Parameters: without their weight.
+	// Reference is ξ of what a unit-information prior is about, where rows lie so far out that it is not Parameters:
+	// without their weight.
 	Reference []float64 `json:"reference,omitempty"`
 	// Regressors are location and scatter of regressors, without the weight of rows far out where there are such.
 	Regressors []float64 `json:"regressors,omitempty"`

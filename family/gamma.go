@@ -65,11 +65,13 @@ func (Gamma) Free() int { return 2 }
 func (Gamma) Estimate(n float64, t, xi []float64) error {
 	mean, s := logGap(n, t)
 	if !(s > roundingOf(mean)) {
-		return fmt.Errorf("family: the numbers of a gamma distribution are equal to working precision: %w; lower K, allow pruning, or take MAP", framework.ErrDegenerate)
+		return fmt.Errorf("family: the numbers of a gamma distribution are equal to working precision: %w; lower K, "+
+			"allow pruning, or take MAP", framework.ErrDegenerate)
 	}
 	w := gammaSpread(s)
 	if xi[0], xi[1] = 1/w, 1/(w*mean); math.IsInf(xi[1], 1) {
-		return fmt.Errorf("family: numbers around %v are too small for a gamma distribution's rate: rescale the column: %w", mean, framework.ErrDegenerate)
+		return fmt.Errorf("family: numbers around %v are too small for a gamma distribution's rate: rescale the column: %w",
+			mean, framework.ErrDegenerate)
 	}
 	return nil
 }
@@ -204,7 +206,8 @@ func (g gammaMode) value(m, y float64) float64 {
 	return g.n*(-y*shape-lgamma-shape*(1+g.gapAt(m))) - (g.locationPrecision*dm*dm+g.scalePrecision*dy*dy)/2
 }
 
-// posteriorMode is a conditional maximum: the mean, then the shape, and both where they are on the floor of the variance.
+// posteriorMode is a conditional maximum: the mean, then the shape, and both where they are on the floor of the
+// variance.
 func (f Gamma) posteriorMode(n float64, t, xi []float64, of cellReference, floor float64) {
 	g := newGammaMode(n, t, of)
 	from := [2]float64{math.Log(xi[0] / xi[1]), -math.Log(xi[0])}
@@ -263,7 +266,8 @@ func (Gamma) narrowest(n float64, t, xi []float64) (ok bool) {
 	return xi[1] < math.MaxFloat64
 }
 
-// bound goes along α/β² = floor from mean x̄ of the estimate to r·x̄, with s = ln α − ψ(α) of the estimate and α = (r·x̄)²/floor:
+// bound goes along α/β² = floor from mean x̄ of the estimate to r·x̄, with s = ln α − ψ(α) of the estimate and α =
+// (r·x̄)²/floor:
 //
 //	ln α − ψ(α) − s − ln r + ½(1 − 1/r) = 0,
 //

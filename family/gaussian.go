@@ -107,7 +107,8 @@ func (g Gaussian) On(columns int) ([]Factor, error) {
 		return []Factor{isotropic{1, columns, Spherical, floor}}, nil
 	}
 	if !g.Covariance.structured() {
-		return nil, fmt.Errorf("family: %v: a covariance is Full, Tied, Diagonal, Spherical, or a structure from EII to EVV", g.Covariance)
+		return nil, fmt.Errorf("family: %v: a covariance is Full, Tied, Diagonal, Spherical, or a structure from EII to EVV",
+			g.Covariance)
 	}
 	return []Factor{structured(g.Covariance, columns, floor)}, nil
 }
@@ -148,7 +149,17 @@ func (g gaussian) Name() string { return Gaussian{Covariance: g.form()}.Name() }
 
 func (g gaussian) Layout() Layout {
 	d, v := g.d, g.d*(g.d+1)/2
-	l := Layout{Columns: d, Cells: 1, Free: d + v, Sums: 1 + 2*d + d*d, Anchor: d, Score: 1 + d + d*d, Params: d + d*d, Hyper: 3 + d + d*d, Features: d}
+	l := Layout{
+		Columns:  d,
+		Cells:    1,
+		Free:     d + v,
+		Sums:     1 + 2*d + d*d,
+		Anchor:   d,
+		Score:    1 + d + d*d,
+		Params:   d + d*d,
+		Hyper:    3 + d + d*d,
+		Features: d,
+	}
 	if g.tied {
 		l.Free, l.Shared = d, v
 	}
@@ -174,7 +185,8 @@ func complete(b framework.Rows, at, first, n, d int, form Covariance, o *Observe
 			if v-v != 0 {
 				reason := framework.ErrNotFinite
 				if math.IsNaN(v) {
-					reason = fmt.Errorf("%s needs complete rows; take a full, tied or diagonal covariance, or leave the row out", Gaussian{Covariance: form}.Name())
+					reason = fmt.Errorf("%s needs complete rows; take a full, tied or diagonal covariance, or leave the row out",
+						Gaussian{Covariance: form}.Name())
 				}
 				return &framework.DataError{Row: b.First + first + i, Column: at + j, Value: v, Reason: reason}
 			}
@@ -334,7 +346,8 @@ func measurable(column int, mean, variance float64) error {
 	case constant(mean, variance):
 		return framework.FaultyColumn(column, framework.ErrConstant)
 	case !(variance > narrowest && variance < widest):
-		return framework.FaultyColumn(column, fmt.Errorf("has the variance %.3g, at the end of the range of float64: rescale it", variance))
+		return framework.FaultyColumn(column,
+			fmt.Errorf("has the variance %.3g, at the end of the range of float64: rescale it", variance))
 	}
 	return nil
 }
@@ -376,11 +389,13 @@ func (g gaussian) undetermined(cov []float64) (column int, ok bool) {
 var ErrDependent = errors.New("is a linear combination of other columns: drop it, or take a diagonal covariance")
 
 func collapsed(column int) error {
-	return framework.FaultyColumn(column, fmt.Errorf("has no variance left in it: it has collapsed onto one value: %w; lower K, allow pruning, or take MAP", framework.ErrDegenerate))
+	return framework.FaultyColumn(column, fmt.Errorf("has no variance left in it: it has collapsed onto one value: "+
+		"%w; lower K, allow pruning, or take MAP", framework.ErrDegenerate))
 }
 
 func singular() error {
-	return fmt.Errorf("its rows are too few, or in line, for a covariance matrix: %w; lower K, allow pruning, or take MAP", framework.ErrDegenerate)
+	return fmt.Errorf("its rows are too few, or in line, for a covariance matrix: %w; lower K, allow pruning, or take MAP",
+		framework.ErrDegenerate)
 }
 
 func (g gaussian) Score(xi, score []float64) error {
@@ -401,8 +416,8 @@ func precisionRoot(d int, cov, root []float64) (logDet float64, err error) {
 	return logDet, nil
 }
 
-// values are the numbers of rows that say of the mean of a column: n, but for a table with missing values that is summed up
-// before there is a density to complete it by.
+// values are the numbers of rows that say of the mean of a column: n, but for a table with missing values that is
+// summed up before there is a density to complete it by.
 func (g gaussian) values(sums []float64) []float64 { return sums[1+g.d+g.d*g.d:][:g.d] }
 
 func (g gaussian) Center(sums, anchor []float64) {

@@ -13,8 +13,8 @@ import (
 	"github.com/latent-go/latent/internal/linalg"
 )
 
-// floorOf returns the floor of a column, and its variance in the table; scale is that variance without wild rows. A constant column has no
-// resolution: its value, which has its units, is the standard deviation.
+// floorOf returns the floor of a column, and its variance in the table; scale is that variance without wild rows. A
+// constant column has no resolution: its value, which has its units, is the standard deviation.
 func floorOf(column int, factor, step, mean, variance, scale float64) (floor, all float64, err error) {
 	if math.IsInf(step, 1) || constant(mean, variance) {
 		if variance = mean * mean; mean == 0 {
@@ -24,7 +24,8 @@ func floorOf(column int, factor, step, mean, variance, scale float64) (floor, al
 	}
 	floor = max(factor*step*step/12, finest*scale)
 	if floor > variance && step*step/12 <= variance {
-		return 0, 0, framework.FaultyColumn(column, fmt.Errorf("has the variance %.3g, below %v times its floor, %.3g: lower that factor", variance, factor, floor))
+		return 0, 0, framework.FaultyColumn(column,
+			fmt.Errorf("has the variance %.3g, below %v times its floor, %.3g: lower that factor", variance, factor, floor))
 	}
 	return floor, variance, measurable(column, mean, variance)
 }
@@ -36,9 +37,13 @@ const dependentFloor = 1e-6
 
 // What [Plan.Doubts] says of columns.
 var (
-	errNoSpread          = errors.New("is constant: it tells no rows apart")
-	errWithinStep        = errors.New("varies less than the steps between its values: it hardly tells rows apart; a family of codes or counts would")
-	errRecordedDependent = errors.New("is a linear combination of other columns, as exactly as it is recorded: drop it, or take a diagonal covariance")
+	errNoSpread   = errors.New("is constant: it tells no rows apart")
+	errWithinStep = errors.New(
+		"varies less than the steps between its values: it hardly tells rows apart; a family of codes or counts would",
+	)
+	errRecordedDependent = errors.New(
+		"is a linear combination of other columns, as exactly as it is recorded: drop it, or take a diagonal covariance",
+	)
 )
 
 // ---- Full and tied
@@ -145,7 +150,9 @@ func (g gaussian) raise(cov, floor []float64) (ok bool) {
 
 // inMetric has the eigenvalues and vectors of F^−½ΣF^−½ + more·I, as the squared singular values of F^−½ times a
 // Cholesky factor: so small ones beside large ones keep their digits.
-func (g gaussian) inMetric(cov []float64, more float64, floor []float64) (values []float64, vectors *mat.Dense, ok bool) {
+func (g gaussian) inMetric(
+	cov []float64, more float64, floor []float64,
+) (values []float64, vectors *mat.Dense, ok bool) {
 	d, root := g.d, slices.Clone(cov)
 	for a := range d {
 		root[a*d+a] += more * floor[a]

@@ -31,7 +31,17 @@ func (g isotropic) Name() string { return Gaussian{Covariance: g.form}.Name() }
 
 func (g isotropic) Layout() Layout {
 	d, n := g.columns(), g.groups
-	return Layout{Columns: d, Cells: n, Free: g.width + 1, Sums: d + 2*n, Anchor: d, Score: d + 2*n, Params: d + n, Hyper: d + 3*n, Features: d}
+	return Layout{
+		Columns:  d,
+		Cells:    n,
+		Free:     g.width + 1,
+		Sums:     d + 2*n,
+		Anchor:   d,
+		Score:    d + 2*n,
+		Params:   d + n,
+		Hyper:    d + 3*n,
+		Features: d,
+	}
 }
 
 // Join is for diagonal covariances with the same floor.

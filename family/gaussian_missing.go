@@ -15,20 +15,20 @@ import (
 	"github.com/latent-go/latent/internal/simd"
 )
 
-// Missing values of a covariance matrix are latent variables of the family's own. With P = RᵀR the precision of a class,
-// m and o the columns missing and present, and y_o = x_o − μ_o,
+// Missing values of a covariance matrix are latent variables of the family's own. With P = RᵀR the precision of a
+// class, m and o the columns missing and present, and y_o = x_o − μ_o,
 //
 //	x_m | x_o ~ N(μ_m + v, C),  v = −C P_mo y_o,  C = P_mm⁻¹.
 //
 // The sums of a row are completed by the conditional mean, those of its squares by C too (Little & Rubin, Statistical
-// Analysis with Missing Data, section 11.2). And the density of what is present is that of the completed row x̂ without what
-// the missing columns add to it at their conditional mean,
+// Analysis with Missing Data, section 11.2). And the density of what is present is that of the completed row x̂ without
+// what the missing columns add to it at their conditional mean,
 //
 //	ln p(x_o) = ln p(x̂) + ½(|m| ln 2π + ln|C|):
 //
-// a sum of squares from which nothing is subtracted, an error of v enters it squared, and completed rows have the kernels of
-// complete ones. C comes from P_mm = UᵀD⁻¹U, U upper triangular with the diagonal D: by Gauss's elimination or, where that
-// would lose digits, by the QR factorisation of the missing columns of R, R_m = QD^−½U.
+// a sum of squares from which nothing is subtracted, an error of v enters it squared, and completed rows have the
+// kernels of complete ones. C comes from P_mm = UᵀD⁻¹U, U upper triangular with the diagonal D: by Gauss's elimination
+// or, where that would lose digits, by the QR factorisation of the missing columns of R, R_m = QD^−½U.
 
 // gaps are the rows of a chunk with missing values, those with the same columns missing together and those with as many
 // next to each other, and what their completion needs. The memory is reused from one chunk to the next.
@@ -78,12 +78,12 @@ type lanes struct {
 	qr, tau, y, scratch []float64 // of one pattern
 }
 
-// pivotShare is the share of a precision that the other missing columns have to leave of it. Below, elimination would keep
-// fewer than nine digits.
+// pivotShare is the share of a precision that the other missing columns have to leave of it. Below, elimination would
+// keep fewer than nine digits.
 const pivotShare = 1e-6
 
-// negligibleShare is the share of a class's weight that completes no row: its missing values lie at the anchor. What that
-// leaves out of the sums is below their rounding, unless a row lies 10,000 standard deviations away.
+// negligibleShare is the share of a class's weight that completes no row: its missing values lie at the anchor. What
+// that leaves out of the sums is below their rounding, unless a row lies 10,000 standard deviations away.
 const negligibleShare = 0x1p-80
 
 // mostNumbersOfLanes bounds the numbers of U of all patterns together.
@@ -261,8 +261,8 @@ func (e *lanes) reflect(root []float64, gone []int, d int) {
 	lapack.Implementation{}.Dgeqr2(rows, m, e.qr, m, e.tau, e.scratch)
 }
 
-// solve solves P_mm v = P_mo y for one row of each pattern: x_m is μ_m − v. Its y and its product with P begin at places,
-// and the numbers of a column are apart by stride. Patterns without a place have no such row.
+// solve solves P_mm v = P_mo y for one row of each pattern: x_m is μ_m − v. Its y and its product with P begin at
+// places, and the numbers of a column are apart by stride. Patterns without a place have no such row.
 func (e *lanes) solve(root, y, product []float64, places []int, stride, d int) {
 	m, side, n := e.m, e.side, simd.Padded(len(places))
 	e.v = linalg.Resize(e.v, m*side)
@@ -368,8 +368,8 @@ func (g *gaps) above(weights []float64, least float64) ([]pattern, []int32) {
 	return g.kept, g.list
 }
 
-// complete puts the conditional means of a class into the rows whose weights are above least, nil for all, and calls visit
-// with patterns of these rows, some at a time.
+// complete puts the conditional means of a class into the rows whose weights are above least, nil for all, and calls
+// visit with patterns of these rows, some at a time.
 func (g *gaps) complete(o *Observed, c *precision, weights []float64, least float64, location []float64, n int,
 	visit func(e *lanes)) {
 	patterns, rows := g.above(weights, least)
@@ -443,8 +443,8 @@ func (g gaussian) addIncompleteScores(o *Observed, scores Table, r []float64) {
 	}
 }
 
-// addIncompleteSums is AddSums for rows with missing values. Before there are scores, which is when the table is summed up
-// as one class and classes begin, a missing value says nothing of its column's mean, and lies at the anchor.
+// addIncompleteSums is AddSums for rows with missing values. Before there are scores, which is when the table is summed
+// up as one class and classes begin, a missing value says nothing of its column's mean, and lies at the anchor.
 func (g gaussian) addIncompleteSums(o *Observed, r []float64, scores, anchors, sums Table) (entropy float64) {
 	d, n := g.d, o.Padded()
 	for k := range sums.K {

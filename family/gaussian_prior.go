@@ -35,7 +35,8 @@ func (g gaussian) Conjugate(p prior.Prior, w *Pooled) (FactorPrior, error) {
 			return nil, err
 		}
 		if len(p.Mean) != g.d {
-			return nil, fmt.Errorf("family: %s of %d columns: the NormalInverseWishart prior has %d means", g.Name(), g.d, len(p.Mean))
+			return nil, fmt.Errorf("family: %s of %d columns: the NormalInverseWishart prior has %d means",
+				g.Name(), g.d, len(p.Mean))
 		}
 		niw = prior.NormalInverseWishart{Mean: slices.Clone(p.Mean), Kappa: p.Kappa, Nu: p.Nu, Scale: slices.Clone(p.Scale)}
 	default:
@@ -90,7 +91,8 @@ func (g isotropic) Conjugate(p prior.Prior, w *Pooled) (FactorPrior, error) {
 
 func wrongGaussianPrior(p prior.Prior, name string, takes ...prior.Prior) error {
 	if _, ok := p.(prior.Jeffreys); ok {
-		return fmt.Errorf("family: Jeffreys' prior of a %s component is improper, so that an empty one has no estimate: take %T or %T", name, takes[0], takes[1])
+		return fmt.Errorf("family: Jeffreys' prior of a %s component is improper, so that an empty one has no "+
+			"estimate: take %T or %T", name, takes[0], takes[1])
 	}
 	return wrongPrior(p, name, takes...)
 }
@@ -105,7 +107,8 @@ func usable(p prior.NormalInverseGamma, name string) error {
 
 func representable(logNorm float64, name string) error {
 	if logNorm-logNorm != 0 {
-		return fmt.Errorf("family: the prior of %s has hyperparameters beyond the range of float64: its constant is e^%v", name, logNorm)
+		return fmt.Errorf("family: the prior of %s has hyperparameters beyond the range of float64: its constant is e^%v",
+			name, logNorm)
 	}
 	return nil
 }

@@ -27,8 +27,10 @@ func (g gaussian) addTied(o *Observed, scores Table, r []float64) {
 		floats.SubTo(at(means, j, d), m, first)
 	}
 	whitened, centres := rows[d*n:], means[d*k:]
-	linalg.MulSerial(false, false, 1, linalg.General(d, d, root), linalg.General(d, n, rows), 0, linalg.General(d, n, whitened))
-	linalg.MulSerial(false, true, 1, linalg.General(k, d, means), linalg.General(d, d, root), 0, linalg.General(k, d, centres))
+	linalg.MulSerial(false, false, 1, linalg.General(d, d, root), linalg.General(d, n, rows), 0,
+		linalg.General(d, n, whitened))
+	linalg.MulSerial(false, true, 1, linalg.General(k, d, means), linalg.General(d, d, root), 0,
+		linalg.General(k, d, centres))
 	linalg.Fill(half, 0.5)
 	for j := range k {
 		simd.DiagonalScores(at(r, j, n), whitened, d, n, scores.Row(j, 1)[0], at(centres, j, d), half)
@@ -49,7 +51,8 @@ func (g gaussian) addTiedSums(o *Observed, r []float64, anchors, sums Table) {
 		part, rest = rest[:n:n], rest[n:]
 		return part
 	}
-	weights, shares, shifts, rows, pairs, unused, second := take(n), take(k*n), take(k*d), take(d*n), take(k*k), take(2*d), take(d*d)
+	weights, shares, shifts, rows, pairs, unused, second := take(n), take(k*n), take(k*d), take(d*n),
+		take(k*k), take(2*d), take(d*d)
 	clear(weights)
 	clear(unused)
 	clear(second)
@@ -80,7 +83,8 @@ func (g gaussian) addTiedSums(o *Observed, r []float64, anchors, sums Table) {
 			rows[a*n+i] = v - m
 		}
 	}
-	linalg.MulSerial(true, false, -1, linalg.General(k, d, shifts), linalg.General(k, n, shares), 1, linalg.General(d, n, rows))
+	linalg.MulSerial(true, false, -1, linalg.General(k, d, shifts), linalg.General(k, n, shares), 1,
+		linalg.General(d, n, rows))
 	linalg.MulSerial(false, true, 1, linalg.General(k, n, shares), linalg.General(k, n, r), 0, linalg.General(k, k, pairs))
 	clear(unused)
 	simd.GaussianMoments(unused[d:], second, rows, d, n, unused[:d], weights, rest)

@@ -25,9 +25,10 @@ type Univariate interface {
 	Marginal(xi []float64, column int, src rand.Source) distuv.RandLogProber
 }
 
-// Distribution is the distribution of a row in a class with parameters ξ as a type of package distmv: a *distmv.Normal of
-// a [Gaussian] with any covariance and of [FactorAnalysers], a *distmv.StudentsT of a [StudentT]. It is nil for families
-// that package distmv lacks. src may be nil, for the global generator. It errs where ξ has no density in floating point.
+// Distribution is the distribution of a row in a class with parameters ξ as a type of package distmv: a *distmv.Normal
+// of a [Gaussian] with any covariance and of [FactorAnalysers], a *distmv.StudentsT of a [StudentT]. It is nil for
+// families that package distmv lacks. src may be nil, for the global generator. It errs where ξ has no density in
+// floating point.
 func (p *Plan) Distribution(xi []float64, src rand.Source) (distmv.RandLogProber, error) {
 	if len(p.parts) != 1 {
 		return nil, nil
@@ -39,22 +40,24 @@ func (p *Plan) Distribution(xi []float64, src rand.Source) (distmv.RandLogProber
 	return m.Distribution(p.parts[0].ofParams(xi), src)
 }
 
-// Marginal is the distribution of a column of the table in a class with parameters ξ, whatever the other columns are, as a
-// type of package distuv: Normal, LogNormal, StudentsT, Poisson, Exponential, Gamma, Bernoulli or Categorical. src may be
-// nil, for the global generator. It errs where the family of the column is not [Univariate].
+// Marginal is the distribution of a column of the table in a class with parameters ξ, whatever the other columns are,
+// as a type of package distuv: Normal, LogNormal, StudentsT, Poisson, Exponential, Gamma, Bernoulli or Categorical. src
+// may be nil, for the global generator. It errs where the family of the column is not [Univariate].
 func (p *Plan) Marginal(xi []float64, column int, src rand.Source) (distuv.RandLogProber, error) {
 	u, xi, within, name, err := ofColumn[Univariate](p, xi, column)
 	if err != nil {
 		return nil, err
 	}
 	if u == nil {
-		return nil, fmt.Errorf("family: %s has no marginal distribution in package distuv: it is not family.Univariate (a Marginal method)", name)
+		return nil, fmt.Errorf(
+			"family: %s has no marginal distribution in package distuv: it is not family.Univariate (a Marginal method)", name,
+		)
 	}
 	return u.Marginal(xi, within, src), nil
 }
 
-// Moments are the mean, D, and the covariance, D×D, of a row in a class with parameters ξ, in units of the data. It errs
-// for families that have none, such as categories and regressions.
+// Moments are the mean, D, and the covariance, D×D, of a row in a class with parameters ξ, in units of the data. It
+// errs for families that have none, such as categories and regressions.
 func (p *Plan) Moments(xi []float64) (mean []float64, covariance *mat.SymDense, err error) {
 	mean, covariance = make([]float64, p.size.Columns), mat.NewSymDense(p.size.Columns, nil)
 	for i := range p.parts {
@@ -98,7 +101,8 @@ func (f *part) joint(xi, mean []float64) (*mat.SymDense, error) {
 		return nil, fmt.Errorf("family: the distribution of %s gives no mean and covariance", f.Name())
 	}
 	if t, ok := law.(*distmv.StudentsT); ok && t.Nu() <= 2 {
-		return nil, fmt.Errorf("family: a t distribution of %v degrees of freedom has no covariance: it takes more than 2", t.Nu())
+		return nil, fmt.Errorf("family: a t distribution of %v degrees of freedom has no covariance: it takes more than 2",
+			t.Nu())
 	}
 	var covariance mat.SymDense
 	moments.Mean(mean)
@@ -123,7 +127,9 @@ func (p *Plan) variance(xi []float64, column int, covariance *mat.SymDense) (mea
 	return moments.Mean(), nil
 }
 
-var errSingular = errors.New("family: the covariance is singular to working precision: rescale the columns, or raise the floor")
+var errSingular = errors.New(
+	"family: the covariance is singular to working precision: rescale the columns, or raise the floor",
+)
 
 // Distribution is a *distmv.Normal.
 func (g gaussian) Distribution(xi []float64, src rand.Source) (distmv.RandLogProber, error) {

@@ -16,7 +16,8 @@ import (
 // the Jacobian Σ ln x alone: they compare with those of gamma and of Gaussian columns.
 //
 // The standard deviation of ln x in a class has a floor: a step Δ between values is Δ/x in ln x, so that
-// σ² ≥ (Δ/e^μ)²/12, and no floor is below 1e-10 of the column's variance. Estimates and modes are exact maxima above it.
+// σ² ≥ (Δ/e^μ)²/12, and no floor is below 1e-10 of the column's variance. Estimates and modes are exact maxima above
+// it.
 type Lognormal struct {
 	// Floor is that of a [Gaussian]: the factor of (Δ/e^μ)²/12, 0 for 1, negative for no floor.
 	Floor float64
@@ -113,8 +114,8 @@ func (g lognormal) SetFloor(steps []float64, w *Pooled) error {
 	return nil
 }
 
-// least is the least variance of ln x in a class with mean mu: a step of x is e^(μ₀−μ) times as large as at the mean μ₀ of the
-// table.
+// least is the least variance of ln x in a class with mean mu: a step of x is e^(μ₀−μ) times as large as at the mean μ₀
+// of the table.
 func (g lognormal) least(w *Pooled, j int, mu float64) float64 {
 	mean, variance := g.moments(w.Parameters)
 	finest := finest * variance[j]
@@ -141,12 +142,13 @@ func (g lognormal) Bound(w *Pooled, params Table) error {
 	return nil
 }
 
-// bound minimises ln σ² + (v + r(μ−m)²)/σ² where σ² ≥ least(μ), from the minimum without that, (m, v): with δ = μ − m on
-// σ² = φe^(−2μ)
+// bound minimises ln σ² + (v + r(μ−m)²)/σ² where σ² ≥ least(μ), from the minimum without that, (m, v): with δ = μ − m
+// on σ² = φe^(−2μ)
 //
 //	e^2δ (v + r(δ² + δ)) = φe^(−2m),
 //
-// whose left side rises and is convex in δ ≥ 0. Where the floor does not depend on μ any more, the best is where that begins.
+// whose left side rises and is convex in δ ≥ 0. Where the floor does not depend on μ any more, the best is where that
+// begins.
 func (g lognormal) bound(w *Pooled, j int, r float64, mean, variance *float64) {
 	m, v := *mean, max(0, *variance)
 	least := g.least(w, j, m)
@@ -210,7 +212,8 @@ func (g lognormal) MaximizePosterior(sums, anchors, params Table, of *Reference)
 	for k := range params.K {
 		from = append(from, params.Row(k, 2*d)...)
 	}
-	if err := g.isotropic.MaximizePosterior(sums, anchors, params, of); err != nil || g.floor == 0 || len(of.Pooled.Floor) == 0 {
+	if err := g.isotropic.MaximizePosterior(sums, anchors, params, of); err != nil || g.floor == 0 ||
+		len(of.Pooled.Floor) == 0 {
 		return err
 	}
 	before, _ := g.moments(of.Pooled.reference())

@@ -12,13 +12,13 @@ import (
 	"github.com/latent-go/latent/prior"
 )
 
-// Noise is a family with outliers: a share ε of the rows, the same in every component, has the constant density 1/V, with V
-// the volume of the box that holds the table (Banfield & Raftery 1993, Biometrics 49). As ε is shared,
+// Noise is a family with outliers: a share ε of the rows, the same in every component, has the constant density 1/V,
+// with V the volume of the box that holds the table (Banfield & Raftery 1993, Biometrics 49). As ε is shared,
 //
 //	Σ_k β_k ((1−ε) p(x|ξ_k) + ε/V) = (1−ε) Σ_k β_k p(x|ξ_k) + ε/V
 //
-// is a mixture with one component of noise, which no criterion counts as a latent dimension: only ε is charged for. Whether
-// a row is noise is a latent variable of the family's own. Rows must be complete.
+// is a mixture with one component of noise, which no criterion counts as a latent dimension: only ε is charged for.
+// Whether a row is noise is a latent variable of the family's own. Rows must be complete.
 type Noise struct {
 	Family    Family    // of one factor on all columns, such as Gaussian{}
 	Low, High []float64 // the box: [Ranges] of the table; of parameters that are known, they have it
@@ -55,16 +55,20 @@ func (f Noise) On(columns int) ([]Factor, error) {
 	}
 	inner, ok := list[0].(SumFactor)
 	if len(list) != 1 || !ok || inner.Layout().Columns != columns {
-		return nil, fmt.Errorf("family: noise goes with a family of one factor on all columns, and %s is none", f.Family.Name())
+		return nil, fmt.Errorf("family: noise goes with a family of one factor on all columns, and %s is none",
+			f.Family.Name())
 	}
 	if _, ok := list[0].(Latent); ok {
-		return nil, fmt.Errorf("family: noise does not go with %s, whose components have latent variables of their own", f.Family.Name())
+		return nil, fmt.Errorf("family: noise does not go with %s, whose components have latent variables of their own",
+			f.Family.Name())
 	}
 	if _, ok := list[0].(Designed); ok {
-		return nil, fmt.Errorf("family: noise does not go with %s: its box would hold the regressors, which have no density", f.Family.Name())
+		return nil, fmt.Errorf("family: noise does not go with %s: its box would hold the regressors, which have no density",
+			f.Family.Name())
 	}
 	if f.Low != nil && (len(f.Low) != columns || len(f.High) != columns) {
-		return nil, fmt.Errorf("family: noise in a box of %d by %d numbers does not go with %d columns", len(f.Low), len(f.High), columns)
+		return nil, fmt.Errorf("family: noise in a box of %d by %d numbers does not go with %d columns",
+			len(f.Low), len(f.High), columns)
 	}
 	return []Factor{noisy{inner, f, inner.Layout()}}, nil
 }
@@ -102,7 +106,9 @@ func (f noisy) pooled(w *Pooled) *Pooled {
 	if w == nil {
 		return nil
 	}
-	inner := &Pooled{N: w.N, Parameters: f.params(w.Parameters), Sums: w.Sums[2:], Anchor: w.Anchor, Units: w.Units, Floor: w.Floor}
+	inner := &Pooled{
+		N: w.N, Parameters: f.params(w.Parameters), Sums: w.Sums[2:], Anchor: w.Anchor, Units: w.Units, Floor: w.Floor,
+	}
 	if len(w.Reference) > 0 {
 		inner.Reference = f.params(w.Reference)
 	}
@@ -153,7 +159,12 @@ func (f noisy) Observe(b framework.Rows, at, first, n int, o *Observed) error {
 	for i := range n {
 		for j, v := range o.Row(i, f.l.Columns) {
 			if math.IsNaN(v) {
-				return &framework.DataError{Row: b.First + first + i, Column: at + j, Value: v, Reason: errors.New("a family with noise needs complete rows; leave the row out")}
+				return &framework.DataError{
+					Row:    b.First + first + i,
+					Column: at + j,
+					Value:  v,
+					Reason: errors.New("a family with noise needs complete rows; leave the row out"),
+				}
 			}
 		}
 	}
@@ -184,8 +195,8 @@ func (f noisy) AddScores(o *Observed, scores Table, r []float64) {
 	}
 }
 
-// AddSums shares every row out between the family and noise, and returns the entropy of that. Before there are scores, the
-// noise of every row is firstNoise.
+// AddSums shares every row out between the family and noise, and returns the entropy of that. Before there are scores,
+// the noise of every row is firstNoise.
 func (f noisy) AddSums(o *Observed, r []float64, scores, anchors, sums Table) (entropy float64) {
 	n := o.Padded()
 	shares := f.densities(o, scores)
@@ -300,8 +311,8 @@ func (f noisy) Whiten(o *Observed, w *Pooled, dst []float64, width, at int) {
 	f.Features(o, dst, width, at)
 }
 
-// Information is that of a row that is not noise, and the count is that of all: a component is charged for ½D_ξ ln(1−ε) nats too
-// much, and none can hide in the noise at no charge.
+// Information is that of a row that is not noise, and the count is that of all: a component is charged for ½D_ξ ln(1−ε)
+// nats too much, and none can hide in the noise at no charge.
 func (f noisy) Information(xi []float64, w *Pooled, dst []laplace.Block) []laplace.Block {
 	return append(dst, laplace.DirectSum(f.inner.Information(f.params(xi), f.pooled(w), nil)))
 }
@@ -360,7 +371,8 @@ func (Noise) LogJoint(xi []float64, columns int) float64 {
 
 // Conjugate refuses.
 func (f noisy) Conjugate(prior.Prior, *Pooled) (FactorPrior, error) {
-	return nil, fmt.Errorf("family: %s has no conjugate prior, which MAP and variational Bayes need: take EM, FAB or gFAB", f.Name())
+	return nil, fmt.Errorf("family: %s has no conjugate prior, which MAP and variational Bayes need: take EM, FAB or gFAB",
+		f.Name())
 }
 
 // Units are none: there is no prior.

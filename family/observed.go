@@ -51,7 +51,18 @@ func (o *Observed) Transpose(b framework.Rows, at, first, n, d int) (finite bool
 	if b.Entries != nil {
 		return false, errSparse
 	}
-	*o = Observed{N: n, Complete: true, X: o.X, Work: o.Work, rows: b, at: at, first: first, underflow: o.underflow, gaps: o.gaps, inner: o.inner}
+	*o = Observed{
+		N:         n,
+		Complete:  true,
+		X:         o.X,
+		Work:      o.Work,
+		rows:      b,
+		at:        at,
+		first:     first,
+		underflow: o.underflow,
+		gaps:      o.gaps,
+		inner:     o.inner,
+	}
 	o.X = linalg.Resize(o.X, d*o.Padded())
 	return simd.Columns(o.X, b.X[first*b.Stride+at:], n, d, b.Stride), nil
 }

@@ -126,7 +126,8 @@ func (c logits) derivatives(n float64, t []float64) (s slant) {
 func (s slant) newton(c logits) (slope, shift float64) {
 	if det := s.slope2*s.shift2 - s.cross*s.cross; det > 1e-14*s.slope2*s.shift2 {
 		slope = (s.bySlope*s.shift2 - s.byShift*s.cross) / det
-		if !(c.slope >= steepest*(1-1e-9) && slope > 0 || c.slope <= 2*flattest && slope < 0) { // clipped steps end there but for rounding
+		// clipped steps end there but for rounding
+		if !(c.slope >= steepest*(1-1e-9) && slope > 0 || c.slope <= 2*flattest && slope < 0) {
 			return slope, (s.byShift*s.slope2 - s.bySlope*s.cross) / det
 		}
 	}

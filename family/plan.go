@@ -55,7 +55,8 @@ func NewPlan(f Family, columns int) (*Plan, error) {
 		sums, closed := one.(SumFactor)
 		rows, searches := one.(RowFactor)
 		if closed == searches {
-			return nil, fmt.Errorf("family: the factor %s (%T) must be a family.SumFactor or a family.RowFactor, one of the two", one.Name(), one)
+			return nil, fmt.Errorf("family: the factor %s (%T) must be a family.SumFactor or a family.RowFactor, one of the two",
+				one.Name(), one)
 		}
 		latent, inner := one.(Latent)
 		if inner {
@@ -65,7 +66,8 @@ func NewPlan(f Family, columns int) (*Plan, error) {
 		if designed {
 			p.designed++
 		}
-		p.parts = append(p.parts, part{Factor: one, sums: sums, rows: rows, latent: latent, design: design, size: l, at: p.size})
+		p.parts = append(p.parts,
+			part{Factor: one, sums: sums, rows: rows, latent: latent, design: design, size: l, at: p.size})
 		p.searches = p.searches || searches
 		p.keepsRows = p.keepsRows || searches && rows.KeepsRows()
 		p.size.Columns += l.Columns
@@ -82,7 +84,8 @@ func NewPlan(f Family, columns int) (*Plan, error) {
 		p.size.Features += l.Features
 	}
 	if p.size.Columns != columns {
-		return nil, fmt.Errorf("family: the factors of %s describe %d columns, and the table has %d", f.Name(), p.size.Columns, columns)
+		return nil, fmt.Errorf("family: the factors of %s describe %d columns, and the table has %d", f.Name(),
+			p.size.Columns, columns)
 	}
 	// Of one class: models have several, in several starts.
 	numbers := float64(p.size.Sums) + float64(p.size.Score) + float64(p.size.Params)
@@ -148,7 +151,9 @@ func (p *Plan) Attach(w *Pooled) *Plan {
 	p.pooled = w
 	for i := range p.parts {
 		f := &p.parts[i]
-		f.pooled = &Pooled{w.N, f.ofParams(w.Parameters), f.ofSums(w.Sums), f.ofAnchor(w.Anchor), f.ofUnits(w.Units), nil, nil, nil}
+		f.pooled = &Pooled{
+			w.N, f.ofParams(w.Parameters), f.ofSums(w.Sums), f.ofAnchor(w.Anchor), f.ofUnits(w.Units), nil, nil, nil,
+		}
 		if len(w.Reference) > 0 {
 			f.pooled.Reference = f.ofParams(w.Reference)
 		}
@@ -168,7 +173,9 @@ func (p *Plan) Attach(w *Pooled) *Plan {
 var errUnpooled = errors.New("family: the parameters do not hold the table as one component")
 
 func (p *Plan) fits(w *Pooled) bool {
-	return w != nil && w.N > 0 && len(w.Parameters) == p.size.Params && len(w.Sums) == p.size.Sums && len(w.Anchor) == p.size.Anchor && len(w.Units) == p.size.Units && (len(w.Floor) == 0 || len(w.Floor) == p.size.Columns) &&
+	return w != nil && w.N > 0 && len(w.Parameters) == p.size.Params && len(w.Sums) == p.size.Sums &&
+		len(w.Anchor) == p.size.Anchor && len(w.Units) == p.size.Units &&
+		(len(w.Floor) == 0 || len(w.Floor) == p.size.Columns) &&
 		(len(w.Reference) == 0 || len(w.Reference) == p.size.Params) &&
 		(len(w.Regressors) == 0 || len(w.Regressors) == p.size.Regressors)
 }
@@ -185,7 +192,8 @@ func (p *Plan) Check(k int, params []float64, w *Pooled) error {
 // CheckClasses is Check of the parameters alone.
 func (p *Plan) CheckClasses(k int, params []float64) error {
 	if len(params) != k*p.size.Params {
-		return fmt.Errorf("family: %d numbers of components do not belong to K = %d with %d numbers each", len(params), k, p.size.Params)
+		return fmt.Errorf("family: %d numbers of components do not belong to K = %d with %d numbers each",
+			len(params), k, p.size.Params)
 	}
 	if !finite(params) {
 		return errors.New("family: parameters are not finite")
@@ -298,7 +306,8 @@ func (p *Plan) scoreAll(params, scores Table) error {
 		xi, score := params.Row(k, p.size.Params), scores.Row(k, p.size.Score)
 		for i := range p.parts {
 			f := &p.parts[i]
-			if s, ok := f.Factor.(scoreSharer); ok && k > 0 && s.ScoreAs(f.ofParams(xi), f.ofParams(params.Data), f.ofScore(scores.Data), f.ofScore(score)) {
+			if s, ok := f.Factor.(scoreSharer); ok && k > 0 &&
+				s.ScoreAs(f.ofParams(xi), f.ofParams(params.Data), f.ofScore(scores.Data), f.ofScore(score)) {
 				continue
 			}
 			if err := f.score(xi, score); err != nil {
@@ -372,7 +381,8 @@ func (p *Plan) tilt(t *laplace.Tilt, k int, score []float64) (constant float64, 
 // curvature adds class k, which holds nk rows, as latent dimension dim: one block without parameters for the rows,
 // and one for each cell, of its effective exposure and its unit information. observed is what has been
 // observed of it; units is memory.
-func (p *Plan) curvature(f *laplace.Curvature, dim, k int, sums []float64, nk float64, xi []float64, observed [][]laplace.Block, units []laplace.Block) []laplace.Block {
+func (p *Plan) curvature(f *laplace.Curvature, dim, k int, sums []float64, nk float64, xi []float64,
+	observed [][]laplace.Block, units []laplace.Block) []laplace.Block {
 	units = units[:0]
 	f.Class(dim, nk, laplace.Identity(0))
 	for i := range p.parts {

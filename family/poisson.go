@@ -42,7 +42,9 @@ func (Poisson) Observe(x, t []float64) (exposure, base float64, ok bool) {
 }
 
 // ObserveBlock copies complete rows of counts.
-func (f Poisson) ObserveBlock(self ExponentialFamily, x []float64, n, cells, stride int, memory *[]float64, base []float64) ([]float64, int, bool) {
+func (f Poisson) ObserveBlock(
+	self ExponentialFamily, x []float64, n, cells, stride int, memory *[]float64, base []float64,
+) ([]float64, int, bool) {
 	t := linalg.Resize(*memory, n*cells)
 	*memory = t
 	return t, cells, self == ExponentialFamily(f) && countsOf(x, n, cells, stride, t, base)

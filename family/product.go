@@ -55,7 +55,8 @@ func (p Product) On(columns int) ([]Factor, error) {
 		}
 	}
 	if p.Columns() != columns {
-		return nil, fmt.Errorf("family: the product %s describes %d columns, and the table has %d", p.Name(), p.Columns(), columns)
+		return nil, fmt.Errorf("family: the product %s describes %d columns, and the table has %d",
+			p.Name(), p.Columns(), columns)
 	}
 	var list []Factor
 	for _, f := range p {

@@ -12,23 +12,26 @@ import (
 	"github.com/latent-go/latent/prior"
 )
 
-// What the evidence needs of classes whose parameters have a proper prior (docs/theory/evidence.md, section 2). Exponential families
-// have conjugate priors, and integrals that are exact; other factors are [Proper].
+// What the evidence needs of classes whose parameters have a proper prior (docs/theory/evidence.md, section 2).
+// Exponential families have conjugate priors, and integrals that are exact; other factors are [Proper].
 
 // A Proper factor has a prior that is worth a unit of data or so, and integrals under it by Laplace's method.
 type Proper interface {
 	SumFactor
-	// MaximizePosterior moves the parameters of all classes to, or towards, the maximum of E_q[ln p(x|ξ)] + ln p(ξ). They begin where they
-	// were in the last iteration, at first anywhere in their range. A class without exposure has the mode of the prior.
+	// MaximizePosterior moves the parameters of all classes to, or towards, the maximum of E_q[ln p(x|ξ)] + ln p(ξ). They
+	// begin where they were in the last iteration, at first anywhere in their range. A class without exposure has the mode
+	// of the prior.
 	MaximizePosterior(sums, anchors, params Table, of *Reference) error
-	// Integrals passes the terms of each class and cell to add, and those of parameters that the classes share with class −1.
+	// Integrals passes the terms of each class and cell to add, and those of parameters that the classes share with class
+	// −1.
 	Integrals(sums, anchors, params Table, of *Reference, add func(class, cell int, t laplace.Term)) error
 }
 
 // ProperRows is [Proper] for a [RowFactor].
 type ProperRows interface {
 	RowFactor
-	// MaximizePosteriorRows is EstimateRows of the likelihood and the prior. Weights may be negative where those of a class have a positive sum.
+	// MaximizePosteriorRows is EstimateRows of the likelihood and the prior. Weights may be negative where those of a
+	// class have a positive sum.
 	MaximizePosteriorRows(rows []Weighted, params Table, of *Reference) error
 	// IntegralsRows is [Proper].Integrals.
 	IntegralsRows(rows []Weighted, params Table, of *Reference, add func(class, cell int, t laplace.Term)) error
@@ -184,8 +187,8 @@ func (c *Classes) references(hyper []float64) []Reference {
 	return c.about
 }
 
-// MaximizePosterior moves the parameters of every class, params, K×P, to, or towards, the maximum of E_q[ln p(X|Z,ξ)] + ln p(ξ), and puts the
-// hyperparameters of conjugate posteriors into hyper, K×H.
+// MaximizePosterior moves the parameters of every class, params, K×P, to, or towards, the maximum of E_q[ln p(X|Z,ξ)] +
+// ln p(ξ), and puts the hyperparameters of conjugate posteriors into hyper, K×H.
 func (c *Classes) MaximizePosterior(params, hyper []float64) error {
 	p := c.plan
 	priors, err := p.proper()
@@ -229,8 +232,8 @@ func (c *Classes) maximizePosterior(f *part, to Table, of *Reference) error {
 // farRounds bounds the conditional maxima that are made for means that are far off.
 const farRounds = 10
 
-// Integrals adds every class, of counts nk, to a curvature with a prior, each as 1 + Cells blocks; params and hyper are those of
-// MaximizePosterior.
+// Integrals adds every class, of counts nk, to a curvature with a prior, each as 1 + Cells blocks; params and hyper are
+// those of MaximizePosterior.
 func (c *Classes) Integrals(f *laplace.Curvature, nk, params, hyper []float64) error {
 	if _, err := c.plan.proper(); err != nil {
 		return err
@@ -300,7 +303,8 @@ func (c *Classes) terms(params, hyper []float64, add func(class, cell int, t lap
 	return nil
 }
 
-// exactly is ln ∫ p(ξ) exp E_q[ln p(X|Z,ξ)] dξ − E_q[ln p(X|Z,ξ̃)] of class k, of the factors where it is known exactly.
+// exactly is ln ∫ p(ξ) exp E_q[ln p(X|Z,ξ)] dξ − E_q[ln p(X|Z,ξ̃)] of class k, of the factors where it is known
+// exactly.
 func (c *Classes) exactly(k int, params, hyper []float64) (sum float64) {
 	p := c.plan
 	for i, exact := range p.priors.exact {
@@ -320,8 +324,8 @@ func (c *Classes) exactly(k int, params, hyper []float64) (sum float64) {
 	return sum
 }
 
-// Costs is what the evidence of each class alone, which nk rows are in, is below E_q[ln p(X|Z,ξ̃)], in nats; without parameters that the classes
-// share.
+// Costs is what the evidence of each class alone, which nk rows are in, is below E_q[ln p(X|Z,ξ̃)], in nats; without
+// parameters that the classes share.
 func (c *Classes) Costs(nk, params, hyper []float64) ([]float64, error) {
 	if _, err := c.plan.proper(); err != nil {
 		return nil, err
@@ -344,7 +348,8 @@ func (c *Classes) Costs(nk, params, hyper []float64) ([]float64, error) {
 	return costs, err
 }
 
-// expect replaces the scores of factors with conjugate posteriors by E[ln p(x|ξ)], whose sum with the evidence never falls.
+// expect replaces the scores of factors with conjugate posteriors by E[ln p(x|ξ)], whose sum with the evidence never
+// falls.
 func (c *Classes) expect(hyper []float64) error {
 	p := c.plan
 	priors, err := p.proper()

@@ -11,9 +11,9 @@ import (
 	"github.com/latent-go/latent/laplace"
 )
 
-// Factor analysers under a unit-information prior (docs/theory/evidence.md, section 3): means and ln ψ have those of a diagonal Gaussian, which a
-// class without factors is. With Σ = Ψ^½(I + ULUᵀ)Ψ^½ the directions U are uniform, and t_k = ln(1 + l_k) ~ N(0, 2), so that a class
-// does not pay for being narrower than the table.
+// Factor analysers under a unit-information prior (docs/theory/evidence.md, section 3): means and ln ψ have those of a
+// diagonal Gaussian, which a class without factors is. With Σ = Ψ^½(I + ULUᵀ)Ψ^½ the directions U are uniform, and t_k
+// = ln(1 + l_k) ~ N(0, 2), so that a class does not pay for being narrower than the table.
 
 // withoutFactors is ξ of a class with the same mean and variances.
 func (f analyser) withoutFactors(xi []float64) []float64 {
@@ -28,7 +28,8 @@ func (f analyser) whitening(of *Reference) (*whitening, error) {
 	return of.whiteningOf(f.gaussian, func() []float64 { return f.normal(f.withoutFactors(of.Pooled.reference())) })
 }
 
-// MaximizePosterior is a conditional maximum: the mean given the covariance, then noise and loadings and, unless it is fixed, their number.
+// MaximizePosterior is a conditional maximum: the mean given the covariance, then noise and loadings and, unless it is
+// fixed, their number.
 func (f analyser) MaximizePosterior(sums, anchors, params Table, of *Reference) error {
 	w, err := f.whitening(of)
 	if err != nil {
@@ -109,13 +110,16 @@ func (f analyser) Integrals(sums, _, params Table, of *Reference, add func(class
 
 // term is the integral over noise and loadings.
 //
-// In units of the noise the class's rows have the variances e_a = 1 + l_a along u_a and 1 in all other directions. The information of n rows about the
-// angle between two of them is n(e_a − e_b)²/(e_a e_b), about t_a it is n/2; the volume of all directions, shared equally, is as if the
-// angles had a prior of precision τ. What is left of the information about ln ψ is n/2 times
+// In units of the noise the class's rows have the variances e_a = 1 + l_a along u_a and 1 in all other directions. The
+// information of n rows about the angle between two of them is n(e_a − e_b)²/(e_a e_b), about t_a it is n/2; the volume
+// of all directions, shared equally, is as if the angles had a prior of precision τ. What is left of the information
+// about ln ψ is n/2 times
 //
-//	P∘P + Σ_a ν/(n+ν) (u_a∘u_a)(u_a∘u_a)ᵀ + Σ_{a<b} (e_a + e_b)²/(2 e_a e_b) τ/(τ + n(e_a−e_b)²/(e_a e_b)) (u_au_aᵀ)∘(u_bu_bᵀ),
+//	P∘P + Σ_a ν/(n+ν) (u_a∘u_a)(u_a∘u_a)ᵀ
+//	    + Σ_{a<b} (e_a + e_b)²/(2 e_a e_b) τ/(τ + n(e_a−e_b)²/(e_a e_b)) (u_au_aᵀ)∘(u_bu_bᵀ),
 //
-// where P is the projector on the other directions, which the sum over b takes as one with e_b = 1. The k! orders of the factors are equivalent.
+// where P is the projector on the other directions, which the sum over b takes as one with e_b = 1. The k! orders of
+// the factors are equivalent.
 func (f analyser) term(n, worth float64, xi []float64, w *whitening) (laplace.Term, error) {
 	d, k := f.d, f.Dimensions(xi)
 	_, free := f.Loadings(k)
@@ -146,7 +150,8 @@ func (f analyser) term(n, worth float64, xi []float64, w *whitening) (laplace.Te
 	return t, nil
 }
 
-// left is the information about ln ψ in units of the prior's, which is added, D×D, and the integral over all angles, in nats.
+// left is the information about ln ψ in units of the prior's, which is added, D×D, and the integral over all angles, in
+// nats.
 func (f analyser) left(n, worth float64, e, u []float64) (left []float64, angles float64) {
 	d, k := f.d, len(e)
 	precision := math.Exp(2 * special.AngleShare(d, k))

@@ -10,15 +10,15 @@ import (
 	"github.com/latent-go/latent/prior"
 )
 
-// Exponential families whose parameters have no conjugate prior (docs/theory/evidence.md, section 4). Their prior is the likelihood of an
-// average row of the table, p(ξ) ∝ exp(η·t̄ − ψ): its mode is the table's fit, its information there is that of a row, and with it the
-// posterior mode is the maximum of the likelihood with one row more.
+// Exponential families whose parameters have no conjugate prior (docs/theory/evidence.md, section 4). Their prior is
+// the likelihood of an average row of the table, p(ξ) ∝ exp(η·t̄ − ψ): its mode is the table's fit, its information
+// there is that of a row, and with it the posterior mode is the maximum of the likelihood with one row more.
 
 // A unitLaw has a unit-information prior of its own, in place of a conjugate one.
 type unitLaw interface {
 	ExponentialFamily
-	// posteriorMode moves xi, the parameters before, to or towards the mode of n ≥ 0 rows with the sums t. of is the cell's part of the
-	// reference, and floor the least variance, 0 for none.
+	// posteriorMode moves xi, the parameters before, to or towards the mode of n ≥ 0 rows with the sums t. of is the
+	// cell's part of the reference, and floor the least variance, 0 for none.
 	posteriorMode(n float64, t, xi []float64, of cellReference, floor float64)
 	// unitTerms passes the terms of n ≥ 0 rows to add.
 	unitTerms(n float64, t, xi []float64, of cellReference, add func(laplace.Term))
@@ -41,8 +41,8 @@ func (l exponentialKernel) integrates(p prior.Prior) bool {
 	return conjugated && (p != nil || !unit)
 }
 
-// gained is the Information of one parameter of which n rows have ratio times the information of the prior's: −½ ln(1 + n·ratio/worth)
-// less the charge of a [laplace.Term] of size 1.
+// gained is the Information of one parameter of which n rows have ratio times the information of the prior's: −½ ln(1 +
+// n·ratio/worth) less the charge of a [laplace.Term] of size 1.
 func gained(n, worth, ratio float64) float64 {
 	return (math.Log1p(n/worth*ratio) - math.Log1p(n/worth)) / 2
 }
@@ -77,7 +77,9 @@ func (l exponentialKernel) MaximizePosterior(sums, _, params Table, of *Referenc
 }
 
 // Integrals are of each cell. The distance is what an average row of the table loses under the class's parameters.
-func (l exponentialKernel) Integrals(sums, _, params Table, of *Reference, add func(class, cell int, t laplace.Term)) error {
+func (l exponentialKernel) Integrals(
+	sums, _, params Table, of *Reference, add func(class, cell int, t laplace.Term),
+) error {
 	unit, own := l.law.(unitLaw)
 	worth, free := of.Prior.RowsOr(), l.law.Free()
 	exposures, totals := l.split(of.Pooled.Sums)
@@ -95,7 +97,9 @@ func (l exponentialKernel) Integrals(sums, _, params Table, of *Reference, add f
 			floats.Sub(before, eta)
 			l.law.Information(xi, info)
 			l.law.Information(all, unitInfo)
-			term := laplace.Term{Size: free, Count: n, Worth: worth, Distance: worth * (linalg.Dot(before, l.cell(totals, c))/exposures[c] + psi)}
+			term := laplace.Term{
+				Size: free, Count: n, Worth: worth, Distance: worth * (linalg.Dot(before, l.cell(totals, c))/exposures[c] + psi),
+			}
 			for i, v := range info {
 				term.Information += math.Log(v/unitInfo[i]) / 2
 			}
@@ -107,8 +111,9 @@ func (l exponentialKernel) Integrals(sums, _, params Table, of *Reference, add f
 
 // ---- Locations and scales with a floor
 
-// raise moves a location and a logarithm of a scale, which have the maximum of value at or near to, to where it is largest above the floor
-// least(location), which falls by 2 where the location rises by 1 or is constant. Nothing is lower than from, where that is above the floor.
+// raise moves a location and a logarithm of a scale, which have the maximum of value at or near to, to where it is
+// largest above the floor least(location), which falls by 2 where the location rises by 1 or is constant. Nothing is
+// lower than from, where that is above the floor.
 func raise(value func(location, scale float64) float64, least func(location float64) float64, from, to *[2]float64) {
 	if to[1] >= least(to[0]) {
 		return

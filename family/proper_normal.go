@@ -16,12 +16,12 @@ import (
 	"github.com/latent-go/latent/laplace"
 )
 
-// Gaussian classes under a unit-information prior (docs/theory/evidence.md, section 3): μ_k ~ N(m, S), and X_k = ln(S^−½ Σ_k S^−½) is normal
-// with density ∝ exp(−(ν/4)‖X_k‖²), as ν rows of the table would have it at X = 0. S is the table's covariance, in the
-// structure's own form, and ν is one row, or √D where axes lie in any direction.
+// Gaussian classes under a unit-information prior (docs/theory/evidence.md, section 3): μ_k ~ N(m, S), and X_k =
+// ln(S^−½ Σ_k S^−½) is normal with density ∝ exp(−(ν/4)‖X_k‖²), as ν rows of the table would have it at X = 0. S is the
+// table's covariance, in the structure's own form, and ν is one row, or √D where axes lie in any direction.
 
-// logScales are the eigenvalues x_kj of X_k, in the three parts of a covariance: volume v_k, their mean; shape, x_kj − v_k;
-// and orientation.
+// logScales are the eigenvalues x_kj of X_k, in the three parts of a covariance: volume v_k, their mean; shape, x_kj −
+// v_k; and orientation.
 type logScales struct {
 	letters string // of volume, shape and orientation (see [EII])
 	d       int
@@ -125,8 +125,8 @@ func (l *logScales) logSinhcs(x []float64) (sum float64) {
 	return sum + math.Log(product)
 }
 
-// terms passes the terms of the covariances of classes with so many rows to add: of volume, shape and orientation one a class for
-// those that vary, and one in all, of the means, for each that is equal.
+// terms passes the terms of the covariances of classes with so many rows to add: of volume, shape and orientation one a
+// class for those that vary, and one in all, of the means, for each that is equal.
 func (l *logScales) terms(counts []float64, add func(class int, t laplace.Term)) {
 	sizes := [3]int{1, l.d - 1, l.d * (l.d - 1) / 2}
 	var equal [3]laplace.Term
@@ -179,7 +179,8 @@ func (l *logScales) pseudo(k int) (count float64, along []float64) {
 
 // ---- Axes along the columns
 
-// meanTerms is the integral over a mean of width columns, of n rows with this variance, under N(m, scale): exact given the variance.
+// meanTerms is the integral over a mean of width columns, of n rows with this variance, under N(m, scale): exact given
+// the variance.
 func meanTerms(n, worth, variance, scale float64, mean, prior []float64) laplace.Term {
 	distance, width := 0.0, float64(len(mean))
 	for j, v := range mean {
@@ -203,7 +204,8 @@ func (g isotropic) scaleOf(of *Reference, j int) float64 {
 	return all[j/g.width]
 }
 
-// moveMeans moves the means of class k to their mode given its variances, and puts the second moments about them into scatter, one a group.
+// moveMeans moves the means of class k to their mode given its variances, and puts the second moments about them into
+// scatter, one a group.
 func (g isotropic) moveMeans(sums, anchor, xi []float64, of *Reference, scatter []float64) {
 	n, first, second := g.split(sums)
 	mean, variance := g.moments(xi)
@@ -365,8 +367,9 @@ type normalMemory struct {
 	far                    bool      // a mean has moved far from that of the prior
 }
 
-// mostFar is the distance from the prior's mean, in its standard deviations, from which a mean is far: a wild row has drawn it there in a class
-// whose covariance is still that of other rows. Sums about such a mean would have no digits for those.
+// mostFar is the distance from the prior's mean, in its standard deviations, from which a mean is far: a wild row has
+// drawn it there in a class whose covariance is still that of other rows. Sums about such a mean would have no digits
+// for those.
 const mostFar = 1e4
 
 func (m *normalMemory) note(shift, variance float64) {
@@ -423,8 +426,9 @@ func product(d int, transA, transB bool, a, b, c []float64) {
 	}
 }
 
-// grading orders the columns by how much wider the class is than the table. graded says that a wild cell has made one of them so much
-// wider that the others' digits would be lost if it came before them: U⁻ᵀΣU⁻¹ subtracts columns from those after them.
+// grading orders the columns by how much wider the class is than the table. graded says that a wild cell has made one
+// of them so much wider that the others' digits would be lost if it came before them: U⁻ᵀΣU⁻¹ subtracts columns from
+// those after them.
 func (w *whitening) grading(cov []float64) (order []int, graded bool) {
 	const most = 1e8
 	wider := func(j int) float64 { return cov[j*(w.d+1)] / w.all[j*(w.d+1)] }
@@ -624,7 +628,9 @@ func (g gaussian) Integrals(sums, _, params Table, of *Reference, add func(class
 	return g.integrals(newLogScales(g.form(), g.d, of), sums, params, of, add)
 }
 
-func (g gaussian) integrals(l *logScales, sums, params Table, of *Reference, add func(class, cell int, t laplace.Term)) error {
+func (g gaussian) integrals(
+	l *logScales, sums, params Table, of *Reference, add func(class, cell int, t laplace.Term),
+) error {
 	w, err := of.whitening(g)
 	if err != nil {
 		return err

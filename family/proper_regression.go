@@ -14,8 +14,9 @@ import (
 	"github.com/latent-go/latent/laplace"
 )
 
-// The evidence of regressions (docs/theory/evidence.md, section 9). Coefficients have a normal prior about the response's mean with the
-// information of one row of the table (g = N of Zellner 1986); a residual variance s that of a variance, ln(s/v) ~ N(0, 2).
+// The evidence of regressions (docs/theory/evidence.md, section 9). Coefficients have a normal prior about the
+// response's mean with the information of one row of the table (g = N of Zellner 1986); a residual variance s that of a
+// variance, ln(s/v) ~ N(0, 2).
 
 // zellner is the prior of a line: that of a class's own coefficients, and that of those in common, once.
 type zellner struct {
@@ -86,7 +87,8 @@ func (z *zellner) gap(line []float64, places []int) *mat.VecDense {
 	return v
 }
 
-// steps are those of all lines to the maximum of Σ gᵀs − ½sᵀHs and the prior, over own coefficients and those in common.
+// steps are those of all lines to the maximum of Σ gᵀs − ½sᵀHs and the prior, over own coefficients and those in
+// common.
 func (z *zellner) steps(lines, gradients [][]float64, informations []*mat.SymDense) (steps [][]float64, err error) {
 	arms, pulls := make([]*arm, len(lines)), make([]*mat.VecDense, len(lines))
 	shared, sum, pull := new(mat.VecDense), new(mat.SymDense), new(mat.VecDense)
@@ -265,7 +267,8 @@ func (f linear) scatter(sums, anchor, dst []float64) {
 func (f linear) MaximizePosterior(sums, anchors, params Table, of *Reference) error {
 	p, l := f.size(), f.Layout()
 	z := f.prior(of)
-	lines, gradients, informations := make([][]float64, params.K), make([][]float64, params.K), make([]*mat.SymDense, params.K)
+	lines, gradients, informations := make([][]float64, params.K), make([][]float64, params.K),
+		make([]*mat.SymDense, params.K)
 	for k := range params.K {
 		products, s := sums.Row(k, l.Sums)[1:], params.Row(k, p+1)[p]
 		lines[k], _ = f.parts(anchors.Row(k, l.Anchor))
@@ -297,7 +300,8 @@ func (f linear) Integrals(sums, anchors, params Table, of *Reference, add func(c
 	p, l := f.size(), f.Layout()
 	z := f.prior(of)
 	_, centre := f.parts(of.Pooled.Anchor)
-	lines, informations, charged, n := make([][]float64, params.K), make([]*mat.SymDense, params.K), make([]float64, params.K), 0.0
+	lines, informations, charged, n := make([][]float64, params.K), make([]*mat.SymDense, params.K),
+		make([]float64, params.K), 0.0
 	count := mat.NewSymDense(len(f.own), nil)
 	for k := range params.K {
 		row, xi := sums.Row(k, l.Sums), params.Row(k, p+1)
@@ -320,8 +324,8 @@ func (f linear) Integrals(sums, anchors, params Table, of *Reference, add func(c
 	return z.integrals(n, lines, informations, charged, add)
 }
 
-// marginal is the integral over the own coefficients b of a class as a function of its variance, in coordinates in which P = I and Σ q uuᵀ is
-// diagonal: up to constants,
+// marginal is the integral over the own coefficients b of a class as a function of its variance, in coordinates in
+// which P = I and Σ q uuᵀ is diagonal: up to constants,
 //
 //	−(n/2) ln s − Q/2s + ½ Σ (r_i/s − g_i)²/(λ_i/s + 1) − ½ Σ ln(λ_i/s + 1) − (worth/4) ln²(s/v)
 type marginal struct {
@@ -379,7 +383,8 @@ func (m *marginal) slope(x, v float64) float64 {
 	return slope
 }
 
-// above is by how much the marginal is higher at its mode than at s, the mode given the coefficients, which is not above it.
+// above is by how much the marginal is higher at its mode than at s, the mode given the coefficients, which is not
+// above it.
 func (m *marginal) above(s, v float64) float64 {
 	low := math.Log(s / v)
 	from := m.at(low, v)
@@ -404,8 +409,9 @@ func (m *marginal) above(s, v float64) float64 {
 
 // ---- Counts and successes
 
-// prior is that of lines, with the information of one event of the table, or of one trial, at the η₀ of the intercept alone: that of a row
-// would be narrower the more a row counts, and with the intercept alone not the prior of [Poisson] (worth one event) and [Bernoulli].
+// prior is that of lines, with the information of one event of the table, or of one trial, at the η₀ of the intercept
+// alone: that of a row would be narrower the more a row counts, and with the intercept alone not the prior of [Poisson]
+// (worth one event) and [Bernoulli].
 func (f generalised) prior(of *Reference) *zellner {
 	p := f.size()
 	middle, row := make([]float64, p), mat.NewSymDense(p, nil)
@@ -434,7 +440,9 @@ func (f generalised) linesOf(params Table, w *Pooled) [][]float64 {
 }
 
 // slopes are the derivatives of all classes' likelihoods.
-func (f generalised) slopes(rows []Weighted, w *Pooled, lines [][]float64) (value float64, gradients [][]float64, informations []*mat.SymDense) {
+func (f generalised) slopes(
+	rows []Weighted, w *Pooled, lines [][]float64,
+) (value float64, gradients [][]float64, informations []*mat.SymDense) {
 	values := make([]float64, len(rows))
 	gradients, informations = make([][]float64, len(rows)), make([]*mat.SymDense, len(rows))
 	_ = parallel.Do(len(rows), 0, func(k int) error {
@@ -455,7 +463,8 @@ func (f generalised) MaximizePosteriorRows(rows []Weighted, params Table, of *Re
 		if err != nil {
 			return err
 		}
-		last, better := z.gain(lines, gradients, steps) < 1e-9*(1+math.Abs(value)), false // the error of a Newton step is the square of the one before
+		// the error of a Newton step is the square of the one before
+		last, better := z.gain(lines, gradients, steps) < 1e-9*(1+math.Abs(value)), false
 		for length, i := 1.0, 0; i < mostHalvings && !better; length, i = length/2, i+1 {
 			for k, line := range lines {
 				next[k] = floats.AddScaledTo(make([]float64, len(line)), line, length, steps[k])
@@ -481,7 +490,9 @@ func (f generalised) MaximizePosteriorRows(rows []Weighted, params Table, of *Re
 }
 
 // IntegralsRows are by Laplace's method.
-func (f generalised) IntegralsRows(rows []Weighted, params Table, of *Reference, add func(class, cell int, t laplace.Term)) error {
+func (f generalised) IntegralsRows(
+	rows []Weighted, params Table, of *Reference, add func(class, cell int, t laplace.Term),
+) error {
 	lines, charged, n := f.linesOf(params, of.Pooled), make([]float64, params.K), 0.0
 	_, _, informations := f.slopes(rows, of.Pooled, lines)
 	z, count := f.prior(of), mat.NewSymDense(len(f.own), nil)

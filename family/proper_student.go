@@ -12,13 +12,14 @@ import (
 
 // Student-t classes and classes with noise under a unit-information prior (docs/theory/evidence.md, section 3).
 
-// degreesPrior is the normal prior of φ = ln(1 + 1/ν), about the table's degrees of freedom and with the information of a row about them where
-// the scale is not known.
+// degreesPrior is the normal prior of φ = ln(1 + 1/ν), about the table's degrees of freedom and with the information of
+// a row about them where the scale is not known.
 type degreesPrior struct{ centre, precision float64 }
 
 func logDegrees(nu float64) float64 { return math.Log1p(1 / nu) }
 
-// degreesInformation is the information of a row about φ where the scale is not known: the Schur complement in [studentInformation].
+// degreesInformation is the information of a row about φ where the scale is not known: the Schur complement in
+// [studentInformation].
 func (f studentT) degreesInformation(nu float64) float64 {
 	a, _, cross, own := (&studentInformation{normalInformation: normalInformation{d: f.d}, nu: nu}).terms()
 	return max(own-cross*cross*2*float64(f.d)/a*(nu+float64(f.d))/nu, tiny)
@@ -62,8 +63,8 @@ func (f studentT) ofNormal(of *Reference) *Reference {
 	return &normal
 }
 
-// MaximizePosterior is a conditional maximum: the location, the scale matrix, then the degrees of freedom. Of the u's weights the location has
-// Σ E[u] rows and the scale n.
+// MaximizePosterior is a conditional maximum: the location, the scale matrix, then the degrees of freedom. Of the u's
+// weights the location has Σ E[u] rows and the scale n.
 func (f studentT) MaximizePosterior(sums, anchors, params Table, of *Reference) error {
 	w, err := f.ofNormal(of).whitening(f.gaussian)
 	if err != nil {
@@ -92,8 +93,8 @@ func (f studentT) MaximizePosterior(sums, anchors, params Table, of *Reference) 
 	return nil
 }
 
-// Integrals are those of a full covariance with the information of t rows, u integrated out: (ν+D)/(ν+D+2) of that of normal ones, about the
-// volume ν/(ν+D+2); and of the degrees of freedom.
+// Integrals are those of a full covariance with the information of t rows, u integrated out: (ν+D)/(ν+D+2) of that of
+// normal ones, about the volume ν/(ν+D+2); and of the degrees of freedom.
 func (f studentT) Integrals(sums, _, params Table, of *Reference, add func(class, cell int, t laplace.Term)) error {
 	w, err := f.ofNormal(of).whitening(f.gaussian)
 	if err != nil {
@@ -117,7 +118,8 @@ func (f studentT) Integrals(sums, _, params Table, of *Reference, add func(class
 		m.values = linalg.Resize(m.values, f.d)
 		floats.ScaleTo(m.values, 1/part, values)
 		add(k, 0, w.meanTerm(n, rows, mean, m.values, m))
-		add(k, 0, laplace.Term{Information: gained(n, scales.worth, nu/(nu+d+2)) + (d*(d+1)/2-1)*gained(n, scales.worth, part)})
+		add(k, 0,
+			laplace.Term{Information: gained(n, scales.worth, nu/(nu+d+2)) + (d*(d+1)/2-1)*gained(n, scales.worth, part)})
 		if f.of.Nu == 0 {
 			add(k, 0, laplace.Term{Size: 1, Count: n, Worth: rows, Distance: prior.distance(nu),
 				Information: gained(n, rows, f.degreesInformation(nu)*rows/prior.precision)})
@@ -140,8 +142,8 @@ func (f noisy) within(of *Reference) (Proper, *Reference, error) {
 	return inner, &r, nil
 }
 
-// MaximizePosterior is that of the family, from its share of the rows; the share of noise has the prior of one row of the table as a fit begins
-// with it.
+// MaximizePosterior is that of the family, from its share of the rows; the share of noise has the prior of one row of
+// the table as a fit begins with it.
 func (f noisy) MaximizePosterior(sums, anchors, params Table, of *Reference) error {
 	inner, within, err := f.within(of)
 	if err != nil {
@@ -158,8 +160,8 @@ func (f noisy) MaximizePosterior(sums, anchors, params Table, of *Reference) err
 	return inner.MaximizePosterior(sums.from(2), anchors, params, within)
 }
 
-// Integrals are those of the family with the count of all rows: none can hide in the noise at no charge. In the coordinate 2 arcsin √ε
-// the information about the share of noise is 1.
+// Integrals are those of the family with the count of all rows: none can hide in the noise at no charge. In the
+// coordinate 2 arcsin √ε the information about the share of noise is 1.
 func (f noisy) Integrals(sums, anchors, params Table, of *Reference, add func(class, cell int, t laplace.Term)) error {
 	inner, within, err := f.within(of)
 	if err != nil {

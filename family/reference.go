@@ -11,25 +11,26 @@ import (
 	"github.com/latent-go/latent/internal/linalg"
 )
 
-// What a unit-information prior is about must not be what one wrong cell makes of it: a value of 10⁶ among ones has a share of
-// 10¹²/N of the variance. Location m and scatter S of the table are those of Huber's (1964) M-estimator,
+// What a unit-information prior is about must not be what one wrong cell makes of it: a value of 10⁶ among ones has a
+// share of 10¹²/N of the variance. Location m and scatter S of the table are those of Huber's (1964) M-estimator,
 //
 //	m = Σ u_n x_n/Σ u_n,   S = Σ u_n (x_n−m)(x_n−m)ᵀ/N,   u_n = min(1, c/d_n²),   d_n² = (x_n−m)ᵀS⁻¹(x_n−m),
 //
-// which is equivariant as the structure of the covariance is: to affine maps where S is a matrix, to units of columns, to
-// rotations. c is far beyond what rows of one or of several groups have, so that both are mean and covariance wherever no row is that far; and r
-// wild rows add less than a share r·c/(N − r·c) to the scatter, whatever they hold.
+// which is equivariant as the structure of the covariance is: to affine maps where S is a matrix, to units of columns,
+// to rotations. c is far beyond what rows of one or of several groups have, so that both are mean and covariance
+// wherever no row is that far; and r wild rows add less than a share r·c/(N − r·c) to the scatter, whatever they hold.
 
 // A scattered factor has a location and a scatter of the table that its prior is about.
 type scattered interface {
-	// scatterForm is the number of groups of neighbouring columns that are measured together, each of so many columns, and whether by a
-	// matrix or by one variance; 0 groups where it has none.
+	// scatterForm is the number of groups of neighbouring columns that are measured together, each of so many columns, and
+	// whether by a matrix or by one variance; 0 groups where it has none.
 	scatterForm() (groups, width int, matrix bool)
 	// scatterOf is the part of ξ that has them: all locations, and then the scatters.
 	scatterOf(xi []float64) []float64
 }
 
-// A summarised factor is one whose ξ of the table has something else there: scatter puts them in their places, from the sums about the anchor.
+// A summarised factor is one whose ξ of the table has something else there: scatter puts them in their places, from the
+// sums about the anchor.
 type summarised interface {
 	scatter(sums, anchor, xi []float64)
 }
@@ -96,8 +97,8 @@ func (f *part) scatter(w *Pooled, own []float64) {
 	}
 }
 
-// furthest is c of n rows in so many columns: about 7 standard deviations of √χ², and less where the rows are so few that one of them
-// cannot be that far.
+// furthest is c of n rows in so many columns: about 7 standard deviations of √χ², and less where the rows are so few
+// that one of them cannot be that far.
 func furthest(columns int, n float64) float64 {
 	root := math.Sqrt(float64(columns))
 	return min((root+5)*(root+5), max(n/4, (root+2.5)*(root+2.5)))
@@ -113,7 +114,8 @@ type scatterOf struct {
 	regressors   bool    // and not of what a factor describes
 }
 
-// ready factorises the scatter; false where there is none. Directions without scatter are given some, as no row lies far out in them.
+// ready factorises the scatter; false where there is none. Directions without scatter are given some, as no row lies
+// far out in them.
 func (s *scatterOf) ready() (ok bool) {
 	if !s.matrix {
 		return s.cov[0] > 0
@@ -146,7 +148,12 @@ type scatterSums struct {
 }
 
 func (s *scatterOf) sums() *scatterSums {
-	return &scatterSums{first: make([]float64, s.width), cross: make([]float64, len(s.cov)), row: make([]float64, s.width), half: make([]float64, s.width)}
+	return &scatterSums{
+		first: make([]float64, s.width),
+		cross: make([]float64, len(s.cov)),
+		row:   make([]float64, s.width),
+		half:  make([]float64, s.width),
+	}
 }
 
 // add adds a row that has all columns of the group.
@@ -211,11 +218,12 @@ func (s *scatterOf) move(t *scatterSums) (change float64) {
 	return change
 }
 
-// referenceRounds bounds the passes of the estimate, whose variances fall by a factor of about c/N in each until they settle.
+// referenceRounds bounds the passes of the estimate, whose variances fall by a factor of about c/N in each until they
+// settle.
 const referenceRounds = 200
 
-// refer puts location and scatter that wild rows do not move into w.Reference, where there are such rows: parameters as those of the
-// pooled table. It reads the source once, and again only where there are.
+// refer puts location and scatter that wild rows do not move into w.Reference, where there are such rows: parameters as
+// those of the pooled table. It reads the source once, and again only where there are.
 func (p *Plan) refer(ctx context.Context, src framework.Source[framework.Rows], w *Pooled) error {
 	groups := p.scatters(w)
 	if len(groups) == 0 {
@@ -281,7 +289,9 @@ func (p *Plan) scatters(w *Pooled) (list []*scatterOf) {
 }
 
 // scatterSums sums up the rows.
-func (p *Plan) scatterSums(ctx context.Context, src framework.Source[framework.Rows], groups []*scatterOf) ([]*scatterSums, error) {
+func (p *Plan) scatterSums(
+	ctx context.Context, src framework.Source[framework.Rows], groups []*scatterOf,
+) ([]*scatterSums, error) {
 	return framework.Fold(ctx, src, 0,
 		func() ([]*scatterSums, error) {
 			list := make([]*scatterSums, len(groups))

@@ -92,7 +92,8 @@ func (f Regression) On(columns int) ([]Factor, error) {
 		}
 	}
 	if len(d.fixed) != len(f.Fixed) || len(d.own) == 0 {
-		return nil, fmt.Errorf("family: the fixed coefficients %v of %s must be different ones of 0 to %d, and not all", f.Fixed, f.Name(), d.size()-1)
+		return nil, fmt.Errorf("family: the fixed coefficients %v of %s must be different ones of 0 to %d, and not all",
+			f.Fixed, f.Name(), d.size()-1)
 	}
 	if f.Response != Normal {
 		return []Factor{generalised{d, f}}, nil
@@ -174,7 +175,12 @@ func (d design) observe(b framework.Rows, at, first, n int, o *Observed) error {
 		for j, v := range row {
 			switch {
 			case math.IsNaN(v):
-				return &framework.DataError{Row: o.Place(i), Column: at + j, Value: v, Reason: errors.New("a row with a response needs all of its regressors: fill it in, or leave the row out")}
+				return &framework.DataError{
+					Row:    o.Place(i),
+					Column: at + j,
+					Value:  v,
+					Reason: errors.New("a row with a response needs all of its regressors: fill it in, or leave the row out"),
+				}
 			case math.IsInf(v, 0):
 				return framework.NotFinite(o.Place(i), at+j, v)
 			}
@@ -252,9 +258,9 @@ func (d design) width() int {
 	return n
 }
 
-// features puts the response of each row, less what coefficients in common explain in the table w, if that is given, and the
-// own regressors' columns into dst, n×width from its column at on. Columns of rows far out are brought nearer, by the location and
-// scatter that w has.
+// features puts the response of each row, less what coefficients in common explain in the table w, if that is given,
+// and the own regressors' columns into dst, n×width from its column at on. Columns of rows far out are brought nearer,
+// by the location and scatter that w has.
 func (d design) features(o *Observed, w *Pooled, response func(row []float64) float64, dst []float64, width, at int) {
 	within := func(_ int, v float64) float64 { return v }
 	if w != nil && len(w.Regressors) > 0 {
@@ -346,7 +352,9 @@ func (d design) identified(gram *mat.SymDense, n float64) error {
 		return framework.FaultyColumn(0, framework.ErrNoValue)
 	}
 	if n < float64(p) {
-		return fmt.Errorf("family: %d coefficients need as many rows with a response at least, and there are %v: leave regressors out", p, n)
+		return fmt.Errorf(
+			"family: %d coefficients need as many rows with a response at least, and there are %v: leave regressors out", p, n,
+		)
 	}
 	for i := range p {
 		v := gram.At(i, i)
@@ -355,7 +363,8 @@ func (d design) identified(gram *mat.SymDense, n float64) error {
 		case v == 0:
 			return framework.FaultyColumn(d.columnOf(i), framework.ErrConstant)
 		case !(v > narrowest && v < widest):
-			return framework.FaultyColumn(d.columnOf(i), fmt.Errorf("has the mean square %.3g, at the end of the range of float64: rescale it", v/n))
+			return framework.FaultyColumn(d.columnOf(i),
+				fmt.Errorf("has the mean square %.3g, at the end of the range of float64: rescale it", v/n))
 		}
 	}
 	regressor, ok := d.undetermined(gram)
@@ -442,8 +451,8 @@ func (d design) leverage(precision mat.Symmetric, unit *mat.TriDense) (leverage,
 	return l, nil
 }
 
-// deviations puts the standard errors of a class's own coefficients, given those that all classes share, into dst, from the
-// information about the line. How well the others are known, no class says alone: NaN.
+// deviations puts the standard errors of a class's own coefficients, given those that all classes share, into dst, from
+// the information about the line. How well the others are known, no class says alone: NaN.
 func (d design) deviations(information mat.Symmetric, centre, dst []float64) {
 	linalg.Fill(dst, nan)
 	inverse, known := inverseInUnits(submatrix(information, d.own))
@@ -463,8 +472,8 @@ func (d design) deviations(information mat.Symmetric, centre, dst []float64) {
 	}
 }
 
-// inverseInUnits is the inverse of an information, which is singular or not whatever the units of its numbers: it is inverted where the
-// diagonal is 1.
+// inverseInUnits is the inverse of an information, which is singular or not whatever the units of its numbers: it is
+// inverted where the diagonal is 1.
 func inverseInUnits(information *mat.SymDense) (inverse *mat.SymDense, ok bool) {
 	p := information.SymmetricDim()
 	units := make([]float64, p)

@@ -12,8 +12,8 @@ import (
 )
 
 // An arrow is the quadratic approximation Σ gᵀs − ½sᵀHs, over all classes, of what steps s of their lines gain. The
-// coefficients of a class are its own, b, but for some, c, that all share, so that H is zero between the own ones of two
-// classes.
+// coefficients of a class are its own, b, but for some, c, that all share, so that H is zero between the own ones of
+// two classes.
 type arrow struct {
 	design
 	value        float64 // of the likelihood, where the steps begin
@@ -23,9 +23,13 @@ type arrow struct {
 }
 
 // arrowAt sums up the derivatives of all classes. ok is false where they are not finite.
-func (f generalised) arrowAt(rows []Weighted, w *Pooled, unit *mat.TriDense, lines [][]float64, middle []float64) (a *arrow, ok bool) {
+func (f generalised) arrowAt(
+	rows []Weighted, w *Pooled, unit *mat.TriDense, lines [][]float64, middle []float64,
+) (a *arrow, ok bool) {
 	m := len(rows)
-	a = &arrow{design: f.design, gradients: make([][]float64, m), informations: make([]*mat.SymDense, m), balls: make([]*ball, m)}
+	a = &arrow{
+		design: f.design, gradients: make([][]float64, m), informations: make([]*mat.SymDense, m), balls: make([]*ball, m),
+	}
 	values := make([]float64, m)
 	_ = parallel.Do(m, 0, func(k int) error {
 		values[k], a.gradients[k], a.informations[k] = f.derivatives(rows[k], w.Anchor, lines[k])
@@ -86,8 +90,8 @@ func (a *arrow) ridgeAt(shared *mat.VecDense) *ridge {
 	return r
 }
 
-// steps are those to the maximum of the approximation, by Newton's method on the ridge: one step, but where the b of a class
-// comes to its sphere, or leaves it.
+// steps are those to the maximum of the approximation, by Newton's method on the ridge: one step, but where the b of a
+// class comes to its sphere, or leaves it.
 func (a *arrow) steps() [][]float64 {
 	shared := mat.NewVecDense(len(a.fixed), nil)
 	best := a.ridgeAt(shared)
@@ -123,9 +127,9 @@ func (f generalised) unitBesides(w *Pooled) *mat.TriDense {
 	return unit.SliceTri(len(f.fixed), f.size()).(*mat.TriDense)
 }
 
-// climbTogether moves the lines of all classes to the maximum of their likelihood among those whose own coefficients are
-// in the ball ‖V(b − b_table)‖ ≤ farthest: where c could make up for a difference, it does not count. c itself has a finite
-// maximum, as the table is not separated. The likelihood never falls.
+// climbTogether moves the lines of all classes to the maximum of their likelihood among those whose own coefficients
+// are in the ball ‖V(b − b_table)‖ ≤ farthest: where c could make up for a difference, it does not count. c itself has
+// a finite maximum, as the table is not separated. The likelihood never falls.
 func (f generalised) climbTogether(rows []Weighted, w *Pooled, lines [][]float64, middle []float64) {
 	total, unit := 0.0, f.unitBesides(w)
 	for _, one := range rows {

@@ -78,8 +78,8 @@ func (b *ball) maximum(gradient *mat.VecDense) peak {
 	return peak{step, to, mu}
 }
 
-// follow is how s changes at a maximum with each column by which the gradient does: by D = (Λ + μI)⁻¹, and on the sphere
-// by D − Dt(Dt)ᵀ/tᵀDt, which keeps to it.
+// follow is how s changes at a maximum with each column by which the gradient does: by D = (Λ + μI)⁻¹, and on the
+// sphere by D − Dt(Dt)ᵀ/tᵀDt, which keeps to it.
 func (b *ball) follow(at peak, columns *mat.Dense) *mat.Dense {
 	var moves mat.Dense
 	_ = moves.Solve(b.unit.T(), columns)

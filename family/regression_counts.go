@@ -14,9 +14,9 @@ import (
 	"github.com/latent-go/latent/internal/simd"
 )
 
-// generalised has a response of counts, with the log density yη − eA(η) + ln h, where the exposure e is a column or 1. Its
-// likelihood is no function of sums: the global step is Newton's method over the rows. With p regressors u, of columns
-// x about the centre a, the numbers of one component are
+// generalised has a response of counts, with the log density yη − eA(η) + ln h, where the exposure e is a column or 1.
+// Its likelihood is no function of sums: the global step is Newton's method over the rows. With p regressors u, of
+// columns x about the centre a, the numbers of one component are
 //
 //	sums    n; Σuuᵀ (upper triangle of p×p)
 //	anchor  a
@@ -32,7 +32,19 @@ func (f generalised) Name() string { return f.of.Name() }
 
 func (f generalised) Layout() Layout {
 	p, x := f.size(), f.columns
-	return Layout{Columns: f.first + x, Features: f.width(), Cells: 1, Design: len(f.own), Shared: len(f.fixed), Sums: 1 + p*p, Anchor: x, Score: 1 + p + 2*x + x*x, Params: p, Units: 1 + p*p, Regressors: x + x*x}
+	return Layout{
+		Columns:    f.first + x,
+		Features:   f.width(),
+		Cells:      1,
+		Design:     len(f.own),
+		Shared:     len(f.fixed),
+		Sums:       1 + p*p,
+		Anchor:     x,
+		Score:      1 + p + 2*x + x*x,
+		Params:     p,
+		Units:      1 + p*p,
+		Regressors: x + x*x,
+	}
 }
 
 // split gives the parts of a score.

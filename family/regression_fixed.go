@@ -26,8 +26,8 @@ type profile struct {
 // mostAlternations bounds the alternation of c and the variances.
 const mostAlternations = 1000
 
-// Share alternates c = (Σ S/σ²)⁻¹ Σ Sĉ/σ² and the variances, which begin where those of the anchors' c are at their best:
-// so the likelihood rises from there.
+// Share alternates c = (Σ S/σ²)⁻¹ Σ Sĉ/σ² and the variances, which begin where those of the anchors' c are at their
+// best: so the likelihood rises from there.
 func (f sharing) Share(sums, anchors, params Table, w *Pooled) error {
 	p, l := f.size(), f.Layout()
 	classes, variances := make([]profile, params.K), make([]float64, params.K)
@@ -80,7 +80,13 @@ func (f sharing) profileOf(sums, xi, centre []float64) (profile, error) {
 	line := make([]float64, p)
 	f.toLine(xi, centre, line)
 	own, cross := submatrix(g, f.own), mat.NewDense(len(f.own), len(f.fixed), nil)
-	one := profile{n: sums[0], squares: sums[0] * xi[p], schur: submatrix(g, f.fixed), own: mat.NewVecDense(len(f.fixed), nil), follow: new(mat.Dense)}
+	one := profile{
+		n:       sums[0],
+		squares: sums[0] * xi[p],
+		schur:   submatrix(g, f.fixed),
+		own:     mat.NewVecDense(len(f.fixed), nil),
+		follow:  new(mat.Dense),
+	}
 	for i, a := range f.own {
 		for j, b := range f.fixed {
 			cross.Set(i, j, g.At(a, b))

@@ -79,10 +79,11 @@ func extreme(unit *mat.TriDense, information mat.Symmetric, i int) float64 {
 // is on its way to infinity.
 const separation = 1e-8
 
-var errSeparated = errors.New("is separated by the regressors: rows with some of their values have no other response, and coefficients have no finite estimate; leave such a regressor out")
+var errSeparated = errors.New("is separated by the regressors: rows with some of their values have no other " +
+	"response, and coefficients have no finite estimate; leave such a regressor out")
 
-// farthest is the root of the mean square over the table by which η of a class may differ from that of the table, but for
-// what coefficients in common could make up for.
+// farthest is the root of the mean square over the table by which η of a class may differ from that of the table, but
+// for what coefficients in common could make up for.
 const farthest = 10
 
 // EstimateRows is Newton's method in each class.
@@ -115,9 +116,12 @@ func (f generalised) EstimateRows(rows []Weighted, w *Pooled, params Table) erro
 // mostSteps bounds the steps of Newton's method, and mostHalvings those of a step's length.
 const mostSteps, mostHalvings = 100, 50
 
-// climb moves a line to the maximum of the likelihood of rows among those whose η differs from the middle's by no more than
-// radius in the root of the mean square over the table. It returns the information there. The likelihood never falls.
-func (f generalised) climb(rows Weighted, w *Pooled, unit *mat.TriDense, line, middle []float64, radius float64) *mat.SymDense {
+// climb moves a line to the maximum of the likelihood of rows among those whose η differs from the middle's by no more
+// than radius in the root of the mean square over the table. It returns the information there. The likelihood never
+// falls.
+func (f generalised) climb(
+	rows Weighted, w *Pooled, unit *mat.TriDense, line, middle []float64, radius float64,
+) *mat.SymDense {
 	p := f.size()
 	value, gradient, information := f.derivatives(rows, w.Anchor, line)
 	from, next := make([]float64, p), make([]float64, p)
@@ -154,7 +158,9 @@ func newton(unit *mat.TriDense, gradient, from []float64, information mat.Symmet
 }
 
 // derivatives are Σ w(yη − eA(η)), its gradient and the negative of its second derivatives in the line.
-func (f generalised) derivatives(rows Weighted, centre, line []float64) (value float64, gradient []float64, information *mat.SymDense) {
+func (f generalised) derivatives(
+	rows Weighted, centre, line []float64,
+) (value float64, gradient []float64, information *mat.SymDense) {
 	p := f.size()
 	gradient, information = make([]float64, p), mat.NewSymDense(p, nil)
 	products := information.RawSymmetric().Data
@@ -224,5 +230,6 @@ func (f generalised) DeviationsRows(rows Weighted, _ laplace.Block, xi []float64
 
 // Explain says that no class has a density for a row.
 func (f generalised) Explain(o *Observed, i int, _ Table) error {
-	return fmt.Errorf("family: %w", framework.FaultyRow(o.Place(i), "has no density: its response is too far from what the regressors predict"))
+	return fmt.Errorf("family: %w",
+		framework.FaultyRow(o.Place(i), "has no density: its response is too far from what the regressors predict"))
 }

@@ -20,8 +20,8 @@ import (
 //
 //	sums    n; Σ(u, e)(u, e)ᵀ (upper triangle of (p+1)×(p+1))
 //	anchor  l, of the class in that step, so that nothing cancels; a
-//	score   c, m, R with score(y, x) = c − ½‖R((y, x) − m)‖²: the first row of R makes the residual, the others the leverage;
-//	        l and a
+//	score   c, m, R with score(y, x) = c − ½‖R((y, x) − m)‖²: the first row of R makes the residual, the others
+//	        the leverage; l and a
 //	params  coefficients, σ²
 type linear struct {
 	design
@@ -32,7 +32,19 @@ func (f linear) Name() string { return Regression{}.Name() }
 
 func (f linear) Layout() Layout {
 	p, d := f.size(), 1+f.columns
-	return Layout{Columns: d, Features: f.width(), Cells: 1, Free: 1, Design: len(f.own), Shared: len(f.fixed), Sums: 1 + (p+1)*(p+1), Anchor: p + f.columns, Score: 1 + d + d*d + p + f.columns, Params: p + 1, Regressors: f.columns + f.columns*f.columns}
+	return Layout{
+		Columns:    d,
+		Features:   f.width(),
+		Cells:      1,
+		Free:       1,
+		Design:     len(f.own),
+		Shared:     len(f.fixed),
+		Sums:       1 + (p+1)*(p+1),
+		Anchor:     p + f.columns,
+		Score:      1 + d + d*d + p + f.columns,
+		Params:     p + 1,
+		Regressors: f.columns + f.columns*f.columns,
+	}
 }
 
 // split gives m, R, and what is an anchor, of a score.
@@ -127,7 +139,8 @@ func (f linear) Estimate(sums, anchor []float64, w *Pooled, xi []float64) error 
 	case w == nil && f.floor > 0, w != nil && len(w.Floor) > 0:
 		return nil // SetFloor judges, Bound follows
 	case w == nil && !(xi[p] > vanishing*sums[len(sums)-1]/n):
-		return framework.FaultyColumn(0, fmt.Errorf("is a linear function of the regressors, but for rounding: nothing is left to explain"))
+		return framework.FaultyColumn(0,
+			fmt.Errorf("is a linear function of the regressors, but for rounding: nothing is left to explain"))
 	case w != nil && !(xi[p] > vanishing*w.Parameters[p]):
 		return fmt.Errorf("its rows lie on a line: %w; lower K, or allow a floor", framework.ErrDegenerate)
 	}
@@ -141,14 +154,17 @@ func (f linear) regular(sums, anchor []float64) error {
 		return err
 	}
 	if n < float64(p+1) {
-		return fmt.Errorf("family: %d coefficients and a variance need more rows with a response than %v: leave regressors out", p, n)
+		return fmt.Errorf(
+			"family: %d coefficients and a variance need more rows with a response than %v: leave regressors out", p, n,
+		)
 	}
 	square := sums[len(sums)-1] / n
 	if f.intercept && constant(anchor[0], square) || square == 0 {
 		return framework.FaultyColumn(0, errResponse)
 	}
 	if !(square < widest) {
-		return framework.FaultyColumn(0, fmt.Errorf("has the mean square %.3g, at the end of the range of float64: rescale it", square))
+		return framework.FaultyColumn(0,
+			fmt.Errorf("has the mean square %.3g, at the end of the range of float64: rescale it", square))
 	}
 	return nil
 }
@@ -173,7 +189,8 @@ func (f linear) SetFloor(steps []float64, w *Pooled) error {
 	}
 	square := w.Sums[len(w.Sums)-1] / w.Sums[0] // about the mean, or about 0
 	if w.Floor[0] = max(f.floor*steps[0]*steps[0]/12, finest*square); !(w.Floor[0] > narrowest) {
-		return framework.FaultyColumn(0, fmt.Errorf("has the mean square %.3g, at the end of the range of float64: rescale it", square))
+		return framework.FaultyColumn(0,
+			fmt.Errorf("has the mean square %.3g, at the end of the range of float64: rescale it", square))
 	}
 	return f.Bound(w, Table{1, 0, w.Parameters})
 }
@@ -281,7 +298,8 @@ func (f linear) AddAbout(sums, anchor, others, another []float64) {
 	sums[len(sums)-1] += others[len(others)-1]
 }
 
-// AddPooled takes regressors and responses for independent where rows lie far out: the line of the table would be that of those rows.
+// AddPooled takes regressors and responses for independent where rows lie far out: the line of the table would be that
+// of those rows.
 func (f linear) AddPooled(weight float64, w *Pooled, anchor, sums []float64) {
 	of := slices.Clone(w.Sums)
 	_, centre := f.parts(w.Anchor)

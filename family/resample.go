@@ -40,8 +40,8 @@ func (p *Plan) Resample(xi []float64, rng *rand.Rand, row []float64) error {
 	return nil
 }
 
-// Whole errs where a class is no distribution of whole rows that can be drawn from: a family takes something of the row as
-// given, such as a number of trials, or is no [Sampler].
+// Whole errs where a class is no distribution of whole rows that can be drawn from: a family takes something of the row
+// as given, such as a number of trials, or is no [Sampler].
 func (p *Plan) Whole() error {
 	for i := range p.parts {
 		var ability any = p.parts[i].Factor
@@ -49,7 +49,8 @@ func (p *Plan) Whole() error {
 			ability = kernel.Sampler
 		}
 		if _, ok := ability.(ConditionalSampler); ok {
-			return fmt.Errorf("family: %s is no distribution of whole rows: it takes a part of the row as given", p.parts[i].Name())
+			return fmt.Errorf("family: %s is no distribution of whole rows: it takes a part of the row as given",
+				p.parts[i].Name())
 		}
 		if _, ok := ability.(Sampler); !ok {
 			return notDrawn(p.parts[i].Name())

@@ -30,7 +30,8 @@ type Bounder interface {
 	Doubts(pooled *Pooled) []error
 }
 
-// A refiner has scores that are more exact when the table as one class is known, such as those of classes on their floor.
+// A refiner has scores that are more exact when the table as one class is known, such as those of classes on their
+// floor.
 type refiner interface {
 	Refine(pooled *Pooled, xi, score []float64)
 }
@@ -122,7 +123,8 @@ func (p *Plan) Doubts() (list []error) {
 	return list
 }
 
-// OnFloor are the columns whose variance in a class of parameters xi is the least that is allowed, though the table has more.
+// OnFloor are the columns whose variance in a class of parameters xi is the least that is allowed, though the table has
+// more.
 func (p *Plan) OnFloor(xi []float64) (columns []int) {
 	for i := range p.parts {
 		f := &p.parts[i]

@@ -164,7 +164,8 @@ func (c *Classes) search(params []float64) error {
 		if f.rows == nil {
 			continue
 		}
-		if err := f.rows.EstimateRows(c.allWeighted(f), f.pooled, Table{c.K, c.plan.size.Params, params[f.at.Params:]}); err != nil {
+		if err := f.rows.EstimateRows(c.allWeighted(f), f.pooled,
+			Table{c.K, c.plan.size.Params, params[f.at.Params:]}); err != nil {
 			return shift(err, f.at.Columns)
 		}
 	}

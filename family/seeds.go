@@ -18,8 +18,8 @@ func (p *Plan) aroundRows(start Start) bool {
 	return start == RandomRows || start == KMeans && p.seeded()
 }
 
-// startWeight is the number of rows of the pooled table that a class begins with. Lines of their own would be drawn to that
-// of the table by more than one.
+// startWeight is the number of rows of the pooled table that a class begins with. Lines of their own would be drawn to
+// that of the table by more than one.
 func (p *Plan) startWeight() float64 {
 	if p.designed > 0 {
 		return 1
@@ -27,8 +27,8 @@ func (p *Plan) startWeight() float64 {
 	return p.seedWeight()
 }
 
-// seedWeight is the number of rows that a seed counts for where a class is built around one row: as many as of the pooled
-// table are added then, so that it lies half-way between the row and the pooled mean.
+// seedWeight is the number of rows that a seed counts for where a class is built around one row: as many as of the
+// pooled table are added then, so that it lies half-way between the row and the pooled mean.
 func (p *Plan) seedWeight() float64 {
 	if p.seeded() || p.designed > 0 {
 		return float64(p.size.Free + 1)

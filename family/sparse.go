@@ -13,7 +13,17 @@ func (l exponentialKernel) observeEntries(b framework.Rows, at, first, n int, o 
 	if at != 0 || l.s != 1 || l.width != 1 {
 		return errSparse
 	}
-	*o = Observed{N: n, Complete: true, Base: linalg.Resize(o.Base, n), rows: b, first: first, sparse: true, t: o.own, e: o.e, labels: o.labels}
+	*o = Observed{
+		N:        n,
+		Complete: true,
+		Base:     linalg.Resize(o.Base, n),
+		rows:     b,
+		first:    first,
+		sparse:   true,
+		t:        o.own,
+		e:        o.e,
+		labels:   o.labels,
+	}
 	entries := b.Entries.Start[first+n] - b.Entries.Start[first]
 	o.t = linalg.Resize(o.t, entries+2)
 	o.own = o.t
@@ -29,7 +39,8 @@ func (l exponentialKernel) observeEntries(b framework.Rows, at, first, n int, o 
 		last := -1
 		for e, j := range columns {
 			if j <= last || j >= b.D { // a source of one's own may hand out anything
-				return framework.FaultyRow(b.First+first+i, "has an entry in column %d after column %d: columns ascend from 0 to %d", j, last, b.D-1)
+				return framework.FaultyRow(b.First+first+i,
+					"has an entry in column %d after column %d: columns ascend from 0 to %d", j, last, b.D-1)
 			}
 			last = j
 			if x[0] = 1; values != nil {

@@ -22,25 +22,27 @@ type Start int
 
 const (
 	// Varied lets the starts of a fit differ (see [framework.StartOf]): they are KMeans, Hierarchical, Scaled, RandomRows,
-	// then Seeded and RandomRows in turn; where classes are seeded by their densities (see [RowFactor]), KMeans and RandomRows in turn.
+	// then Seeded and RandomRows in turn; where classes are seeded by their densities (see [RowFactor]), KMeans and
+	// RandomRows in turn.
 	Varied Start = iota
-	// KMeans is k-means of rows, from k-means++ (Arthur & Vassilvitskii 2007), the best of several candidates each time, by
-	// Lloyd's steps. Where a family is a [Whitener], rows are whitened by the covariance of the table, so that linear maps
-	// of its columns change nothing. In many columns full covariances begin as one. Of regressions it is the same with lines
-	// for means and residuals for distances (Späth 1979). Where classes are seeded by their densities (see [RowFactor]), it builds
-	// each component around one row, and rows are as far apart as densities make them.
+	// KMeans is k-means of rows, from k-means++ (Arthur & Vassilvitskii 2007), the best of several candidates each time,
+	// by Lloyd's steps. Where a family is a [Whitener], rows are whitened by the covariance of the table, so that linear
+	// maps of its columns change nothing. In many columns full covariances begin as one. Of regressions it is the same
+	// with lines for means and residuals for distances (Späth 1979). Where classes are seeded by their densities (see
+	// [RowFactor]), it builds each component around one row, and rows are as far apart as densities make them.
 	KMeans
 	// RandomResponsibilities draws each row's responsibilities uniformly on the simplex.
 	RandomResponsibilities
 	// RandomRows builds each component around one row drawn at random.
 	RandomRows
-	// Scaled is KMeans of rows that are not whitened: clusters that lie apart in few directions are clearer where others do
-	// not count as much.
+	// Scaled is KMeans of rows that are not whitened: clusters that lie apart in few directions are clearer where others
+	// do not count as much.
 	Scaled
-	// Hierarchical is Ward's clustering of at most 1000 rows that are not whitened; where that are too few for K, it is Scaled.
-	// Where classes are seeded by their densities, it is KMeans, as Scaled and Seeded are.
+	// Hierarchical is Ward's clustering of at most 1000 rows that are not whitened; where that are too few for K, it is
+	// Scaled. Where classes are seeded by their densities, it is KMeans, as Scaled and Seeded are.
 	Hierarchical
-	// Seeded assigns rows to the nearest of K among them, or of K lines, chosen as k-means++ does: KMeans without Lloyd's steps.
+	// Seeded assigns rows to the nearest of K among them, or of K lines, chosen as k-means++ does: KMeans without Lloyd's
+	// steps.
 	Seeded
 )
 
@@ -111,7 +113,13 @@ func Pool(ctx context.Context, src framework.Source[framework.Rows], f Family) (
 	if !within(c.Sums, headroom) || !within(c.Anchor, headroom) {
 		return nil, nil, errors.New("family: sums over the rows overflow: rescale the data")
 	}
-	w := &Pooled{N: n, Parameters: make([]float64, p.size.Params), Sums: c.Sums, Anchor: c.Anchor, Units: make([]float64, p.size.Units)}
+	w := &Pooled{
+		N:          n,
+		Parameters: make([]float64, p.size.Params),
+		Sums:       c.Sums,
+		Anchor:     c.Anchor,
+		Units:      make([]float64, p.size.Units),
+	}
 	if err := p.estimate(false, w.Sums, w.Anchor, w.Parameters); err != nil {
 		return nil, nil, err
 	}
@@ -152,7 +160,9 @@ func columns(ctx context.Context, src framework.Source[framework.Rows]) (int, er
 }
 
 // moments sums up all rows in one class about the anchor, and their weights.
-func (p *Plan) moments(ctx context.Context, src framework.Source[framework.Rows], anchor []float64) (*Classes, float64, error) {
+func (p *Plan) moments(
+	ctx context.Context, src framework.Source[framework.Rows], anchor []float64,
+) (*Classes, float64, error) {
 	type sums struct {
 		*Classes
 		n float64
@@ -191,7 +201,9 @@ func (p *Plan) moments(ctx context.Context, src framework.Source[framework.Rows]
 // Begin makes the sums that a fit of k classes begins with: those of a sample of rows that start has
 // assigned, scaled up to the table, and of a few rows' worth of the pooled table for each class, so that
 // no estimate begins singular or on the edge of its range. counts (k) are the rows of each class.
-func (p *Plan) Begin(ctx context.Context, src framework.Source[framework.Rows], w *Pooled, k int, start Start, rng *rand.Rand) (c *Classes, counts []float64, err error) {
+func (p *Plan) Begin(
+	ctx context.Context, src framework.Source[framework.Rows], w *Pooled, k int, start Start, rng *rand.Rand,
+) (c *Classes, counts []float64, err error) {
 	start = p.startOf(start, framework.StartOf(ctx))
 	rows, err := DrawRows(ctx, src, p.size.Columns, rng)
 	if err != nil {
@@ -298,8 +310,8 @@ func harden(q []float64, k int) {
 	}
 }
 
-// begins is the pooled table that classes begin with, with the reference for parameters where rows are so far out that sums about the
-// table's mean have no digits for the others.
+// begins is the pooled table that classes begin with, with the reference for parameters where rows are so far out that
+// sums about the table's mean have no digits for the others.
 func (f *part) begins() *Pooled {
 	const digits = 0x1p52
 	b, ok := f.Factor.(Bounder)
@@ -342,7 +354,9 @@ func tooMany(k, n int) error { return &TooFewRowsError{k, n} }
 
 // DrawRows draws rows of d columns without replacement (reservoir sampling), as many as a start looks at; rows of
 // weight 0 are left out.
-func DrawRows(ctx context.Context, src framework.Source[framework.Rows], d int, rng *rand.Rand) (framework.Rows, error) {
+func DrawRows(
+	ctx context.Context, src framework.Source[framework.Rows], d int, rng *rand.Rand,
+) (framework.Rows, error) {
 	seen, most := 0, sampleSize(d)
 	room := min(most, src.Rows())
 	out := framework.Rows{D: d, Stride: d, X: make([]float64, 0, room*d), Weights: make([]float64, 0, room)}

@@ -12,9 +12,10 @@ import (
 	"github.com/latent-go/latent/internal/linalg"
 )
 
-// Classes that are regressions begin with lines of their own. All near the line of the table are next to a saddle of every
-// criterion, which iterations leave slowly or not at all. Points have the response first; the nearest line of a row is that
-// with the least residual, and what k-means does with means and distances is done with lines and residuals (Späth 1979).
+// Classes that are regressions begin with lines of their own. All near the line of the table are next to a saddle of
+// every criterion, which iterations leave slowly or not at all. Points have the response first; the nearest line of a
+// row is that with the least residual, and what k-means does with means and distances is done with lines and residuals
+// (Späth 1979).
 
 const (
 	lineTries = 3   // of seeds
@@ -26,7 +27,8 @@ type lines struct {
 	table *mat.VecDense // the line of all rows: an intercept and width−1 slopes
 }
 
-// alongLines assigns points to k lines that are seeded as k-means++ does and, where they are refined, moved by Lloyd's steps.
+// alongLines assigns points to k lines that are seeded as k-means++ does and, where they are refined, moved by Lloyd's
+// steps.
 func (c *points) alongLines(k int, refined bool, rng *rand.Rand) (label []int) {
 	c.whitenRegressors()
 	l := &lines{points: c, table: mat.NewVecDense(c.width, nil)}
@@ -153,8 +155,8 @@ func (l *lines) seeds(k int, rng *rand.Rand) (chosen []*mat.VecDense, left float
 	return chosen, left
 }
 
-// candidate labels the rows of a line 0, and others −1. Those far from the lines before are drawn more often: either as few as
-// determine one, or one with the rows nearest to it, up to a class's share of them.
+// candidate labels the rows of a line 0, and others −1. Those far from the lines before are drawn more often: either as
+// few as determine one, or one with the rows nearest to it, up to a class's share of them.
 func (l *lines) candidate(k int, near bool, rng *rand.Rand) []int {
 	label, few := slices.Repeat([]int{-1}, l.n), l.width+1
 	if !near {

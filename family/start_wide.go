@@ -67,7 +67,8 @@ func (c *points) scatter() []float64 {
 		for a := range c.width {
 			floats.Mul(at(weighed, a, side), c.weights[first:first+side])
 		}
-		linalg.MulSerial(false, true, 1, linalg.General(c.width, side, weighed), linalg.General(c.width, side, x), 1, linalg.General(c.width, c.width, sum))
+		linalg.MulSerial(false, true, 1, linalg.General(c.width, side, weighed), linalg.General(c.width, side, x), 1,
+			linalg.General(c.width, c.width, sum))
 	}
 	return sum
 }
@@ -83,7 +84,8 @@ func (c *points) tiedFit(label []int, k int, total []float64) float64 {
 			fit += nj * math.Log(nj)
 		}
 	}
-	linalg.MulSerial(true, false, -1, linalg.General(k, d, weighed), linalg.General(k, d, means), 1, linalg.General(d, d, within))
+	linalg.MulSerial(true, false, -1, linalg.General(k, d, weighed), linalg.General(k, d, means), 1,
+		linalg.General(d, d, within))
 	for a := range d {
 		within[a*d+a] += 1e-9 * n // where the table is singular
 	}

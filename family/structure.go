@@ -13,8 +13,8 @@ import (
 )
 
 // The structures Σ_k = λ_k D_k A_k D_kᵀ by the names of mclust (Celeux & Govaert 1995, Pattern Recognition 28; Fraley &
-// Raftery 2002): the letters say of volume λ_k, shape A_k (diagonal, |A_k| = 1) and orientation D_k whether they are equal
-// in all components (E), vary (V) or are the identity (I). What is equal belongs to Θ, what varies to Ξ.
+// Raftery 2002): the letters say of volume λ_k, shape A_k (diagonal, |A_k| = 1) and orientation D_k whether they are
+// equal in all components (E), vary (V) or are the identity (I). What is equal belongs to Θ, what varies to Ξ.
 const (
 	EII Covariance = iota + Spherical + 1
 	EEI
@@ -90,13 +90,14 @@ func (s structure) layout(l Layout) Layout {
 
 // unconjugated refuses a prior.
 func (s structure) unconjugated() error {
-	return fmt.Errorf("family: %s has no conjugate prior, which MAP and variational Bayes need: take EM, FAB or gFAB, or a full, tied, diagonal or spherical covariance", s.Name())
+	return fmt.Errorf("family: %s has no conjugate prior, which MAP and variational Bayes need: take EM, FAB or "+
+		"gFAB, or a full, tied, diagonal or spherical covariance", s.Name())
 }
 
 // information appends the unit information about the own parts of a covariance to that about the mean. logVolume is
-// ln|Σ| less that of the table's covariance; axes, of VVE, are the variances along the shared axes. The coordinates have no
-// units (docs/theory/mixtures.md, section 8): a volume λ, or a variance, in units of the table's volume; logarithms of the shape; angles
-// and other turns in standard deviations that a row determines them to.
+// ln|Σ| less that of the table's covariance; axes, of VVE, are the variances along the shared axes. The coordinates
+// have no units (docs/theory/mixtures.md, section 8): a volume λ, or a variance, in units of the table's volume;
+// logarithms of the shape; angles and other turns in standard deviations that a row determines them to.
 func (s structure) information(info laplace.Diagonal, logVolume float64, axes []float64) {
 	name, d := s.form.letters(), float64(s.d)
 	next := func(n int, v float64) {

@@ -10,10 +10,10 @@ import (
 	"github.com/latent-go/latent/internal/linalg"
 )
 
-// commonAxes is EVE and VVE: axes D that all classes share. Given the variances, D minimises Σ_k tr(D diag(σ²_k)⁻¹ Dᵀ W_k),
-// which Browne & McNicholas (2014, Advances in Data Analysis and Classification 8) lower by majorisation, and Flury & Gautschi
-// (1986, SIAM J. Sci. Stat. Comput. 7) plane by plane, as here: in a plane of two axes the minimum has a closed form, and no
-// majorant is as close. The variances follow after each turn.
+// commonAxes is EVE and VVE: axes D that all classes share. Given the variances, D minimises Σ_k tr(D diag(σ²_k)⁻¹ Dᵀ
+// W_k), which Browne & McNicholas (2014, Advances in Data Analysis and Classification 8) lower by majorisation, and
+// Flury & Gautschi (1986, SIAM J. Sci. Stat. Comput. 7) plane by plane, as here: in a plane of two axes the minimum has
+// a closed form, and no majorant is as close. The variances follow after each turn.
 func (m *maximum) commonAxes(scatters []float64, covs [][]float64) error {
 	start, err := m.startingAxes(scatters, covs)
 	if err != nil {
@@ -39,9 +39,9 @@ func (m *maximum) commonAxes(scatters []float64, covs [][]float64) error {
 	return nil
 }
 
-// turnFreely turns the axes of every plane once, and returns the sine of the largest angle. It leaves everything as it was and says
-// so where a variance is, or comes to be, at its least. Without a floor σ²_ki is t_ii/f_k, with f_k = n_k of VVE, and of EVE
-// |W_k|^(1/D), up to a factor of all classes: a turn changes no more than rows and columns i and j.
+// turnFreely turns the axes of every plane once, and returns the sine of the largest angle. It leaves everything as it
+// was and says so where a variance is, or comes to be, at its least. Without a floor σ²_ki is t_ii/f_k, with f_k = n_k
+// of VVE, and of EVE |W_k|^(1/D), up to a factor of all classes: a turn changes no more than rows and columns i and j.
 func (m *maximum) turnFreely(of axesAt) (most float64, ok bool) {
 	if m.onFloor() || !(floats.Min(m.scatter) > 0) {
 		return 0, false
@@ -92,7 +92,8 @@ func (m *maximum) turnFreely(of axesAt) (most float64, ok bool) {
 	return 0, false
 }
 
-// turnAboveFloor turns the axes of every plane once, with all variances found after each, and returns the sine of the largest angle.
+// turnAboveFloor turns the axes of every plane once, with all variances found after each, and returns the sine of the
+// largest angle.
 func (m *maximum) turnAboveFloor(of axesAt) (most float64) {
 	for i := range m.d {
 		for j := i + 1; j < m.d; j++ {
@@ -128,8 +129,8 @@ func (a axesAt) clone() axesAt {
 	return c
 }
 
-// startingAxes are the best of the axes before and those of the pooled scatter, with a floor also of that raised by it, and where all
-// covariances are still the same, as at a start, those of each class.
+// startingAxes are the best of the axes before and those of the pooled scatter, with a floor also of that raised by it,
+// and where all covariances are still the same, as at a start, those of each class.
 func (m *maximum) startingAxes(scatters []float64, covs [][]float64) (best axesAt, err error) {
 	d := m.d
 	candidates := make([][]float64, 0, m.k+2)
@@ -138,7 +139,8 @@ func (m *maximum) startingAxes(scatters []float64, covs [][]float64) (best axesA
 		equal = equal && slices.Equal(cov, covs[0])
 	}
 	for k, cov := range covs {
-		floats.AddScaled(before, float64(k+1)/geometricMean(diagonalOf(cov, d)), cov) // unequal shares: no two axes are as long
+		// unequal shares: no two axes are as long
+		floats.AddScaled(before, float64(k+1)/geometricMean(diagonalOf(cov, d)), cov)
 		floats.Add(pooled, at(scatters, k, d*d))
 		if equal {
 			candidates = append(candidates, slices.Clone(at(scatters, k, d*d)))
@@ -195,7 +197,8 @@ func (m *maximum) axesOf(a, scatters []float64) (of axesAt, ok bool) {
 	return of, true
 }
 
-// sortAxes sorts axes, the columns, by the spread along them, the largest first: the order of the turns does not depend on that of classes.
+// sortAxes sorts axes, the columns, by the spread along them, the largest first: the order of the turns does not depend
+// on that of classes.
 func (m *maximum) sortAxes(axes, spread []float64) {
 	along := slices.Clone(spread)
 	m.turned(along, axes)
@@ -226,7 +229,8 @@ func (m *maximum) commonAlong(of axesAt) {
 	m.variances()
 }
 
-// plane is the turn of axes i and j that minimises Σ_k (t_ii/σ²_ki + t_jj/σ²_kj), which is P cos 2θ + Q sin 2θ and a constant.
+// plane is the turn of axes i and j that minimises Σ_k (t_ii/σ²_ki + t_jj/σ²_kj), which is P cos 2θ + Q sin 2θ and a
+// constant.
 func (m *maximum) plane(scatters [][]float64, i, j int) (cos, sin float64) {
 	d, p, q := m.d, 0.0, 0.0
 	for k, t := range scatters {

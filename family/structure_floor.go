@@ -9,14 +9,15 @@ import (
 	"github.com/latent-go/latent/internal/linalg"
 )
 
-// The floor of a structure, Σ_k ⪰ F = diag(floor), has an exact maximum where axes lie along the columns, where F = f·I, and
-// where the orientation is that of EEE, VEE or VVV. Axes in between make the constraint on the variances a matrix
-// inequality; within it lies a box, of σ²_kj ≥ c_j(D_k), for which the maximum given the axes is exact:
+// The floor of a structure, Σ_k ⪰ F = diag(floor), has an exact maximum where axes lie along the columns, where F =
+// f·I, and where the orientation is that of EEE, VEE or VVV. Axes in between make the constraint on the variances a
+// matrix inequality; within it lies a box, of σ²_kj ≥ c_j(D_k), for which the maximum given the axes is exact:
 //
 //	c_j = Σ_l |G_jl| √(s_j/s_l), G = DᵀFD, s_j = d_jᵀSd_j with S the covariance of the table.
 //
 // (diag(c) ⪰ G: scaled by √s it is diagonally dominant. Where D is I or F is f·I, c_j is G_jj.) Axes are those of the
-// maximum without a floor, unless others are better with it: with those before among them no global step lowers the likelihood.
+// maximum without a floor, unless others are better with it: with those before among them no global step lowers the
+// likelihood.
 
 // setLeast puts the least variances along axes, D×D with an axis a column, into least.
 func (m *maximum) setLeast(axes, least []float64) {
@@ -57,7 +58,8 @@ func (m *maximum) leastOf(g, spread, least []float64) {
 func (m *maximum) turned(a, axes []float64) {
 	d := m.d
 	product := make([]float64, d*d)
-	linalg.MulSerial(false, false, 1, linalg.General(d, d, a), linalg.General(d, d, axes), 0, linalg.General(d, d, product))
+	linalg.MulSerial(false, false, 1, linalg.General(d, d, a), linalg.General(d, d, axes), 0,
+		linalg.General(d, d, product))
 	linalg.MulSerial(true, false, 1, linalg.General(d, d, axes), linalg.General(d, d, product), 0, linalg.General(d, d, a))
 }
 
@@ -79,9 +81,9 @@ func (m *maximum) lowest(j int) (a float64) {
 	return a
 }
 
-// levelled finds the variances of EV above their least ones: σ²_kj = max(c_kj, w_kj/θ_k) with one ln|Σ_k| = v in all classes,
-// that of Σ_k θ_k(v) = n, or the lowest that all can have. ln θ_k falls in v and is convex, so that Newton's method for
-// their logarithm from below rises to it.
+// levelled finds the variances of EV above their least ones: σ²_kj = max(c_kj, w_kj/θ_k) with one ln|Σ_k| = v in all
+// classes, that of Σ_k θ_k(v) = n, or the lowest that all can have. ln θ_k falls in v and is convex, so that Newton's
+// method for their logarithm from below rises to it.
 func (m *maximum) levelled(n float64) {
 	d, v := m.d, math.Inf(-1)
 	for k, nk := range m.n {
@@ -149,8 +151,8 @@ func (m *maximum) loss() (sum float64) {
 	return sum
 }
 
-// improve replaces axes of classes by others where that is better above the floor: those of W_k, those before, and those of
-// W_k + n_kF.
+// improve replaces axes of classes by others where that is better above the floor: those of W_k, those before, and
+// those of W_k + n_kF.
 func (m *maximum) improve(axes, scatters []float64, covs [][]float64) error {
 	d := m.d
 	candidates := [3][]float64{slices.Clone(axes), slices.Clone(axes), slices.Clone(axes)}
@@ -207,7 +209,8 @@ func (m *maximum) lifted(scatter []float64, n float64) []float64 {
 	return sum
 }
 
-// eigenvectors puts the eigenvectors of a symmetric matrix, that of the largest eigenvalue first, into the columns of dst.
+// eigenvectors puts the eigenvectors of a symmetric matrix, that of the largest eigenvalue first, into the columns of
+// dst.
 func eigenvectors(d int, a, dst []float64) (ok bool) {
 	e, ok := linalg.NewSymmetricEigen(d, slices.Clone(a))
 	if ok {

@@ -35,16 +35,23 @@ type maximum struct {
 }
 
 func newMaximum(s structure, k int, w *Pooled) *maximum {
-	m := &maximum{structure: s, k: k, n: make([]float64, k), scatter: make([]float64, k*s.d), variance: make([]float64, k*s.d),
-		least: make([]float64, k*s.d), level: make([]float64, k)}
+	m := &maximum{
+		structure: s,
+		k:         k,
+		n:         make([]float64, k),
+		scatter:   make([]float64, k*s.d),
+		variance:  make([]float64, k*s.d),
+		least:     make([]float64, k*s.d),
+		level:     make([]float64, k),
+	}
 	if w != nil && len(w.Floor) > 0 {
 		m.floor, m.spread = w.Floor, w.Parameters[s.d:]
 	}
 	return m
 }
 
-// An iteration ends when nothing moves by more than settled, relatively, or after mostRounds: as it rises all along, it goes
-// on in the next global step.
+// An iteration ends when nothing moves by more than settled, relatively, or after mostRounds: as it rises all along, it
+// goes on in the next global step.
 const settled, mostRounds = 1e-13, 1000
 
 // variances finds σ² given the axes.
@@ -93,7 +100,8 @@ func (m *maximum) levels() {
 	}
 }
 
-// pool puts σ²_k = λ_k a with a = Σ_k W_k/λ_k/n or the lowest a, the maximum given the volumes, up to a factor of all λ_k.
+// pool puts σ²_k = λ_k a with a = Σ_k W_k/λ_k/n or the lowest a, the maximum given the volumes, up to a factor of all
+// λ_k.
 func (m *maximum) pool(n float64) {
 	a := at(m.variance, 0, m.d)
 	clear(a)
@@ -178,8 +186,8 @@ func (m *maximum) covariances(scatters []float64, covs [][]float64) error {
 	return nil
 }
 
-// proportional is VEE: Σ_k = λ_k C, with C = Σ_k W_k/λ_k/n given λ, and λ_k = tr(W_k C⁻¹)/(n_k D) given C, or the maxima
-// above the floor.
+// proportional is VEE: Σ_k = λ_k C, with C = Σ_k W_k/λ_k/n given λ, and λ_k = tr(W_k C⁻¹)/(n_k D) given C, or the
+// maxima above the floor.
 func (m *maximum) proportional(scatters []float64, covs [][]float64) error {
 	d, n := m.d, floats.Sum(m.n)
 	for k, cov := range covs {

@@ -18,9 +18,9 @@ import (
 )
 
 // StudentT is the multivariate t distribution of all columns, with heavy tails: rows far out say little of location and
-// scale (Peel & McLachlan 2000, Statistics and Computing 10). A component has its location μ, its scale matrix Σ and, where
-// Nu is 0, its own degrees of freedom ν, between 0.5 and 200; else all have Nu. Rows must be complete. The scale matrix has
-// the floor of a full covariance (see [Gaussian]), above which its estimate is the exact maximum.
+// scale (Peel & McLachlan 2000, Statistics and Computing 10). A component has its location μ, its scale matrix Σ and,
+// where Nu is 0, its own degrees of freedom ν, between 0.5 and 200; else all have Nu. Rows must be complete. The scale
+// matrix has the floor of a full covariance (see [Gaussian]), above which its estimate is the exact maximum.
 type StudentT struct {
 	Nu    float64
 	Floor float64 // that of a Gaussian
@@ -49,7 +49,8 @@ func (f StudentT) On(columns int) ([]Factor, error) {
 	case columns < 1:
 		return nil, fmt.Errorf("family: %s takes 1 column or more, and there are %d", f.Name(), columns)
 	case f.Nu != 0 && !(f.Nu >= fewestDegrees && f.Nu <= mostDegrees):
-		return nil, fmt.Errorf("family: %v degrees of freedom: they are from %v to %v, or 0 to estimate them", f.Nu, fewestDegrees, mostDegrees)
+		return nil, fmt.Errorf("family: %v degrees of freedom: they are from %v to %v, or 0 to estimate them", f.Nu,
+			fewestDegrees, mostDegrees)
 	}
 	floor, err := floorFactor(f.Name(), f.Floor)
 	return []Factor{studentT{gaussian{d: columns, floor: floor}, f}}, err
@@ -145,8 +146,8 @@ func (f studentT) AddScores(o *Observed, scores Table, r []float64) {
 // AddJoints is AddScores.
 func (f studentT) AddJoints(o *Observed, scores Table, r []float64) { f.AddScores(o, scores, r) }
 
-// AddSums adds expectations under q(u), and returns its entropy. Before there are scores every u is 1, with the E[ln u] of
-// firstDegrees.
+// AddSums adds expectations under q(u), and returns its entropy. Before there are scores every u is 1, with the E[ln u]
+// of firstDegrees.
 func (f studentT) AddSums(o *Observed, r []float64, scores, anchors, sums Table) (entropy float64) {
 	n, d, l := o.Padded(), f.d, f.Layout()
 	delta, weights, work := f.work(o)
@@ -283,7 +284,8 @@ func (f studentT) Total(score, sums, anchor []float64) float64 {
 	n, normal, logs := f.parts(sums)
 	nu := f.degrees(score)
 	half, _ := math.Lgamma(nu / 2)
-	return n*(score[len(score)-1]+nu/2*math.Log(nu/2)-half) + ((float64(f.d)+nu)/2-1)*logs - nu/2*normal[0] + f.gaussian.Total(f.normal(score), normal, anchor)
+	return n*(score[len(score)-1]+nu/2*math.Log(nu/2)-half) + ((float64(f.d)+nu)/2-1)*logs - nu/2*normal[0] +
+		f.gaussian.Total(f.normal(score), normal, anchor)
 }
 
 // AddPooled adds a part of the table.
@@ -325,13 +327,14 @@ func (f studentT) Sample(xi []float64, rng *rand.Rand, x []float64) {
 
 // Conjugate refuses.
 func (f studentT) Conjugate(prior.Prior, *Pooled) (FactorPrior, error) {
-	return nil, fmt.Errorf("family: %s has no conjugate prior, which MAP and variational Bayes need: take EM, FAB or gFAB", f.Name())
+	return nil, fmt.Errorf("family: %s has no conjugate prior, which MAP and variational Bayes need: take EM, FAB or gFAB",
+		f.Name())
 }
 
 func (f studentT) Valid(xi []float64) bool { return f.gaussian.Valid(xi[:len(xi)-1]) }
 
-// Information is that of a row of the t distribution, u integrated out (Lange, Little & Taylor 1989), in (μ, vech Σ) after the
-// map that gives the table's Σ the value I, and ln(1 + 1/ν).
+// Information is that of a row of the t distribution, u integrated out (Lange, Little & Taylor 1989), in (μ, vech Σ)
+// after the map that gives the table's Σ the value I, and ln(1 + 1/ν).
 func (f studentT) Information(xi []float64, w *Pooled, dst []laplace.Block) []laplace.Block {
 	last := len(xi) - 1
 	info := &studentInformation{nu: xi[last], free: f.of.Nu == 0}

@@ -9,16 +9,16 @@ import (
 	"github.com/latent-go/latent/internal/simd"
 )
 
-// Ward's clustering takes 3n²·width steps: of wardRows points in few columns, and of as many fewer as wardSteps allows in
-// many, but of fewestWard.
+// Ward's clustering takes 3n²·width steps: of wardRows points in few columns, and of as many fewer as wardSteps allows
+// in many, but of fewestWard.
 const (
 	wardRows   = 1000
 	fewestWard = 256
 	wardSteps  = 1e8
 )
 
-// hierarchical assigns points to k clusters by Ward's clustering of a sample of them, where that has enough for each, and
-// else by k-means. Points that are not in the sample go to the nearest centre.
+// hierarchical assigns points to k clusters by Ward's clustering of a sample of them, where that has enough for each,
+// and else by k-means. Points that are not in the sample go to the nearest centre.
 func (c *points) hierarchical(k int, rng *rand.Rand) (label []int) {
 	most := max(fewestWard, min(wardRows, int(math.Sqrt(wardSteps/3/float64(c.width)))))
 	switch {
@@ -46,10 +46,10 @@ type merger struct {
 	height float64 // by how much it raises the sum of squared distances from the centres
 }
 
-// ward merges clusters, at first one of each point, until one is left, those first that raise the weighted sum of squared
-// distances from the centres least (Ward 1963), and returns the n−1 mergers in ascending order of height. It finds them
-// by chains of nearest neighbours, which end at two clusters that are nearest to each other: as no merger brings others
-// nearer to each other, these merge at some time in any case (Murtagh 1983; Müllner 2011, section 3.2).
+// ward merges clusters, at first one of each point, until one is left, those first that raise the weighted sum of
+// squared distances from the centres least (Ward 1963), and returns the n−1 mergers in ascending order of height. It
+// finds them by chains of nearest neighbours, which end at two clusters that are nearest to each other: as no merger
+// brings others nearer to each other, these merge at some time in any case (Murtagh 1983; Müllner 2011, section 3.2).
 func (c *points) ward() []merger {
 	n, d, side := c.n, c.width, Padded(c.n)
 	x, w, gap := make([]float64, side*d), slices.Clone(c.weights[:side]), make([]float64, side) // of clusters

@@ -68,7 +68,9 @@ func (f ClosedForm[R]) Select(
 		}
 		e, err := solutions.Evaluation(ks[i], criteria[0])
 		res := Solved(found, criteria[0], s.Values[i][0], e)
-		for _, c := range []framework.Criterion{framework.Evidence, framework.GFIC, framework.FIC, framework.BICEM, framework.ELBO} {
+		for _, c := range []framework.Criterion{
+			framework.Evidence, framework.GFIC, framework.FIC, framework.BICEM, framework.ELBO,
+		} {
 			if v, err := solutions.Value(ks[i], c); err == nil {
 				res.Scores = append(res.Scores, framework.Score{Criterion: c.Name, Value: v})
 			}
@@ -91,8 +93,11 @@ func (s *Selection[R]) fail(err error) {
 	s.Values, s.Fits, s.Errs = append(s.Values, row), append(s.Fits, nil), append(s.Errs, err)
 }
 
-// Solved is the outcome of a closed form: what it found, by a criterion, with BIC and AIC, NaN where it is of no likelihood.
-func Solved[R any](found R, c framework.Criterion, value float64, e framework.Evaluation) *framework.Result[R, struct{}] {
+// Solved is the outcome of a closed form: what it found, by a criterion, with BIC and AIC, NaN where it is of no
+// likelihood.
+func Solved[R any](
+	found R, c framework.Criterion, value float64, e framework.Evaluation,
+) *framework.Result[R, struct{}] {
 	f := &framework.Result[R, struct{}]{Parameters: found}
 	f.Shape, f.N, f.Value, f.Criterion, f.Status, f.Evaluation = e.Shape, e.N, value, c.Name, framework.Solved, e
 	for _, one := range []framework.Criterion{framework.BIC, framework.AIC} {

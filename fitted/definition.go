@@ -161,9 +161,10 @@ func (e *SettingError) Error() string { return e.Setting + " " + e.Reason }
 // A Bound model is ready for a table.
 type Bound struct {
 	Problem[Found]
-	What     string                           // the model's parts for people, such as "gaussian noise"; empty: the title
-	Data     string                           // what pairs amount to, such as "3 documents of 5 different words"
-	KMax     int                              // where K begins unless it is given; 0: 10, and fewer where there are fewer rows
+	What string // the model's parts for people, such as "gaussian noise"; empty: the title
+	Data string // what pairs amount to, such as "3 documents of 5 different words"
+	// where K begins unless it is given; 0: 10, and fewer where there are fewer rows
+	KMax     int
 	DoubleTo int                              // how far K may double by itself where KMax is not given; 0: not at all
 	CheckK   func(k int) error                // refuses K beyond what the columns allow; nil: up to the number of rows
 	Compares func(c framework.Criterion) bool // whether a criterion compares fits to this table; nil: all do
@@ -277,7 +278,8 @@ func (d Definition) checkFit() error {
 	for _, m := range d.Methods {
 		switch {
 		case !slices.Contains([]string{"gfab", "fab", "em", "vb", "cvb0", "closed-form"}, m.Name):
-			return fmt.Errorf("the model %q has the method %q: methods are gfab, fab, em, vb, cvb0 and closed-form", d.Name, m.Name)
+			return fmt.Errorf("the model %q has the method %q: methods are gfab, fab, em, vb, cvb0 and closed-form",
+				d.Name, m.Name)
 		case len(m.Criteria) == 0:
 			return fmt.Errorf("the method %s of model %q has no criteria", m.Name, d.Name)
 		}

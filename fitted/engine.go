@@ -76,7 +76,9 @@ func (e *Engine[R, B, P, S]) Select(
 func (e *Engine[R, B, P, S]) Rows() int { return e.Source.Rows() }
 
 // Share makes a share of a pass.
-func (e *Engine[R, B, P, S]) Share(ctx context.Context, state []byte, first, last, shards, workers int) ([]byte, error) {
+func (e *Engine[R, B, P, S]) Share(
+	ctx context.Context, state []byte, first, last, shards, workers int,
+) ([]byte, error) {
 	var at framework.State[P]
 	if err := gob.NewDecoder(bytes.NewReader(state)).Decode(&at); err != nil {
 		return nil, err

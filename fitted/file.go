@@ -45,7 +45,8 @@ type File struct {
 // Matches compares the counts and names of the file with those of its parameters.
 func (f *File) Matches(k, d int) error {
 	if len(f.Columns) != d || f.D != d || f.K != k {
-		return fmt.Errorf("its K = %d, D = %d and %d column names do not match parameters for K = %d and D = %d", f.K, f.D, len(f.Columns), k, d)
+		return fmt.Errorf("its K = %d, D = %d and %d column names do not match parameters for K = %d and D = %d", f.K,
+			f.D, len(f.Columns), k, d)
 	}
 	return nil
 }
@@ -58,7 +59,8 @@ type UnknownError struct {
 }
 
 func (e *UnknownError) Error() string {
-	return fmt.Sprintf("the %s %.40s is unknown to this program, which knows %s", e.What, e.Name, strings.Join(e.Known, ", "))
+	return fmt.Sprintf("the %s %.40s is unknown to this program, which knows %s", e.What, e.Name,
+		strings.Join(e.Known, ", "))
 }
 
 // ErrNothing is in the error of Load about a fit that found nothing: the file is whole, and of no use.

@@ -1,5 +1,5 @@
-// Package fitted is a model as latent fit has saved it: its file, and what it says of rows. It knows no model: those come
-// as [Definition] values, the built-in ones from package builtin, an author's from the author.
+// Package fitted is a model as latent fit has saved it: its file, and what it says of rows. It knows no model: those
+// come as [Definition] values, the built-in ones from package builtin, an author's from the author.
 package fitted
 
 import (
@@ -28,7 +28,8 @@ type Input struct {
 	Given int
 }
 
-// A Layout names the numbers that a model gives of a row: those of CSV, the ones between First and Last in JSON as one list.
+// A Layout names the numbers that a model gives of a row: those of CSV, the ones between First and Last in JSON as one
+// list.
 type Layout struct {
 	First     []string       // names of numbers before the list
 	List      string         // the list's name in JSON

@@ -107,7 +107,9 @@ type counted interface {
 }
 
 // newPlain checks that parameters go together, which may be those of a file.
-func newPlain[P any, S framework.Statistics[S]](m framework.Model[framework.Rows, P, S], p P, d int) (_ counted, err error) {
+func newPlain[P any, S framework.Statistics[S]](
+	m framework.Model[framework.Rows, P, S], p P, d int,
+) (_ counted, err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
 			err = fmt.Errorf("its parameters do not go together: %v", fault)

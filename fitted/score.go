@@ -45,10 +45,10 @@ func (f *Fitted) ready() error {
 // Columns are those that a row has, in their order.
 func (f *Fitted) Columns() []data.Column { return f.File.Columns }
 
-// Score puts what the model says of a row into dst: the numbers that its Layout names, as latent predict writes them, to
-// 1e-12. A row has the numbers of the model's columns in their order, codes from 0 for levels and NaN for what is missing.
-// Of a model of sequences a row is one sequence, the numbers of one step after those of another, and dst has those that
-// the Layout names of each step.
+// Score puts what the model says of a row into dst: the numbers that its Layout names, as latent predict writes them,
+// to 1e-12. A row has the numbers of the model's columns in their order, codes from 0 for levels and NaN for what is
+// missing. Of a model of sequences a row is one sequence, the numbers of one step after those of another, and dst has
+// those that the Layout names of each step.
 //
 // Goroutines may score at the same time: each takes a scorer of a pool, so that nothing is allocated once there are as
 // many as goroutines.
@@ -61,8 +61,8 @@ func (f *Fitted) Score(row, dst []float64) error {
 	return f.score(w, row, dst)
 }
 
-// LogProb is ln p(row) in nats, or of a regression that of the response given the others; of a model of sequences that of
-// the sequence, the sum over its steps. Goroutines may call it at the same time.
+// LogProb is ln p(row) in nats, or of a regression that of the response given the others; of a model of sequences that
+// of the sequence, the sum over its steps. Goroutines may call it at the same time.
 func (f *Fitted) LogProb(row []float64) (float64, error) {
 	if f.log < 0 {
 		return 0, ErrNoLikelihood
@@ -110,7 +110,8 @@ func (f *Fitted) score(w *worker, row, dst []float64) error {
 		}
 		return fmt.Errorf("fitted: %s of %d numbers does not go with a model of %d columns", what, len(row), d)
 	case len(dst) != n*width:
-		return fmt.Errorf("fitted: dst has %d places, and the model says %d numbers of each row or step: %d", len(dst), width, n*width)
+		return fmt.Errorf("fitted: dst has %d places, and the model says %d numbers of each row or step: %d",
+			len(dst), width, n*width)
 	}
 	for i, v := range row {
 		if v-v != 0 || len(f.File.Columns[i%d].Levels) > 0 {

@@ -42,7 +42,8 @@ type Compared struct {
 	Err       error   // why there is no value
 }
 
-// ErrSingle is why a model has no part in a comparison: it has one latent dimension where others tell that there are more.
+// ErrSingle is why a model has no part in a comparison: it has one latent dimension where others tell that there are
+// more.
 var ErrSingle = errors.New("one component, where the evidence of others has several")
 
 // A Comparison is the best of several models.

@@ -124,6 +124,7 @@ func strictMaximum(curvature *Dense, noise float64) error {
 	for i, v := range direction {
 		direction[i] = math.Abs(v)
 	}
-	return fmt.Errorf("%w: the smallest eigenvalue of −∇²h, in units of the scale, is %.3g, mostly along coordinate %d (all: %.3g)",
+	return fmt.Errorf("%w: the smallest eigenvalue of −∇²h, in units of the scale, is %.3g, mostly along coordinate "+
+		"%d (all: %.3g)",
 		ErrNotMaximum, values[0], floats.MaxIdx(direction), values)
 }

@@ -6,8 +6,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A Term is the integral over some parameters φ of a latent dimension by Laplace's method, under a normal prior about φ₀ whose
-// precision is Worth times I₀, the information of a unit of data at φ₀. The normaliser of the prior cancels every 2π:
+// A Term is the integral over some parameters φ of a latent dimension by Laplace's method, under a normal prior about
+// φ₀ whose precision is Worth times I₀, the information of a unit of data at φ₀. The normaliser of the prior cancels
+// every 2π:
 //
 //	ln ∫ p(φ) exp E_q[ln p(X,Z|φ)] dφ ≈ E_q[ln p(X,Z|φ̃)] − Distance − (Size/2) ln((Count + Worth)/Worth) − Information
 //
@@ -40,16 +41,16 @@ type integral struct {
 	information float64 // −Σ Information
 }
 
-// ResetPrior empties the curvature for n units of data of parameters that have a proper prior: the blocks that follow are
-// integrals under it.
+// ResetPrior empties the curvature for n units of data of parameters that have a proper prior: the blocks that follow
+// are integrals under it.
 func (f *Curvature) ResetPrior(n float64) {
 	f.Reset(n, false)
 	f.integral = new(integral)
 }
 
-// Prior reports that the parameters have a proper prior. A model may then add its blocks by Integrate and Exact. [Curvature.Class],
-// Matrix, Mixed and Unfactored stand for a prior that is worth one unit of data, whose information is I: the coordinates are those in which that
-// of the table as one class is. About corrects it.
+// Prior reports that the parameters have a proper prior. A model may then add its blocks by Integrate and Exact.
+// [Curvature.Class], Matrix, Mixed and Unfactored stand for a prior that is worth one unit of data, whose information
+// is I: the coordinates are those in which that of the table as one class is. About corrects it.
 func (f *Curvature) Prior() bool { return f.integral != nil }
 
 // Prior reports that the tilt is that of integrals under a prior; false of nil.
@@ -63,7 +64,8 @@ func (t *Tilt) N() float64 {
 	return t.f.n
 }
 
-// Integrate adds a block of latent dimension k whose parameters have a prior: count units of data, and the terms that depend on them.
+// Integrate adds a block of latent dimension k whose parameters have a prior: count units of data, and the terms that
+// depend on them.
 func (f *Curvature) Integrate(k int, count float64, terms ...Term) {
 	b := f.add(k, Identity(0))
 	b.class, b.count = true, max(0, count)
@@ -81,7 +83,8 @@ func (f *Curvature) Shared(t Term) { f.integrate(new(factored), t) }
 // Exact adds a part of the integral that is known exactly: so many nats beside E_q[ln p(X,Z|Π̃)].
 func (f *Curvature) Exact(nats float64) { f.integral.followed += nats }
 
-// About says of the block added last that I₀ has so many nats of ½ ln|I₀| in all and that the parameters are at a distance, in nats.
+// About says of the block added last that I₀ has so many nats of ½ ln|I₀| in all and that the parameters are at a
+// distance, in nats.
 func (f *Curvature) About(information, distance float64) {
 	f.integral.information += information
 	f.integral.followed -= distance
@@ -94,14 +97,14 @@ func (f *Curvature) integrate(b *factored, t Term) {
 	f.integral.information -= t.Information
 }
 
-// Integral is ln ∫ p(Π) exp E_q[ln p(X,Z|Π)] dΠ − E_q[ln p(X,Z|Π̃)] in two parts, in nats: what the steps of gFAB follow, and
-// −½ ln|I₀⁻¹I|, which Π decides.
+// Integral is ln ∫ p(Π) exp E_q[ln p(X,Z|Π)] dΠ − E_q[ln p(X,Z|Π̃)] in two parts, in nats: what the steps of gFAB
+// follow, and −½ ln|I₀⁻¹I|, which Π decides.
 func (f *Curvature) Integral() (followed, information float64) {
 	return f.integral.followed, f.integral.information
 }
 
-// fill copies a matrix that q decides, with unit times the identity added where there is a prior, which is charged then for its logarithm
-// and constant nats.
+// fill copies a matrix that q decides, with unit times the identity added where there is a prior, which is charged then
+// for its logarithm and constant nats.
 func (f *Curvature) fill(b *factored, m mat.Symmetric, unit, constant float64) {
 	if b.matrix == nil {
 		b.matrix = new(Dense)
@@ -130,8 +133,8 @@ func (r raised) At(i, j int) float64 {
 	return v
 }
 
-// LogVarianceMode solves n(1 − w e^−x) + νx = 0: the mode of a log variance of which n rows have the variance w, relative to S₀. The left side is concave and
-// rises, so that Newton's steps ascend to the root from the second on.
+// LogVarianceMode solves n(1 − w e^−x) + νx = 0: the mode of a log variance of which n rows have the variance w,
+// relative to S₀. The left side is concave and rises, so that Newton's steps ascend to the root from the second on.
 func LogVarianceMode(n, w, worth float64) (x float64) {
 	const least = -600 // far below every floor
 	if !(n > 0) {

@@ -27,7 +27,8 @@ func (s DataScaled) Check() error {
 		value float64
 	}{{"Kappa", s.Kappa}, {"Nu", s.Nu}} {
 		if !(field.value >= 0) || math.IsInf(field.value, 1) {
-			return fmt.Errorf("prior: DataScaled.%s is %v: give a positive finite number, or 0 for the default", field.name, field.value)
+			return fmt.Errorf("prior: DataScaled.%s is %v: give a positive finite number, or 0 for the default",
+				field.name, field.value)
 		}
 	}
 	return nil

@@ -138,7 +138,8 @@ func (c Concentrations) Mode(dst []float64) ([]float64, error) {
 	sum := 0.0
 	for i, a := range c {
 		if !(a >= 1) {
-			return nil, fmt.Errorf("prior: a Dirichlet distribution with concentration %v at weight %d has no mode: below 1 its density is unbounded at 0", a, i)
+			return nil, fmt.Errorf("prior: a Dirichlet distribution with concentration %v at weight %d has no mode: "+
+				"below 1 its density is unbounded at 0", a, i)
 		}
 		sum += a - 1
 	}

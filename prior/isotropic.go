@@ -47,7 +47,8 @@ func (p IsotropicNormal) Expected() (constant, precision float64) {
 // Divergence is KL(p‖from), in nats.
 func (p IsotropicNormal) Divergence(from IsotropicNormal) float64 {
 	g := p.precision()
-	return meanDivergence(p.kappa(), from.kappa(), len(p)-3, g.Mean()*squaredDistance(p.mean(), from.mean())) + g.Divergence(from.precision())
+	return meanDivergence(p.kappa(), from.kappa(), len(p)-3, g.Mean()*squaredDistance(p.mean(), from.mean())) +
+		g.Divergence(from.precision())
 }
 
 // Mode is the variance where the joint density is greatest, at the means m: each mean has a factor (σ²)^−½ in it.
@@ -74,7 +75,8 @@ func (p IsotropicNormal) LogProb(mean []float64, variance float64) float64 {
 	}
 	g := p.precision()
 	logNorm := p.width()*(special.HalfLogTwoPi-math.Log(p.kappa())/2) + g.LogNorm()
-	return -(g.Shape+1+p.width()/2)*math.Log(variance) - (g.Rate+p.kappa()*squaredDistance(mean, p.mean())/2)/variance - logNorm
+	return -(g.Shape+1+p.width()/2)*math.Log(variance) -
+		(g.Rate+p.kappa()*squaredDistance(mean, p.mean())/2)/variance - logNorm
 }
 
 // Rand draws means into mean (W) and returns a variance, with the bounds of [NormalInverseGamma.Rand].

@@ -36,8 +36,8 @@ func rising(c, before, x, out float64) (factor, log float64) {
 	return 1, above - below
 }
 
-// labelFactors multiplies factors by those of categories, of one trial a row: pseudo-counts and the prior's of each. A label
-// NaN is none. out is nil where nothing is left out.
+// labelFactors multiplies factors by those of categories, of one trial a row: pseudo-counts and the prior's of each. A
+// label NaN is none. out is nil where nothing is left out.
 func labelFactors(counts, least, labels, out, factors []float64) {
 	all, leastAll := floats.Sum(counts), floats.Sum(least)
 	if out == nil {
@@ -99,7 +99,8 @@ func predictiveGamma(before, g Gamma, shape, rate, out float64) (factor, log flo
 	return factor, gammas + log - shape*math.Log(r+rate)
 }
 
-// logOnePlus is ln(1 + a/b) of a ≥ 0 and b > 0: where a is little beside b, by 2 artanh(a/(2b + a)), whose next term is below 1e-16.
+// logOnePlus is ln(1 + a/b) of a ≥ 0 and b > 0: where a is little beside b, by 2 artanh(a/(2b + a)), whose next term is
+// below 1e-16.
 func logOnePlus(a, b float64) float64 {
 	if a > b/16 {
 		return math.Log1p(a / b)
@@ -119,8 +120,8 @@ func (q Natural[D]) Predictive(h, t []float64, e, out float64) (factor, log floa
 	return q.Of.Predictive(q.Before, q.at(h), e, t[0], out)
 }
 
-// Factors multiplies factors by those of Predictive of rows with exposure 1 that are 0 or 1; of labels NaN, by none. It returns
-// false, and does nothing, where the parameter is not that of such rows.
+// Factors multiplies factors by those of Predictive of rows with exposure 1 that are 0 or 1; of labels NaN, by none. It
+// returns false, and does nothing, where the parameter is not that of such rows.
 func (q Natural[D]) Factors(h, labels, out, factors []float64) bool {
 	if q.Of.Factors != nil {
 		q.Of.Factors(q.Before, q.at(h), labels, out, factors)

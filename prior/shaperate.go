@@ -42,7 +42,9 @@ func shapeOf(h []float64) shapeDensity {
 		mode = next
 		next = (2 - special.DigammaGap(nu*mode) + nu*special.DigammaGap(mode)) / (nu * s)
 	}
-	return shapeDensity{nu, h[1], logMean, mode, nu * s * mode, special.StirlingGap(nu*mode) - nu*special.StirlingGap(mode)}
+	return shapeDensity{
+		nu, h[1], logMean, mode, nu * s * mode, special.StirlingGap(nu*mode) - nu*special.StirlingGap(mode),
+	}
 }
 
 // log is the logarithm of the density of u, less that at the mode.
@@ -53,7 +55,8 @@ func (d shapeDensity) log(u float64) float64 {
 
 // logPeak is the logarithm of the density of ln α at the mode, before it is normalised.
 func (d shapeDensity) logPeak() float64 {
-	return -d.decay + (3+d.nu)/2*math.Log(d.mode) + d.gaps - math.Log(d.tau) + math.Log(d.nu)/2 + (1-d.nu)*special.HalfLogTwoPi
+	return -d.decay + (3+d.nu)/2*math.Log(d.mode) + d.gaps - math.Log(d.tau) + math.Log(d.nu)/2 +
+		(1-d.nu)*special.HalfLogTwoPi
 }
 
 // step is the distance of the nodes of a sum over u: for a function that is analytic in
@@ -94,7 +97,8 @@ func (NaturalShapeRate) Expected(h, eta []float64) float64 {
 		a := d.mode * math.Exp(u)
 		sum += density
 		shape += density * a
-		partition += density * (special.HalfLogTwoPi - math.Log(a)/2 + special.StirlingGap(a) - (1-special.DigammaGap(d.nu*a))/d.nu + a*(d.logMean-1))
+		partition += density * (special.HalfLogTwoPi - math.Log(a)/2 + special.StirlingGap(a) -
+			(1-special.DigammaGap(d.nu*a))/d.nu + a*(d.logMean-1))
 	})
 	eta[0], eta[1] = -(d.nu*shape/sum+1)/d.tau, shape/sum
 	return partition / sum

@@ -26,7 +26,8 @@ type Student struct {
 func (p IsotropicNormal) Student(before IsotropicNormal) Student {
 	g, w := p.precision(), p.width()
 	return Student{width: w, kappa: p.kappa(), shape: g.Shape, step: w / 2, rows: p.kappa() - before.kappa(),
-		scale: w / 2 * math.Log(2*math.Pi*g.Rate), least: before.precision().Rate / g.Rate, bend: w * w / 4 * special.Trigamma(g.Shape)}
+		scale: w / 2 * math.Log(2*math.Pi*g.Rate), least: before.precision().Rate / g.Rate,
+		bend: w * w / 4 * special.Trigamma(g.Shape)}
 }
 
 // Distance is ‖x−m‖²/(2·rate) for the squared distance ‖x−m‖².
@@ -35,11 +36,12 @@ func (p IsotropicNormal) Distance(squared float64) float64 { return squared / (2
 // LogEvidence is ln p of the rows that a posterior has come from, in nats.
 func (p IsotropicNormal) LogEvidence(before IsotropicNormal) float64 {
 	rows := p.kappa() - before.kappa()
-	return p.precision().LogNorm() - before.precision().LogNorm() - p.width()/2*(math.Log(p.kappa()/before.kappa())+2*rows*special.HalfLogTwoPi)
+	return p.precision().LogNorm() - before.precision().LogNorm() -
+		p.width()/2*(math.Log(p.kappa()/before.kappa())+2*rows*special.HalfLogTwoPi)
 }
 
-// Student is the predictive distribution of a posterior that has come from the prior before, whose LogNorm is logNorm. root is
-// the upper triangular R with RᵀR = νΨ⁻¹ of Expected.
+// Student is the predictive distribution of a posterior that has come from the prior before, whose LogNorm is logNorm.
+// root is the upper triangular R with RᵀR = νΨ⁻¹ of Expected.
 func (p NormalInverseWishart) Student(root []float64, before NormalInverseWishart, logNorm float64) Student {
 	d := len(p.Mean)
 	w, logDet := float64(d), float64(d)*math.Log(p.Nu)
@@ -53,15 +55,15 @@ func (p NormalInverseWishart) Student(root []float64, before NormalInverseWishar
 	return s
 }
 
-// LogEvidence is ln p of the rows that a posterior has come from, in nats; logNorm is the prior's LogNorm. It errs where Ψ is
-// not positive definite.
+// LogEvidence is ln p of the rows that a posterior has come from, in nats; logNorm is the prior's LogNorm. It errs
+// where Ψ is not positive definite.
 func (p NormalInverseWishart) LogEvidence(before NormalInverseWishart, logNorm float64) (float64, error) {
 	logDet, err := p.LogDetScale()
 	return p.LogNorm(logDet) - logNorm - (p.Kappa-before.Kappa)*float64(len(p.Mean))*special.HalfLogTwoPi, err
 }
 
-// LogPredictive is the log density of a row at a distance, in nats, of which a share out is left out of the posterior: at
-// least the prior is left.
+// LogPredictive is the log density of a row at a distance, in nats, of which a share out is left out of the posterior:
+// at least the prior is left.
 func (s *Student) LogPredictive(distance, out float64) float64 {
 	out = max(0, min(out, s.rows))
 	kappa, a := s.kappa-out, s.shape+(1-out)*s.step

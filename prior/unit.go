@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// UnitInformation is the prior of the evidence (docs/theory/evidence.md, section 2): about the table as one class, with the information of one row
-// of it (Kass & Wasserman 1995). Its zero value is the usual choice.
+// UnitInformation is the prior of the evidence (docs/theory/evidence.md, section 2): about the table as one class, with
+// the information of one row of it (Kass & Wasserman 1995). Its zero value is the usual choice.
 type UnitInformation struct {
 	// Rows is what the prior is worth, in rows of the table; 0 means 1.
 	Rows float64 `json:"rows,omitempty"`
@@ -21,13 +21,15 @@ func (u UnitInformation) Check() error {
 		value float64
 	}{{"Rows", u.Rows}, {"Covariance", u.Covariance}} {
 		if !(field.value >= 0) || math.IsInf(field.value, 1) {
-			return fmt.Errorf("prior: UnitInformation.%s is %v: give a positive finite number, or 0 for the default", field.name, field.value)
+			return fmt.Errorf("prior: UnitInformation.%s is %v: give a positive finite number, or 0 for the default",
+				field.name, field.value)
 		}
 	}
 	return nil
 }
 
-// AsUnitInformation is p, or the default where it is nil, for models whose evidence has no other prior. It errs where p is another, or improper.
+// AsUnitInformation is p, or the default where it is nil, for models whose evidence has no other prior. It errs where p
+// is another, or improper.
 func AsUnitInformation(p Prior) (u UnitInformation, err error) {
 	if p == nil {
 		return u, nil

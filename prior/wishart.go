@@ -44,13 +44,16 @@ type NormalInverseWishart struct {
 func (p NormalInverseWishart) Check() error {
 	d := len(p.Mean)
 	if d == 0 || len(p.Scale) != d*d {
-		return fmt.Errorf("prior: NormalInverseWishart.Scale has %d entries and Mean %d: give D means, D ≥ 1, and D·D entries", len(p.Scale), d)
+		return fmt.Errorf("prior: NormalInverseWishart.Scale has %d entries and Mean %d: give D means, D ≥ 1, and "+
+			"D·D entries", len(p.Scale), d)
 	}
 	if err := first(positive("NormalInverseWishart.Kappa", p.Kappa), finite("NormalInverseWishart.Nu", p.Nu)); err != nil {
 		return err
 	}
 	if p.Nu <= float64(d-1) {
-		return &ParameterError{"NormalInverseWishart.Nu", p.Nu, fmt.Sprintf("%d columns take more than %d degrees of freedom", d, d-1)}
+		return &ParameterError{
+			"NormalInverseWishart.Nu", p.Nu, fmt.Sprintf("%d columns take more than %d degrees of freedom", d, d-1),
+		}
 	}
 	for i, v := range p.Mean {
 		if err := finite("NormalInverseWishart.Mean", v); err != nil {
@@ -64,8 +67,10 @@ func (p NormalInverseWishart) Check() error {
 				return fmt.Errorf("%w at row %d, column %d", err, i, j)
 			}
 			// Rounding may leave so much; a bound relative to the diagonal knows the units.
-			if bound := 1e-8 * math.Sqrt(math.Abs(p.Scale[i*d+i])) * math.Sqrt(math.Abs(p.Scale[j*d+j])); math.Abs(v-mirrored) > bound {
-				return fmt.Errorf("prior: NormalInverseWishart.Scale is not symmetric: %v at row %d, column %d, but %v across", v, i, j, mirrored)
+			if bound := 1e-8 * math.Sqrt(math.Abs(p.Scale[i*d+i])) *
+				math.Sqrt(math.Abs(p.Scale[j*d+j])); math.Abs(v-mirrored) > bound {
+				return fmt.Errorf("prior: NormalInverseWishart.Scale is not symmetric: %v at row %d, column %d, but %v across", v,
+					i, j, mirrored)
 			}
 		}
 	}
@@ -83,7 +88,8 @@ func (p NormalInverseWishart) LogDetScale() (float64, error) {
 	return factor.LogDet(), nil
 }
 
-var errIndefinite = errors.New("prior: NormalInverseWishart.Scale is not positive definite: add to its diagonal, or drop columns that are constant or depend on others")
+var errIndefinite = errors.New("prior: NormalInverseWishart.Scale is not positive definite: add to its diagonal, or " +
+	"drop columns that are constant or depend on others")
 
 // factor returns the Cholesky factorisation of Ψ, and the D×D memory whose upper
 // triangle holds U, Ψ = UᵀU.
@@ -127,7 +133,9 @@ func (p NormalInverseWishart) ModeDivisor() float64 { return p.Nu + float64(len(
 // given their mean (D) and their scatter about it, Σ(x−mean)(x−mean)ᵀ (D×D). The
 // slices of dst are reused where their capacity suffices; they, or the scatter's, may
 // be those of p. With n = 0 the statistics do not matter and may be NaN.
-func (p NormalInverseWishart) Update(n float64, mean, scatter []float64, dst NormalInverseWishart) NormalInverseWishart {
+func (p NormalInverseWishart) Update(
+	n float64, mean, scatter []float64, dst NormalInverseWishart,
+) NormalInverseWishart {
 	d := len(p.Mean)
 	if len(mean) != d || len(scatter) != d*d {
 		panic("prior: the statistics and the prior have different numbers of columns")
@@ -233,7 +241,8 @@ func (p NormalInverseWishart) point(divisor float64, mean, covariance []float64)
 // with RᵀR = Σ⁻¹, in nats.
 func (p NormalInverseWishart) LogProbMean(mean, root []float64, logDetCovariance float64) float64 {
 	d := len(p.Mean)
-	return float64(d)*(math.Log(p.Kappa)/2-special.HalfLogTwoPi) - (logDetCovariance+p.Kappa*linalg.Mahalanobis(d, root, mean, p.Mean))/2
+	return float64(d)*(math.Log(p.Kappa)/2-special.HalfLogTwoPi) -
+		(logDetCovariance+p.Kappa*linalg.Mahalanobis(d, root, mean, p.Mean))/2
 }
 
 // LogKernel is the log of the expression in the type's comment, in nats, at a mean μ
@@ -313,7 +322,9 @@ func (p NormalInverseWishart) Rand(rng *rand.Rand, mean, covariance []float64) (
 	linalg.Mirror(d, covariance)
 	for _, v := range [2]float64{floats.Sum(mean), floats.Norm(covariance, 1)} {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return nil, nil, fmt.Errorf("prior: a draw from NormalInverseWishart is beyond the range of float64: raise Nu, which is %v, from %d", p.Nu, d-1)
+			return nil, nil, fmt.Errorf(
+				"prior: a draw from NormalInverseWishart is beyond the range of float64: raise Nu, which is %v, from %d", p.Nu, d-1,
+			)
 		}
 	}
 	return mean, covariance, nil

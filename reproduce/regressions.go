@@ -55,8 +55,8 @@ func linesCells(quick bool) (cells []linesCell) {
 	return cells
 }
 
-// line is a and b of class c: at x, which has mean 0 and deviation 1, a response has the mean a + bx, in deviations of its
-// noise, or that logarithm of it, or of its odds.
+// line is a and b of class c: at x, which has mean 0 and deviation 1, a response has the mean a + bx, in deviations of
+// its noise, or that logarithm of it, or of its odds.
 func (c linesCell) line(class int, rng *rand.Rand) (a, b float64) {
 	turn := math.Pi * (float64(class) + 0.25) / float64(c.k)
 	switch c.kind {
@@ -111,14 +111,16 @@ func (c linesCell) draw(seed uint64) (family.Regression, *framework.Table, error
 // lineWays are the ways that K is found by.
 var lineWays = []string{"evidence, gFAB", "gFIC, gFAB", "BIC, EM"}
 
-// A linesRun is what one table gives: K by each way, and how far the best of half as many starts ends below that of all,
-// of the fit by the evidence.
+// A linesRun is what one table gives: K by each way, and how far the best of half as many starts ends below that of
+// all, of the fit by the evidence.
 type linesRun struct {
 	K     []int
 	Short float64
 }
 
-func chooseLines(ctx context.Context, of family.Regression, src *framework.Table, seed uint64) (run linesRun, err error) {
+func chooseLines(
+	ctx context.Context, of family.Regression, src *framework.Table, seed uint64,
+) (run linesRun, err error) {
 	m := mixture.Model{Family: of}
 	o := framework.Options{K: linesMost, Restarts: linesStarts, Seed: seed, Workers: 1, Tolerance: 1e-7}
 	for _, by := range []framework.Criterion{framework.Evidence, framework.GFIC} {
@@ -265,9 +267,13 @@ func linesConclude(s *Settings, results []linesRun, seeds int) (*Outcome, error)
 			}
 		}
 	}
-	table := Table{Name: "tables", About: "Tables in which K is right, and in which the first three of the five starts " +
-		"end below the best of all by the evidence.", Header: append(header("lines, rows", "tables"), "three starts are lower"),
-		Shown: true}
+	table := Table{
+		Name: "tables",
+		About: "Tables in which K is right, and in which the first three of the five starts " +
+			"end below the best of all by the evidence.",
+		Header: append(header("lines, rows", "tables"), "three starts are lower"),
+		Shown:  true,
+	}
 	add := func(name string, t *tally) {
 		row := []any{name, t.tables}
 		for _, n := range t.right {

@@ -19,8 +19,19 @@ func BPCA(families fitted.Families) fitted.Definition {
 	tilted := criteria(framework.GFIC, framework.FIC, framework.BICEM)
 	d.Methods = []fitted.Method{
 		{Name: "gfab", Engine: framework.GFAB, Criteria: tilted, Further: further, FindsK: true},
-		{Name: "fab", Engine: framework.FAB, Criteria: criteria(framework.FIC, framework.GFIC, framework.BICEM), Further: further, FindsK: true},
-		{Name: "em", Engine: framework.EM, Criteria: criteria(framework.BICEM, framework.GFIC, framework.FIC), Further: further},
+		{
+			Name:     "fab",
+			Engine:   framework.FAB,
+			Criteria: criteria(framework.FIC, framework.GFIC, framework.BICEM),
+			Further:  further,
+			FindsK:   true,
+		},
+		{
+			Name:     "em",
+			Engine:   framework.EM,
+			Criteria: criteria(framework.BICEM, framework.GFIC, framework.FIC),
+			Further:  further,
+		},
 		{Name: "vb", Engine: framework.EM, Criteria: []framework.Criterion{framework.ELBO},
 			Prior: []string{"a_alpha", "b_alpha", "a_lambda", "b_lambda", "alpha", "unit"}},
 		{Name: "closed-form", Criteria: tilted, Further: further, ClosedForm: true},
@@ -32,7 +43,9 @@ func BPCA(families fitted.Families) fitted.Definition {
 func PPCA(families fitted.Families) fitted.Definition {
 	d := pcaOf("ppca", "Probabilistic PCA", families)
 	d.About = "probabilistic PCA, by maximum likelihood"
-	method := fitted.Method{Criteria: []framework.Criterion{framework.BIC, framework.AIC}, Further: []framework.Criterion{framework.Evidence}}
+	method := fitted.Method{
+		Criteria: []framework.Criterion{framework.BIC, framework.AIC}, Further: []framework.Criterion{framework.Evidence},
+	}
 	solved, em := method, method
 	solved.Name, solved.ClosedForm, em.Name, em.Engine = "closed-form", true, "em", framework.EM
 	d.Methods = []fitted.Method{solved, em}
@@ -60,7 +73,9 @@ type PCASettings struct{}
 // Check refuses two priors of one number.
 func (*PCASettings) Check(r fitted.Request) error {
 	if r.Prior["alpha"] != 0 && (r.Prior["a_alpha"] != 0 || r.Prior["b_alpha"] != 0) {
-		return &fitted.SettingError{Setting: "Prior", Reason: "has alpha, which fixes what a_alpha and b_alpha are the prior of: give one or the other"}
+		return &fitted.SettingError{
+			Setting: "Prior", Reason: "has alpha, which fixes what a_alpha and b_alpha are the prior of: give one or the other",
+		}
 	}
 	return nil
 }
@@ -68,8 +83,9 @@ func (*PCASettings) Check(r fitted.Request) error {
 // Bind chooses how the rows reach the model.
 func (*PCASettings) Bind(ctx context.Context, t *fitted.Table, r fitted.Request) (*fitted.Bound, error) {
 	n, d := t.Rows.Dims()
-	b := &fitted.Bound{What: "gaussian noise", KMax: max(1, min(d-1, n-2))} // noise is left over: D columns have rank D, and N centred rows N − 1
-	b.CheckK = func(k int) error {                                          // what is wrong with the data themselves, the model says
+	// noise is left over: D columns have rank D, and N centred rows N − 1
+	b := &fitted.Bound{What: "gaussian noise", KMax: max(1, min(d-1, n-2))}
+	b.CheckK = func(k int) error { // what is wrong with the data themselves, the model says
 		switch {
 		case d == 1 && k > 1:
 			return fmt.Errorf("1 column and K = %d: bpca needs two columns at least", k)
@@ -91,8 +107,8 @@ func compares(c framework.Criterion, m fitted.Method) bool {
 	return c.Name != framework.ELBO.Name || m.Criteria[0].Name == c.Name
 }
 
-// pcaProblem has the rows reach the model through their D×D moments, which makes an iteration free of N, or block by block where there
-// are more columns than rows.
+// pcaProblem has the rows reach the model through their D×D moments, which makes an iteration free of N, or block by
+// block where there are more columns than rows.
 func pcaProblem(ctx context.Context, t *fitted.Table, r fitted.Request) (fitted.Problem[fitted.Found], error) {
 	if r.Method.ClosedForm {
 		return solvedPCA(ctx, t, r.Workers)
@@ -113,9 +129,13 @@ func pcaProblem(ctx context.Context, t *fitted.Table, r fitted.Request) (fitted.
 	vb := r.Method.Name == "vb"
 	if n, d := t.Rows.Dims(); d > n {
 		if vb {
-			return &fitted.Engine[fitted.Found, framework.Rows, *bpca.Posterior, *bpca.Statistics]{Model: variational, Source: t.Rows, Found: inferred}, nil
+			return &fitted.Engine[fitted.Found, framework.Rows, *bpca.Posterior, *bpca.Statistics]{
+				Model: variational, Source: t.Rows, Found: inferred,
+			}, nil
 		}
-		return &fitted.Engine[fitted.Found, framework.Rows, *bpca.Parameters, *bpca.Statistics]{Model: bpca.Model{}, Source: t.Rows, Found: estimated}, nil
+		return &fitted.Engine[fitted.Found, framework.Rows, *bpca.Parameters, *bpca.Statistics]{
+			Model: bpca.Model{}, Source: t.Rows, Found: estimated,
+		}, nil
 	}
 	moments, err := bpca.Summarize(ctx, t.Rows, r.Workers)
 	if err != nil {
@@ -129,8 +149,9 @@ func pcaProblem(ctx context.Context, t *fitted.Table, r fitted.Request) (fitted.
 		Model: bpca.Compressed{}, Source: moments.Source(), Found: estimated}, nil
 }
 
-// solvedPCA reads all K up to a largest off one spectrum. It decomposes the table, or, where it is wide, waits until it is known how
-// many of the eigenvalues are needed: of few, the rest is known by its sum, which is all that the solutions use.
+// solvedPCA reads all K up to a largest off one spectrum. It decomposes the table, or, where it is wide, waits until it
+// is known how many of the eigenvalues are needed: of few, the rest is known by its sum, which is all that the
+// solutions use.
 func solvedPCA(ctx context.Context, t *fitted.Table, workers int) (fitted.ClosedForm[fitted.Found], error) {
 	solve := func(s *bpca.Spectrum, kmax int) (fitted.Solutions[fitted.Found], error) {
 		all, err := bpca.Solve(s, kmax)

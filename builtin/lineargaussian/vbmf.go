@@ -19,17 +19,29 @@ import (
 
 // VBMF is the variational Bayesian factorisation of a matrix: package [vbmf].
 func VBMF(families fitted.Families) fitted.Definition {
-	method := fitted.Method{Engine: framework.EM, Criteria: []framework.Criterion{framework.ELBO}, FindsK: true, Prior: []string{"noise", "a", "b"}}
+	method := fitted.Method{
+		Engine:   framework.EM,
+		Criteria: []framework.Criterion{framework.ELBO},
+		FindsK:   true,
+		Prior:    []string{"noise", "a", "b"},
+	}
 	solved, iterated := method, method
 	solved.Name, solved.ClosedForm, iterated.Name = "closed-form", true, "vb"
-	return fitted.Definition{Name: "vbmf", Title: "Variational Bayesian matrix factorisation", Example: "satellite", Families: families,
-		Methods: []fitted.Method{solved, iterated}, New: func() fitted.Settings { return new(VBMFSettings) }, Load: loadVBMF,
+	return fitted.Definition{
+		Name:     "vbmf",
+		Title:    "Variational Bayesian matrix factorisation",
+		Example:  "satellite",
+		Families: families,
+		Methods:  []fitted.Method{solved, iterated},
+		New:      func() fitted.Settings { return new(VBMFSettings) },
+		Load:     loadVBMF,
 		Advice: func(err error) string {
 			if errors.Is(err, vbmf.ErrNoNoise) {
 				return "--prior noise=VARIANCE"
 			}
 			return ""
-		}}
+		},
+	}
 }
 
 // VBMFSettings are those of matrix factorisations.
@@ -41,10 +53,13 @@ type VBMFSettings struct {
 func (*VBMFSettings) Check(r fitted.Request) error {
 	switch {
 	case r.Weighted:
-		return &fitted.SettingError{Setting: "Weights", Reason: "cannot be used with --model vbmf: rows of a matrix have no weights; repeat them"}
+		return &fitted.SettingError{
+			Setting: "Weights", Reason: "cannot be used with --model vbmf: rows of a matrix have no weights; repeat them",
+		}
 	case (r.Prior["a"] != 0) != (r.Prior["b"] != 0):
 		return &fitted.SettingError{Setting: "Prior",
-			Reason: "has one of a and b: give both a and b, the variances of the entries of A (columns) and B (rows), or none, to have them estimated"}
+			Reason: "has one of a and b: give both a and b, the variances of the entries of A (columns) and B " +
+				"(rows), or none, to have them estimated"}
 	}
 	return nil
 }
@@ -103,7 +118,14 @@ func (e factorization) Fit(ctx context.Context, o framework.Options) (*fit, erro
 	if err != nil {
 		return nil, err
 	}
-	file := factors{D: len(e.mean), Mean: e.mean, Loadings: []float64{}, Shrunk: []float64{}, Noise: sol.Noise, Components: append([]vbmf.Component{}, sol.Components...)}
+	file := factors{
+		D:          len(e.mean),
+		Mean:       e.mean,
+		Loadings:   []float64{},
+		Shrunk:     []float64{},
+		Noise:      sol.Noise,
+		Components: append([]vbmf.Component{}, sol.Components...),
+	}
 	for _, c := range sol.Kept() {
 		file.Singular, file.Shrunk = append(file.Singular, c.Singular), append(file.Shrunk, c.Shrunk)
 	}
@@ -113,7 +135,9 @@ func (e factorization) Fit(ctx context.Context, o framework.Options) (*fit, erro
 	return fitted.Solved[fitted.Found](e.found(file, sol.Point()), framework.ELBO, -sol.FreeEnergy, evaluation), ctx.Err()
 }
 
-func (e factorization) iterated(k int) *fitted.Engine[fitted.Found, framework.Rows, *vbmf.Parameters, *vbmf.Statistics] {
+func (e factorization) iterated(
+	k int,
+) *fitted.Engine[fitted.Found, framework.Rows, *vbmf.Parameters, *vbmf.Statistics] {
 	noise, priors := e.known(k)
 	return &fitted.Engine[fitted.Found, framework.Rows, *vbmf.Parameters, *vbmf.Statistics]{
 		Model: vbmf.Iterative{Noise: noise, Priors: priors}, Source: e.Rows,
@@ -180,7 +204,8 @@ func (e factorization) found(f factors, p *bpca.Parameters) *factorized {
 }
 
 // errNoFactors is no damage to a file.
-var errNoFactors = fmt.Errorf("a matrix factorisation of rank 0, in which nothing stands out from the noise: %w", fitted.ErrNothing)
+var errNoFactors = fmt.Errorf("a matrix factorisation of rank 0, in which nothing stands out from the noise: %w",
+	fitted.ErrNothing)
 
 func loadVBMF(f *fitted.File) (fitted.Model, error) {
 	var size *struct{ K int }
@@ -221,7 +246,9 @@ func (m *factorized) Doubts() []error {
 
 // Describe has the rank, the noise and what each factor moves.
 func (m *factorized) Describe() (*fitted.Description, error) {
-	d := &fitted.Description{Facts: [][2]string{{"rank", strconv.Itoa(m.factors.K)}, axes.NoiseFact(m.factors.Noise)}, Sections: m.sections()}
+	d := &fitted.Description{
+		Facts: [][2]string{{"rank", strconv.Itoa(m.factors.K)}, axes.NoiseFact(m.factors.Noise)}, Sections: m.sections(),
+	}
 	d.Finding.Text = "Nothing stands out from the noise. The rank is 0."
 	if m.Parameters != nil {
 		a := axes.OfPCA("factor", m.Parameters, m.names)
@@ -233,7 +260,8 @@ func (m *factorized) Describe() (*fitted.Description, error) {
 // sections draw the loadings, and the singular values before and after shrinkage.
 func (m *factorized) sections() []report.Section {
 	f := m.factors
-	text := fmt.Sprintf("Rank %d. Noise variance %s, standard deviation %s: the largest singular value of a matrix of such noise alone is about %s.",
+	text := fmt.Sprintf("Rank %d. Noise variance %s, standard deviation %s: the largest singular value of a matrix "+
+		"of such noise alone is about %s.",
 		f.K, report.Readable(f.Noise), report.Readable(math.Sqrt(f.Noise)), report.Readable(m.edge))
 	rank := report.Table{Caption: "rank and noise", Columns: report.Columns("number", "value"), Long: true}
 	rank.Add("rank", f.K)
@@ -242,7 +270,8 @@ func (m *factorized) sections() []report.Section {
 	if f.K == 0 {
 		return []report.Section{noise}
 	}
-	about := fmt.Sprintf("Singular values of the matrix and what shrinkage leaves of them, for the %s kept; beside them the edge of the noise, about σ(√rows + √columns).", wording.Counted(f.K, "factor"))
+	about := fmt.Sprintf("Singular values of the matrix and what shrinkage leaves of them, for the %s kept; beside "+
+		"them the edge of the noise, about σ(√rows + √columns).", wording.Counted(f.K, "factor"))
 	table := report.Table{Caption: "singular values", Columns: report.Columns("factor", "before", "after shrinkage")}
 	for k, shrunk := range f.Shrunk[:min(len(f.Shrunk), wording.MostIterations)] {
 		before := math.NaN()
@@ -253,7 +282,8 @@ func (m *factorized) sections() []report.Section {
 	}
 	series := append(table.Series("before", 1), table.Series("after", 2)...)
 	if len(f.Singular) == 0 {
-		about = fmt.Sprintf("Singular values of E[BAᵀ], after shrinkage, for the %s kept; iterations do not know those of the matrix.", wording.Counted(f.K, "factor"))
+		about = fmt.Sprintf("Singular values of E[BAᵀ], after shrinkage, for the %s kept; iterations do not know "+
+			"those of the matrix.", wording.Counted(f.K, "factor"))
 		series = series[1:]
 	}
 	noise.Tables = append(noise.Tables, table)

@@ -29,7 +29,8 @@ func (in *input) takeLabels(column string) error {
 		return in.wrap(fmt.Errorf("--label: %w", err))
 	}
 	if len(levels) < 2 {
-		return in.wrap(fmt.Errorf("--label: column %.60q has a single value, %.60q: labels to compare with components need two at least", column, levels[0]))
+		return in.wrap(fmt.Errorf("--label: column %.60q has a single value, %.60q: labels to compare with "+
+			"components need two at least", column, levels[0]))
 	}
 	t, err := in.Factor(column, levels, false)
 	if err != nil {
@@ -72,7 +73,9 @@ func (in *input) agreement(components []int, k int) *agreementTable {
 		classes[row] = int(in.known.codes[in.Origin(row)])
 	}
 	table := agreement.CrossTable(components, classes, in.frequencies, k, len(in.known.levels))
-	a := &agreementTable{Column: in.known.column, AdjustedRand: number(agreement.AdjustedRand(table)), Labels: in.known.levels}
+	a := &agreementTable{
+		Column: in.known.column, AdjustedRand: number(agreement.AdjustedRand(table)), Labels: in.known.levels,
+	}
 	for _, row := range table {
 		a.Table = append(a.Table, numbers(row))
 	}
@@ -166,7 +169,11 @@ func (r *fitReport) agreementSection() []report.Section {
 	if r.Agreement == nil {
 		return nil
 	}
-	table := report.Table{Caption: "rows by component and label", Columns: report.Columns(append([]string{"component"}, r.Agreement.Labels...)...), Open: true}
+	table := report.Table{
+		Caption: "rows by component and label",
+		Columns: report.Columns(append([]string{"component"}, r.Agreement.Labels...)...),
+		Open:    true,
+	}
 	for k, row := range r.Agreement.Table {
 		cells := []any{k + 1}
 		for _, v := range row {

@@ -9,12 +9,15 @@ import (
 	"github.com/latent-go/latent/models/hmm"
 )
 
-// A counter adds up the weights of rows by the class that latent predict gives them: one pass over the source of a fit, whose memory does
-// not grow with the rows.
+// A counter adds up the weights of rows by the class that latent predict gives them: one pass over the source of a fit,
+// whose memory does not grow with the rows.
 type counter func(ctx context.Context, workers int) ([]float64, error)
 
-// countOver is a counter over k classes. ready makes for each goroutine what gives the class of every row of a block, and its weight, to add.
-func countOver[B any](src framework.Source[B], k int, ready func() (func(b B, add func(class int, weight float64)) error, error)) counter {
+// countOver is a counter over k classes. ready makes for each goroutine what gives the class of every row of a block,
+// and its weight, to add.
+func countOver[B any](
+	src framework.Source[B], k int, ready func() (func(b B, add func(class int, weight float64)) error, error),
+) counter {
 	type shard struct {
 		counts []float64
 		visit  func(b B, add func(class int, weight float64)) error

@@ -43,16 +43,21 @@ func isHead(name string) bool {
 			return true
 		}
 	}
-	return slices.Contains([]string{rowHead, labelHead, groupHead, stateHead, "probability", "log_likelihood", "log_predictive", "noise", "mean"}, name)
+	return slices.Contains([]string{
+		rowHead, labelHead, groupHead, stateHead, "probability", "log_likelihood", "log_predictive", "noise", "mean",
+	}, name)
 }
 
 // checkTables refuses --assignments and --components where they cannot be.
 func (c *fitCommand) checkTables() error {
 	switch {
 	case c.Assignments != "" && c.model().Pairs:
-		return misused("--assignments cannot be used with --model %s: save the model by --out, and see latent predict", c.Model)
+		return misused("--assignments cannot be used with --model %s: save the model by --out, and see latent predict",
+			c.Model)
 	case c.Components != "" && !c.model().classes:
-		return misused("--components requires a mixture or hmm: a %s model has no components, and --format json has its numbers", c.Model)
+		return misused(
+			"--components requires a mixture or hmm: a %s model has no components, and --format json has its numbers", c.Model,
+		)
 	}
 	return nil
 }
@@ -70,7 +75,15 @@ func (c *fitCommand) assign(s *session, r *fitReport, in input) error {
 	if err != nil {
 		return err
 	}
-	quiet := &session{Context: context.WithoutCancel(s), known: s.known, stdin: s.stdin, stdout: io.Discard, stderr: io.Discard, store: s.store} // what there is to note, the fit has
+	// what there is to note, the fit has
+	quiet := &session{
+		Context: context.WithoutCancel(s),
+		known:   s.known,
+		stdin:   s.stdin,
+		stdout:  io.Discard,
+		stderr:  io.Discard,
+		store:   s.store,
+	}
 	names := namesOf(m.Columns)
 	order, err := in.match(quiet, names)
 	if err != nil {

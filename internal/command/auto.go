@@ -17,7 +17,8 @@ import (
 
 // familyOf says what --family auto takes columns for. Kinds without a family are left out. Of positive numbers with
 // a long tail, the likelihood chooses.
-var familyOf = map[data.Kind]string{data.Continuous: families.Gaussian, data.Count: families.Poisson, data.Binary: families.Bernoulli,
+var familyOf = map[data.Kind]string{data.Continuous: families.Gaussian, data.Count: families.Poisson,
+	data.Binary:      families.Bernoulli,
 	data.Categorical: families.Categorical, data.Positive: families.Lognormal}
 
 // auto asks the values of all columns that are not given a family what they are, notes what is left out or in
@@ -64,9 +65,9 @@ func (in *input) auto(s *session, given *columnFamilies) ([]suspect, error) {
 	return list, err
 }
 
-// takeGaps has columns of numbers with a few texts among them be numeric, the texts standing for missing values as those of --na do, and
-// looks at such columns once more. A text that is a level of another column stays one, and so do all where missing values are not to be
-// integrated out.
+// takeGaps has columns of numbers with a few texts among them be numeric, the texts standing for missing values as
+// those of --na do, and looks at such columns once more. A text that is a level of another column stays one, and so do
+// all where missing values are not to be integrated out.
 func (in *input) takeGaps(list []suspect, given *columnFamilies) (notes []string, err error) {
 	var names []string
 	taken := slices.DeleteFunc(slices.Clone(list), func(c suspect) bool { return !c.Gaps || in.gaps != missingKeep })
@@ -78,7 +79,8 @@ func (in *input) takeGaps(list []suspect, given *columnFamilies) (notes []string
 		}
 		others := without(in.Names, setOf(names))
 		taken = slices.DeleteFunc(taken, func(c suspect) bool {
-			return slices.ContainsFunc(others, func(name string) bool { return len(without(c.Texts, setOf(in.Levels(name)))) < len(c.Texts) })
+			return slices.ContainsFunc(others,
+				func(name string) bool { return len(without(c.Texts, setOf(in.Levels(name)))) < len(c.Texts) })
 		})
 	}
 	if len(taken) == 0 {
@@ -99,7 +101,8 @@ func (in *input) takeGaps(list []suspect, given *columnFamilies) (notes []string
 	return []string{note + ": " + as(families.Categorical, taken, given) + " takes all for texts"}, nil
 }
 
-// marking is the flag that reads the texts among the numbers of columns as missing, with a comma behind it; empty where there are none.
+// marking is the flag that reads the texts among the numbers of columns as missing, with a comma behind it; empty where
+// there are none.
 func (in *input) marking(names []string) string {
 	var flags []string
 	for _, name := range names {
@@ -202,5 +205,6 @@ func (in *input) different(j, most int) (seen []float64) {
 // hasTwoCodes says whether a column has two different numbers, but not 0 and 1.
 func (in *input) hasTwoCodes(j int) bool {
 	seen := in.different(j, 3)
-	return len(seen) == 2 && floats.Max(seen) <= math.MaxFloat64 && slices.ContainsFunc(seen, func(v float64) bool { return v != 0 && v != 1 })
+	return len(seen) == 2 && floats.Max(seen) <= math.MaxFloat64 &&
+		slices.ContainsFunc(seen, func(v float64) bool { return v != 0 && v != 1 })
 }

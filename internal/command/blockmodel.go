@@ -43,11 +43,13 @@ func (m *blockmodelSettings) kind() blockmodel.Kind {
 func (m *blockmodelSettings) check(f *modelFlags) error {
 	switch {
 	case m.Directed && m.Bipartite:
-		return misused("--directed and --bipartite exclude each other: edges of a bipartite graph lead from the nodes of one column to those of the other")
+		return misused("--directed and --bipartite exclude each other: edges of a bipartite graph lead from the " +
+			"nodes of one column to those of the other")
 	case m.Bipartite && m.Loops != nil:
 		return misused("--loops cannot be used with --bipartite: a name in both columns is that of two nodes")
 	case f.Accelerate:
-		return misused("--accelerate cannot be used with --model blockmodel: the q of a node depends on those of others, and cannot be extrapolated")
+		return misused("--accelerate cannot be used with --model blockmodel: the q of a node depends on those of " +
+			"others, and cannot be extrapolated")
 	case f.Prior.has("a") != f.Prior.has("b"):
 		return misused("--prior: give both a and b, or none")
 	}
@@ -104,8 +106,8 @@ func aboutEdges(err error) error {
 	return err
 }
 
-// edgesOf are the edges of a list of pairs, and the names of the nodes of each set; unless the graph is bipartite a name is the same
-// node in both columns.
+// edgesOf are the edges of a list of pairs, and the names of the nodes of each set; unless the graph is bipartite a
+// name is the same node in both columns.
 func edgesOf(t *fitted.Pairs, bipartite bool) (list blockmodel.EdgeList, names [2][]string) {
 	node := t.Index
 	if bipartite {
@@ -146,7 +148,8 @@ const searched = "no move or merge gains"
 
 // search looks for the labels of the largest exact integrated likelihood.
 func (e *graphEngine) search(ctx context.Context, o framework.Options) (*blockmodel.Search, error) {
-	return blockmodel.Find(ctx, e.g, blockmodel.SearchOptions{Prior: e.prior, K: o.K, DoubleTo: o.DoubleTo, FixedK: o.FixedK, Starts: o.Restarts, Seed: o.Seed, Workers: o.Workers,
+	return blockmodel.Find(ctx, e.g, blockmodel.SearchOptions{Prior: e.prior, K: o.K, DoubleTo: o.DoubleTo,
+		FixedK: o.FixedK, Starts: o.Restarts, Seed: o.Seed, Workers: o.Workers,
 		Recorder: o.Recorder, Resume: o.Resume})
 }
 
@@ -168,7 +171,8 @@ func (e *graphEngine) fit(ctx context.Context, o framework.Options) (*outcome, e
 		return nil, err
 	}
 	for i, one := range s.Starts {
-		f.Restarts = append(f.Restarts, framework.Restart{From: one.Kmax, K: one.K, Value: one.Value, Status: framework.Converged, Same: i})
+		f.Restarts = append(f.Restarts,
+			framework.Restart{From: one.Kmax, K: one.K, Value: one.Value, Status: framework.Converged, Same: i})
 	}
 	for k, p := range s.Path {
 		if p != nil {
@@ -184,7 +188,9 @@ func (e *graphEngine) fit(ctx context.Context, o framework.Options) (*outcome, e
 // found describes a partition. gFIC and the criteria about the likelihood are those of gFAB from its labels, K fixed.
 func (e *graphEngine) found(ctx context.Context, p *blockmodel.Partition, o framework.Options) (*outcome, error) {
 	tilted := o
-	tilted.K, tilted.FixedK, tilted.DoubleTo, tilted.Method, tilted.Restarts, tilted.Criterion, tilted.Recorder, tilted.Resume = p.K, true, 0, framework.GFAB, 1, framework.GFIC, nil, nil
+	tilted.Method, tilted.Criterion = framework.GFAB, framework.GFIC
+	tilted.K, tilted.FixedK, tilted.DoubleTo, tilted.Restarts = p.K, true, 0, 1
+	tilted.Recorder, tilted.Resume = nil, nil
 	tilted.Also = []framework.Criterion{framework.FIC, framework.BICEM, framework.BIC, framework.AIC}
 	tilted.Tolerance = max(o.Tolerance, 1e-7)
 	res, err := framework.Fit(ctx, blockmodel.Model{Labels: p.Labels}, e.g, tilted)
@@ -196,7 +202,8 @@ func (e *graphEngine) found(ctx context.Context, p *blockmodel.Partition, o fram
 		return nil, err
 	}
 	f := &outcome{status: searched}
-	f.Shape, f.N, f.Value, f.Criterion, f.Status, f.Evaluation = res.Shape, res.N, p.Value, framework.ExactICL.Name, framework.Converged, res.Evaluation
+	f.Shape, f.N, f.Value, f.Criterion, f.Status, f.Evaluation = res.Shape, res.N, p.Value, framework.ExactICL.Name,
+		framework.Converged, res.Evaluation
 	f.Scores = append([]framework.Score{{Criterion: framework.ExactICL.Name, Value: p.Value}}, res.Scores...)
 	f.Parameters = e.result(parameters, p.Labels, framework.ExactICL.Name, f.Scores)
 	return f, nil
@@ -214,7 +221,9 @@ func (e *graphEngine) describe(res *framework.Result[*blockmodel.Parameters, *bl
 }
 
 // score compares fits of every K.
-func (e *graphEngine) score(ctx context.Context, ks []int, o framework.Options, criteria []framework.Criterion) (*scores, error) {
+func (e *graphEngine) score(
+	ctx context.Context, ks []int, o framework.Options, criteria []framework.Criterion,
+) (*scores, error) {
 	if e.method != methodGreedy {
 		sel, err := framework.Select(ctx, blockmodel.Model{}, e.g, ks, o, criteria...)
 		if err != nil {
@@ -319,7 +328,9 @@ type blockView struct {
 
 // result describes labels and parameters, found by a criterion.
 func (e *graphEngine) result(p *blockmodel.Parameters, labels []int, own string, scored []framework.Score) *result {
-	v := &graphView{Kind: p.Kind.String(), Edges: e.g.Edges(), Density: number(e.g.Density()), Criteria: map[string]number{}}
+	v := &graphView{
+		Kind: p.Kind.String(), Edges: e.g.Edges(), Density: number(e.g.Density()), Criteria: map[string]number{},
+	}
 	for _, set := range e.names {
 		if len(set) > 0 {
 			v.Nodes = append(v.Nodes, len(set))
@@ -367,7 +378,8 @@ func (v *graphView) facts(f blockmodel.Family, own string) [][2]string {
 	if len(v.Nodes) > 1 {
 		nodes = fmt.Sprintf("%d and %s", v.Nodes[0], counted(v.Nodes[1], "node"))
 		n := v.sets()
-		list = append(list, [2]string{"blocks", fmt.Sprintf("%d of the first column's nodes, %d of the second's", n[0], n[1])})
+		list = append(list,
+			[2]string{"blocks", fmt.Sprintf("%d of the first column's nodes, %d of the second's", n[0], n[1])})
 	}
 	density := "of the pairs of nodes"
 	value := percent(float64(v.Density))

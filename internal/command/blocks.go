@@ -94,7 +94,8 @@ func (t *rowTally) noteUnseen(s *session, in *input) {
 		list = append(list, fmt.Sprintf("%.60q (%s%.60q in row %d)", c.column, such, c.text, c.row+1))
 	}
 	if cells > 0 {
-		s.note("--unseen missing makes %s of %s missing, as the model has not seen their levels: %s", counted(cells, "cell"), in.name, listed(list, 20))
+		s.note("--unseen missing makes %s of %s missing, as the model has not seen their levels: %s",
+			counted(cells, "cell"), in.name, listed(list, 20))
 	}
 }
 
@@ -108,7 +109,8 @@ func (in *input) skipped() int {
 
 func (t *rowTally) noteSkipped(s *session, in *input) {
 	if t.skipped > 0 {
-		s.note("skipped %s of %s, which are no rows: write NA where a value is missing", counted(t.skipped, "empty line"), in.name)
+		s.note("skipped %s of %s, which are no rows: write NA where a value is missing",
+			counted(t.skipped, "empty line"), in.name)
 	}
 }
 
@@ -124,13 +126,16 @@ func (t *rowTally) noteDropped(s *session, in *input) {
 
 func (t *rowTally) noteGaps(s *session, in *input) {
 	if t.values > 0 {
-		s.note("%s in %d of the %d rows of %s integrated out (--missing drop leaves the rows out)", counted(t.values, "missing value"), t.gaps, t.rows-t.dropped, in.name)
+		s.note("%s in %d of the %d rows of %s integrated out (--missing drop leaves the rows out)",
+			counted(t.values, "missing value"), t.gaps, t.rows-t.dropped, in.name)
 	}
 }
 
 // blocks reads the table as inputs of some rows each, one after another; an embedded data set is one. The store's
 // Check tells whether the files have stayed what they were.
-func (f *inputFlags) blocks(s *session, source string, reading func(name string) data.Reading, progress *readProgress) iter.Seq2[*input, error] {
+func (f *inputFlags) blocks(
+	s *session, source string, reading func(name string) data.Reading, progress *readProgress,
+) iter.Seq2[*input, error] {
 	return func(yield func(*input, error) bool) {
 		if _, embedded := data.Lookup(source); embedded {
 			yield(f.read(s, source, reading, progress))
@@ -161,9 +166,12 @@ func (f *inputFlags) blocks(s *session, source string, reading func(name string)
 	}
 }
 
-// openBlocks begins to read the table as inputs of some rows each: next is the next one, nil after the last. One is read while another
-// is worked on. Like open, it says how far it is and gives up waiting when the session is interrupted. stop ends it.
-func (f *inputFlags) openBlocks(s *session, source string, reading func(name string) data.Reading, status *statusLine) (next func() (*input, error), stop func()) {
+// openBlocks begins to read the table as inputs of some rows each: next is the next one, nil after the last. One is
+// read while another is worked on. Like open, it says how far it is and gives up waiting when the session is
+// interrupted. stop ends it.
+func (f *inputFlags) openBlocks(
+	s *session, source string, reading func(name string) data.Reading, status *statusLine,
+) (next func() (*input, error), stop func()) {
 	type answer struct {
 		in  *input
 		err error

@@ -29,7 +29,8 @@ func (f *modelFlags) checkBootstrap(draws *int, testing bool) error {
 	case !f.model().classes && (testing || !f.model().method(f.Method).Bootstrap):
 		return misused("--bootstrap requires a mixture: a %s model has no components", f.Model)
 	case f.Method == methodVB || f.Method == methodCVB0:
-		return misused("--bootstrap cannot be used with %s, which has a posterior of the parameters: leave it out, or take --method gfab or em", f.by())
+		return misused("--bootstrap cannot be used with %s, which has a posterior of the parameters: leave it out, "+
+			"or take --method gfab or em", f.by())
 	}
 	return nil
 }
@@ -50,7 +51,8 @@ type refits struct {
 func newRefits(s *session, in *input, o bootstrap.Options, outcome bootstrap.Outcome, where string) refits {
 	r := refits{o.Draws, len(outcome.Failed), outcome.Unconverged}
 	if r.Failed > 0 {
-		s.note("%d of %d draws of the bootstrap%s failed and are left out: %s", r.Failed, r.Draws, where, in.render(outcome.Failed[0].Err))
+		s.note("%d of %d draws of the bootstrap%s failed and are left out: %s", r.Failed, r.Draws, where,
+			in.render(outcome.Failed[0].Err))
 	}
 	if r.Unconverged > 0 {
 		s.note("%d of %d draws of the bootstrap%s did not converge: raise --max-iter or --tol", r.Unconverged, r.Draws, where)
@@ -63,7 +65,8 @@ func (l *statusLine) watch(o *bootstrap.Options, what string) {
 	began := time.Now()
 	o.Progress = func(done int) {
 		l.show(false, func() string {
-			return fmt.Sprintf("%s  draw %d of %d  %s", what, done, o.Draws, left(time.Since(began), float64(done)/float64(o.Draws)))
+			return fmt.Sprintf("%s  draw %d of %d  %s", what, done, o.Draws,
+				left(time.Since(began), float64(done)/float64(o.Draws)))
 		})
 	}
 	o.Fit.Recorder = nil
@@ -95,7 +98,10 @@ func isCovariance(name string) bool { return strings.HasSuffix(name, "covariance
 func isVariance(name string) bool { return strings.HasSuffix(name, "variance") && !isCovariance(name) }
 
 // bootstrap puts standard errors beside the numbers of the components as they are reported.
-func (f *components) bootstrap(ctx context.Context, m framework.Model[framework.Rows, *mixture.Parameters, *mixture.Statistics], table *framework.Table, o bootstrap.Options) (bootstrap.Outcome, error) {
+func (f *components) bootstrap(
+	ctx context.Context, m framework.Model[framework.Rows, *mixture.Parameters, *mixture.Statistics],
+	table *framework.Table, o bootstrap.Options,
+) (bootstrap.Outcome, error) {
 	e, err := drawnComponents(ctx, f, m, table, f.params, (*mixture.Parameters).Vector, o)
 	if err != nil {
 		return bootstrap.Outcome{}, err
@@ -107,9 +113,12 @@ func (f *components) bootstrap(ctx context.Context, m framework.Model[framework.
 	return e.Outcome, nil
 }
 
-// drawnComponents draws tables like src and refits m, whose parameters as a list end with those of the components, to which it gives what
-// the draws say.
-func drawnComponents[B, P any, S framework.Statistics[S]](ctx context.Context, f *components, m framework.Model[B, P, S], src framework.Source[B], at P, vector func(P) []float64, o bootstrap.Options) (*bootstrap.Estimates, error) {
+// drawnComponents draws tables like src and refits m, whose parameters as a list end with those of the components, to
+// which it gives what the draws say.
+func drawnComponents[B, P any, S framework.Statistics[S]](
+	ctx context.Context, f *components, m framework.Model[B, P, S], src framework.Source[B], at P,
+	vector func(P) []float64, o bootstrap.Options,
+) (*bootstrap.Estimates, error) {
 	numbers, err := f.model.Numbers(f.params)
 	if err != nil {
 		return nil, err
@@ -233,7 +242,8 @@ func (t *selection) test(s *session, status *statusLine, in *input, of *task, o 
 		if err != nil {
 			return err
 		}
-		t.Tests = append(t.Tests, ratioTest{k, number(r.Statistic), number(r.PValue), newRefits(s, in, o, r.Outcome, fmt.Sprintf(" at K = %d", k))})
+		t.Tests = append(t.Tests,
+			ratioTest{k, number(r.Statistic), number(r.PValue), newRefits(s, in, o, r.Outcome, fmt.Sprintf(" at K = %d", k))})
 		if r.PValue > 1-level {
 			break
 		}
@@ -253,7 +263,8 @@ func (t *selection) printTests(p *page) {
 	p.prose(0, "Likelihood ratio tests by bootstrap, up to the first p-value above %.2g:", 1-level)
 	g := newGrid("K", "against", "statistic", "p-value", "draws")
 	for _, one := range t.Tests {
-		g.row(strconv.Itoa(one.K), strconv.Itoa(one.K+1), digits(float64(one.Statistic)), fmt.Sprintf("%.3g", float64(one.PValue)), strconv.Itoa(one.Draws-one.Failed))
+		g.row(strconv.Itoa(one.K), strconv.Itoa(one.K+1), digits(float64(one.Statistic)),
+			fmt.Sprintf("%.3g", float64(one.PValue)), strconv.Itoa(one.Draws-one.Failed))
 	}
 	p.grid(g)
 }

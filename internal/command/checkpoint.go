@@ -31,12 +31,13 @@ type checkpointFlags struct {
 	KeepCheckpoint bool   `help:"Leave the file of --checkpoint when done: a fit that ended at --max-iter goes on where that is higher."`
 }
 
-// A keeper writes the progress of fits to a file, and finds there what an earlier command has written. A nil keeper does nothing.
+// A keeper writes the progress of fits to a file, and finds there what an earlier command has written. A nil keeper
+// does nothing.
 type keeper struct {
 	path  string
 	leave bool
-	// silent is that of a process which is not the first of its group: it follows the progress, for its fits to go on from there, and
-	// leaves the file alone.
+	// silent is that of a process which is not the first of its group: it follows the progress, for its fits to go on from
+	// there, and leaves the file alone.
 	silent bool
 	state  kept
 	*surroundings
@@ -79,7 +80,9 @@ func (f *checkpointFlags) keep(s *session, command any, in *input) (*keeper, err
 	if f.Checkpoint == "" {
 		return nil, nil
 	}
-	k := &keeper{path: f.Checkpoint, leave: f.KeepCheckpoint, silent: !s.crew.writes(), surroundings: &surroundings{now: time.Now}}
+	k := &keeper{
+		path: f.Checkpoint, leave: f.KeepCheckpoint, silent: !s.crew.writes(), surroundings: &surroundings{now: time.Now},
+	}
 	if shared, ok := s.Value(surroundingsKey{}).(*surroundings); ok {
 		k.surroundings = shared
 	}
@@ -124,7 +127,8 @@ func samePath(other string, target atomicfile.Target) bool {
 }
 
 // undecisive flags change how a command runs and what it writes, but not what it finds.
-var undecisive = []string{"data", "limit", "workers", "format", "max-iter", "out", "report", "assignments", "components", "id", "label", "bootstrap", "checkpoint", "keep-checkpoint"}
+var undecisive = []string{"data", "limit", "workers", "format", "max-iter", "out", "report", "assignments",
+	"components", "id", "label", "bootstrap", "checkpoint", "keep-checkpoint"}
 
 // plan lists the flags of a command that decide its result, as they are given.
 func plan(command any) map[string]string {
@@ -169,7 +173,8 @@ func flagName(field reflect.StructField) string {
 
 // refuse is an error about the file, and what to do.
 func (k *keeper) refuse(format string, args ...any) error {
-	return rendered(fmt.Sprintf("--checkpoint %s %s: name another file, or remove it to begin anew", k.path, fmt.Sprintf(format, args...)))
+	return rendered(fmt.Sprintf("--checkpoint %s %s: name another file, or remove it to begin anew", k.path,
+		fmt.Sprintf(format, args...)))
 }
 
 // explain says which file it was that the engine refused.
@@ -208,7 +213,8 @@ func (k *keeper) open() error {
 	maps.Copy(names, k.state.Plan)
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		if here, there := k.state.Plan[name], there.Plan[name]; here != there {
-			return k.refuse("belongs to another command: %s is %s there, and %s here", name, cmp.Or(there, "nothing"), cmp.Or(here, "nothing"))
+			return k.refuse("belongs to another command: %s is %s there, and %s here", name, cmp.Or(there, "nothing"),
+				cmp.Or(here, "nothing"))
 		}
 	}
 	k.state.Parts = there.Parts

@@ -26,7 +26,8 @@ func (c *completionCommand) Run(s *session, k *kong.Context) error {
 	script := ""
 	switch c.Shell {
 	case "zsh":
-		script = "autoload -U +X compinit && compinit\nautoload -U +X bashcompinit && bashcompinit\n" + bashCompletion(s.known, k.Model, s.name)
+		script = "autoload -U +X compinit && compinit\nautoload -U +X bashcompinit && bashcompinit\n" +
+			bashCompletion(s.known, k.Model, s.name)
 	case "bash":
 		script = bashCompletion(s.known, k.Model, s.name)
 	default:
@@ -84,7 +85,8 @@ func flagsOf(known *registry, app *kong.Application, command *kong.Node) (list [
 	return list
 }
 
-// bashCompletion has cases of each command and each flag with known values; where there are none, names of files are completed.
+// bashCompletion has cases of each command and each flag with known values; where there are none, names of files are
+// completed.
 func bashCompletion(known *registry, app *kong.Application, program string) string {
 	var names []string
 	var flags, values strings.Builder
@@ -98,7 +100,8 @@ func bashCompletion(known *registry, app *kong.Application, program string) stri
 			}
 		}
 		for _, arg := range command.Positional {
-			fmt.Fprintf(&values, "\t'%s %s') words='%s' ;;\n", command.Name, command.Name, strings.ReplaceAll(arg.Enum, ",", " "))
+			fmt.Fprintf(&values, "\t'%s %s') words='%s' ;;\n", command.Name, command.Name,
+				strings.ReplaceAll(arg.Enum, ",", " "))
 		}
 		fmt.Fprintf(&flags, "\t%s) flags='%s' ;;\n", command.Name, strings.Join(list, " "))
 	}
@@ -136,9 +139,11 @@ complete -o filenames -F _latent ` + program + "\n"
 func fishCompletion(known *registry, app *kong.Application, program string) string {
 	var b strings.Builder
 	for _, command := range app.Children {
-		fmt.Fprintf(&b, "complete -c %s -n __fish_use_subcommand -f -a %s -d %s\n", program, command.Name, fishQuoted(command.Help))
+		fmt.Fprintf(&b, "complete -c %s -n __fish_use_subcommand -f -a %s -d %s\n", program, command.Name,
+			fishQuoted(command.Help))
 		for _, flag := range flagsOf(known, app, command) {
-			line := fmt.Sprintf("complete -c %s -n '__fish_seen_subcommand_from %s' -l %s -d %s", program, command.Name, flag.Name, fishQuoted(flag.Help))
+			line := fmt.Sprintf("complete -c %s -n '__fish_seen_subcommand_from %s' -l %s -d %s", program, command.Name,
+				flag.Name, fishQuoted(flag.Help))
 			switch of := valuesOf(flag); {
 			case flag.Name == "data" || flag.Name == "given":
 				line += " -ra " + fishQuoted(strings.Join(of, " "))
@@ -151,7 +156,8 @@ func fishCompletion(known *registry, app *kong.Application, program string) stri
 		}
 		for _, arg := range command.Positional {
 			if arg.Enum != "" {
-				fmt.Fprintf(&b, "complete -c %s -n '__fish_seen_subcommand_from %s' -f -a %s\n", program, command.Name, fishQuoted(strings.ReplaceAll(arg.Enum, ",", " ")))
+				fmt.Fprintf(&b, "complete -c %s -n '__fish_seen_subcommand_from %s' -f -a %s\n", program, command.Name,
+					fishQuoted(strings.ReplaceAll(arg.Enum, ",", " ")))
 			}
 		}
 	}

@@ -82,7 +82,8 @@ type columnSummary struct {
 }
 
 // newComponents orders the components by weight and summarises them.
-func newComponents(m mixture.Model, family string, columns []data.Column, p *mixture.Parameters, q *mixture.Posterior, s *mixture.Statistics) (*components, error) {
+func newComponents(m mixture.Model, family string, columns []data.Column, p *mixture.Parameters, q *mixture.Posterior,
+	s *mixture.Statistics) (*components, error) {
 	order := upTo(0, p.K-1)
 	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(p.Weights[j], p.Weights[i]) })
 	sums, params, err := m.Keep(s, p, order)
@@ -91,13 +92,17 @@ func newComponents(m mixture.Model, family string, columns []data.Column, p *mix
 	}
 	f, err := describeComponents(m, family, columns, params, sums)
 	if err == nil && q != nil {
-		f.posterior = &mixture.Posterior{K: q.K, D: q.D, Weights: arranged(q.Weights, order), Components: arranged(q.Components, order), Pooled: q.Pooled}
+		f.posterior = &mixture.Posterior{
+			K: q.K, D: q.D, Weights: arranged(q.Weights, order), Components: arranged(q.Components, order), Pooled: q.Pooled,
+		}
 	}
 	return f, err
 }
 
 // describeComponents summarises components in their order.
-func describeComponents(m mixture.Model, family string, columns []data.Column, p *mixture.Parameters, sums *mixture.Statistics) (*components, error) {
+func describeComponents(
+	m mixture.Model, family string, columns []data.Column, p *mixture.Parameters, sums *mixture.Statistics,
+) (*components, error) {
 	f := &components{noun: "component", family: family, columns: columns, model: m, params: p}
 	f.assign, f.probabilities = f.likeliest, f.responsibilities
 	own, shares, err := m.StandardErrors(sums, f.params)
@@ -143,7 +148,8 @@ func (f *components) repeated() (doubts []error) {
 			}
 		}
 		if len(there) > 0 {
-			constant = append(constant, fmt.Sprintf("%.60q in %s %s", c.Name, moreOr(len(there) == 1, f.noun, f.noun+"s"), enumerated(there)))
+			constant = append(constant,
+				fmt.Sprintf("%.60q in %s %s", c.Name, moreOr(len(there) == 1, f.noun, f.noun+"s"), enumerated(there)))
 		}
 	}
 	if len(constant) == 0 {
@@ -153,7 +159,19 @@ func (f *components) repeated() (doubts []error) {
 }
 
 func (f *components) result() *result {
-	r := &result{k: f.params.K, doubts: append(f.repeated(), f.doubts...), params: estimates{f.params, f.errors}, components: f.list, table: f.table, covariances: f.matrices, facts: f.facts(), print: f.print, classify: f.classify, sections: f.sections, finding: f.finding}
+	r := &result{
+		k:           f.params.K,
+		doubts:      append(f.repeated(), f.doubts...),
+		params:      estimates{f.params, f.errors},
+		components:  f.list,
+		table:       f.table,
+		covariances: f.matrices,
+		facts:       f.facts(),
+		print:       f.print,
+		classify:    f.classify,
+		sections:    f.sections,
+		finding:     f.finding,
+	}
 	if f.posterior != nil {
 		r.posterior = f.posterior
 	}
@@ -170,8 +188,8 @@ func arranged(v []float64, order []int) []float64 {
 	return list
 }
 
-// separation is how far each column sets the components apart: the divergence of a component from the table, averaged over
-// the components.
+// separation is how far each column sets the components apart: the divergence of a component from the table, averaged
+// over the components.
 func separation(m mixture.Model, p *mixture.Parameters) ([]float64, error) {
 	sum := make([]float64, p.D)
 	for k, w := range p.Weights {
@@ -186,8 +204,9 @@ func separation(m mixture.Model, p *mixture.Parameters) ([]float64, error) {
 	return sum, nil
 }
 
-// summarise names the numbers of a column. A variance becomes a standard deviation, levels have their own names, and a column of
-// factor analysers has its standard deviation beside noise and loadings; factors are their number, nil of other families.
+// summarise names the numbers of a column. A variance becomes a standard deviation, levels have their own names, and a
+// column of factor analysers has its standard deviation beside noise and loadings; factors are their number, nil of
+// other families.
 func summarise(c data.Column, values []mixture.Value) (s columnSummary, factors *int) {
 	factors, values = factorsOf(values)
 	s = columnSummary{Name: c.Name, Values: map[string]number{}, Errors: map[string]number{}}
@@ -310,14 +329,16 @@ func (f *components) used() (n int) {
 	return n
 }
 
-// emptied doubts a mode of the posterior at which components hold no rows. Such modes are true ones: where weights are as likely near 0
-// as elsewhere, an empty component costs nothing, and gains the density at the mode of its own prior. That of the weights has the key prior.
+// emptied doubts a mode of the posterior at which components hold no rows. Such modes are true ones: where weights are
+// as likely near 0 as elsewhere, an empty component costs nothing, and gains the density at the mode of its own prior.
+// That of the weights has the key prior.
 func (f *components) emptied(prior string) []error {
 	used := f.used()
 	if used == 0 || used == len(f.list) { // 0 of a table whose weights are small
 		return nil
 	}
-	return []error{fmt.Errorf("%d of the %d components hold rows, and the others are as the prior has them: --k %d fits as many, --prior %s=2 empties fewer", used, len(f.list), used, prior)}
+	return []error{fmt.Errorf("%d of the %d components hold rows, and the others are as the prior has them: --k %d "+
+		"fits as many, --prior %s=2 empties fewer", used, len(f.list), used, prior)}
 }
 
 // print shows the components that hold rows, and as many columns as the page is wide.
@@ -332,7 +353,8 @@ func (f *components) print(p *page) {
 	p.line("")
 	p.grid(g)
 	if left := len(f.columns) - len(shown); left > 0 {
-		p.prose(0, "The most characteristic columns come first; %s left out (--format json has all).", are(left, "more column"))
+		p.prose(0, "The most characteristic columns come first; %s left out (--format json has all).",
+			are(left, "more column"))
 	}
 	if more := len(list) - len(rows); more > 0 {
 		p.prose(0, "%s of less weight left out (--format json has all).", counted(more, f.noun))
@@ -343,7 +365,9 @@ func (f *components) print(p *page) {
 	if f.drawn {
 		f.printDrawn(p, rows)
 	}
-	p.printMatrices(slices.DeleteFunc(slices.Clone(f.matrices), func(m namedMatrix) bool { return m.Component > len(rows) }))
+	p.printMatrices(
+		slices.DeleteFunc(slices.Clone(f.matrices), func(m namedMatrix) bool { return m.Component > len(rows) }),
+	)
 }
 
 // fitting are all columns in their order where the page is wide enough, else the most

@@ -16,8 +16,8 @@ func quantity(c data.Column, name string) string {
 	return name
 }
 
-// table has a row for each number of each component: of columns with levels the probability of every level, of others the
-// numbers that JSON has of them.
+// table has a row for each number of each component: of columns with levels the probability of every level, of others
+// the numbers that JSON has of them.
 func (f *components) table() report.Table {
 	list := report.Table{Columns: report.Columns("component", "weight", "column", "quantity", "value")}
 	for k, c := range f.list {

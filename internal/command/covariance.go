@@ -30,7 +30,8 @@ func newNamedMatrix(m mat.Symmetric, names []string) namedMatrix {
 // covariances are those of the components, a single one where all are the same; nil of a family without.
 func (f *components) covariances() (list []namedMatrix, err error) {
 	numbers, err := f.model.Numbers(f.params)
-	if err != nil || !slices.ContainsFunc(numbers, func(n family.Number) bool { return n.Name == "covariance" || n.Name == numberOfFactors }) {
+	if err != nil || !slices.ContainsFunc(numbers,
+		func(n family.Number) bool { return n.Name == "covariance" || n.Name == numberOfFactors }) {
 		return nil, err
 	}
 	some := upTo(0, len(f.columns)-1)

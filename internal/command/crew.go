@@ -27,7 +27,8 @@ type Host struct {
 
 // Run runs the command with its arguments, and returns the exit status.
 func Run(ctx context.Context, h Host, args []string, stdin io.Reader, stdout, stderr io.Writer) (status int) {
-	return run(context.WithValue(ctx, surroundingsKey{}, &surroundings{host: h, now: time.Now}), args, stdin, stdout, stderr)
+	return run(context.WithValue(ctx, surroundingsKey{}, &surroundings{host: h, now: time.Now}), args, stdin, stdout,
+		stderr)
 }
 
 func (h Host) name() string {
@@ -37,9 +38,9 @@ func (h Host) name() string {
 	return h.Name
 }
 
-// A crew is the processes of a group during one command: all of them read the data and share the passes of its fits, and the first
-// one alone writes. Where one of them ends with an error, the others hear of it at their next exchange, whatever it is about. A nil
-// crew is one process.
+// A crew is the processes of a group during one command: all of them read the data and share the passes of its fits,
+// and the first one alone writes. Where one of them ends with an error, the others hear of it at their next exchange,
+// whatever it is about. A nil crew is one process.
 type crew struct {
 	group             framework.Group
 	rank, size, local int
@@ -139,7 +140,8 @@ func (c *crew) exchange(ctx context.Context, purpose byte, mine []byte) ([][]byt
 	}
 	for rank, m := range all {
 		if m[0] != purpose {
-			c.over = fmt.Errorf("process %d is at %s, and process %d at %s: their data or options differ", c.rank, purposes[purpose], rank, purposes[min(m[0], ofEnd)])
+			c.over = fmt.Errorf("process %d is at %s, and process %d at %s: their data or options differ", c.rank,
+				purposes[purpose], rank, purposes[min(m[0], ofEnd)])
 			return nil, c.over
 		}
 		all[rank] = m[1:]
@@ -147,7 +149,8 @@ func (c *crew) exchange(ctx context.Context, purpose byte, mine []byte) ([][]byt
 	return all, nil
 }
 
-// endings finds the error with which another process has come to its end: the first one, if all that there is are interrupts.
+// endings finds the error with which another process has come to its end: the first one, if all that there is are
+// interrupts.
 func (c *crew) endings(all [][]byte) (worst *toldError) {
 	for rank, m := range all {
 		if rank == c.rank || m[0] != ofEnd || len(m) < 3 || m[2] == endsWell || worst != nil && worst.kind >= m[2] {
@@ -250,10 +253,13 @@ func (c *crew) takesPart(command string) bool {
 	return c.writes() || command == "fit" || command == "select"
 }
 
-// sessionOf is the session of a command with its surroundings. What all but the first of its processes print, nobody reads.
+// sessionOf is the session of a command with its surroundings. What all but the first of its processes print, nobody
+// reads.
 func sessionOf(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer) *session {
 	host := hostOf(ctx)
-	s := &session{Context: ctx, stdin: stdin, stdout: stdout, stderr: stderr, complains: stderr, name: host.name(), crew: crewOf(host)}
+	s := &session{
+		Context: ctx, stdin: stdin, stdout: stdout, stderr: stderr, complains: stderr, name: host.name(), crew: crewOf(host),
+	}
 	if !s.crew.writes() {
 		s.stdout, s.stderr = io.Discard, io.Discard
 	}
@@ -274,9 +280,11 @@ func (s *session) shares(source string, draws *int) error {
 	case s.crew == nil:
 		return nil
 	case source == "-":
-		return misused("--data -: standard input is read by one process alone, and %d share the fit: name a file", s.crew.size)
+		return misused("--data -: standard input is read by one process alone, and %d share the fit: name a file",
+			s.crew.size)
 	case draws != nil:
-		return misused("--bootstrap is not shared by processes, and here are %d: fit without it, or in one process", s.crew.size)
+		return misused("--bootstrap is not shared by processes, and here are %d: fit without it, or in one process",
+			s.crew.size)
 	}
 	return nil
 }

@@ -47,8 +47,8 @@ func axis(c data.Column) string {
 	return report.Printable(c.Name) + ", " + c.Unit
 }
 
-// takeDates has columns of dates become numbers: those of --dates, and those of the fit of a saved model where the table has them as
-// dates and not as numbers already.
+// takeDates has columns of dates become numbers: those of --dates, and those of the fit of a saved model where the
+// table has them as dates and not as numbers already.
 func (f *inputFlags) takeDates(s *session, in *input) error {
 	asked := f.Dates
 	for i, name := range f.fittedDates.Names {

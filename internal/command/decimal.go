@@ -34,8 +34,8 @@ func (f *inputFlags) noteDecimal(s *session, in *input) {
 	}
 }
 
-// asFitted has a table read as that of a fit was: with its texts for missing values and its dates, and its decimals unless others are
-// given.
+// asFitted has a table read as that of a fit was: with its texts for missing values and its dates, and its decimals
+// unless others are given.
 func (f *inputFlags) asFitted(m *modelFile) {
 	f.fitted = m.Settings.NA
 	_ = f.fittedDates.UnmarshalText([]byte(m.Settings.Dates)) // which MarshalText wrote

@@ -34,9 +34,12 @@ var diagnostics = []diagnostic{
 	{data.Dates, "days since 1970", "left out, dates or times", datesAsNumbers},
 	{data.SingleValue, "", "left out, with a single value, which distinguishes no rows", nil},
 	{data.ManyLevels, "texts", "taken for categorical, with few rows a level", dropThem},
-	{data.DecimalCommas, "texts", "taken for categorical because of commas in decimals", say("write points or commas throughout (--decimal)")},
-	{data.DecimalPoints, "texts", "taken for categorical because of points in decimals", say("write points or commas throughout (--decimal)")},
-	{data.SeparatedThousands, "texts", "taken for categorical because of separators of thousands", say("write digits without them, or --decimal , where these are decimals")},
+	{data.DecimalCommas, "texts", "taken for categorical because of commas in " +
+		"decimals", say("write points or commas throughout (--decimal)")},
+	{data.DecimalPoints, "texts", "taken for categorical because of points in " +
+		"decimals", say("write points or commas throughout (--decimal)")},
+	{data.SeparatedThousands, "texts", "taken for categorical because of separators of " +
+		"thousands", say("write digits without them, or --decimal , where these are decimals")},
 	{data.TextsInNumbers, "texts", "taken for categorical because some cells are no numbers", markThem},
 	{data.MissingTexts, "texts", "with levels that often stand for missing values", markThem},
 	{data.FewValues, "few values", "taken for categorical, with few different numbers", inOrder},
@@ -56,7 +59,8 @@ func say(advice string) func([]suspect, *columnFamilies) string {
 }
 
 func dropThem(list []suspect, _ *columnFamilies) string {
-	return "--drop " + abridged(list, ",", func(c suspect) string { return item(c.name) }) + " leaves " + them(list) + " out"
+	return "--drop " + abridged(list, ",", func(c suspect) string { return item(c.name) }) +
+		" leaves " + them(list) + " out"
 }
 
 func them(list []suspect) string {
@@ -76,7 +80,8 @@ func markThem(list []suspect, _ *columnFamilies) string {
 			}
 		}
 	}
-	return abridged(texts, " ", func(text string) string { return "--na=" + word(strings.TrimSpace(text)) }) + " reads such cells as missing"
+	return abridged(texts, " ", func(text string) string { return "--na=" + word(strings.TrimSpace(text)) }) +
+		" reads such cells as missing"
 }
 
 // as is the flag that gives the columns of a note a family.
@@ -103,7 +108,8 @@ func keep(family string) func([]suspect, *columnFamilies) string {
 }
 
 func datesAsNumbers(list []suspect, _ *columnFamilies) string {
-	return "--dates " + abridged(list, ",", func(c suspect) string { return item(c.name) }) + " takes " + them(list) + " as days since 1970"
+	return "--dates " + abridged(list, ",", func(c suspect) string { return item(c.name) }) + " takes " +
+		them(list) + " as days since 1970"
 }
 
 func inOrder(list []suspect, given *columnFamilies) string {
@@ -134,7 +140,8 @@ func notesOn(list []suspect, given *columnFamilies) (notes []string) {
 
 // detailed lists columns with what they were seen by.
 func detailed(list []suspect) string {
-	text := abridged(list, ", ", func(c suspect) string { return strings.TrimSpace(fmt.Sprintf("%.60q %s", c.name, c.Detail)) })
+	text := abridged(list, ", ",
+		func(c suspect) string { return strings.TrimSpace(fmt.Sprintf("%.60q %s", c.name, c.Detail)) })
 	if len(list) > most {
 		text += fmt.Sprintf(" (%d columns)", len(list))
 	}

@@ -14,13 +14,15 @@ import (
 )
 
 const (
-	// mostDrawn bounds the rows that are drawn from a model, and the log-likelihoods of rows that are kept for their quantiles.
+	// mostDrawn bounds the rows that are drawn from a model, and the log-likelihoods of rows that are kept for their
+	// quantiles.
 	mostDrawn = 10_000
 	// mostUnlike is how many of the least likely rows are kept.
 	mostUnlike = 20
 	// unlikely is the part of the rows drawn from the model that are less likely than a row which is called unlike them.
 	unlikely = 0.001
-	// mostTables bounds the tables of sequences that are drawn, each of so many rows as came, but of no more than mostSteps.
+	// mostTables bounds the tables of sequences that are drawn, each of so many rows as came, but of no more than
+	// mostSteps.
 	mostTables = 200
 	// mostCellsDrawn bounds the cells of what is drawn, where rows are wide.
 	mostCellsDrawn = 20_000_000
@@ -50,7 +52,8 @@ type gathering struct {
 	columns []gatheredColumn
 }
 
-// A gatheredColumn has mean and squared deviations of a column of numbers, and how often there is each level of another.
+// A gatheredColumn has mean and squared deviations of a column of numbers, and how often there is each level of
+// another.
 type gatheredColumn struct {
 	n, mean, squares, missing float64
 	levels                    []float64
@@ -96,7 +99,8 @@ func newDrift(m *modelFile) (*drift, error) {
 	return d, nil
 }
 
-// draw gathers rows that the model draws, with the gaps of those that came. Where it takes columns as given, add has done it.
+// draw gathers rows that the model draws, with the gaps of those that came. Where it takes columns as given, add has
+// done it.
 func (d *drift) draw() {
 	sampler, is := d.m.saved.Model.(fitted.Sampler)
 	switch {
@@ -143,8 +147,8 @@ func (d *drift) follow(ends []int) {
 	}
 }
 
-// drawTables gathers tables of sequences as long as those that came: their steps are not independent, so that by how much one table
-// differs from another says what chance does.
+// drawTables gathers tables of sequences as long as those that came: their steps are not independent, so that by how
+// much one table differs from another says what chance does.
 func (d *drift) drawTables() {
 	var ends []int
 	sum := 0
@@ -172,8 +176,9 @@ func (d *drift) drawTables() {
 	}
 }
 
-// chance is how far a number of the rows that came may be from what the model expects: two standard errors of a mean of standardised
-// rows, or, of sequences, twice the deviation of the tables drawn, of which so is away from what is expected.
+// chance is how far a number of the rows that came may be from what the model expects: two standard errors of a mean of
+// standardised rows, or, of sequences, twice the deviation of the tables drawn, of which so is away from what is
+// expected.
 func (d *drift) chance(away func(g *gathering) float64) float64 {
 	if len(d.drawn) == 0 {
 		return 2 / math.Sqrt(d.now.rows)
@@ -210,7 +215,8 @@ func (d *drift) expect(b framework.Rows) {
 	d.gather(&d.expected, b, table)
 }
 
-// add gathers a block of rows, of which the model says the numbers of the table. origin is the number of a row of the block, from 0.
+// add gathers a block of rows, of which the model says the numbers of the table. origin is the number of a row of the
+// block, from 0.
 func (d *drift) add(b framework.Rows, table []float64, origin func(i int) int) {
 	d.gather(&d.now, b, table)
 	width := len(table) / b.N
@@ -299,8 +305,8 @@ type movement struct {
 	by     float64 // standard deviations of the model; of levels the part of the rows that would have to change theirs
 }
 
-// movements are those of all columns that the model describes, the farthest first. A regression describes none: what it expects of a
-// response is not the mean of all rows.
+// movements are those of all columns that the model describes, the farthest first. A regression describes none: what it
+// expects of a response is not the mean of all rows.
 func (d *drift) movements() (list []movement) {
 	if d.m.input.Optional > 0 {
 		return nil
@@ -327,8 +333,8 @@ func (d *drift) moves(g *gathering, j int) (by float64) {
 	return by
 }
 
-// farthest is the column of numbers in which a row is farthest from what the model expects, and how many of its standard deviations;
-// negative where there is none.
+// farthest is the column of numbers in which a row is farthest from what the model expects, and how many of its
+// standard deviations; negative where there is none.
 func (d *drift) farthest(x []float64) (column int, by float64) {
 	column = -1
 	for j, v := range x {

@@ -102,7 +102,8 @@ func (s *session) closePasses() {
 	}
 }
 
-// An Opened is what a process elsewhere has opened: its Share is [framework.Share], of a state as encoding/gob writes it.
+// An Opened is what a process elsewhere has opened: its Share is [framework.Share], of a state as encoding/gob writes
+// it.
 type Opened struct {
 	fitted.Sharer
 	store *data.Store

@@ -108,10 +108,12 @@ func (all *scores) remark(s *session, in *input) {
 		}
 	}
 	for _, remedy := range remedies {
-		s.note("%d of the %d fits did not converge: %s (K = %s)", len(open[remedy]), len(all.K), remedy, strings.Join(open[remedy], ", "))
+		s.note("%d of the %d fits did not converge: %s (K = %s)", len(open[remedy]), len(all.K), remedy,
+			strings.Join(open[remedy], ", "))
 	}
 	if len(failed) > 0 {
-		s.note("%d of the %d fits failed (K = %s): %s", len(failed), len(all.K), strings.Join(failed, ", "), in.render(reason))
+		s.note("%d of the %d fits failed (K = %s): %s", len(failed), len(all.K),
+			strings.Join(failed, ", "), in.render(reason))
 	}
 }
 
@@ -127,7 +129,9 @@ func (e *iterated[B, P, S]) fit(ctx context.Context, o framework.Options) (*outc
 	return outcomeOf(e.problem().Fit(ctx, o))
 }
 
-func (e *iterated[B, P, S]) score(ctx context.Context, ks []int, o framework.Options, criteria []framework.Criterion) (*scores, error) {
+func (e *iterated[B, P, S]) score(
+	ctx context.Context, ks []int, o framework.Options, criteria []framework.Criterion,
+) (*scores, error) {
 	sel, err := e.problem().Select(ctx, ks, o, criteria...)
 	return scoresOf(sel, o), err
 }
@@ -175,5 +179,6 @@ func interrupted(err error, f *outcome) error {
 	case f == nil:
 		return fmt.Errorf("%w before the fit was complete", errInterrupted)
 	}
-	return fmt.Errorf("%w after %d iterations at K = %d, %s %s", errInterrupted, f.Iterations, f.Shape.K, strings.ToLower(f.Criterion), digits(f.Value))
+	return fmt.Errorf("%w after %d iterations at K = %d, %s %s", errInterrupted, f.Iterations, f.Shape.K,
+		strings.ToLower(f.Criterion), digits(f.Value))
 }

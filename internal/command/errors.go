@@ -132,7 +132,8 @@ func joinedTexts(errs []error) string {
 
 // withoutPackage takes off the name of a package of the library.
 func withoutPackage(text string) string {
-	for _, name := range []string{"framework: ", "family: ", "bpca: ", "mixture: ", "factor: ", "experts: ", "blockmodel: ", "topics: ", "features: ", "vbmf: ", "prior: ", "laplace: ", "pruning: "} {
+	for _, name := range []string{"framework: ", "family: ", "bpca: ", "mixture: ", "factor: ", "experts: ",
+		"blockmodel: ", "topics: ", "features: ", "vbmf: ", "prior: ", "laplace: ", "pruning: "} {
 		if rest, ok := strings.CutPrefix(text, name); ok {
 			return rest
 		}

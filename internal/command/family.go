@@ -66,7 +66,8 @@ func described(s *session, in *input, family string, given *columnFamilies) ([]d
 func levels(in *input, j int, c data.Column, given *columnFamilies) ([]string, error) {
 	text := in.Levels(c.Name) != nil
 	if text {
-		if _, err := in.Column(c.Name); errors.Is(err, data.ErrHeader) || isMisspelt(err) && c.Family != families.Categorical {
+		if _, err := in.Column(c.Name); errors.Is(err, data.ErrHeader) ||
+			isMisspelt(err) && c.Family != families.Categorical {
 			return nil, err
 		}
 	}
@@ -74,18 +75,22 @@ func levels(in *input, j int, c data.Column, given *columnFamilies) ([]string, e
 	case c.Family == families.Categorical, c.Family == families.Gate && text:
 		return in.Occurring(c.Name)
 	case c.Family == families.Ordinal && text:
-		return nil, fmt.Errorf("column %.60q holds texts, whose order is unknown: ordinal takes numbers: number the levels in their order, or take it as categorical", c.Name)
+		return nil, fmt.Errorf("column %.60q holds texts, whose order is unknown: ordinal takes numbers: number the "+
+			"levels in their order, or take it as categorical", c.Name)
 	case c.Family == families.Ordinal:
 		list, err := in.Occurring(c.Name)
 		if err == nil && len(list) < families.Named(families.Ordinal).Levels {
-			err = fmt.Errorf("column %.60q has %s: ordinal takes three or more: take it as bernoulli", c.Name, counted(len(list), "level"))
+			err = fmt.Errorf("column %.60q has %s: ordinal takes three or more: take it as bernoulli", c.Name,
+				counted(len(list), "level"))
 		}
 		return list, err
 	case c.Family == families.Bernoulli && (text || in.hasTwoCodes(j)):
 		list, err := in.Occurring(c.Name)
 		if err == nil && len(list) > 2 {
-			err = fmt.Errorf("column %.60q has %d levels (%s): bernoulli takes columns of 0 and 1, or texts with two levels: %s, or --model mixture %s",
-				c.Name, len(list), abridged(list, ", ", quotedCell), dropping([]string{c.Name}), given.with([]string{c.Name}, families.Categorical))
+			err = fmt.Errorf("column %.60q has %d levels (%s): bernoulli takes columns of 0 and 1, or texts with two "+
+				"levels: %s, or --model mixture %s",
+				c.Name, len(list), abridged(list, ", ", quotedCell), dropping([]string{c.Name}),
+				given.with([]string{c.Name}, families.Categorical))
 		}
 		return list, err
 	case text:
@@ -110,13 +115,15 @@ func refuseSingle(columns []data.Column) error {
 			single, level = append(single, c.Name), c.Levels[0]
 		}
 	}
-	return refusal(single, len(columns), "every column has a single level", fmt.Sprintf("has 1 level (%.60q), and two are the least", level), "have 1 level each, and two are the least")
+	return refusal(single, len(columns), "every column has a single level",
+		fmt.Sprintf("has 1 level (%.60q), and two are the least", level), "have 1 level each, and two are the least")
 }
 
 // numbersNeeded says what to do with a text where a family describes numbers.
 func numbersNeeded(in *input, c data.Column, given *columnFamilies) string {
 	if given.family[c.Name] != "" {
-		return fmt.Sprintf("--columns %s=%s describes numbers: say categorical, or --na TEXT if the text stands for a missing value", item(c.Name), c.Family)
+		return fmt.Sprintf("--columns %s=%s describes numbers: say categorical, or --na TEXT if the text stands for "+
+			"a missing value", item(c.Name), c.Family)
 	}
 	if in.Cols() == 1 {
 		return "fields are separated by commas, semicolons or tabs; --family auto describes a single column of texts"
@@ -195,7 +202,8 @@ func inventory(columns []data.Column) [][2]string {
 // or was not given.
 func columnFacts(family string, columns []data.Column) [][2]string {
 	kinds := inventory(columns)
-	if family == families.Auto || len(kinds) > 1 || slices.ContainsFunc(columns, func(c data.Column) bool { return len(c.Levels) > 0 }) {
+	if family == families.Auto || len(kinds) > 1 ||
+		slices.ContainsFunc(columns, func(c data.Column) bool { return len(c.Levels) > 0 }) {
 		return kinds
 	}
 	return nil

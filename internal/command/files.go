@@ -16,8 +16,8 @@ import (
 	"github.com/latent-go/latent/internal/atomicfile"
 )
 
-// filesOf are the files that a --data names: one, or those that match a pattern, in the order of their names. It is the name itself
-// where there is no such file.
+// filesOf are the files that a --data names: one, or those that match a pattern, in the order of their names. It is the
+// name itself where there is no such file.
 func filesOf(source string) ([]string, error) {
 	if _, err := os.Lstat(source); err == nil || !strings.ContainsAny(source, "*?[") {
 		return []string{source}, nil
@@ -41,9 +41,18 @@ type reader struct {
 }
 
 // reader finds out what a source is, which is no embedded data set, and how it is read.
-func (f *inputFlags) reader(s *session, source string, reading func(name string) data.Reading, progress *readProgress) (*input, *reader, error) {
+func (f *inputFlags) reader(
+	s *session, source string, reading func(name string) data.Reading, progress *readProgress,
+) (*input, *reader, error) {
 	header := map[string]data.HeaderMode{"auto": data.HeaderAuto, "yes": data.HeaderYes, "no": data.HeaderNo}[f.Header]
-	o := data.CSVOptions{Header: header, NA: slices.Concat(f.NA, f.fitted), Decimal: byte(f.Decimal), Reading: reading, Limits: f.Limit.Limits, Store: s.store}
+	o := data.CSVOptions{
+		Header:  header,
+		NA:      slices.Concat(f.NA, f.fitted),
+		Decimal: byte(f.Decimal),
+		Reading: reading,
+		Limits:  f.Limit.Limits,
+		Store:   s.store,
+	}
 	if source == "-" {
 		stdin := progress.reads(s.stdin)
 		parts := []data.Part{{Open: func() (io.ReadCloser, error) { return io.NopCloser(stdin), nil }}}
@@ -61,7 +70,9 @@ func (f *inputFlags) reader(s *session, source string, reading func(name string)
 	case err != nil:
 		return nil, nil, err
 	case columns > 0 && columns < len(paths):
-		return nil, nil, in.wrap(errors.New("some of the files are Parquet or Arrow and others are not: a table has one format"))
+		return nil, nil, in.wrap(
+			errors.New("some of the files are Parquet or Arrow and others are not: a table has one format"),
+		)
 	case columns > 0:
 		own := f.columnarOptions(in, o)
 		own.Progress = progress.counts
@@ -114,7 +125,8 @@ func inColumns(paths []string) (n int, err error) {
 		file, err := atomicfile.Open(path)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return 0, fmt.Errorf("--data %s: no such file, nor an embedded data set: those are %s", path, strings.Join(datasetNames(), ", "))
+			return 0, fmt.Errorf("--data %s: no such file, nor an embedded data set: those are %s", path,
+				strings.Join(datasetNames(), ", "))
 		case err != nil:
 			return 0, err
 		}
@@ -134,7 +146,10 @@ func inColumns(paths []string) (n int, err error) {
 
 // columnarOptions read the columns that are wanted alone: others cost nothing, and may be lists.
 func (f *inputFlags) columnarOptions(in *input, o data.CSVOptions) columnar.Options {
-	return columnar.Options{NA: o.NA, Store: o.Store, Text: func(name string) bool { return o.Reading(name) == data.ReadAsText },
+	return columnar.Options{
+		NA:    o.NA,
+		Store: o.Store,
+		Text:  func(name string) bool { return o.Reading(name) == data.ReadAsText },
 		Keep: func(name string) bool {
 			if slices.Contains(f.Drop, name) {
 				in.left = append(in.left, name)
@@ -147,5 +162,6 @@ func (f *inputFlags) columnarOptions(in *input, o data.CSVOptions) columnar.Opti
 				return false
 			}
 			return true
-		}}
+		},
+	}
 }

@@ -26,7 +26,9 @@ type fitCommand struct {
 
 // Help ends the output of latent fit --help.
 func (*fitCommand) Help() string {
-	return "The complete_data_standard_errors of mixtures (--format json) are those of a table whose rows came with their labels: they ignore the uncertainty about labels, and are too small where components overlap. Those of --bootstrap are not."
+	return "The complete_data_standard_errors of mixtures (--format json) are those of a table whose rows came with " +
+		"their labels: they ignore the uncertainty about labels, and are too small where components overlap. Those " +
+		"of --bootstrap are not."
 }
 
 // Run fits, saves and prints.
@@ -38,8 +40,10 @@ func (c *fitCommand) Run(s *session) error {
 		return err
 	}
 	source := c.source()
-	if err := s.checkWritten([]string{source}, written{flag: "--out", path: c.Out}, written{flag: "--assignments", path: c.Assignments},
-		written{flag: "--components", path: c.Components}, written{flag: "--report", path: c.Report, page: true}, c.checkpoint()); err != nil {
+	if err := s.checkWritten([]string{source}, written{flag: "--out", path: c.Out},
+		written{flag: "--assignments", path: c.Assignments},
+		written{flag: "--components", path: c.Components}, written{flag: "--report", path: c.Report, page: true},
+		c.checkpoint()); err != nil {
 		return err
 	}
 	in, err := c.load(s, c.Label)
@@ -104,7 +108,8 @@ func (c *fitCommand) check() error {
 		return err
 	}
 	if c.SizePrior != sizePriors[0] && (c.K != nil || c.model().finds(c.Method)) {
-		return misused("--size-prior requires a method that fits every K and compares, and cannot be used with --method %s or --k", c.Method)
+		return misused("--size-prior requires a method that fits every K and compares, and cannot be used with "+
+			"--method %s or --k", c.Method)
 	}
 	if err := c.model().checkLabel(c.Model, c.Label); err != nil {
 		return err
@@ -155,11 +160,13 @@ func (c *fitCommand) fit(s *session, in *input, progress *keeper) (*fitReport, e
 	if len(c.compared) > 0 {
 		shown.Restarts = 1 // how many there will be, nobody knows
 	}
-	o.Criterion, o.Also, o.FixedK, o.Recorder = crit, c.also([]framework.Criterion{crit}), c.K != nil, status.recorder(crit.Name, c.sizes(o.K), shown)
+	o.Criterion, o.Also, o.FixedK, o.Recorder = crit, c.also([]framework.Criterion{crit}), c.K != nil,
+		status.recorder(crit.Name, c.sizes(o.K), shown)
 	o.AlsoAll = true
 	progress.attach("fit", &o)
 	chain, _ := c.own.(*hmmSettings)
-	pieces := chain != nil && chain.LeftRight != nil // each state, passed once, takes a piece of the series: criteria find pieces without end
+	// each state, passed once, takes a piece of the series: criteria find pieces without end
+	pieces := chain != nil && chain.LeftRight != nil
 	if c.model().classes && !pieces && c.Kmax == nil && o.K == mostByDefault {
 		o.DoubleTo = in.Rows() / max(2, in.Cols()+1) // a full covariance takes so many rows
 	}
@@ -235,7 +242,8 @@ func (c *fitCommand) fit(s *session, in *input, progress *keeper) (*fitReport, e
 		r.Warnings = append(r.Warnings, r.ending())
 	}
 	if r.agreeing() != "" && r.alone() {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("1 of %d starts reached the best value (to %v nats): %s", r.apart(), closeBy, r.moreStarts()))
+		r.Warnings = append(r.Warnings,
+			fmt.Sprintf("1 of %d starts reached the best value (to %v nats): %s", r.apart(), closeBy, r.moreStarts()))
 	}
 	r.Seconds = number(time.Since(began).Seconds())
 	return r, nil

@@ -61,7 +61,9 @@ const (
 	methodGreedy     = "greedy"
 )
 
-var methodNames = []string{methodGFAB, methodFAB, methodEM, methodMAP, methodVB, methodCVB0, methodClosedForm, methodGreedy}
+var methodNames = []string{
+	methodGFAB, methodFAB, methodEM, methodMAP, methodVB, methodCVB0, methodClosedForm, methodGreedy,
+}
 
 func prunes(method string) bool {
 	return method == methodGFAB || method == methodFAB || method == methodCVB0
@@ -85,7 +87,8 @@ func (f *modelFlags) oneOf(what, value string, choices, all []string) error {
 		if len(choices) == 1 {
 			choose = "its only one is "
 		}
-		return misused("--%s %s cannot be used with --model %s: %s%s", what, value, f.Model, choose, strings.Join(choices, ", "))
+		return misused("--%s %s cannot be used with --model %s: %s%s", what, value, f.Model, choose,
+			strings.Join(choices, ", "))
 	}
 	plural := map[string]string{"family": "families", "method": "methods"}[what]
 	return misused("unknown %s %q: the %s are %s", what, value, plural, strings.Join(choices, ", "))
@@ -94,7 +97,8 @@ func (f *modelFlags) oneOf(what, value string, choices, all []string) error {
 // check fills in what the model decides and refuses flags that do not go together. The
 // method is the default one, which other flags do not change.
 func (f *modelFlags) check(method string) error {
-	if reflect.TypeOf(f.flags()) != reflect.TypeOf(ownSettings{f.known.models[f.Model].settings()}.flags()) { // another flag has --model for its value
+	// another flag has --model for its value
+	if reflect.TypeOf(f.flags()) != reflect.TypeOf(ownSettings{f.known.models[f.Model].settings()}.flags()) {
 		return misused("--model is %s, and a value of another flag begins with --model: write that as --FLAG=VALUE", f.Model)
 	}
 	if err := f.checkGate(); err != nil {
@@ -183,7 +187,8 @@ func (f *modelFlags) checkMethod() error {
 		others := slices.DeleteFunc(slices.Clone(f.model().methods), func(method string) bool {
 			return slices.Contains(one.methods, method) || method == methodCVB0 && one.flag == "--accelerate"
 		})
-		return misused("%s cannot be used with %s, which %s: leave it out, or take --method %s", one.flag, f.by(), one.reason, strings.Join(others, " or "))
+		return misused("%s cannot be used with %s, which %s: leave it out, or take --method %s", one.flag, f.by(),
+			one.reason, strings.Join(others, " or "))
 	}
 	return f.checkPrior()
 }
@@ -206,7 +211,8 @@ func (f *modelFlags) checkPrior() error {
 		return misused("--prior cannot be used with --model %s, which has no prior", f.Model)
 	}
 	taking := slices.DeleteFunc(slices.Clone(m.methods), func(method string) bool { return !m.informed(method) })
-	return misused("--prior requires --method %s, and the method is %s", strings.Join(taking, " or "), strings.TrimPrefix(f.by(), "--method "))
+	return misused("--prior requires --method %s, and the method is %s", strings.Join(taking, " or "),
+		strings.TrimPrefix(f.by(), "--method "))
 }
 
 // The flags of iterations are pointers, so that those left out are nil.
@@ -267,8 +273,18 @@ func (f *modelFlags) settings() settings {
 
 // options are the engine's for K to begin with.
 func (f *modelFlags) options(k int) framework.Options {
-	return framework.Options{K: k, Method: f.model().method(f.Method).Engine, Tolerance: f.tolerance(), MaxIterations: f.maxIterations(),
-		Restarts: f.restarts(), Seed: f.Seed, Workers: f.Workers, Temper: valueOr(f.Temper, 0), Accelerate: f.Accelerate, Sample: f.Sample}
+	return framework.Options{
+		K:             k,
+		Method:        f.model().method(f.Method).Engine,
+		Tolerance:     f.tolerance(),
+		MaxIterations: f.maxIterations(),
+		Restarts:      f.restarts(),
+		Seed:          f.Seed,
+		Workers:       f.Workers,
+		Temper:        valueOr(f.Temper, 0),
+		Accelerate:    f.Accelerate,
+		Sample:        f.Sample,
+	}
 }
 
 // sizePriors are the values of --size-prior, the default first.
@@ -305,7 +321,8 @@ func (f *modelFlags) criterion(flag, name string) (framework.Criterion, error) {
 		}
 		names = append(names, strings.ToLower(c.Name))
 	}
-	others := slices.DeleteFunc(slices.Clone(f.model().methods), func(method string) bool { return !slices.ContainsFunc(scoring(method), named) })
+	others := slices.DeleteFunc(slices.Clone(f.model().methods),
+		func(method string) bool { return !slices.ContainsFunc(scoring(method), named) })
 	choose, elsewhere := "choose one of ", ""
 	if len(names) == 1 {
 		choose = "choose "
@@ -313,7 +330,8 @@ func (f *modelFlags) criterion(flag, name string) (framework.Criterion, error) {
 	if len(others) > 0 {
 		elsewhere = ", or --method " + strings.Join(others, " or ")
 	}
-	return framework.Criterion{}, misused("%s %s cannot be used with --model %s and %s; %s%s%s", flag, name, f.Model, f.by(), choose, strings.Join(names, ", "), elsewhere)
+	return framework.Criterion{}, misused("%s %s cannot be used with --model %s and %s; %s%s%s", flag, name, f.Model,
+		f.by(), choose, strings.Join(names, ", "), elsewhere)
 }
 
 // usual is the criterion where none is named: the method's own, or the next where the columns have no evidence.
@@ -329,7 +347,8 @@ func (f *modelFlags) usual(t *task) framework.Criterion {
 func (f *modelFlags) also(asked []framework.Criterion) (list []framework.Criterion) {
 	for _, one := range f.model().criteria(f.Method) {
 		same := func(c framework.Criterion) bool { return c.Name == one.Name }
-		if slices.ContainsFunc([]framework.Criterion{framework.BIC, framework.AIC, framework.ICL}, same) && !slices.ContainsFunc(asked, same) {
+		if slices.ContainsFunc([]framework.Criterion{framework.BIC, framework.AIC, framework.ICL}, same) &&
+			!slices.ContainsFunc(asked, same) {
 			list = append(list, one)
 		}
 	}

@@ -34,7 +34,8 @@ func (g *gateSettings) gated() []string { return g.Gate }
 // gated is the model with a gate, which has no conjugate prior.
 func (m model) gated() model {
 	m.mixes = false
-	m.methods = slices.DeleteFunc(slices.Clone(m.methods), func(name string) bool { return !slices.Contains(gateMethods, name) })
+	m.methods = slices.DeleteFunc(slices.Clone(m.methods),
+		func(name string) bool { return !slices.Contains(gateMethods, name) })
 	return m.withFacts()
 }
 
@@ -44,12 +45,14 @@ func (f *modelFlags) checkGate() error {
 	if len(gate) == 0 {
 		return nil
 	}
-	if m := f.known.models[f.Model]; f.Method != "" && slices.Contains(m.methods, f.Method) && !slices.Contains(gateMethods, f.Method) {
+	if m := f.known.models[f.Model]; f.Method != "" && slices.Contains(m.methods, f.Method) &&
+		!slices.Contains(gateMethods, f.Method) {
 		return misused("--gate cannot be used with --method %s: choose one of %s", f.Method, strings.Join(gateMethods, ", "))
 	}
 	for _, name := range gate {
 		if given := f.columns().family[name]; given != "" && given != families.Categorical {
-			return misused("--columns %s=%s: a column of --gate is taken as a number, or as %s", name, given, families.Categorical)
+			return misused("--columns %s=%s: a column of --gate is taken as a number, or as %s", name,
+				given, families.Categorical)
 		}
 	}
 	return nil
@@ -81,16 +84,22 @@ func (in *input) checkGate(gate []string) error {
 		}
 		for row := range in.Rows() {
 			if v := in.Number(row, j); v != v {
-				return &framework.DataError{Row: row, Column: j, Value: v, Reason: errors.New("a gate needs every value of its columns; --missing drop leaves such rows out")}
+				return &framework.DataError{
+					Row:    row,
+					Column: j,
+					Value:  v,
+					Reason: errors.New("a gate needs every value of its columns; --missing drop leaves such rows out"),
+				}
 			}
 		}
 	}
 	return nil
 }
 
-// gatedEngine makes the model of classes, those of base, whose probabilities depend on columns. seen are the numbers that the classes
-// see, and report makes the result of what was found.
-func gatedEngine(f *modelFlags, in *input, d design.Gate, whole framework.Rows, seen []data.Column, base mixture.Model, report func(g *gatedClasses) *result) (engine, error) {
+// gatedEngine makes the model of classes, those of base, whose probabilities depend on columns. seen are the numbers
+// that the classes see, and report makes the result of what was found.
+func gatedEngine(f *modelFlags, in *input, d design.Gate, whole framework.Rows, seen []data.Column, base mixture.Model,
+	report func(g *gatedClasses) *result) (engine, error) {
 	b := d.Rows(whole, nil)
 	table, err := in.source(b.X, b.N, b.D)
 	if err != nil {
@@ -133,7 +142,8 @@ type gatedClasses struct {
 	gate   *gateReport
 }
 
-// A gateReport says how the probabilities of the components depend on columns: ln(π_k/π_1) of components 2 to K is linear in them.
+// A gateReport says how the probabilities of the components depend on columns: ln(π_k/π_1) of components 2 to K is
+// linear in them.
 type gateReport struct {
 	Columns   []string     `json:"columns"`   // the intercept first
 	Reference int          `json:"reference"` // the component that log odds are against
@@ -144,13 +154,15 @@ type gateReport struct {
 	Intervals [][][]number `json:"bootstrap_intervals,omitempty"`
 }
 
-func newGated(d design.Gate, m experts.Model, name string, columns []data.Column, table *framework.Table, p *experts.Parameters, s *experts.Statistics) (*gatedClasses, error) {
+func newGated(d design.Gate, m experts.Model, name string, columns []data.Column, table *framework.Table,
+	p *experts.Parameters, s *experts.Statistics) (*gatedClasses, error) {
 	sums, params, err := m.Keep(s, p, p.Mixture.Order())
 	if err != nil {
 		return nil, err
 	}
 	g := &gatedClasses{model: m, params: params, design: d, table: table}
-	if g.components, err = describeComponents(mixture.Model{Family: m.Family}, name, columns, params.Mixture, sums.Mixture); err != nil {
+	if g.components, err = describeComponents(mixture.Model{Family: m.Family}, name, columns, params.Mixture,
+		sums.Mixture); err != nil {
 		return nil, err
 	}
 	g.probabilities = g.responsibilities
@@ -161,13 +173,21 @@ func newGated(d design.Gate, m experts.Model, name string, columns []data.Column
 	if err != nil {
 		return nil, err
 	}
-	g.gate = &gateReport{Columns: append([]string{"intercept"}, d.Names()...), Reference: 1, LogOdds: [][]number{}, Errors: [][]number{}, Ratios: [][]number{}}
+	g.gate = &gateReport{
+		Columns:   append([]string{"intercept"}, d.Names()...),
+		Reference: 1,
+		LogOdds:   [][]number{},
+		Errors:    [][]number{},
+		Ratios:    [][]number{},
+	}
 	for _, of := range list {
 		var values, errs, ratios []number
 		for _, c := range of {
-			values, errs, ratios = append(values, number(c.Value)), append(errs, number(c.Error)), append(ratios, number(math.Exp(c.Value)))
+			values, errs, ratios = append(values, number(c.Value)), append(errs, number(c.Error)),
+				append(ratios, number(math.Exp(c.Value)))
 		}
-		g.gate.LogOdds, g.gate.Errors, g.gate.Ratios = append(g.gate.LogOdds, values), append(g.gate.Errors, errs), append(g.gate.Ratios, ratios)
+		g.gate.LogOdds, g.gate.Errors, g.gate.Ratios = append(g.gate.LogOdds, values), append(g.gate.Errors, errs),
+			append(g.gate.Ratios, ratios)
 	}
 	g.doubts, err = m.Doubts(table.All(), params)
 	return g, err
@@ -228,7 +248,8 @@ func (g *gatedClasses) printGate(p *page) {
 		return
 	}
 	p.line("")
-	p.prose(0, "Log odds of a component against component 1, by column of the gate (standard errors: observed information, with what is said of the components as it is):")
+	p.prose(0, "Log odds of a component against component 1, by column of the gate (standard errors: observed "+
+		"information, with what is said of the components as it is):")
 	heads := []string{"component", "column", "log odds", "standard error", "odds ratio"}
 	if g.gate.Drawn != nil {
 		heads = append(heads, "by bootstrap")
@@ -241,7 +262,8 @@ func (g *gatedClasses) printGate(p *page) {
 			if rows++; rows > mostRows {
 				continue
 			}
-			cells := []string{strconv.Itoa(k + 2), short(g.gate.Columns[j]), readable(float64(v)), fmt.Sprintf("%.3g", float64(g.gate.Errors[k][j])), readable(float64(g.gate.Ratios[k][j]))}
+			cells := []string{strconv.Itoa(k + 2), short(g.gate.Columns[j]), readable(float64(v)), fmt.Sprintf("%.3g",
+				float64(g.gate.Errors[k][j])), readable(float64(g.gate.Ratios[k][j]))}
 			if g.gate.Drawn != nil {
 				cells = append(cells, fmt.Sprintf("± %.3g", float64(g.gate.Drawn[k][j])))
 			}

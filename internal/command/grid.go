@@ -88,7 +88,8 @@ func (p *page) widest(n int, grid func(n int) *grid) (shown int, g *grid) {
 // fits says whether the page is wide enough for a grid.
 func (p *page) fits(g *grid) bool { return p.width == 0 || text.LongestLineLen(g.Render()) <= p.width }
 
-// isolated has every text of the grid that is written from right to left isolated; the columns are set before, as isolates have no width.
+// isolated has every text of the grid that is written from right to left isolated; the columns are set before, as
+// isolates have no width.
 func (g *grid) isolated(rendered string) string {
 	var texts []string
 	for _, cell := range slices.Concat(append([][]string{g.names}, g.rows...)...) {

@@ -193,7 +193,8 @@ func (v *groupsView) sections() []report.Section {
 	}
 	list := section("Groups of components", nil, table)
 	list[0].Text = fmt.Sprintf("%s Overlap is the share of the rows of the smaller group that their posteriors put into "+
-		"the other one, ridge the density between the two over that at the lower peak: from %v and %v on two are proposed as "+
+		"the other one, ridge the density between the two over that at the lower peak: from %v and %v on two are "+
+		"proposed as "+
 		"one group.", about, grouping.LeastOverlap, grouping.LeastRidge)
 	return list
 }

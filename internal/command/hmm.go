@@ -55,7 +55,8 @@ func (start *startSettings) starting(chain bool) (b beginnings, err error) {
 		case !chain:
 			return b, misused("--start %s: choose one of varied, kmeans, random, rows, scaled, hierarchical, seeded", name)
 		case err != nil:
-			return b, misused("--start %s: choose one of varied, kmeans, random, rows, scaled, hierarchical, seeded for the fit, and of free, uniform, stationary, first for the first state", name)
+			return b, misused("--start %s: choose one of varied, kmeans, random, rows, scaled, hierarchical, seeded "+
+				"for the fit, and of free, uniform, stationary, first for the first state", name)
 		}
 		if chains++; chains > 1 {
 			return b, misused("--start %s: one thing is assumed of the first state", *start.Start)
@@ -74,7 +75,9 @@ func (m *hmmSettings) check(f *modelFlags) error {
 	case err != nil:
 		return err
 	case m.LeftRight != nil && b.chain == hmm.Stationary:
-		return misused("--start stationary cannot be used with --left-right: a chain that never goes back ends in its last state")
+		return misused(
+			"--start stationary cannot be used with --left-right: a chain that never goes back ends in its last state",
+		)
 	case m.LeftRight == nil && b.chain == hmm.FirstState:
 		return misused("--start first requires --left-right: states have no order without it")
 	case b.chain == hmm.Stationary && f.model().informed(f.Method):
@@ -94,10 +97,13 @@ var chainKeys = []string{"start", "transitions", "stay"}
 // chainPrior is what --prior says of the chain.
 func (f *modelFlags) chainPrior() hmm.ChainPrior {
 	v := f.Prior.values
-	return hmm.ChainPrior{Start: prior.Dirichlet{Alpha: v["start"]}, Rows: prior.Dirichlet{Alpha: v["transitions"]}, Stay: v["stay"]}
+	return hmm.ChainPrior{
+		Start: prior.Dirichlet{Alpha: v["start"]}, Rows: prior.Dirichlet{Alpha: v["transitions"]}, Stay: v["stay"],
+	}
 }
 
-// takeSequences takes the column of --sequence out of the table: rows with one value of it, one after the other, are a sequence.
+// takeSequences takes the column of --sequence out of the table: rows with one value of it, one after the other, are a
+// sequence.
 func (in *input) takeSequences(column string) error {
 	if column == "" {
 		return nil
@@ -110,7 +116,9 @@ func (in *input) takeSequences(column string) error {
 	ids := make([]string, len(codes))
 	for row, code := range codes {
 		if code < 0 {
-			return in.wrap(fmt.Errorf("--sequence: row %d has no value of column %.60q: every row belongs to a sequence", row+1, column))
+			return in.wrap(
+				fmt.Errorf("--sequence: row %d has no value of column %.60q: every row belongs to a sequence", row+1, column),
+			)
 		}
 		ids[row] = levels[code]
 	}
@@ -143,7 +151,8 @@ func (in *input) series(rows *framework.Table) (*framework.SequenceTable, error)
 	for _, end := range in.endsOf(x.N) {
 		for row := first; row < end; row++ {
 			if in.frequencies[row] != in.frequencies[first] {
-				return nil, fmt.Errorf("the weights of rows %d and %d, column %q, differ: a weight belongs to a whole sequence", first+1, row+1, in.weights)
+				return nil, fmt.Errorf("the weights of rows %d and %d, column %q, differ: a weight belongs to a whole sequence",
+					first+1, row+1, in.weights)
 			}
 		}
 		weights = append(weights, in.frequencies[first])
@@ -175,8 +184,13 @@ func (m *hmmSettings) bind(s *session, f *modelFlags, in *input) (*task, error) 
 	}
 	t := rows.task(f, "state")
 	t.largest = mostByRows(rows.Table, rows.family) // steps that look alike may be in states that others follow
-	base := hmm.Model{Family: rows.family, Structure: hmm.Structure{Initial: b.chain, LeftRight: valueOr(m.LeftRight, 0)}, Start: b.fit, Workers: f.Workers,
-		Prior: f.Prior.unit()}
+	base := hmm.Model{
+		Family:    rows.family,
+		Structure: hmm.Structure{Initial: b.chain, LeftRight: valueOr(m.LeftRight, 0)},
+		Start:     b.fit,
+		Workers:   f.Workers,
+		Prior:     f.Prior.unit(),
+	}
 	t.engine, err = hmmEngine(f, src, rows, base)
 	return t, err
 }
@@ -188,21 +202,29 @@ func hmmEngine(f *modelFlags, src *framework.SequenceTable, rows *describedRows,
 		return nil, err
 	}
 	if f.Method == methodVB {
-		variational := hmm.Variational{Family: rows.family, Structure: base.Structure, Start: base.Start, Workers: base.Workers, Prior: of, Chain: f.chainPrior()}
-		return &iterated[framework.Sequences, *hmm.Posterior, *hmm.Statistics]{variational, src, func(q *hmm.Posterior, s *hmm.Statistics) (*result, error) {
-			p, err := variational.Point(q)
-			if err != nil {
-				return nil, err
-			}
-			found, err := newChain(base, f.Family, rows.columns, p, s)
-			if err != nil {
-				return nil, err
-			}
-			r := found.result(src)
-			_, q, err = variational.Keep(s, q, found.places)
-			r.posterior = q
-			return r, err
-		}}, nil
+		variational := hmm.Variational{
+			Family:    rows.family,
+			Structure: base.Structure,
+			Start:     base.Start,
+			Workers:   base.Workers,
+			Prior:     of,
+			Chain:     f.chainPrior(),
+		}
+		return &iterated[framework.Sequences, *hmm.Posterior, *hmm.Statistics]{variational, src,
+			func(q *hmm.Posterior, s *hmm.Statistics) (*result, error) {
+				p, err := variational.Point(q)
+				if err != nil {
+					return nil, err
+				}
+				found, err := newChain(base, f.Family, rows.columns, p, s)
+				if err != nil {
+					return nil, err
+				}
+				r := found.result(src)
+				_, q, err = variational.Keep(s, q, found.places)
+				r.posterior = q
+				return r, err
+			}}, nil
 	}
 	made := &iterated[framework.Sequences, *hmm.Parameters, *hmm.Statistics]{Model: base, Source: src}
 	if f.Method == methodMAP {
@@ -233,8 +255,8 @@ func hmmEngine(f *modelFlags, src *framework.SequenceTable, rows *describedRows,
 }
 
 // A chain is the result of a hidden Markov model: what is seen in its states, as components of the mixture that the
-// steps make if their order is forgotten, and how states follow one another. The states are ordered by their steps, the most first, but
-// for those of a chain from left to right.
+// steps make if their order is forgotten, and how states follow one another. The states are ordered by their steps, the
+// most first, but for those of a chain from left to right.
 type chain struct {
 	*components
 	model  hmm.Model
@@ -371,7 +393,8 @@ func (c *chain) print(p *page) {
 		return g
 	})
 	p.line("")
-	text := "Probabilities of the first state, steps that a state is stayed in once it is entered, and probabilities of the state that comes next"
+	text := "Probabilities of the first state, steps that a state is stayed in once it is entered, and probabilities " +
+		"of the state that comes next"
 	if share != nil {
 		text = strings.Replace(text, "entered, and", "entered, the share of the steps in it in the long run, and", 1)
 	}

@@ -28,8 +28,8 @@ const (
 	widthOfBins = 0.05
 )
 
-// judge finds the probabilities of the classes: of all rows, or, of large tables, of so many at equal distances. It is nil where there
-// is one class, and where rows are not judged one by one.
+// judge finds the probabilities of the classes: of all rows, or, of large tables, of so many at equal distances. It is
+// nil where there is one class, and where rows are not judged one by one.
 func (f *components) judge(in *input) (*certainty, error) {
 	k := f.params.K
 	if f.judged != nil || f.probabilities == nil || k < 2 {
@@ -98,7 +98,8 @@ func (c *certainty) sentence(noun string) string {
 	case c.clear >= 0.5:
 		apart = "They overlap"
 	}
-	return fmt.Sprintf("%s: %s of the rows belong to their %s with a probability of %v or more.", apart, report.Percentage(c.clear), noun, clearly)
+	return fmt.Sprintf("%s: %s of the rows belong to their %s with a probability of %v or more.", apart,
+		report.Percentage(c.clear), noun, clearly)
 }
 
 // certaintySection shows how sure rows are of their classes, and which classes are mistaken for which.
@@ -113,14 +114,22 @@ func (f *components) certaintySection(in *input, shown []component) ([]report.Se
 		chart.About += fmt.Sprintf(" %d of the %d rows were looked at, at equal distances in the table.", c.looked, c.rows)
 	}
 	panel := report.Panel{Name: "percent of the rows", Height: 180}
-	bins := report.Table{Caption: "rows by their largest probability", Columns: report.Columns("from", "to", "rows", "share of the rows")}
+	bins := report.Table{
+		Caption: "rows by their largest probability", Columns: report.Columns("from", "to", "rows", "share of the rows"),
+	}
 	for i, n := range c.counts {
 		bins.Add(report.Share(c.edges[i]), report.Share(c.edges[i+1]), n, report.Share(n/c.weight))
 		panel.Bins = append(panel.Bins, report.Bin{From: c.edges[i], To: c.edges[i+1], Height: 100 * n / c.weight,
-			Tip: fmt.Sprintf("probability %.2f to %.2f\n%s of the rows", c.edges[i], c.edges[i+1], report.Percentage(n/c.weight))})
+			Tip: fmt.Sprintf("probability %.2f to %.2f\n%s of the rows", c.edges[i], c.edges[i+1],
+				report.Percentage(n/c.weight))})
 	}
 	chart.Panels = []report.Panel{panel}
-	confusion := report.Table{Caption: "mean probabilities, in percent, of the rows that are assigned to a " + f.noun, Columns: append(report.Columns("assigned to", "rows"), report.Classes(numbered("", len(shown))...)...), Open: true, High: "100 %"}
+	confusion := report.Table{
+		Caption: "mean probabilities, in percent, of the rows that are assigned to a " + f.noun,
+		Columns: append(report.Columns("assigned to", "rows"), report.Classes(numbered("", len(shown))...)...),
+		Open:    true,
+		High:    "100 %",
+	}
 	for k := range shown {
 		cells := []any{fmt.Sprintf("%s %d", f.noun, k+1), c.assigned[k]}
 		for l := range shown {

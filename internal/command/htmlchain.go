@@ -51,7 +51,8 @@ func (c *chain) finding(in *input) (report.Section, error) {
 	for k, state := range c.list {
 		same += float64(state.Weight) * c.params.Move(k, k)
 	}
-	list.Text += fmt.Sprintf(" A row is in the same state as the row before it with a probability of %s.", report.Percentage(same))
+	list.Text += fmt.Sprintf(" A row is in the same state as the row before it with a probability of %s.",
+		report.Percentage(same))
 	durations := c.model.Durations(c.params)
 	for k := range list.Items {
 		list.Items[k].Text += " " + c.follows(k, durations[k])
@@ -102,8 +103,13 @@ func (c *chain) seriesSection(in *input) ([]report.Section, error) {
 	if len(columns) == 0 {
 		return nil, nil
 	}
-	chart := report.Chart{Title: "The series, coloured by state", XName: "row", IntegerX: true,
-		EventsName: "a sequence ends", About: "Above is the most probable path through the states, whose colours the rows below have."}
+	chart := report.Chart{
+		Title:      "The series, coloured by state",
+		XName:      "row",
+		IntegerX:   true,
+		EventsName: "a sequence ends",
+		About:      "Above is the most probable path through the states, whose colours the rows below have.",
+	}
 	if n < in.Rows() {
 		chart.About += fmt.Sprintf(" The first %d of %s are shown.", n, counted(in.Rows(), "row"))
 	}
@@ -143,9 +149,15 @@ func (c *chain) seriesSection(in *input) ([]report.Section, error) {
 // transitionsSection shows how states follow one another.
 func (c *chain) transitionsSection() []report.Section {
 	k := min(c.params.K, mostRows)
-	about := "How likely each state, a row, is followed by each state, a column. Beside it is how likely a sequence begins there, and how many rows a state lasts on average." + leftOut(c.params.K-k, "state", "with fewer rows")
+	about := "How likely each state, a row, is followed by each state, a column. Beside it is how likely a sequence " +
+		"begins there, and how many rows a state lasts on average." + leftOut(c.params.K-k, "state", "with fewer rows")
 	heat := report.Heat{Title: "Transitions", ColumnsName: "to state", Columns: numbered("", k), High: "1", About: about}
-	table := report.Table{Caption: "transition probabilities", Columns: append(report.Columns("from state", "begins", "rows it lasts"), report.Classes(numbered("to ", k)...)...), Open: k <= mostShaded, High: "100 %"}
+	table := report.Table{
+		Caption: "transition probabilities",
+		Columns: append(report.Columns("from state", "begins", "rows it lasts"), report.Classes(numbered("to ", k)...)...),
+		Open:    k <= mostShaded,
+		High:    "100 %",
+	}
 	durations := c.model.Durations(c.params)
 	for i := range k {
 		cells := []any{i + 1, report.Share(c.params.Start[i]), stayed(durations[i])}
@@ -156,7 +168,8 @@ func (c *chain) transitionsSection() []report.Section {
 			shades, texts = append(shades, p), append(texts, report.Percentage(p))
 			cells = append(cells, report.Shaded(report.Share(p), p))
 		}
-		heat.Rows, heat.Shade, heat.Texts = append(heat.Rows, strconv.Itoa(i+1)), append(heat.Shade, shades), append(heat.Texts, texts)
+		heat.Rows, heat.Shade, heat.Texts = append(heat.Rows, strconv.Itoa(i+1)), append(heat.Shade, shades),
+			append(heat.Texts, texts)
 		table.Add(cells...)
 	}
 	if k > mostShaded {
@@ -186,26 +199,36 @@ func (c *chain) durationsSection(in *input) ([]report.Section, error) {
 		first = end
 	}
 	chart := report.Chart{Title: "How long states are stayed in", XName: "state", Names: numbered("", k),
-		About: "Mean lengths of the visits on the most probable path beside those that the chain expects. Visits that are longer than expected, all over, speak for durations that are not geometric; the path has fewer short visits than there are."}
-	table := report.Table{Caption: "visits", Columns: report.Columns("state", "visits on the path", "mean length", "expected")}
+		About: "Mean lengths of the visits on the most probable path beside those that the chain expects. Visits " +
+			"that are longer than expected, all over, speak for durations that are not geometric; the path has fewer " +
+			"short visits than there are."}
+	table := report.Table{
+		Caption: "visits", Columns: report.Columns("state", "visits on the path", "mean length", "expected"),
+	}
 	durations := c.model.Durations(c.params)
 	for i := range k {
 		table.Add(i+1, visits[i], steps[i]/visits[i], durations[i])
 	}
-	chart.Panels = []report.Panel{{Name: "steps", Bars: true, Height: 200, Series: append(table.Series("on the path", 2), table.Series("expected", 3)...)}}
+	chart.Panels = []report.Panel{{
+		Name:   "steps",
+		Bars:   true,
+		Height: 200,
+		Series: append(table.Series("on the path", 2), table.Series("expected", 3)...),
+	}}
 	return section(chart.Title, chart, table), nil
 }
 
 // mostCurve bounds the points of a density.
 const mostCurve = 161
 
-// densitiesSection shows what is seen in the states: of the columns of numbers that tell them apart best, all values and the density, or
-// the probabilities, of each state by its share of the steps.
+// densitiesSection shows what is seen in the states: of the columns of numbers that tell them apart best, all values
+// and the density, or the probabilities, of each state by its share of the steps.
 func (c *chain) densitiesSection(in *input) ([]report.Section, error) {
 	var list []report.Section
 	normal := c.gaussians()
 	for _, j := range c.order {
-		if len(c.columns[j].Levels) > 0 || len(list) == 3 || len(normal) == 1 && normal[0] == j { // whose densities the plane has
+		// whose densities the plane has
+		if len(c.columns[j].Levels) > 0 || len(list) == 3 || len(normal) == 1 && normal[0] == j {
 			continue
 		}
 		one, err := c.densitySection(in, j)
@@ -248,8 +271,12 @@ func (c *chain) densitySection(in *input, j int) ([]report.Section, error) {
 	total := floats.Sum(counts)
 	table := report.Table{Caption: "densities", Columns: report.Columns(report.Printable(c.columns[j].Name))}
 	for i, n := range counts {
-		panel.Bins = append(panel.Bins, report.Bin{From: edges[i], To: edges[i+1], Height: n / total / (edges[i+1] - edges[i]),
-			Tip: fmt.Sprintf("%.6g to %.6g\n%.6g steps", edges[i], edges[i+1], n)})
+		panel.Bins = append(panel.Bins, report.Bin{
+			From:   edges[i],
+			To:     edges[i+1],
+			Height: n / total / (edges[i+1] - edges[i]),
+			Tip:    fmt.Sprintf("%.6g to %.6g\n%.6g steps", edges[i], edges[i+1], n),
+		})
 	}
 	rows := framework.Rows{N: len(chart.X), D: len(c.columns), Stride: len(c.columns)}
 	for _, x := range chart.X { // the other columns are missing
@@ -262,13 +289,17 @@ func (c *chain) densitySection(in *input, j int) ([]report.Section, error) {
 		}
 	}
 	for k := range min(c.params.K, mostRows) {
-		one := &mixture.Parameters{K: 1, D: c.params.D, Weights: []float64{1}, Components: c.params.Component(k), Pooled: c.params.Pooled}
+		one := &mixture.Parameters{
+			K: 1, D: c.params.D, Weights: []float64{1}, Components: c.params.Component(k), Pooled: c.params.Pooled,
+		}
 		logs, err := c.components.model.LogProb(rows, one, nil)
 		if err != nil {
 			return nil, nil // a family of complete rows
 		}
 		share := float64(c.list[k].Weight)
-		curve := report.Series{Name: fmt.Sprintf("state %d", k+1), Tip: fmt.Sprintf("state %d\n%.4g of the steps", k+1, share)}
+		curve := report.Series{
+			Name: fmt.Sprintf("state %d", k+1), Tip: fmt.Sprintf("state %d\n%.4g of the steps", k+1, share),
+		}
 		for _, l := range logs {
 			curve.Y = append(curve.Y, share*math.Exp(l))
 		}
@@ -287,8 +318,8 @@ func (c *chain) densitySection(in *input, j int) ([]report.Section, error) {
 	return section(chart.Title, chart, table), nil
 }
 
-// residualsSection shows whether the steps are what the model expects after those before them, where the families have distribution
-// functions.
+// residualsSection shows whether the steps are what the model expects after those before them, where the families have
+// distribution functions.
 func (c *chain) residualsSection(in *input) ([]report.Section, error) {
 	b, err := in.steps()
 	if err != nil {
@@ -300,8 +331,13 @@ func (c *chain) residualsSection(in *input) ([]report.Section, error) {
 	}
 	d := len(c.columns)
 	chart := report.Chart{Title: "Pseudo-residuals", XName: "normal quantile",
-		About: "Where the model is right, the probability of at most what was seen, given the steps before, has a uniform distribution: taken to normal quantiles, bars follow the line. Tails that are heavier are steps that the model does not expect."}
-	table := report.Table{Caption: "pseudo-residuals", Columns: report.Columns("column", "values", "mean", "sd", "correlation with the step before")}
+		About: "Where the model is right, the probability of at most what was seen, given the steps before, has a " +
+			"uniform distribution: taken to normal quantiles, bars follow the line. Tails that are heavier are steps " +
+			"that the model does not expect."}
+	table := report.Table{
+		Caption: "pseudo-residuals",
+		Columns: report.Columns("column", "values", "mean", "sd", "correlation with the step before"),
+	}
 	chart.X = floats.Span(make([]float64, 161), -4, 4)
 	normal := report.Series{Name: "standard normal"}
 	for _, x := range chart.X {
@@ -327,11 +363,21 @@ func (c *chain) residualsSection(in *input) ([]report.Section, error) {
 		n := float64(len(values))
 		mean := floats.Sum(values) / n
 		table.Add(report.Printable(c.columns[j].Name), len(values), mean, math.Sqrt(sum/n-mean*mean), lagged/sum)
-		panel := report.Panel{Name: report.Printable(c.columns[j].Name), Height: 160, BinsName: "pseudo-residuals", Series: []report.Series{normal}}
+		panel := report.Panel{
+			Name:     report.Printable(c.columns[j].Name),
+			Height:   160,
+			BinsName: "pseudo-residuals",
+			Series:   []report.Series{normal},
+		}
 		edges, counts := bins(values, nil)
 		for i, count := range counts {
 			width := edges[i+1] - edges[i]
-			panel.Bins = append(panel.Bins, report.Bin{From: edges[i], To: edges[i+1], Height: count / n / width, Tip: fmt.Sprintf("%.3g to %.3g\n%.6g values", edges[i], edges[i+1], count)})
+			panel.Bins = append(panel.Bins, report.Bin{
+				From:   edges[i],
+				To:     edges[i+1],
+				Height: count / n / width,
+				Tip:    fmt.Sprintf("%.3g to %.3g\n%.6g values", edges[i], edges[i+1], count),
+			})
 		}
 		chart.Panels = append(chart.Panels, panel)
 	}
@@ -341,7 +387,8 @@ func (c *chain) residualsSection(in *input) ([]report.Section, error) {
 	if slices.ContainsFunc(c.columns, func(c data.Column) bool {
 		return len(c.Levels) > 0 || c.Family == families.Poisson || c.Family == families.Bernoulli
 	}) {
-		chart.About += " Counts and codes have few values, each of which gets one place for all of its probability: their bars stand apart, and only the tails say something."
+		chart.About += " Counts and codes have few values, each of which gets one place for all of its probability: " +
+			"their bars stand apart, and only the tails say something."
 	}
 	return section(chart.Title, chart, table), nil
 }

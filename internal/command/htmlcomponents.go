@@ -12,8 +12,8 @@ import (
 	"github.com/latent-go/latent/report"
 )
 
-// sections show the profiles of the columns, those that separate most first, the rows in a plane, how sure rows are of their components,
-// and the correlations within.
+// sections show the profiles of the columns, those that separate most first, the rows in a plane, how sure rows are of
+// their components, and the correlations within.
 func (f *components) sections(in *input) ([]report.Section, error) {
 	shown := f.heaviest()
 	pooled, err := f.pooled()
@@ -25,7 +25,8 @@ func (f *components) sections(in *input) ([]report.Section, error) {
 		return nil, err
 	}
 	certainty, err := f.certaintySection(in, shown)
-	return slices.Concat(f.numbersSection(in, shown, pooled), f.probabilitiesSection(shown, pooled), plane, certainty, f.groups.sections(), f.correlationsSection(shown)), err
+	return slices.Concat(f.numbersSection(in, shown, pooled), f.probabilitiesSection(shown, pooled), plane, certainty,
+		f.groups.sections(), f.correlationsSection(shown)), err
 }
 
 // heaviest are the components that hold rows, as many as there is room for.
@@ -39,7 +40,10 @@ func (f *components) heaviest() []component {
 
 // weights are the sizes of the components as a table.
 func (f *components) weights(shown []component) report.Table {
-	table := report.Table{Caption: "weights", Columns: report.Columns(f.noun, "weight", "standard error (complete data)", "rows, expected", "rows, assigned")}
+	table := report.Table{
+		Caption: "weights",
+		Columns: report.Columns(f.noun, "weight", "standard error (complete data)", "rows, expected", "rows, assigned"),
+	}
 	for k, c := range shown {
 		table.Add(k+1, c.Weight, c.WeightError, c.Rows, c.Assigned)
 	}
@@ -144,7 +148,8 @@ func (f *components) aboutSeparation(shown []component) string {
 	if len(shown) == 1 {
 		return ""
 	}
-	return fmt.Sprintf(" Separation is how far the %ss' distributions of the column are from that of all rows, in nats a row: columns are in its order.", f.noun)
+	return fmt.Sprintf(" Separation is how far the %ss' distributions of the column are from that of all rows, in "+
+		"nats a row: columns are in its order.", f.noun)
 }
 
 // probabilitiesSection shows the columns of zeros and ones, of levels and of counts in categories.
@@ -177,7 +182,8 @@ func (f *components) probabilitiesSection(shown []component, pooled []columnSumm
 	}
 	text := fmt.Sprintf("How likely each %s makes a value of a column.", f.noun)
 	if len(shown) > 1 {
-		table.Low, table.High = fmt.Sprintf("%.2g points less than in all rows", 100*largest), fmt.Sprintf("%.2g points more", 100*largest)
+		table.Low, table.High = fmt.Sprintf("%.2g points less than in all rows", 100*largest),
+			fmt.Sprintf("%.2g points more", 100*largest)
 	}
 	result := section("Probabilities by "+f.noun, nil, turned(table, f.noun))
 	result[0].Text = text + f.aboutSeparation(shown) + leftOut(cut, "column", "which separate less") + f.levelsLeftOut()
@@ -189,14 +195,15 @@ func (f *components) probabilitiesSection(shown []component, pooled []columnSumm
 func (f *components) levelsLeftOut() string {
 	for _, c := range f.columns {
 		if c.Family == families.Categorical && len(c.Levels) > mostLevels {
-			return fmt.Sprintf(" Of columns with more than %d levels, the likeliest are shown (--format json has all).", mostLevels)
+			return fmt.Sprintf(" Of columns with more than %d levels, the likeliest are shown (--format json has all).",
+				mostLevels)
 		}
 	}
 	return ""
 }
 
-// numbersSection shows the columns of numbers: the mean of each component, its standard deviation, and how far that is from the mean of
-// the table, in standard deviations of the table.
+// numbersSection shows the columns of numbers: the mean of each component, its standard deviation, and how far that is
+// from the mean of the table, in standard deviations of the table.
 func (f *components) numbersSection(in *input, shown []component, pooled []columnSummary) []report.Section {
 	list, cut := f.profiles(func(j int) []profile {
 		if families.Named(f.columns[j].Family).Shares {
@@ -211,7 +218,8 @@ func (f *components) numbersSection(in *input, shown []component, pooled []colum
 	list = slices.DeleteFunc(slices.Clone(every), func(p profile) bool { return !f.measured(p.column) })
 	if len(list) == 0 {
 		result := section("Numbers by "+f.noun, nil, f.parametersSheet(shown, every))
-		result[0].Text = fmt.Sprintf("The numbers of each column in each %s, as its family names them.", f.noun) + leftOut(cut, "column", "")
+		result[0].Text = fmt.Sprintf("The numbers of each column in each %s, as its family names them.", f.noun) +
+			leftOut(cut, "column", "")
 		return result
 	}
 	table := report.Table{Caption: "means ± standard deviations", Open: true}
@@ -234,20 +242,24 @@ func (f *components) numbersSection(in *input, shown []component, pooled []colum
 		}
 		row := []any{p.name, report.Decimals(f.separation[p.column]), f.wholeOf(in, p.column, pooled)}
 		for k, c := range shown {
-			row = append(row, report.Shaded(f.spreadOf(c.Columns[p.column], p.column), scores[i][k]/max(largest, math.SmallestNonzeroFloat64)))
+			row = append(row,
+				report.Shaded(f.spreadOf(c.Columns[p.column], p.column), scores[i][k]/max(largest, math.SmallestNonzeroFloat64)))
 		}
 		table.Add(row...)
 	}
 	if len(shown) > 1 {
-		table.Low, table.High = fmt.Sprintf("lower by %.2g sd of all rows", largest), fmt.Sprintf("higher by %.2g sd", largest)
+		table.Low, table.High = fmt.Sprintf("lower by %.2g sd of all rows", largest),
+			fmt.Sprintf("higher by %.2g sd", largest)
 	}
 	result := section("Means by "+f.noun, nil, turned(table, f.noun), f.parametersSheet(shown, every))
-	result[0].Text = fmt.Sprintf("Mean ± standard deviation of each column in each %s.", f.noun) + f.aboutSeparation(shown) + leftOut(cut, "column", "which separate less")
+	result[0].Text = fmt.Sprintf("Mean ± standard deviation of each column in each %s.", f.noun) +
+		f.aboutSeparation(shown) + leftOut(cut, "column", "which separate less")
 	result[0].Wide = true
 	return result
 }
 
-// wholeOf are mean and standard deviation of a column over all rows: of the rows, or, of levels in an order, of their distribution.
+// wholeOf are mean and standard deviation of a column over all rows: of the rows, or, of levels in an order, of their
+// distribution.
 func (f *components) wholeOf(in *input, j int, pooled []columnSummary) report.Cell {
 	if f.columns[j].Family == families.Ordinal {
 		return f.spreadOf(pooled[j], j)
@@ -257,7 +269,10 @@ func (f *components) wholeOf(in *input, j int, pooled []columnSummary) report.Ce
 
 // parametersSheet has all numbers of the columns by their names.
 func (f *components) parametersSheet(shown []component, list []profile) report.Table {
-	table := report.Table{Caption: "parameters of the columns", Columns: append(report.Columns("column", "number"), report.Classes(numbered("", len(shown))...)...)}
+	table := report.Table{
+		Caption: "parameters of the columns",
+		Columns: append(report.Columns("column", "number"), report.Classes(numbered("", len(shown))...)...),
+	}
 	for _, p := range list {
 		for _, key := range shown[0].Columns[p.column].keys {
 			row := []any{p.name, quantity(f.columns[p.column], key)}

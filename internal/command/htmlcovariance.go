@@ -19,7 +19,8 @@ func (f *components) correlationsSection(shown []component) []report.Section {
 	columns := report.Columns("columns")
 	text := "within a " + f.noun
 	if matrices[0].Component == 0 {
-		columns, text = append(columns, report.Columns("all "+f.noun+"s")...), "within the "+f.noun+"s, all of which share one covariance"
+		columns, text = append(columns, report.Columns("all "+f.noun+"s")...),
+			"within the "+f.noun+"s, all of which share one covariance"
 	} else {
 		columns = append(columns, report.Classes(numbered("", len(matrices))...)...)
 	}
@@ -45,7 +46,8 @@ func (f *components) correlationsSection(shown []component) []report.Section {
 		table.Add(cells...)
 	}
 	list := section("Correlations within the "+f.noun+"s", nil, table)
-	list[0].Text = fmt.Sprintf("How two columns go together among the rows of one %s, from −1 to 1; the standard deviations are in the profiles, the covariances in --format json.", f.noun) +
+	list[0].Text = fmt.Sprintf("How two columns go together among the rows of one %s, from −1 to 1; the standard "+
+		"deviations are in the profiles, the covariances in --format json.", f.noun) +
 		leftOut(len(pairs)-len(table.Rows), "pair", "with weaker correlations")
 	list[0].Wide = len(matrices) > mostBeside
 	return list

@@ -94,9 +94,10 @@ func (s standardised) leading() (directions [][]float64, shares []float64, ok bo
 	return largest(s.total, float64(len(s.unit)))
 }
 
-// separating are the two directions along which most of the variance is between the components, and these shares: the discriminant
-// directions, eigenvectors of B, the covariance of the means, with the mixture whitened. Where the means differ along fewer than two, the
-// covariances decide by Σ_k β_k (S_k − S̄)², with S̄ their mean (Scrucca 2010, Statistics and Computing 20, section 3).
+// separating are the two directions along which most of the variance is between the components, and these shares: the
+// discriminant directions, eigenvectors of B, the covariance of the means, with the mixture whitened. Where the means
+// differ along fewer than two, the covariances decide by Σ_k β_k (S_k − S̄)², with S̄ their mean (Scrucca 2010,
+// Statistics and Computing 20, section 3).
 func (s standardised) separating() (directions [][]float64, shares []float64, ok bool) {
 	const little = 1e-3 // of what is between the components, below which the covariances decide
 	d := len(s.unit)

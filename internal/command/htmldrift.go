@@ -21,14 +21,17 @@ func (d *drift) html(in *input, model string, warnings []string) *report.Documen
 		finding.Warnings = append(finding.Warnings, in.shortly(warning))
 	}
 	if d.fault != nil {
-		finding.Warnings = append(finding.Warnings, report.Printable("the model could draw no rows to compare these with: "+d.fault.Error()))
+		finding.Warnings = append(finding.Warnings,
+			report.Printable("the model could draw no rows to compare these with: "+d.fault.Error()))
 	}
 	return &report.Document{
 		Title: isolated(in.title()),
-		Lead: fmt.Sprintf("%s beside the %s of %s rows that %s holds, by latent predict.", counted(int(d.now.rows), "new row"), d.m.Model, report.Readable(float64(d.m.N)),
+		Lead: fmt.Sprintf("%s beside the %s of %s rows that %s holds, by latent predict.",
+			counted(int(d.now.rows), "new row"), d.m.Model, report.Readable(float64(d.m.N)),
 			isolated(report.Printable(filepath.Base(model)))),
-		Foot:     "Made by latent predict --report.",
-		Sections: slices.Concat([]report.Section{finding}, d.sharesSection(), d.likelihoodSection(), d.columnsSection(), d.unlikeSection()),
+		Foot: "Made by latent predict --report.",
+		Sections: slices.Concat([]report.Section{finding}, d.sharesSection(), d.likelihoodSection(),
+			d.columnsSection(), d.unlikeSection()),
 	}
 }
 
@@ -73,9 +76,11 @@ func (d *drift) verdict() string {
 	const some, clear, few, many = 0.1, 0.5, 0.01, 0.05 // standard deviations of the log-likelihood, and parts of the rows
 	now := d.now.sum / d.now.rows
 	then, fitted := d.then()
-	text := fmt.Sprintf("The log-likelihood of a row is %s nats on average, and was %s in the fit.", report.Nats(now).String(), report.Nats(then).String())
+	text := fmt.Sprintf("The log-likelihood of a row is %s nats on average, and was %s in the fit.",
+		report.Nats(now).String(), report.Nats(then).String())
 	if !fitted {
-		text = fmt.Sprintf("The log-likelihood of a row is %s nats on average, and the model expects %s.", report.Nats(now).String(), report.Nats(then).String())
+		text = fmt.Sprintf("The log-likelihood of a row is %s nats on average, and the model expects %s.",
+			report.Nats(now).String(), report.Nats(then).String())
 	}
 	if d.expected.rows == 0 {
 		return text
@@ -94,12 +99,15 @@ func (d *drift) verdict() string {
 	case shift > max(clear, sure):
 		said = "The new rows are likelier than those of the fit: they lie closer to what is typical of it."
 	case math.Abs(shift) > some:
-		said = fmt.Sprintf("The new rows do not differ clearly from those of the fit: the mean log-likelihood of %s is uncertain by ± %s nats (2 standard errors).",
+		said = fmt.Sprintf("The new rows do not differ clearly from those of the fit: the mean log-likelihood of %s "+
+			"is uncertain by ± %s nats (2 standard errors).",
 			counted(int(d.now.rows), "row"), report.Nats(sure*sd).String())
 	}
-	text = fmt.Sprintf("%s %s %s of them are among the least likely %s of what the model expects.", said, text, report.Percentage(strange), report.Percentage(unlikely))
+	text = fmt.Sprintf("%s %s %s of them are among the least likely %s of what the model expects.", said, text,
+		report.Percentage(strange), report.Percentage(unlikely))
 	if d.first >= 0 && len(d.now.shares) > 1 {
-		text += fmt.Sprintf(" %s of them belong to their %s with a probability of %v or more; the model expects %s.", report.Percentage(d.now.clear/d.now.rows), d.noun(), clearly,
+		text += fmt.Sprintf(" %s of them belong to their %s with a probability of %v or more; the model expects %s.",
+			report.Percentage(d.now.clear/d.now.rows), d.noun(), clearly,
 			report.Percentage(d.expected.clear/d.expected.rows))
 	}
 	var moved []string
@@ -116,7 +124,8 @@ func (d *drift) verdict() string {
 		text += " Moved most: " + enumerated(moved) + "."
 	}
 	if gaps := d.missing(); gaps > 0 {
-		text += fmt.Sprintf(" %s of the cells are missing: the rows that the model draws for comparison have the same gaps.", report.Percentage(gaps))
+		text += fmt.Sprintf(" %s of the cells are missing: the rows that the model draws for comparison have the same gaps.",
+			report.Percentage(gaps))
 	}
 	return text
 }
@@ -166,28 +175,46 @@ func (d *drift) sharesSection() []report.Section {
 		return nil
 	}
 	noun := d.noun()
-	table := report.Table{Caption: "shares", Columns: report.Columns(noun, "in the fit", "now", "change"), Open: true, Low: "smaller", High: "larger"}
+	table := report.Table{
+		Caption: "shares",
+		Columns: report.Columns(noun, "in the fit", "now", "change"),
+		Open:    true,
+		Low:     "smaller",
+		High:    "larger",
+	}
 	for k, c := range d.m.Components[:min(len(d.m.Components), mostRows)] {
 		now := d.now.shares[k] / d.now.rows
 		change := now - float64(c.Weight)
-		table.Add(k+1, report.Share(c.Weight), report.Share(now), report.Shaded(withSign(100*change, 1)+" points", max(-1, min(1, 5*change))))
+		table.Add(k+1, report.Share(c.Weight), report.Share(now),
+			report.Shaded(withSign(100*change, 1)+" points", max(-1, min(1, 5*change))))
 	}
 	chart := report.Chart{Title: capital(noun) + "s then and now", XName: noun, Names: numbered("", len(table.Rows)),
-		About:  fmt.Sprintf("The share of the rows in each %s, by their probabilities.", noun) + leftOut(len(d.m.Components)-mostRows, noun, ""),
-		Panels: []report.Panel{{Name: "share of the rows", Bars: true, Height: 200, Series: slices.Concat(table.Series("in the fit", 1), table.Series("now", 2))}}}
+		About: fmt.Sprintf("The share of the rows in each %s, by their probabilities.", noun) +
+			leftOut(len(d.m.Components)-mostRows, noun, ""),
+		Panels: []report.Panel{{
+			Name:   "share of the rows",
+			Bars:   true,
+			Height: 200,
+			Series: slices.Concat(table.Series("in the fit", 1), table.Series("now", 2)),
+		}}}
 	return section(chart.Title, chart, table)
 }
 
 // likelihoodSection compares the log-likelihoods of rows.
 func (d *drift) likelihoodSection() []report.Section {
-	table := report.Table{Caption: "quantiles of the log-likelihood", Columns: report.Columns("of the rows", "expected", "now"), Open: true}
+	table := report.Table{
+		Caption: "quantiles of the log-likelihood", Columns: report.Columns("of the rows", "expected", "now"), Open: true,
+	}
 	for _, p := range []float64{unlikely, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99} {
-		table.Add(fmt.Sprintf("%v %% are below", 100*p), report.Nats(d.expected.logs.quantile(p)), report.Nats(d.now.logs.quantile(p)))
+		table.Add(fmt.Sprintf("%v %% are below", 100*p), report.Nats(d.expected.logs.quantile(p)),
+			report.Nats(d.now.logs.quantile(p)))
 	}
 	table.Add("mean", report.Nats(d.expected.sum/d.expected.rows), report.Nats(d.now.sum/d.now.rows))
 	chart := report.Chart{Title: "How likely the rows are", XName: "log-likelihood of a row, nats",
-		About: fmt.Sprintf("The new rows beside %s drawn from the model, which are what it expects. What is far to the left is unlike them.", counted(int(d.expected.rows), "row"))}
-	low, high := d.now.logs.quantile(0.005), max(d.now.logs.quantile(1), finiteOr(d.expected.logs.quantile(1), math.Inf(-1)))
+		About: fmt.Sprintf("The new rows beside %s drawn from the model, which are what it expects. What is far to "+
+			"the left is unlike them.", counted(int(d.expected.rows), "row"))}
+	low, high := d.now.logs.quantile(0.005),
+		max(d.now.logs.quantile(1), finiteOr(d.expected.logs.quantile(1), math.Inf(-1)))
 	low = min(low, finiteOr(d.threshold(), math.Inf(1)))
 	if !(high > low) {
 		return section(chart.Title, nil, table)
@@ -195,11 +222,14 @@ func (d *drift) likelihoodSection() []report.Section {
 	const steps = 40
 	edges := floats.Span(make([]float64, steps+1), low, high)
 	now, expected := densities(d.now.logs.kept, edges), densities(d.expected.logs.kept, edges)
-	panel := report.Panel{Name: "density", Height: 200, BinsName: "the new rows", Series: []report.Series{{Name: "expected by the model"}}}
+	panel := report.Panel{
+		Name: "density", Height: 200, BinsName: "the new rows", Series: []report.Series{{Name: "expected by the model"}},
+	}
 	for i := range steps {
 		chart.X = append(chart.X, (edges[i]+edges[i+1])/2)
 		panel.Bins = append(panel.Bins, report.Bin{From: edges[i], To: edges[i+1], Height: now[i],
-			Tip: fmt.Sprintf("%s to %s\n%s of the rows", report.Readable(edges[i]), report.Readable(edges[i+1]), report.Percentage(now[i]*(edges[i+1]-edges[i])))})
+			Tip: fmt.Sprintf("%s to %s\n%s of the rows", report.Readable(edges[i]), report.Readable(edges[i+1]),
+				report.Percentage(now[i]*(edges[i+1]-edges[i])))})
 	}
 	panel.Series[0].Y = expected
 	if len(d.expected.logs.kept) == 0 {
@@ -228,13 +258,25 @@ func densities(values, edges []float64) []float64 {
 // columnsSection lists the columns, those that moved most first.
 func (d *drift) columnsSection() []report.Section {
 	moves := d.movements()
-	measured := report.Table{Caption: "means ± standard deviations", Columns: report.Columns("column", "expected", "now", "moved, in sd", "missing"), Open: true, Low: "lower by 1 sd", High: "higher by 1 sd"}
-	levels := report.Table{Caption: "levels", Columns: report.Columns("column", "level that changed most", "expected", "now", "rows with another level", "missing"), Open: true, High: "all rows"}
+	measured := report.Table{
+		Caption: "means ± standard deviations",
+		Columns: report.Columns("column", "expected", "now", "moved, in sd", "missing"),
+		Open:    true,
+		Low:     "lower by 1 sd",
+		High:    "higher by 1 sd",
+	}
+	levels := report.Table{
+		Caption: "levels",
+		Columns: report.Columns("column", "level that changed most", "expected", "now", "rows with another level", "missing"),
+		Open:    true,
+		High:    "all rows",
+	}
 	for _, m := range moves[:min(len(moves), mostProfiles)] {
 		c, now, then := d.m.Columns[m.column], d.now.columns[m.column], d.expected.columns[m.column]
 		missing := report.Share(now.missing / d.now.rows)
 		if now.levels == nil {
-			measured.Add(c.Name, spread(c, then.mean, then.sd()), spread(c, now.mean, now.sd()), report.Shaded(withSign(m.by, 2), max(-1, min(1, m.by))), missing)
+			measured.Add(c.Name, spread(c, then.mean, then.sd()), spread(c, now.mean, now.sd()),
+				report.Shaded(withSign(m.by, 2), max(-1, min(1, m.by))), missing)
 			continue
 		}
 		change := make([]float64, len(now.levels))
@@ -242,7 +284,8 @@ func (d *drift) columnsSection() []report.Section {
 			change[l] = math.Abs(now.levels[l]/now.n - then.levels[l]/then.n)
 		}
 		most := floats.MaxIdx(change)
-		levels.Add(c.Name, c.Levels[most], report.Share(then.levels[most]/then.n), report.Share(now.levels[most]/now.n), report.Shaded(report.Share(m.by), m.by), missing)
+		levels.Add(c.Name, c.Levels[most], report.Share(then.levels[most]/then.n), report.Share(now.levels[most]/now.n),
+			report.Shaded(report.Share(m.by), m.by), missing)
 	}
 	tables := slices.DeleteFunc([]report.Table{measured, levels}, func(t report.Table) bool { return len(t.Rows) == 0 })
 	if len(tables) == 0 {
@@ -250,14 +293,19 @@ func (d *drift) columnsSection() []report.Section {
 	}
 	list := section("Columns then and now", nil, tables...)
 	list[0].Wide = true
-	list[0].Text = fmt.Sprintf("What the model expects, from %s drawn from it, beside the new rows: the columns that moved most come first.", counted(int(d.expected.rows), "row")) +
+	list[0].Text = fmt.Sprintf("What the model expects, from %s drawn from it, beside the new rows: the columns that "+
+		"moved most come first.", counted(int(d.expected.rows), "row")) +
 		leftOut(len(moves)-mostProfiles, "column", "which moved less")
 	return list
 }
 
 // unlikeSection lists the rows that are least like what the model expects.
 func (d *drift) unlikeSection() []report.Section {
-	table := report.Table{Caption: "least likely rows", Columns: report.Columns("row", "log-likelihood", "farthest in", "value", "from the mean"), Open: true}
+	table := report.Table{
+		Caption: "least likely rows",
+		Columns: report.Columns("row", "log-likelihood", "farthest in", "value", "from the mean"),
+		Open:    true,
+	}
 	for _, one := range d.unlike {
 		if !(one.log < cmp.Or(d.threshold(), math.Inf(-1))) {
 			continue
@@ -276,7 +324,10 @@ func (d *drift) unlikeSection() []report.Section {
 		return []report.Section{list}
 	}
 	list.Tables = []report.Table{table}
-	list.Text = fmt.Sprintf("Rows whose log-likelihood is below %s nats, which is that of the least likely %s of the rows that the model expects; the least likely first.", report.Nats(d.threshold()).String(), report.Percentage(unlikely))
+	list.Text = fmt.Sprintf(
+		"Rows whose log-likelihood is below %s nats, which is that of the least likely %s of the rows that the model "+
+			"expects; the least likely first.", report.Nats(d.threshold()).String(), report.Percentage(unlikely),
+	)
 	if len(table.Rows) == mostUnlike {
 		list.Text += fmt.Sprintf(" The first %d are listed.", mostUnlike)
 	}

@@ -46,7 +46,9 @@ func (f *components) finding(in *input) (list report.Section, err error) {
 	switch {
 	case len(f.order) < 2 || f.family == families.Multinomial:
 	case !alone && judged != nil && judged.clear >= mostly:
-		list.Text += fmt.Sprintf(" No column separates the %ss by itself: together they do (see the directions, and the correlations).", f.noun)
+		list.Text += fmt.Sprintf(
+			" No column separates the %ss by itself: together they do (see the directions, and the correlations).", f.noun,
+		)
 	default:
 		list.Text += fmt.Sprintf(" Columns that set the %ss apart most: %s.", f.noun, strings.Join(names, ", "))
 	}
@@ -59,7 +61,9 @@ func (f *components) finding(in *input) (list report.Section, err error) {
 		if err != nil {
 			return list, err
 		}
-		list.Items = append(list.Items, report.Item{Group: k, Name: fmt.Sprintf("%s %d", capital(f.noun), k+1), Size: f.size(c), Share: float64(c.Weight), Text: text})
+		list.Items = append(list.Items, report.Item{
+			Group: k, Name: fmt.Sprintf("%s %d", capital(f.noun), k+1), Size: f.size(c), Share: float64(c.Weight), Text: text,
+		})
 	}
 	return list, nil
 }
@@ -94,10 +98,12 @@ func (f *components) headline(shown []component) string {
 
 // size is a class in percent of the rows, as they are expected, and in those that are assigned to it.
 func (f *components) size(c component) string {
-	return fmt.Sprintf("%s of the rows, %s assigned", report.Percentage(float64(c.Weight)), report.Readable(float64(c.Assigned)))
+	return fmt.Sprintf("%s of the rows, %s assigned", report.Percentage(float64(c.Weight)),
+		report.Readable(float64(c.Assigned)))
 }
 
-// weak is the separation, in nats a row, up to which a column says little by itself: that of a difference of 0.7 standard deviations.
+// weak is the separation, in nats a row, up to which a column says little by itself: that of a difference of 0.7
+// standard deviations.
 const weak = 0.25
 
 // A contrast is a column that sets a class apart, in words, and by how much.
@@ -154,12 +160,14 @@ func (f *components) contrasts(in *input, k int, pooled []columnSummary) (list [
 
 // say is how a class differs from all rows in a column; empty where the difference is too small for words.
 func (f *components) say(in *input, j int, own, pooled columnSummary) string {
-	const little, other, points = 0.2, 1.25, 0.02 // standard deviations, ratio of standard deviations, difference of probabilities
+	// standard deviations, ratio of standard deviations, difference of probabilities
+	const little, other, points = 0.2, 1.25, 0.02
 	c := f.columns[j]
 	name := called(c)
 	if c.Family == families.Multinomial {
 		p, all := own.number(0), pooled.number(0)
-		return fmt.Sprintf("%s %s (%s of the counts, in all rows %s)", moreOr(p > all, "more", "fewer"), name, report.Percentage(p), report.Percentage(all))
+		return fmt.Sprintf("%s %s (%s of the counts, in all rows %s)", moreOr(p > all, "more", "fewer"), name,
+			report.Percentage(p), report.Percentage(all))
 	}
 	if levels := levelNames(c); levels != nil {
 		p, all := own.probabilities(c), pooled.probabilities(c)
@@ -172,7 +180,8 @@ func (f *components) say(in *input, j int, own, pooled columnSummary) string {
 		if p[best]-all[best] < points {
 			return ""
 		}
-		return fmt.Sprintf("%s = %s (%s, in all rows %s)", name, isolated(report.Printable(shortened(levels[best]))), report.Percentage(p[best]), report.Percentage(all[best]))
+		return fmt.Sprintf("%s = %s (%s, in all rows %s)", name, isolated(report.Printable(shortened(levels[best]))),
+			report.Percentage(p[best]), report.Percentage(all[best]))
 	}
 	if !f.measured(j) {
 		return fmt.Sprintf("%s with %s (in all rows %s)", name, own.listed(), pooled.listed())
@@ -199,7 +208,8 @@ func moreOr(yes bool, more, less string) string {
 	return less
 }
 
-// spreadOf are mean and standard deviation of column j under the numbers of a class; of levels in an order, those of their numbers.
+// spreadOf are mean and standard deviation of column j under the numbers of a class; of levels in an order, those of
+// their numbers.
 func (f *components) spreadOf(s columnSummary, j int) report.Cell {
 	c := f.columns[j]
 	if c.Family == families.Ordinal {

@@ -32,7 +32,12 @@ func (r *fitReport) gapsSection(in *input) []report.Section {
 		return nil
 	}
 	shown := chosen(missing, mostProfiles)
-	table := report.Table{Caption: "missing values by column", Columns: report.Columns("column", "missing", "share of the rows"), Open: true, High: "missing"}
+	table := report.Table{
+		Caption: "missing values by column",
+		Columns: report.Columns("column", "missing", "share of the rows"),
+		Open:    true,
+		High:    "missing",
+	}
 	whole := 0
 	for _, j := range byValue(missing, shown) {
 		if missing[j] == 0 {
@@ -42,7 +47,10 @@ func (r *fitReport) gapsSection(in *input) []report.Section {
 		table.Add(in.Names[j], missing[j], report.Shaded(report.Share(missing[j]/all), missing[j]/all))
 	}
 	list := section("Missing values", nil, table)
-	list[0].Text = fmt.Sprintf("%s of the cells are missing, in %s of the rows. The fit integrates them out: a row counts by the values that it has.", report.Percentage(gaps/all/float64(in.Cols())), report.Percentage(incomplete/all))
+	list[0].Text = fmt.Sprintf(
+		"%s of the cells are missing, in %s of the rows. The fit integrates them out: a row counts by the values "+
+			"that it has.", report.Percentage(gaps/all/float64(in.Cols())), report.Percentage(incomplete/all),
+	)
 	if whole > 0 {
 		list[0].Text += fmt.Sprintf(" %s complete.", are(whole, "column"))
 	}

@@ -33,8 +33,8 @@ func (g *gatedClasses) gateSections(in *input) (list []report.Section, err error
 	return append(list, g.oddsSection()...), nil
 }
 
-// gateSection shows the probabilities of the components over one column, whose first number is number first of the design, where
-// the other columns are at their means.
+// gateSection shows the probabilities of the components over one column, whose first number is number first of the
+// design, where the other columns are at their means.
 func (g *gatedClasses) gateSection(in *input, c design.GateColumn, first int) ([]report.Section, error) {
 	chart := report.Chart{Title: g.noun + " probabilities by " + report.Printable(c.Name), XName: report.Printable(c.Name),
 		About: "What the gate expects before it sees the columns of the " + g.noun + "s"}
@@ -44,7 +44,10 @@ func (g *gatedClasses) gateSection(in *input, c design.GateColumn, first int) ([
 	}
 	chart.About += "." + leftOut(len(g.design.Columns)-mostGates, "column", "of the gate")
 	var values [][]float64 // what the gate sees of the column, at each place
-	table := report.Table{Caption: "probabilities by " + report.Printable(c.Name), Columns: report.Columns(append([]string{report.Printable(c.Name)}, numbered(g.noun+" ", g.params.K())...)...)}
+	table := report.Table{
+		Caption: "probabilities by " + report.Printable(c.Name),
+		Columns: report.Columns(append([]string{report.Printable(c.Name)}, numbered(g.noun+" ", g.params.K())...)...),
+	}
 	var places []any
 	if len(c.Levels) > 0 {
 		for l, level := range c.Levels {
@@ -82,8 +85,8 @@ func (g *gatedClasses) gateSection(in *input, c design.GateColumn, first int) ([
 	return section(chart.Title, chart, table), nil
 }
 
-// priorAt are the probabilities of the components where the numbers of the design from first on have some values, and the others
-// are at their means.
+// priorAt are the probabilities of the components where the numbers of the design from first on have some values, and
+// the others are at their means.
 func (g *gatedClasses) priorAt(first int, values [][]float64) ([]float64, error) {
 	rows, own := g.table.All(), g.design.Width
 	mean, n := make([]float64, rows.D), 0.0
@@ -109,22 +112,29 @@ func (g *gatedClasses) oddsSection() []report.Section {
 		return nil
 	}
 	beside := report.Table{Caption: "log odds ± standard errors", Open: true, Columns: report.Columns("column")}
-	table := report.Table{Caption: "log odds against " + g.noun + " 1", Columns: report.Columns(g.noun, "column", "log odds", "standard error", "odds ratio")}
+	table := report.Table{
+		Caption: "log odds against " + g.noun + " 1",
+		Columns: report.Columns(g.noun, "column", "log odds", "standard error", "odds ratio"),
+	}
 	for j, name := range g.gate.Columns {
 		beside.Add(name)
 		for k, values := range g.gate.LogOdds {
-			beside.Rows[j] = append(beside.Rows[j], report.Spread(values[j], g.gate.Errors[k][j]), report.Of(g.gate.Ratios[k][j]))
+			beside.Rows[j] = append(beside.Rows[j], report.Spread(values[j], g.gate.Errors[k][j]),
+				report.Of(g.gate.Ratios[k][j]))
 		}
 	}
 	for k, values := range g.gate.LogOdds {
-		beside.Columns = append(beside.Columns, report.Column{Name: fmt.Sprintf("%s %d", g.noun, k+2), Class: k + 2}, report.Column{Name: "odds ratio"})
+		beside.Columns = append(beside.Columns, report.Column{Name: fmt.Sprintf("%s %d", g.noun, k+2), Class: k + 2},
+			report.Column{Name: "odds ratio"})
 		for j, v := range values {
 			table.Add(k+2, g.gate.Columns[j], v, g.gate.Errors[k][j], g.gate.Ratios[k][j])
 		}
 	}
 	list := section("The gate", nil, beside, table)
 	list[0].Wide = len(g.gate.LogOdds) > 1
-	list[0].Text = "Log odds of a " + g.noun + " against the first: what a unit of a column adds, and, by the intercept, where all columns are 0. The odds ratio is what a unit multiplies the odds by. Standard errors take what is said of the " + g.noun + "s as it is."
+	list[0].Text = "Log odds of a " + g.noun +
+		" against the first: what a unit of a column adds, and, by the intercept, where all columns are 0. The odds " +
+		"ratio is what a unit multiplies the odds by. Standard errors take what is said of the " + g.noun + "s as it is."
 	var against []string
 	for _, c := range g.design.Columns {
 		if len(c.Levels) > 0 {

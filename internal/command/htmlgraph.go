@@ -46,17 +46,24 @@ func (v *graphView) finding(f blockmodel.Family) report.Section {
 	nodes, among := counted(v.Nodes[0], "node"), "of the pairs have an edge"
 	if len(v.Nodes) > 1 {
 		n := v.sets()
-		nodes = fmt.Sprintf("%s of the first column, in %d of them, and %s of the second, in %d", counted(v.Nodes[0], "node"), n[0], counted(v.Nodes[1], "node"), n[1])
+		nodes = fmt.Sprintf("%s of the first column, in %d of them, and %s of the second, in %d",
+			counted(v.Nodes[0], "node"), n[0], counted(v.Nodes[1], "node"), n[1])
 	}
 	if f == blockmodel.Poisson {
 		among = "is the mean weight of a pair"
 	}
-	list := report.Section{Text: fmt.Sprintf("%s of %s. %s %s.", capital(counted(len(v.Blocks), "block")), nodes, between(f, v.Density).String(), among)}
+	list := report.Section{Text: fmt.Sprintf("%s of %s. %s %s.", capital(counted(len(v.Blocks), "block")), nodes,
+		between(f, v.Density).String(), among)}
 	list.Text += leftOut(len(v.Blocks)-mostRows, "block", "")
 	all := float64(len(v.NodeNames))
 	for k, b := range v.Blocks[:min(len(v.Blocks), mostRows)] {
-		list.Items = append(list.Items, report.Item{Group: k, Name: fmt.Sprintf("Block %d", k+1), Share: float64(b.Size) / all,
-			Size: fmt.Sprintf("%s (%s)", counted(b.Size, "node"), report.Percentage(float64(b.Size)/all)), Text: v.about(f, k)})
+		list.Items = append(list.Items, report.Item{
+			Group: k,
+			Name:  fmt.Sprintf("Block %d", k+1),
+			Share: float64(b.Size) / all,
+			Size:  fmt.Sprintf("%s (%s)", counted(b.Size, "node"), report.Percentage(float64(b.Size)/all)),
+			Text:  v.about(f, k),
+		})
 	}
 	return list
 }
@@ -106,9 +113,11 @@ func (v *graphView) about(f blockmodel.Family, k int) string {
 // matrixSection shows what is between blocks.
 func (v *graphView) matrixSection(f blockmodel.Family) []report.Section {
 	rows, columns := v.axes()
-	about := "The probability of an edge between a node of the row's block and one of the column's; the colour is relative to the largest."
+	about := "The probability of an edge between a node of the row's block and one of the column's; the colour is " +
+		"relative to the largest."
 	if f == blockmodel.Poisson {
-		about = "The mean weight of the edge between a node of the row's block and one of the column's; the colour is relative to the largest."
+		about = "The mean weight of the edge between a node of the row's block and one of the column's; the colour " +
+			"is relative to the largest."
 	}
 	if v.Kind == blockmodel.Directed.String() {
 		about += " Edges lead from the row's block to the column's."
@@ -140,7 +149,8 @@ func (v *graphView) matrixSection(f blockmodel.Family) []report.Section {
 			row, texts = append(row, report.Shaded(cell, heat.Shade[i][j])), append(texts, cell.String())
 		}
 		table.Add(row...)
-		heat.Rows, heat.Texts = append(heat.Rows, fmt.Sprintf("%s (%d)", v.blockName(k), v.Blocks[k].Size)), append(heat.Texts, texts)
+		heat.Rows, heat.Texts = append(heat.Rows, fmt.Sprintf("%s (%d)", v.blockName(k), v.Blocks[k].Size)),
+			append(heat.Texts, texts)
 	}
 	if len(columns) > mostShaded {
 		return section(heat.Title, heat, table, v.list())
@@ -150,8 +160,8 @@ func (v *graphView) matrixSection(f blockmodel.Family) []report.Section {
 	return list
 }
 
-// graphSection shows the matrix of the edges, nodes in the order of their blocks. Where there are many nodes, a cell is several, and its
-// colour the share of the pairs in it that have an edge.
+// graphSection shows the matrix of the edges, nodes in the order of their blocks. Where there are many nodes, a cell is
+// several, and its colour the share of the pairs in it that have an edge.
 func (v *graphView) graphSection(e *graphEngine) []report.Section {
 	first := v.Nodes[0]
 	down, across := v.ordered(0, first), v.ordered(0, first)
@@ -185,13 +195,17 @@ func (v *graphView) graphSection(e *graphEngine) []report.Section {
 			row[j] /= max(most, math.SmallestNonzeroFloat64)
 		}
 	}
-	picture := report.Matrix{Title: "The graph, sorted by blocks", Cells: cells, Rows: down.borders(), Columns: across.borders(), RowNames: down.names(), ColumnNames: across.names(), ColumnsName: "to",
-		About: "Rows and columns are nodes in the order of their blocks, which the lines divide and whose numbers stand beside them; a cell is coloured where there is an edge."}
+	picture := report.Matrix{Title: "The graph, sorted by blocks", Cells: cells, Rows: down.borders(),
+		Columns: across.borders(), RowNames: down.names(), ColumnNames: across.names(), ColumnsName: "to",
+		About: "Rows and columns are nodes in the order of their blocks, which the lines divide and whose numbers " +
+			"stand beside them; a cell is coloured where there is an edge."}
 	if !directed {
 		picture.ColumnsName = ""
 	}
 	if down.bins < len(down.order) || across.bins < len(across.order) {
-		picture.About = fmt.Sprintf("Rows and columns are nodes in the order of their blocks, which the lines divide and whose numbers stand beside them. A cell stands for about %d × %d nodes, and its colour for the share of pairs with an edge, of which the largest is %.3g.",
+		picture.About = fmt.Sprintf("Rows and columns are nodes in the order of their blocks, which the lines divide "+
+			"and whose numbers stand beside them. A cell stands for about %d × %d nodes, and its colour for the "+
+			"share of pairs with an edge, of which the largest is %.3g.",
 			(len(down.order)+down.bins-1)/down.bins, (len(across.order)+across.bins-1)/across.bins, min(1, most))
 	}
 	return section(picture.Title, picture)

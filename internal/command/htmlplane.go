@@ -18,7 +18,8 @@ import (
 	"github.com/latent-go/latent/report"
 )
 
-// A plane is where the Gaussian columns are looked at: two columns as they are, or the two directions that separate the components most.
+// A plane is where the Gaussian columns are looked at: two columns as they are, or the two directions that separate the
+// components most.
 type plane struct {
 	columns    []int       // of the table
 	centre     []float64   // taken off
@@ -68,8 +69,8 @@ func (p plane) spread(cov *mat.SymDense) *mat.Dense {
 // mostPoints bounds the rows that a page holds.
 const mostPoints = 2000
 
-// planeSections show rows and components, where columns are Gaussian: the only one, the two that separate the components most, and, of
-// more, the plane of the leading directions.
+// planeSections show rows and components, where columns are Gaussian: the only one, the two that separate the
+// components most, and, of more, the plane of the leading directions.
 func (f *components) planeSections(in *input, shown []component) ([]report.Section, error) {
 	columns, numeric := f.gaussians(), f.numeric()
 	if len(columns) == 1 && len(numeric) == 1 {
@@ -93,7 +94,8 @@ func (f *components) planeSections(in *input, shown []component) ([]report.Secti
 	return append(first, further...), err
 }
 
-// bestPair are the two columns, in the order of the table, that together keep the components furthest apart, of those that separate most by themselves.
+// bestPair are the two columns, in the order of the table, that together keep the components furthest apart, of those
+// that separate most by themselves.
 func (f *components) bestPair(columns []int) ([]int, error) {
 	const few = 20
 	columns = slices.Clone(columns[:min(len(columns), few)])
@@ -118,8 +120,8 @@ func (f *components) bestPair(columns []int) ([]int, error) {
 	return []int{columns[pair[0]], columns[pair[1]]}, nil
 }
 
-// moments are the mean and the covariance of component k in some columns of numbers; those of other families than Gaussian ones are
-// independent.
+// moments are the mean and the covariance of component k in some columns of numbers; those of other families than
+// Gaussian ones are independent.
 func (f *components) moments(k int, columns []int) (mean []float64, cov *mat.SymDense, err error) {
 	normal := f.gaussians()
 	if mean, cov, err = f.normal(k, columns); err != nil {
@@ -135,8 +137,8 @@ func (f *components) moments(k int, columns []int) (mean []float64, cov *mat.Sym
 	return mean, cov, nil
 }
 
-// apart is how far apart the components are in columns i and j: 1 − the Bhattacharyya coefficient of two, by their weights. A component
-// without extent in them counts as one with all.
+// apart is how far apart the components are in columns i and j: 1 − the Bhattacharyya coefficient of two, by their
+// weights. A component without extent in them counts as one with all.
 func (f *components) apart(means [][]float64, covs []*mat.SymDense, i, j int) (sum float64) {
 	var normals []*distmv.Normal
 	for k, mean := range means {
@@ -148,7 +150,8 @@ func (f *components) apart(means [][]float64, covs []*mat.SymDense, i, j int) (s
 		normals = append(normals, normal)
 		for l := range k {
 			if normal != nil && normals[l] != nil {
-				sum += f.params.Weights[k] * f.params.Weights[l] * -math.Expm1(-distmv.Bhattacharyya{}.DistNormal(normal, normals[l]))
+				sum += f.params.Weights[k] * f.params.Weights[l] *
+					-math.Expm1(-distmv.Bhattacharyya{}.DistNormal(normal, normals[l]))
 			}
 		}
 	}
@@ -166,13 +169,18 @@ func (f *components) planeSection(in *input, shown []component, columns []int, c
 	about, places, rows, axes := "", f.noun+"s in the plane", "rows shown", []report.Table(nil)
 	switch {
 	case p.directions != nil:
-		chart.Title, places, rows = capital(f.noun)+"s over the two directions that separate them most", f.noun+"s in the plane of directions", "rows in the plane of directions"
-		about = fmt.Sprintf("Directions are weighted sums of columns, chosen so that most of their variance is between the %ss. %s%s ", f.noun, f.weighed(p), leftOut(cut, "column", "which separate less"))
+		chart.Title, places, rows = capital(f.noun)+"s over the two directions that separate them most",
+			f.noun+"s in the plane of directions", "rows in the plane of directions"
+		about = fmt.Sprintf("Directions are weighted sums of columns, chosen so that most of their variance is "+
+			"between the %ss. %s%s ", f.noun, f.weighed(p), leftOut(cut, "column", "which separate less"))
 		if f.params.K == 1 {
 			chart.Title = "The rows over the two leading directions"
 			about = "Directions are the two leading eigenvectors of the correlations. "
 		}
-		weights := report.Table{Caption: "directions, per standard deviation of a column", Columns: report.Columns("column", "direction 1", "direction 2")}
+		weights := report.Table{
+			Caption: "directions, per standard deviation of a column",
+			Columns: report.Columns("column", "direction 1", "direction 2"),
+		}
 		for i, j := range columns {
 			weights.Add(f.columns[j].Name, p.directions[0][i], p.directions[1][i])
 		}
@@ -186,7 +194,9 @@ func (f *components) planeSection(in *input, shown []component, columns []int, c
 	if !drawn {
 		panel.EllipsesName = ""
 	}
-	ovals := report.Table{Caption: places, Columns: report.Columns(f.noun, "weight", "rows", "x", "y", "sd of x", "sd of y", "correlation")}
+	ovals := report.Table{
+		Caption: places, Columns: report.Columns(f.noun, "weight", "rows", "x", "y", "sd of x", "sd of y", "correlation"),
+	}
 	for k, c := range shown {
 		mean, cov, err := f.moments(k, columns)
 		if err != nil {
@@ -200,8 +210,10 @@ func (f *components) planeSection(in *input, shown []component, columns []int, c
 		if !drawn { // whose distributions are no ellipses: the means alone
 			xx, xy, yy = 0, 0, 0
 		}
-		panel.Ellipses = append(panel.Ellipses, report.Ellipse{X: x, Y: y, XX: xx, XY: xy, YY: yy, Group: k, Name: strconv.Itoa(k + 1),
-			Tip: fmt.Sprintf(f.noun+" %d\nweight %.4g, %.1f rows\nmean %.6g, %.6g", k+1, float64(c.Weight), float64(c.Rows), x, y)})
+		panel.Ellipses = append(panel.Ellipses,
+			report.Ellipse{X: x, Y: y, XX: xx, XY: xy, YY: yy, Group: k, Name: strconv.Itoa(k + 1),
+				Tip: fmt.Sprintf(f.noun+" %d\nweight %.4g, %.1f rows\nmean %.6g, %.6g", k+1, float64(c.Weight),
+					float64(c.Rows), x, y)})
 	}
 	table := report.Table{Caption: rows, Columns: report.Columns("row", "x", "y", f.noun)}
 	remark := ""
@@ -235,11 +247,14 @@ func (f *components) points(in *input, p plane, table *report.Table) (list []rep
 		}
 		name := in.Origin(row) + 1
 		table.Add(name, u, v, labels[i]+1)
-		list = append(list, report.Point{X: u, Y: v, Group: labels[i], Tip: fmt.Sprintf("row %d\n%.6g, %.6g\n%s %d", name, u, v, f.noun, labels[i]+1)})
+		list = append(list, report.Point{
+			X: u, Y: v, Group: labels[i], Tip: fmt.Sprintf("row %d\n%.6g, %.6g\n%s %d", name, u, v, f.noun, labels[i]+1),
+		})
 	}
 	remark = fmt.Sprintf("Points are the %s, coloured by their most probable %s.", counted(len(list), "row"), f.noun)
 	if len(list) < in.Rows() {
-		remark = fmt.Sprintf("Points are %d of the %s, coloured by their most probable %s.", len(list), counted(in.Rows(), "row"), f.noun)
+		remark = fmt.Sprintf("Points are %d of the %s, coloured by their most probable %s.", len(list),
+			counted(in.Rows(), "row"), f.noun)
 		if len(at) < in.Rows() {
 			remark += " They are at equal distances in the table."
 		}
@@ -261,7 +276,11 @@ func (f *components) histogramSection(in *input, shown []component, j int) ([]re
 		return nil, nil
 	}
 	name, total := report.Printable(f.columns[j].Name), floats.Sum(counts)
-	chart := report.Chart{Title: capital(f.noun) + "s over " + name, XName: axis(f.columns[j]), About: fmt.Sprintf("How the rows lie over %s, and how the %ss, each by its weight, describe them.", name, f.noun)}
+	chart := report.Chart{
+		Title: capital(f.noun) + "s over " + name,
+		XName: axis(f.columns[j]),
+		About: fmt.Sprintf("How the rows lie over %s, and how the %ss, each by its weight, describe them.", name, f.noun),
+	}
 	panel := report.Panel{Name: "density", Height: 240, BinsName: "rows"}
 	table := report.Table{Caption: "rows in bins", Columns: report.Columns("from", "to", "rows", "density")}
 	for i, n := range counts {
@@ -274,7 +293,10 @@ func (f *components) histogramSection(in *input, shown []component, j int) ([]re
 	curves := report.Table{Caption: f.noun + "s", Columns: report.Columns(f.noun, "weight", "mean", "sd")}
 	for k, c := range shown {
 		mean, sd := float64(c.Columns[j].Values["mean"]), float64(c.Columns[j].Values["sd"])
-		curve := report.Series{Name: fmt.Sprintf("%s %d (%s)", f.noun, k+1, report.Percentage(float64(c.Weight))), Tip: fmt.Sprintf(f.noun+" %d\nweight %.4g\nmean %.6g\nsd %.6g", k+1, float64(c.Weight), mean, sd)}
+		curve := report.Series{
+			Name: fmt.Sprintf("%s %d (%s)", f.noun, k+1, report.Percentage(float64(c.Weight))),
+			Tip:  fmt.Sprintf(f.noun+" %d\nweight %.4g\nmean %.6g\nsd %.6g", k+1, float64(c.Weight), mean, sd),
+		}
 		for _, x := range chart.X {
 			curve.Y = append(curve.Y, float64(c.Weight)*distuv.Normal{Mu: mean, Sigma: sd}.Prob(x))
 		}
@@ -286,7 +308,8 @@ func (f *components) histogramSection(in *input, shown []component, j int) ([]re
 	return section(chart.Title, chart, curves, table), nil
 }
 
-// cutCurves cuts densities off far above the bars, which could not be read beside those of a narrow class. It returns a sentence about it.
+// cutCurves cuts densities off far above the bars, which could not be read beside those of a narrow class. It returns a
+// sentence about it.
 func cutCurves(p report.Panel) string {
 	const times = 2 // the highest bar
 	highest := slices.MaxFunc(p.Bins, func(a, b report.Bin) int { return cmp.Compare(a.Height, b.Height) }).Height
@@ -318,7 +341,8 @@ func bins(values, weights []float64) (edges, counts []float64) {
 		return nil, nil
 	}
 	const most = 60
-	edges = floats.Span(make([]float64, 1+int(min(most, math.Ceil(2*math.Cbrt(float64(len(x))))))), floats.Min(x), floats.Max(x))
+	edges = floats.Span(make([]float64, 1+int(min(most, math.Ceil(2*math.Cbrt(float64(len(x))))))),
+		floats.Min(x), floats.Max(x))
 	dividers := slices.Clone(edges)
 	dividers[len(edges)-1] = math.Nextafter(floats.Max(x), math.Inf(1)) // the last bin holds the largest value
 	stat.SortWeighted(x, w)

@@ -38,7 +38,13 @@ func (c curves) finding(in *input) (report.Section, error) {
 		list.Text += " " + judged.sentence(c.noun)
 	}
 	for k, one := range shown {
-		list.Items = append(list.Items, report.Item{Group: k, Name: fmt.Sprintf("Component %d", k+1), Size: c.size(one), Share: float64(one.Weight), Text: c.equation(one)})
+		list.Items = append(list.Items, report.Item{
+			Group: k,
+			Name:  fmt.Sprintf("Component %d", k+1),
+			Size:  c.size(one),
+			Share: float64(one.Weight),
+			Text:  c.equation(one),
+		})
 	}
 	return list, nil
 }
@@ -110,7 +116,8 @@ func (c curves) responseName() string {
 	return report.Printable(c.design.Response)
 }
 
-// shownRows calls visit with the place of each row that a page has room for, its numbers in the design, and its component.
+// shownRows calls visit with the place of each row that a page has room for, its numbers in the design, and its
+// component.
 func (c curves) shownRows(in *input, visit func(place int, row []float64, label int)) (remark string, err error) {
 	places := thinned(in.Rows(), mostPoints, nil)
 	labels, err := c.assign(in, places)
@@ -142,13 +149,20 @@ func (c curves) curvesSection(in *input) ([]report.Section, error) {
 		low, high = min(low, row[x]), max(high, row[x])
 		origin := in.Origin(place) + 1
 		rows.Add(origin, row[x], c.perUnit(row), label+1)
-		panel.Points = append(panel.Points, report.Point{X: row[x], Y: c.perUnit(row), Group: label, Tip: fmt.Sprintf("row %d\n%.6g, %.6g\ncomponent %d", origin, row[x], c.perUnit(row), label+1)})
+		panel.Points = append(panel.Points, report.Point{
+			X:     row[x],
+			Y:     c.perUnit(row),
+			Group: label,
+			Tip:   fmt.Sprintf("row %d\n%.6g, %.6g\ncomponent %d", origin, row[x], c.perUnit(row), label+1),
+		})
 	})
 	if err != nil || !(high > low) {
 		return nil, err
 	}
 	chart.X = floats.Span(make([]float64, 121), low, high)
-	curve := report.Table{Caption: "curves", Columns: report.Columns(append([]string{name}, numbered("component ", len(shown))...)...)}
+	curve := report.Table{
+		Caption: "curves", Columns: report.Columns(append([]string{name}, numbered("component ", len(shown))...)...),
+	}
 	block := framework.Rows{D: c.design.Width(), Stride: c.design.Width(), N: len(chart.X)}
 	for _, v := range chart.X {
 		block.X = append(block.X, math.NaN())
@@ -171,9 +185,14 @@ func (c curves) curvesSection(in *input) ([]report.Section, error) {
 		curve.Add(cells...)
 	}
 	for k, one := range shown {
-		panel.Series = append(panel.Series, report.Series{Name: fmt.Sprintf("component %d", k+1), Y: curve.Values(k + 1), Tip: fmt.Sprintf("component %d\nweight %.4g", k+1, float64(one.Weight))})
+		panel.Series = append(panel.Series, report.Series{
+			Name: fmt.Sprintf("component %d", k+1),
+			Y:    curve.Values(k + 1),
+			Tip:  fmt.Sprintf("component %d\nweight %.4g", k+1, float64(one.Weight)),
+		})
 	}
-	chart.About = "Points are rows, coloured by their most probable component; lines are the means of the components. " + remark + leftOut(len(c.list)-len(shown), "component", "of less weight")
+	chart.About = "Points are rows, coloured by their most probable component; lines are the means of the components. " +
+		remark + leftOut(len(c.list)-len(shown), "component", "of less weight")
 	chart.Panels = []report.Panel{panel}
 	return section(chart.Title, chart, curve, rows), nil
 }
@@ -182,7 +201,9 @@ func (c curves) curvesSection(in *input) ([]report.Section, error) {
 func (c curves) fittedSection(in *input) ([]report.Section, error) {
 	chart := report.Chart{Title: "Fitted and observed", XName: "mean of the component"}
 	panel := report.Panel{Name: c.responseName(), Height: 340}
-	rows := report.Table{Caption: "rows shown", Columns: report.Columns("row", "mean of the component", c.responseName(), "component")}
+	rows := report.Table{
+		Caption: "rows shown", Columns: report.Columns("row", "mean of the component", c.responseName(), "component"),
+	}
 	low, high := math.Inf(1), math.Inf(-1)
 	var fault error
 	remark, err := c.shownRows(in, func(place int, row []float64, label int) {
@@ -197,7 +218,12 @@ func (c curves) fittedSection(in *input) ([]report.Section, error) {
 		}
 		low, high = min(low, mean), max(high, mean)
 		rows.Add(origin, mean, c.perUnit(row), label+1)
-		panel.Points = append(panel.Points, report.Point{X: mean, Y: c.perUnit(row), Group: label, Tip: fmt.Sprintf("row %d\nmean %.6g, observed %.6g\ncomponent %d", origin, mean, c.perUnit(row), label+1)})
+		panel.Points = append(panel.Points, report.Point{
+			X:     mean,
+			Y:     c.perUnit(row),
+			Group: label,
+			Tip:   fmt.Sprintf("row %d\nmean %.6g, observed %.6g\ncomponent %d", origin, mean, c.perUnit(row), label+1),
+		})
 	})
 	if err == nil {
 		err = fault
@@ -216,8 +242,15 @@ func (c curves) fittedSection(in *input) ([]report.Section, error) {
 // coefficientsSection compares the coefficients of the components, with their standard errors.
 func (c curves) coefficientsSection() []report.Section {
 	shown := c.heaviest()
-	beside := report.Table{Caption: "coefficients ± standard errors", Columns: append(report.Columns("coefficient"), report.Classes(numbered("component ", len(shown))...)...), Open: true}
-	table := report.Table{Caption: "coefficients", Columns: report.Columns("component", "coefficient", "estimate", "standard error (complete data)")}
+	beside := report.Table{
+		Caption: "coefficients ± standard errors",
+		Columns: append(report.Columns("coefficient"), report.Classes(numbered("component ", len(shown))...)...),
+		Open:    true,
+	}
+	table := report.Table{
+		Caption: "coefficients",
+		Columns: report.Columns("component", "coefficient", "estimate", "standard error (complete data)"),
+	}
 	if c.drawn {
 		table.Columns = append(table.Columns, report.Columns("standard error (bootstrap)")...)
 	}

@@ -31,7 +31,8 @@ func (r *fitReport) html(in *input) (*report.Document, error) {
 		Title: isolated(in.title()),
 		Lead: fmt.Sprintf("%s. %s, %s, fitted by latent with method %s.", in.contents(float64(r.N)), r.kind.Title,
 			strings.TrimPrefix(r.what, strings.ToLower(r.kind.Title)+", "), r.Method),
-		Foot: "Made by latent fit --report. The numbers in the tables are those of --format json, rounded: it has all digits. Coordinates in the plane, cumulative shares and bins are computed from them.",
+		Foot: "Made by latent fit --report. The numbers in the tables are those of --format json, rounded: it has " +
+			"all digits. Coordinates in the plane, cumulative shares and bins are computed from them.",
 	}
 	finding, err := r.findingSection(in)
 	if err != nil {
@@ -42,7 +43,8 @@ func (r *fitReport) html(in *input) (*report.Document, error) {
 		return nil, err
 	}
 	settings, err := settingsSection(r)
-	page.Sections = slices.Concat(finding, own, r.agreementSection(), r.comparedSection(), r.sizesSection(), r.gapsSection(in),
+	page.Sections = slices.Concat(finding, own, r.agreementSection(), r.comparedSection(),
+		r.sizesSection(), r.gapsSection(in),
 		r.factsSection(), r.iterationsSection(), r.prunedSection(), r.startsSection(), settings)
 	return page, err
 }

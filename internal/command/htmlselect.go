@@ -11,13 +11,16 @@ import (
 	"github.com/latent-go/latent/report"
 )
 
-// html is the selection as a page: what each criterion chooses and how clear that is, the criteria over K, and the fits behind them.
+// html is the selection as a page: what each criterion chooses and how clear that is, the criteria over K, and the fits
+// behind them.
 func (t *selection) html(in *input) (*report.Document, error) {
 	settings, err := settingsSection(t)
 	return &report.Document{
-		Title:    isolated(in.title()),
-		Lead:     fmt.Sprintf("%s. %s, %s: K from %d to %d, each fitted by latent with method %s.", in.contents(float64(t.N)), capital(t.Model), t.what, t.KMin, t.KMax, t.Method),
-		Foot:     "Made by latent select --report. The numbers in the tables are those of --format json, rounded: it has all digits.",
+		Title: isolated(in.title()),
+		Lead: fmt.Sprintf("%s. %s, %s: K from %d to %d, each fitted by latent with method %s.",
+			in.contents(float64(t.N)), capital(t.Model), t.what, t.KMin, t.KMax, t.Method),
+		Foot: "Made by latent select --report. The numbers in the tables are those of --format json, rounded: it " +
+			"has all digits.",
 		Sections: slices.Concat(t.findingSection(), t.criteriaSection(), t.fitsSection(), t.testsSection(), settings),
 	}, err
 }
@@ -54,7 +57,11 @@ func (t *selection) choices() (list []choice) {
 // findingSection says which K the criteria choose, and how clear that is.
 func (t *selection) findingSection() []report.Section {
 	choices := t.choices()
-	table := report.Table{Caption: "choices", Columns: report.Columns("criterion", "chooses K", "next best K", "nats lower", "the choice is"), Open: true}
+	table := report.Table{
+		Caption: "choices",
+		Columns: report.Columns("criterion", "chooses K", "next best K", "nats lower", "the choice is"),
+		Open:    true,
+	}
 	by := map[int][]string{}
 	var ks []int
 	for _, c := range choices {
@@ -135,9 +142,16 @@ func trusted(criteria []string) string {
 
 // criteriaSection shows how far each K is below the best of each criterion.
 func (t *selection) criteriaSection() []report.Section {
-	chart := report.Chart{Title: "Criteria over K", XName: "K", IntegerX: true, About: "How far each K is below the best one by each criterion: 0 is the best."}
+	chart := report.Chart{
+		Title:    "Criteria over K",
+		XName:    "K",
+		IntegerX: true,
+		About:    "How far each K is below the best one by each criterion: 0 is the best.",
+	}
 	floor := t.floor()
-	table := report.Table{Caption: "criteria", Columns: report.Columns(append([]string{"K"}, t.Criteria...)...), Open: true, High: "chosen"}
+	table := report.Table{
+		Caption: "criteria", Columns: report.Columns(append([]string{"K"}, t.Criteria...)...), Open: true, High: "chosen",
+	}
 	panel := report.Panel{Name: "nats below the best", Dots: true, Height: 280}
 	for _, name := range t.Criteria {
 		best := math.Inf(-1)
@@ -176,8 +190,8 @@ func (t *selection) criteriaSection() []report.Section {
 	return append(values, section(chart.Title, chart)...)
 }
 
-// floor is how far below the best value the chart of the criteria ends, so that those near the best can be told apart; −Inf: nowhere. It
-// keeps the best K of each criterion with both of its neighbours, and half of all values.
+// floor is how far below the best value the chart of the criteria ends, so that those near the best can be told apart;
+// −Inf: nowhere. It keeps the best K of each criterion with both of its neighbours, and half of all values.
 func (t *selection) floor() float64 {
 	const room, far = 1.25, 3
 	var below []float64
@@ -218,8 +232,15 @@ func finiteOr(v, other float64) float64 {
 
 // fitsSection shows the fits behind the criteria.
 func (t *selection) fitsSection() []report.Section {
-	chart := report.Chart{Title: "Log-likelihood and free parameters", XName: "K", IntegerX: true, About: "A larger K fits more closely and takes more parameters: criteria weigh the two."}
-	table := report.Table{Caption: "fits", Columns: report.Columns("K", "log-likelihood", "free parameters", "entropy", "status"), Open: true}
+	chart := report.Chart{
+		Title:    "Log-likelihood and free parameters",
+		XName:    "K",
+		IntegerX: true,
+		About:    "A larger K fits more closely and takes more parameters: criteria weigh the two.",
+	}
+	table := report.Table{
+		Caption: "fits", Columns: report.Columns("K", "log-likelihood", "free parameters", "entropy", "status"), Open: true,
+	}
 	for _, row := range t.Table {
 		status := row.Status
 		if row.Error != "" {
@@ -240,12 +261,17 @@ func (t *selection) testsSection() []report.Section {
 	if len(t.Tests) == 0 {
 		return nil
 	}
-	table := report.Table{Caption: "likelihood ratio tests", Columns: report.Columns("K", "against", "statistic", "p-value", "draws"), Open: true}
+	table := report.Table{
+		Caption: "likelihood ratio tests",
+		Columns: report.Columns("K", "against", "statistic", "p-value", "draws"),
+		Open:    true,
+	}
 	for _, one := range t.Tests {
 		table.Add(one.K, one.K+1, one.Statistic, one.PValue, one.Draws-one.Failed)
 	}
 	list := section("Tests of K against K + 1", nil, table)
-	list[0].Text = fmt.Sprintf("Likelihood ratio tests by bootstrap, up to the first p-value above %.2g: a small one says that K components are too few.", 1-level)
+	list[0].Text = fmt.Sprintf("Likelihood ratio tests by bootstrap, up to the first p-value above %.2g: a small one "+
+		"says that K components are too few.", 1-level)
 	return list
 }
 
@@ -255,18 +281,22 @@ const much = 5
 // html is the comparison of families as a page.
 func (t *comparison) html(in *input) (*report.Document, error) {
 	settings, err := settingsSection(t)
-	table := report.Table{Caption: "families", Columns: report.Columns("family", "K", t.Criterion, "below the best", "log-likelihood", "free parameters", "converged"), Open: true, High: "the best"}
+	table := report.Table{Caption: "families", Columns: report.Columns("family", "K", t.Criterion, "below the best",
+		"log-likelihood", "free parameters", "converged"), Open: true, High: "the best"}
 	for _, row := range t.Table {
 		if row.Error != "" {
 			table.Add(row.Family, report.Missing, report.Missing, report.Missing, report.Missing, report.Missing, row.Error)
 			continue
 		}
-		table.Add(row.Family, row.K, report.Nats(row.Value), report.Shaded(report.Nats(row.Behind), math.Exp(-float64(row.Behind)/much)), report.Nats(row.LogLikelihood), row.Free, strconv.FormatBool(row.Converged))
+		table.Add(row.Family, row.K, report.Nats(row.Value), report.Shaded(report.Nats(row.Behind),
+			math.Exp(-float64(row.Behind)/much)), report.Nats(row.LogLikelihood), row.Free, strconv.FormatBool(row.Converged))
 	}
 	list := section("What was found", nil, table)
-	list[0].Wide, list[0].Text = true, fmt.Sprintf("By %s, %s with K = %d is the best.", criterionCalled(t.Criterion), t.Best, t.K)
+	list[0].Wide, list[0].Text = true,
+		fmt.Sprintf("By %s, %s with K = %d is the best.", criterionCalled(t.Criterion), t.Best, t.K)
 	if t.Second != "" {
-		list[0].Text = fmt.Sprintf("By %s, %s with K = %d is %s the next best, %s, which is %s nats lower.", criterionCalled(t.Criterion), t.Best, t.K, ahead(float64(t.Margin)), t.Second, report.Nats(t.Margin).String())
+		list[0].Text = fmt.Sprintf("By %s, %s with K = %d is %s the next best, %s, which is %s nats lower.",
+			criterionCalled(t.Criterion), t.Best, t.K, ahead(float64(t.Margin)), t.Second, report.Nats(t.Margin).String())
 	}
 	if t.K == t.KMax && t.KMax > t.KMin {
 		list[0].Text += fmt.Sprintf(" K = %d is the largest that was compared (--kmax).", t.K)
@@ -276,9 +306,11 @@ func (t *comparison) html(in *input) (*report.Document, error) {
 		list[0].Warnings = append(list[0].Warnings, report.Printable(warning))
 	}
 	return &report.Document{
-		Title:    isolated(in.title()),
-		Lead:     fmt.Sprintf("%s. Families of %s, each at K from %d to %d, fitted by latent with method %s.", in.contents(float64(t.N)), t.Model, t.KMin, t.KMax, t.Method),
-		Foot:     "Made by latent select --report. The numbers in the tables are those of --format json, rounded: it has all digits.",
+		Title: isolated(in.title()),
+		Lead: fmt.Sprintf("%s. Families of %s, each at K from %d to %d, fitted by latent with method %s.",
+			in.contents(float64(t.N)), t.Model, t.KMin, t.KMax, t.Method),
+		Foot: "Made by latent select --report. The numbers in the tables are those of --format json, rounded: it " +
+			"has all digits.",
 		Sections: append(list, settings...),
 	}, err
 }

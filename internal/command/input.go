@@ -118,7 +118,9 @@ func (f *inputFlags) open(s *session, source string, reading func(name string) d
 	return a.in, a.err
 }
 
-func (f *inputFlags) read(s *session, source string, reading func(name string) data.Reading, progress *readProgress) (*input, error) {
+func (f *inputFlags) read(
+	s *session, source string, reading func(name string) data.Reading, progress *readProgress,
+) (*input, error) {
 	if set, ok := data.Lookup(source); ok {
 		if len(f.NA) > 0 {
 			return nil, misused("--na requires a file: %s is an embedded data set, whose missing values are known", source)
@@ -184,12 +186,14 @@ func (f *inputFlags) gaps(needsAll bool) (string, error) {
 	case f.Missing == nil:
 		return missingKeep, nil
 	case (*f.Missing == missingKeep || *f.Missing == missingEmpty) && needsAll:
-		return "", misused("--missing %s cannot be used with this model, which needs complete rows (--missing drop)", *f.Missing)
+		return "", misused("--missing %s cannot be used with this model, which needs complete rows (--missing drop)",
+			*f.Missing)
 	}
 	return *f.Missing, nil
 }
 
-var errJoins = misused("--missing drop and empty would join the steps before and after a gap: --missing keep integrates missing values of sequences out")
+var errJoins = misused("--missing drop and empty would join the steps before and after a gap: --missing keep " +
+	"integrates missing values of sequences out")
 
 // complete leaves out rows with missing values, if --missing says so.
 func (in *input) complete(s *session, gaps string) error {
@@ -329,8 +333,8 @@ func (in *input) reportGaps(s *session, x []float64, needsAll bool) error {
 	return nil
 }
 
-// narrow has --select, or the flags that name all columns of a regression, say which columns are read where the format lets it, with
-// those of the flags that name columns which need not be selected.
+// narrow has --select, or the flags that name all columns of a regression, say which columns are read where the format
+// lets it, with those of the flags that name columns which need not be selected.
 func (f *fittingFlags) narrow(label string) {
 	chosen := f.Select
 	if r := f.regression(); len(chosen) == 0 && r != nil && r.Regress != nil {
@@ -339,7 +343,8 @@ func (f *fittingFlags) narrow(label string) {
 	if len(chosen) == 0 {
 		return
 	}
-	f.required = without(slices.Concat(chosen, f.ID, f.gate(), f.Dates.Names, []string{label, f.Weights, f.sequence()}), setOf([]string{""}))
+	f.required = without(slices.Concat(chosen, f.ID, f.gate(), f.Dates.Names, []string{label, f.Weights, f.sequence()}),
+		setOf([]string{""}))
 	asked := setOf(f.required)
 	f.wanted = func(name string) bool { return asked[name] }
 }
@@ -439,17 +444,20 @@ func (f *fittingFlags) load(s *session, label string) (*input, error) {
 		return nil, in.wrap(err)
 	}
 	if row := slices.IndexFunc(in.frequencies, math.IsNaN); row >= 0 {
-		return nil, in.wrap(fmt.Errorf("the weight of row %d is missing, column %q: --missing drop leaves such rows out", in.Origin(row)+1, weights))
+		return nil, in.wrap(fmt.Errorf("the weight of row %d is missing, column %q: --missing drop leaves such rows out",
+			in.Origin(row)+1, weights))
 	}
 	if sum := floats.Sum(in.frequencies); math.IsInf(sum, 0) {
-		return nil, in.wrap(fmt.Errorf("the weights sum to more than a 64-bit float holds, column %q: divide them by a large number", weights))
+		return nil, in.wrap(
+			fmt.Errorf("the weights sum to more than a 64-bit float holds, column %q: divide them by a large number", weights),
+		)
 	}
 	in.Table, err = in.Table.Drop(weights)
 	return in, in.wrap(err)
 }
 
-// numbers are those of the table, n×d: codes where it has levels that models of classes know, NaN where an entry is missing,
-// and complete where the model needs all.
+// numbers are those of the table, n×d: codes where it has levels that models of classes know, NaN where an entry is
+// missing, and complete where the model needs all.
 func (in *input) numbers(s *session, classes, needsAll bool) (x []float64, n, d int, err error) {
 	if !classes && (needsAll || len(in.texts()) > 0) {
 		return in.Matrix()

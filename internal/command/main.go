@@ -31,8 +31,8 @@ const (
 	statusUsage  = 2
 )
 
-// Main runs the command with the arguments of the process, until it is done or the process is told to end, and returns the exit
-// status. It is called once.
+// Main runs the command with the arguments of the process, until it is done or the process is told to end, and returns
+// the exit status. It is called once.
 func Main(h Host) (status int) {
 	if err := memory.Limits(); err != nil {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", h.name(), err)
@@ -174,7 +174,8 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	}
 	help := &watched{Writer: s.stdout}
 	var all commands
-	parser, err := newParser(&all, s.known, s.name, args, kong.Writers(help, s.stderr), kong.Exit(func(int) { answered = true }))
+	parser, err := newParser(&all, s.known, s.name, args, kong.Writers(help, s.stderr),
+		kong.Exit(func(int) { answered = true }))
 	if err != nil {
 		return s.fail(err)
 	}
@@ -290,15 +291,16 @@ func (r *registry) ofOtherModels(problem string, args []string) error {
 		return nil
 	}
 	what := strings.TrimSpace("--" + flag + " " + value)
-	return fmt.Errorf("%s is a flag of --model %s, and the model is %s", what, strings.Join(names, ", "), r.modelNamed(args))
+	return fmt.Errorf("%s is a flag of --model %s, and the model is %s", what,
+		strings.Join(names, ", "), r.modelNamed(args))
 }
 
 func takes(command *kong.Node, name string) bool {
 	return slices.ContainsFunc(command.Flags, func(f *kong.Flag) bool { return f.Name == name })
 }
 
-// fail reports an error in one line and returns the exit status that belongs to it. Of several processes, the first one reports what
-// all of them have been told.
+// fail reports an error in one line and returns the exit status that belongs to it. Of several processes, the first one
+// reports what all of them have been told.
 func (s *session) fail(err error) int {
 	err = withCause(s, err)
 	if err = s.crew.end(s, err); !s.crew.speaks() {

@@ -24,7 +24,8 @@ func manual(known *registry, app *kong.Application) string {
 	put(".TH LATENT 1")
 	put(".SH NAME\nlatent \\- %s", roff(strings.TrimSuffix(strings.ToLower(app.Help[:1])+app.Help[1:], ".")))
 	put(".SH SYNOPSIS\n.B latent\n.I command\n[\\fIflags\\fR]")
-	put(".SH DESCRIPTION\n%s Results go to standard output, as text or as JSON (\\-\\-format json). Standard error has one line for an error, one for each remark on data and fits and, on a terminal, the progress.", roff(app.Help))
+	put(".SH DESCRIPTION\n%s Results go to standard output, as text or as JSON (\\-\\-format json). Standard error "+
+		"has one line for an error, one for each remark on data and fits and, on a terminal, the progress.", roff(app.Help))
 	put(".SH COMMANDS")
 	for _, command := range app.Children {
 		put(".SS %s", roff(usageOf(command)))

@@ -26,10 +26,10 @@ func (f *sizeFlag) UnmarshalText(text []byte) error {
 // errOutOfMemory is why a command was ended by boundMemory.
 var errOutOfMemory = errors.New("out of memory")
 
-// boundMemory has the command end with a message where it takes more memory than it was given, or than there was when it began:
-// what the Go runtime and the kernel do then is no message. What is known to be too large beforehand, package memory refuses. A step
-// that takes all at once is met too, as the system hands memory out when it is first used. Processes that share the machine have
-// equal parts.
+// boundMemory has the command end with a message where it takes more memory than it was given, or than there was when
+// it began: what the Go runtime and the kernel do then is no message. What is known to be too large beforehand, package
+// memory refuses. A step that takes all at once is met too, as the system hands memory out when it is first used.
+// Processes that share the machine have equal parts.
 func boundMemory(ctx context.Context, all sizeFlag, neighbours int) {
 	given := float64(all) / float64(neighbours)
 	memory.SetLimit(given)
@@ -55,7 +55,8 @@ func boundMemory(ctx context.Context, all sizeFlag, neighbours int) {
 }
 
 // watchMemory looks at each tick.
-func watchMemory(ctx context.Context, ticks <-chan time.Time, used func() float64, most float64, why string, leave context.CancelCauseFunc) {
+func watchMemory(ctx context.Context, ticks <-chan time.Time, used func() float64, most float64, why string,
+	leave context.CancelCauseFunc) {
 	for {
 		select {
 		case <-ctx.Done():

@@ -95,7 +95,8 @@ func (f *modelFlags) checkClasses() error {
 		keys = append(chainKeys, keys[1:]...)
 	}
 	if f.columns().text != "" && f.model().Families.Joint(f.Family) {
-		return misused("--columns cannot be used with --family %s, which describes all columns together: take auto or gaussian-diagonal", f.Family)
+		return misused("--columns cannot be used with --family %s, which describes all columns together: take auto "+
+			"or gaussian-diagonal", f.Family)
 	}
 	if h.ofEvidence() {
 		keys = unitKeys
@@ -111,11 +112,20 @@ func (f *modelFlags) checkClasses() error {
 	if f.Method != methodMAP {
 		return nil
 	}
-	distributions := map[string]string{"weights": "Dirichlet", "start": "Dirichlet", "transitions": "Dirichlet", "alpha": "Dirichlet", "a": "beta", "b": "beta", "shape": "gamma"}
+	distributions := map[string]string{
+		"weights":     "Dirichlet",
+		"start":       "Dirichlet",
+		"transitions": "Dirichlet",
+		"alpha":       "Dirichlet",
+		"a":           "beta",
+		"b":           "beta",
+		"shape":       "gamma",
+	}
 	distributions[f.weightsKey()] = "Dirichlet"
 	for _, key := range h.keys { // densities that MAP could climb without end, at the edge of their range
 		if name := distributions[key]; name != "" && h.values[key] < 1 {
-			return misused("--prior: %s=%v: with less than 1 a %s distribution has no most probable value: give 1 or more, or --method vb", key, h.values[key], name)
+			return misused("--prior: %s=%v: with less than 1 a %s distribution has no most probable value: give 1 or "+
+				"more, or --method vb", key, h.values[key], name)
 		}
 	}
 	return nil
@@ -157,7 +167,8 @@ func (f *modelFlags) mixturePriors(rows family.Family) (weights prior.Dirichlet,
 	}
 	for _, key := range h.keys {
 		if !slices.Contains(taken, key) {
-			return weights, nil, misused("--prior: no family of the model takes %s: %s takes %s", key, strings.Join(slices.Sorted(slices.Values(names)), ", "), strings.Join(taken, ", "))
+			return weights, nil, misused("--prior: no family of the model takes %s: %s takes %s", key,
+				strings.Join(slices.Sorted(slices.Values(names)), ", "), strings.Join(taken, ", "))
 		}
 	}
 	if len(own) > 0 {
@@ -188,11 +199,12 @@ type describedRows struct {
 	family           family.Family
 }
 
-// takeTexts has each column described by itself where some hold texts and nobody named a family. Numbers that are written in another way are
-// an error, and so is a single column, which may be a table whose separator is another.
+// takeTexts has each column described by itself where some hold texts and nobody named a family. Numbers that are
+// written in another way are an error, and so is a single column, which may be a table whose separator is another.
 func (f *modelFlags) takeTexts(s *session, in *input) error {
 	texts := without(in.texts(), setOf(f.gate()))
-	if !f.anyFamily || f.Family != families.Gaussian || len(texts) == 0 || in.Cols() == 1 || !slices.Contains(f.model().Families.Names(false), families.Auto) {
+	if !f.anyFamily || f.Family != families.Gaussian || len(texts) == 0 || in.Cols() == 1 ||
+		!slices.Contains(f.model().Families.Names(false), families.Auto) {
 		return nil
 	}
 	for _, name := range texts {
@@ -201,7 +213,8 @@ func (f *modelFlags) takeTexts(s *session, in *input) error {
 		}
 	}
 	f.Family = families.Auto
-	s.note("%s: each column by its kind (--family auto), as texts are in %s: %s leaves them out", in.name, abridged(texts, ", ", quotedCell), dropping(texts))
+	s.note("%s: each column by its kind (--family auto), as texts are in %s: %s leaves them out", in.name,
+		abridged(texts, ", ", quotedCell), dropping(texts))
 	return nil
 }
 
@@ -231,8 +244,10 @@ func (in *input) rows(s *session, f *modelFlags) (*describedRows, error) {
 			return nil, err
 		}
 	}
-	if ordinal := slices.IndexFunc(columns, func(c data.Column) bool { return c.Family == families.Ordinal }); ordinal >= 0 && f.model().informed(f.Method) {
-		return nil, fmt.Errorf("column %.60q is ordinal, which has no conjugate prior: take it as categorical, or another method than %s", columns[ordinal].Name, f.Method)
+	if ordinal := slices.IndexFunc(columns,
+		func(c data.Column) bool { return c.Family == families.Ordinal }); ordinal >= 0 && f.model().informed(f.Method) {
+		return nil, fmt.Errorf("column %.60q is ordinal, which has no conjugate prior: take it as categorical, or "+
+			"another method than %s", columns[ordinal].Name, f.Method)
 	}
 	if f.Family == families.Multinomial && len(columns) < 2 {
 		return nil, errors.New("1 column: multinomial counts in two categories at least")
@@ -258,18 +273,25 @@ func (in *input) rows(s *session, f *modelFlags) (*describedRows, error) {
 		return nil, err
 	}
 	if families.WholeMatrix(f.Family) && n <= d && len(f.compared) == 0 { // said before D² numbers are made
-		return nil, fmt.Errorf("%s and %s: a covariance matrix needs more rows than columns: --family gaussian-diagonal or gaussian-spherical, or --model bpca --method vb", counted(n, "row"), counted(d, "column"))
+		return nil, fmt.Errorf("%s and %s: a covariance matrix needs more rows than columns: --family "+
+			"gaussian-diagonal or gaussian-spherical, or --model bpca --method vb", counted(n, "row"), counted(d, "column"))
 	}
 	table, err := in.source(x, n, d)
 	if err != nil {
 		return nil, err
 	}
-	return &describedRows{table, whole, all, overTable(family.WithFloor(f.model().Families.OfRows(f.Family, columns), f.floor()), x, d)}, nil
+	return &describedRows{
+		table, whole, all, overTable(family.WithFloor(f.model().Families.OfRows(f.Family, columns), f.floor()), x, d),
+	}, nil
 }
 
 // task is one of a model whose rows belong to classes.
 func (r *describedRows) task(f *modelFlags, class string) *task {
-	t := &task{what: strings.Join(parts(r.family), ", ") + " " + class + "s", columns: r.columns, largest: mostComponents(r.Table, r.family)}
+	t := &task{
+		what:    strings.Join(parts(r.family), ", ") + " " + class + "s",
+		columns: r.columns,
+		largest: mostComponents(r.Table, r.family),
+	}
 	t.checkSize = func(k int) error { // that the model needs rows that differ, it finds out itself
 		if n := r.Rows(); k > n {
 			return fmt.Errorf("%s for %s: choose K up to %d", counted(k, class), counted(n, "row"), n)
@@ -338,9 +360,11 @@ func (f *modelFlags) suit(s *session, in *input, columns []data.Column) {
 	}
 	switch {
 	case in.largeCounts(columns):
-		f.decide(s, in, methodGFAB, fmt.Sprintf("there are counts above %d", largestCount), "default of smaller ones: "+methodCVB0)
+		f.decide(s, in, methodGFAB, fmt.Sprintf("there are counts above %d", largestCount),
+			"default of smaller ones: "+methodCVB0)
 	case in.Rows()*len(columns) > mostCells:
-		f.decide(s, in, methodGFAB, fmt.Sprintf("a table of more than %d cells takes cvb0 long", mostCells), "gfab may keep components of a few rows; --method cvb0 integrates the parameters out")
+		f.decide(s, in, methodGFAB, fmt.Sprintf("a table of more than %d cells takes cvb0 long", mostCells),
+			"gfab may keep components of a few rows; --method cvb0 integrates the parameters out")
 	case f.fixesK:
 		f.decide(s, in, methodGFAB, "--k gives K", "default where K of "+what+" is found: "+methodCVB0)
 	default:
@@ -348,8 +372,8 @@ func (f *modelFlags) suit(s *session, in *input, columns []data.Column) {
 	}
 }
 
-// largestCount is the count up to which cvb0 is the default: from about 10,000 on, the predictive probabilities of rows left out lose
-// their digits, and its fits do not converge.
+// largestCount is the count up to which cvb0 is the default: from about 10,000 on, the predictive probabilities of rows
+// left out lose their digits, and its fits do not converge.
 const largestCount = 1000
 
 // largeCounts says whether a column of counts has larger ones.
@@ -396,7 +420,9 @@ func (in *input) refuseConstant(columns []data.Column, floor bool) error {
 }
 
 // mixtureEngine makes the model of the method.
-func mixtureEngine(f *modelFlags, start family.Start, table *framework.Table, columns []data.Column, rows family.Family) (engine, error) {
+func mixtureEngine(
+	f *modelFlags, start family.Start, table *framework.Table, columns []data.Column, rows family.Family,
+) (engine, error) {
 	weights, of, err := f.mixturePriors(rows)
 	if err != nil {
 		return nil, err
@@ -408,19 +434,20 @@ func mixtureEngine(f *modelFlags, start family.Start, table *framework.Table, co
 		if f.Method == methodCVB0 {
 			model = mixture.CVB0{Variational: variational}
 		}
-		return &iterated[framework.Rows, *mixture.Posterior, *mixture.Statistics]{model, table, func(q *mixture.Posterior, s *mixture.Statistics) (*result, error) {
-			p, err := variational.Point(q)
-			if err != nil {
-				return nil, err
-			}
-			found, err := newComponents(base, f.Family, columns, p, q, s)
-			if err != nil {
-				return nil, err
-			}
-			r := found.result()
-			found.joinOver(table, r)
-			return r, nil
-		}}, nil
+		return &iterated[framework.Rows, *mixture.Posterior, *mixture.Statistics]{model, table,
+			func(q *mixture.Posterior, s *mixture.Statistics) (*result, error) {
+				p, err := variational.Point(q)
+				if err != nil {
+					return nil, err
+				}
+				found, err := newComponents(base, f.Family, columns, p, q, s)
+				if err != nil {
+					return nil, err
+				}
+				r := found.result()
+				found.joinOver(table, r)
+				return r, nil
+			}}, nil
 	}
 	made := &iterated[framework.Rows, *mixture.Parameters, *mixture.Statistics]{Model: base, Source: table}
 	if f.Method == methodMAP {

@@ -19,10 +19,11 @@ import (
 // A model is a value of --model: all that the command has to know of it before it sees data.
 type model struct {
 	fitted.Definition
-	methods   []string             // values of --method, the default first, except that selecting is that of latent select
-	selecting string               //
-	classes   bool                 // z is a class: --columns, --start and ICL make sense
-	mixes     bool                 // the rows are independent: criteria that integrate the parameters out or count labels are theirs
+	methods   []string // values of --method, the default first, except that selecting is that of latent select
+	selecting string   //
+	classes   bool     // z is a class: --columns, --start and ICL make sense
+	// the rows are independent: criteria that integrate the parameters out or count labels are theirs
+	mixes     bool
 	sequences bool                 // rows follow one another: --sequence
 	responds  bool                 // a column is explained by others: --response; rows are complete
 	proper    bool                 // without classes too, parameters have a proper prior: --criterion evidence
@@ -32,20 +33,45 @@ type model struct {
 
 // byName are what the command knows of the models of package builtin beyond their definitions.
 var byName = func() map[string]model {
-	mixtures := model{methods: []string{methodGFAB, methodFAB, methodEM, methodMAP, methodVB, methodCVB0}, selecting: methodEM,
-		classes: true, mixes: true, evident: []string{methodGFAB}, settings: func() modelSettings { return new(mixtureSettings) }}
+	mixtures := model{
+		methods:   []string{methodGFAB, methodFAB, methodEM, methodMAP, methodVB, methodCVB0},
+		selecting: methodEM,
+		classes:   true,
+		mixes:     true,
+		evident:   []string{methodGFAB},
+		settings:  func() modelSettings { return new(mixtureSettings) },
+	}
 	bernmix := mixtures
 	bernmix.settings = func() modelSettings { return new(bernmixSettings) }
 	return map[string]model{
 		"mixture": mixtures,
 		"bernmix": bernmix,
-		"hmm": {methods: []string{methodGFAB, methodFAB, methodEM, methodMAP, methodVB}, selecting: methodEM,
-			classes: true, sequences: true, evident: []string{methodGFAB}, settings: func() modelSettings { return new(hmmSettings) }},
-		"topics": {methods: []string{methodCVB0}, selecting: methodCVB0, settings: func() modelSettings { return new(topicsSettings) }},
-		"blockmodel": {methods: []string{methodGreedy, methodGFAB, methodFAB, methodEM}, selecting: methodGreedy, proper: true,
-			evident: []string{methodGFAB}, settings: func() modelSettings { return new(blockmodelSettings) }},
-		modelOfCurves: {methods: []string{methodGFAB, methodFAB, methodEM}, selecting: methodEM, classes: true, responds: true,
-			evident: []string{methodGFAB}, settings: func() modelSettings { return new(regressionSettings) }},
+		"hmm": {
+			methods:   []string{methodGFAB, methodFAB, methodEM, methodMAP, methodVB},
+			selecting: methodEM,
+			classes:   true,
+			sequences: true,
+			evident:   []string{methodGFAB},
+			settings:  func() modelSettings { return new(hmmSettings) },
+		},
+		"topics": {
+			methods: []string{methodCVB0}, selecting: methodCVB0, settings: func() modelSettings { return new(topicsSettings) },
+		},
+		"blockmodel": {
+			methods:   []string{methodGreedy, methodGFAB, methodFAB, methodEM},
+			selecting: methodGreedy,
+			proper:    true,
+			evident:   []string{methodGFAB},
+			settings:  func() modelSettings { return new(blockmodelSettings) },
+		},
+		modelOfCurves: {
+			methods:   []string{methodGFAB, methodFAB, methodEM},
+			selecting: methodEM,
+			classes:   true,
+			responds:  true,
+			evident:   []string{methodGFAB},
+			settings:  func() modelSettings { return new(regressionSettings) },
+		},
 	}
 }()
 
@@ -154,8 +180,11 @@ func (m model) facts(name string) fitted.Method {
 
 // scoring are the criteria of a method, its own first.
 func (m model) scoring(method string) []framework.Criterion {
-	own := map[string][]framework.Criterion{methodFAB: {framework.FIC, framework.GFIC, framework.BICEM},
-		methodEM: {framework.BICEM, framework.GFIC, framework.FIC}, methodMAP: {framework.BICEM, framework.GFIC, framework.FIC}}
+	own := map[string][]framework.Criterion{
+		methodFAB: {framework.FIC, framework.GFIC, framework.BICEM},
+		methodEM:  {framework.BICEM, framework.GFIC, framework.FIC},
+		methodMAP: {framework.BICEM, framework.GFIC, framework.FIC},
+	}
 	list, ok := own[method]
 	switch {
 	case method == methodVB:
@@ -209,8 +238,8 @@ func (m model) checkLabel(name, label string) error {
 	return nil
 }
 
-// starts is the default of --restarts: several make up for local maxima where they cost little. Those of cvb0, which integrates
-// the parameters out, agree, and three show it.
+// starts is the default of --restarts: several make up for local maxima where they cost little. Those of cvb0, which
+// integrates the parameters out, agree, and three show it.
 func (m model) starts(method string, rows, cols int) int {
 	switch {
 	case method == methodGreedy:
@@ -252,7 +281,8 @@ type result struct {
 	print             func(p *page)
 	table             func() report.Table            // of --components; nil of models without
 	classify          func(in *input) ([]int, error) // the components of rows, from 0; nil where z is no class
-	count             counter                        // of the rows that are assigned to each component; nil where z is no class
+	// of the rows that are assigned to each component; nil where z is no class
+	count counter
 	// group joins the components into groups once their rows are counted, into so many where that is wanted; nil of models
 	// that have none. classifyGroups finds the groups of rows, from 0, where they have several components.
 	group          func(wanted *int) (*groupsView, error)
@@ -260,8 +290,8 @@ type result struct {
 	// bootstrap adds standard errors; nil where there is none.
 	bootstrap func(ctx context.Context, o bootstrap.Options) (bootstrap.Outcome, error)
 	sections  func(in *input) ([]report.Section, error)
-	// finding says on the page what was found, before all else: the text, and an item for each class; nil where the model says
-	// no more than K.
+	// finding says on the page what was found, before all else: the text, and an item for each class; nil where the model
+	// says no more than K.
 	finding func(in *input) (report.Section, error)
 }
 

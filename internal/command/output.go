@@ -31,8 +31,8 @@ type written struct {
 	read       bool // it is read, too
 }
 
-// checkWritten finds out before long work that a file could not be written, would take the place of one of the inputs, or is another one
-// that the command writes.
+// checkWritten finds out before long work that a file could not be written, would take the place of one of the inputs,
+// or is another one that the command writes.
 func (s *session) checkWritten(inputs []string, files ...written) error {
 	for i, f := range files {
 		what, taken := "file", ", but standard output has the report"

@@ -46,7 +46,8 @@ func (c *predictCommand) Run(s *session) error {
 		return err
 	}
 	if _, fills := m.saved.Model.(fitted.Filler); c.Fill && !fills {
-		return misused("--fill requires a model that has missing entries filled in, such as factor: %s is a %s model", c.Saved, m.Model)
+		return misused("--fill requires a model that has missing entries filled in, such as factor: %s is a %s model",
+			c.Saved, m.Model)
 	}
 	if err := c.compare(s, m); err != nil {
 		return err
@@ -112,8 +113,8 @@ func (c *predictCommand) Run(s *session) error {
 	return nil
 }
 
-// inputs are the table: some rows after others, or all rows at once where what is written is not one row after another. Numbers of
-// those lie in the store.
+// inputs are the table: some rows after others, or all rows at once where what is written is not one row after another.
+// Numbers of those lie in the store.
 func (c *predictCommand) inputs(s *session, m *modelFile) (next func() (*input, error), stop func()) {
 	reading := asText(m.reading(), c.own(m)...)
 	c.wanted = c.columnsOf(m)
@@ -195,7 +196,8 @@ func (c *predictCommand) prediction(s *session, m *modelFile, gaps string, in *i
 	}
 	p.columns = namesOf(columns)
 	if c.drift != nil && len(p.columns) < len(m.Columns) {
-		return nil, in.wrap(misused("--report compares rows with those of the fit, and needs all columns of the model: %s", quoted(without(namesOf(m.Columns), setOf(p.columns)))))
+		return nil, in.wrap(misused("--report compares rows with those of the fit, and needs all columns of the model: %s",
+			quoted(without(namesOf(m.Columns), setOf(p.columns)))))
 	}
 	order, err := in.match(s, p.columns)
 	if err != nil {
@@ -263,7 +265,8 @@ func (c *predictCommand) compare(s *session, m *modelFile) (err error) {
 	case c.Report == "":
 		return nil
 	case m.kind.Pairs:
-		return misused("--report compares rows with those of the fit: %s is a %s model, which is not about rows", c.Saved, m.Model)
+		return misused("--report compares rows with those of the fit: %s is a %s model, which is not about rows",
+			c.Saved, m.Model)
 	case c.Forecast != nil || c.Fill:
 		return misused("--report cannot be used with --forecast or --fill: it is about the rows that are there")
 	}
@@ -333,7 +336,8 @@ func (c *predictCommand) emit(s *session, p *prediction) error {
 func (c *predictCommand) read(s *session, m *modelFile, in *input) (passed ids, err error) {
 	sequence, own := c.sequence(m), c.own(m)
 	if len(c.ID) == 0 { // those of the fit
-		c.ID = slices.DeleteFunc(slices.Clone(m.Settings.ID), func(name string) bool { return !slices.Contains(in.Names, name) })
+		c.ID = slices.DeleteFunc(slices.Clone(m.Settings.ID),
+			func(name string) bool { return !slices.Contains(in.Names, name) })
 	}
 	if passed, err = in.passThrough(c.ID); err != nil {
 		return passed, err
@@ -345,7 +349,8 @@ func (c *predictCommand) read(s *session, m *modelFile, in *input) (passed ids, 
 	case sequence != "" && (slices.Contains(c.Drop, sequence) || slices.Contains(c.Select, sequence)):
 		return passed, misused("column %q says which sequence a row belongs to: it cannot be selected or dropped", sequence)
 	case c.Sequence == "" && sequence != "" && !slices.Contains(in.Names, sequence):
-		s.note("%s has no column %.60q, by which the model was fitted to sequences: its rows are taken for one sequence", in.name, sequence)
+		s.note("%s has no column %.60q, by which the model was fitted to sequences: its rows are taken for one sequence",
+			in.name, sequence)
 	default:
 		if err := in.takeSequences(sequence); err != nil {
 			return passed, err
@@ -461,19 +466,24 @@ func (in *input) match(s *session, names []string) (order []int, err error) {
 	made, differ := generated(names), in.Cols() != len(names)
 	switch {
 	case len(missing) > 0 && !made && !in.unnamed:
-		return nil, fmt.Errorf("columns of the model are missing in the data: %s; the data have %s", quoted(missing), quoted(all))
+		return nil, fmt.Errorf("columns of the model are missing in the data: %s; the data have %s",
+			quoted(missing), quoted(all))
 	case len(missing) > 0 && differ:
-		return nil, fmt.Errorf("the data have %d columns and the model %d; by name, these are missing: %s (--select or --drop leaves as many)", in.Cols(), len(names), quoted(missing))
+		return nil, fmt.Errorf("the data have %d columns and the model %d; by name, these are missing: %s (--select "+
+			"or --drop leaves as many)", in.Cols(), len(names), quoted(missing))
 	case made && in.unnamed && differ:
-		return nil, fmt.Errorf("the data have %d columns and the model %d; neither has names to go by: choose columns with --select or --drop", in.Cols(), len(names))
+		return nil, fmt.Errorf("the data have %d columns and the model %d; neither has names to go by: choose "+
+			"columns with --select or --drop", in.Cols(), len(names))
 	case len(missing) > 0:
-		s.note("the columns of %s are taken by their places: %s are %s of the model", in.name, quoted(in.Names), quoted(names))
+		s.note("the columns of %s are taken by their places: %s are %s of the model", in.name,
+			quoted(in.Names), quoted(names))
 		names = in.Names
 	}
 	asked := setOf(names)
 	extra := without(all, asked)
 	if len(extra) > 0 {
-		s.note("%s of %s left out, as not in the model (--id passes columns through): %s", counted(len(extra), "column"), in.name, quoted(extra))
+		s.note("%s of %s left out, as not in the model (--id passes columns through): %s",
+			counted(len(extra), "column"), in.name, quoted(extra))
 	}
 	kept := without(in.Names, setOf(extra))
 	at := make(map[string]int, len(kept))

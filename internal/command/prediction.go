@@ -95,8 +95,8 @@ func (p *prediction) withNumbers(table []float64, first, n int) []float64 {
 	return list
 }
 
-// blocks calls use with what the model says of one block of rows after another, of these and those that follow: as many numbers a row
-// as the layout has names.
+// blocks calls use with what the model says of one block of rows after another, of these and those that follow: as many
+// numbers a row as the layout has names.
 func (p *prediction) blocks(s *session, use func(part *prediction, first, n int, table []float64) error) error {
 	for part := p; ; {
 		whole := part.rows
@@ -119,8 +119,8 @@ func (p *prediction) blocks(s *session, use func(part *prediction, first, n int,
 	}
 }
 
-// A carry is rows that come before those of a table, so that blocks are the same wherever a table was cut: the last bits of what a
-// model says of a row depend on the rows beside it.
+// A carry is rows that come before those of a table, so that blocks are the same wherever a table was cut: the last
+// bits of what a model says of a row depend on the rows beside it.
 type carry struct {
 	rows    int
 	origins []int
@@ -162,7 +162,9 @@ func (p *prediction) appendIDs(texts []string, row int) []string {
 }
 
 // between is blocks of some of the own rows.
-func (p *prediction) between(s *session, first, end int, use func(part *prediction, first, n int, table []float64) error) error {
+func (p *prediction) between(
+	s *session, first, end int, use func(part *prediction, first, n int, table []float64) error,
+) error {
 	for n := 0; first < end; first += n {
 		if s.Err() != nil {
 			return p.interrupted(first)
@@ -187,7 +189,8 @@ func (p *prediction) between(s *session, first, end int, use func(part *predicti
 		table = p.withNumbers(table, first, n)
 		if p.in.known != nil {
 			names := p.layout.Names()
-			for at := slices.IndexFunc(names, func(name string) bool { return name == labelHead || name == stateHead }); at < len(table); at += len(names) {
+			for at := slices.IndexFunc(names,
+				func(name string) bool { return name == labelHead || name == stateHead }); at < len(table); at += len(names) {
 				p.assigned = append(p.assigned, int(table[at])-1)
 			}
 		}
@@ -239,8 +242,8 @@ func (p *prediction) writeTable(s *session, to data.Writer) error {
 }
 
 // writeJSON writes one object as it comes: the names of the columns, the list of each row, and then what was kept
-// meanwhile, one list for each of the other numbers, the constants, the columns passed through, the agreement with known
-// classes and the warnings.
+// meanwhile, one list for each of the other numbers, the constants, the columns passed through, the agreement with
+// known classes and the warnings.
 func (p *prediction) writeJSON(s *session, w io.Writer) error {
 	o := &objectWriter{Writer: bufio.NewWriter(w)}
 	o.open("", "{")

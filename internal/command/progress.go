@@ -14,8 +14,8 @@ import (
 	"github.com/latent-go/latent/framework"
 )
 
-// A statusLine says how far long work has come: on one line of a terminal that is written anew, ten times a second, or in a log,
-// every ten seconds. Elsewhere it shows nothing.
+// A statusLine says how far long work has come: on one line of a terminal that is written anew, ten times a second, or
+// in a log, every ten seconds. Elsewhere it shows nothing.
 type statusLine struct {
 	terminal *os.File     // nil: none
 	log      *slog.Logger // nil: none
@@ -101,8 +101,9 @@ func (t *schedule) see(k, start int) {
 	}
 }
 
-// String is how many fits have begun, and the time that is left if those to come take as long as those before, each by its K: what
-// convergence takes, nobody knows. There is no such time before fits have ended, nor after the last has begun.
+// String is how many fits have begun, and the time that is left if those to come take as long as those before, each by
+// its K: what convergence takes, nobody knows. There is no such time before fits have ended, nor after the last has
+// begun.
 func (t *schedule) String() string {
 	all, whole := t.starts, float64(t.starts)
 	if t.sizes != nil {
@@ -140,14 +141,15 @@ func left(passed time.Duration, share float64) string {
 	return fmt.Sprintf("about %.0f s left", rest.Seconds())
 }
 
-// recorder shows iterations of fits of the sizes, or of one that finds its size. It never ends a fit: progress that cannot be shown
-// is no error.
+// recorder shows iterations of fits of the sizes, or of one that finds its size. It never ends a fit: progress that
+// cannot be shown is no error.
 func (l *statusLine) recorder(criterion string, sizes []int, o framework.Options) framework.Recorder {
 	t := newSchedule(sizes, o)
 	return framework.RecorderFunc(func(e framework.Event) error {
 		t.see(e.K, e.Restart)
 		l.show(false, func() string {
-			return fmt.Sprintf("%sstart %d  iteration %d  K %d  %s %s", t, e.Restart+1, e.Iteration, e.K, criterion, digits(e.Value))
+			return fmt.Sprintf("%sstart %d  iteration %d  K %d  %s %s", t, e.Restart+1, e.Iteration, e.K,
+				criterion, digits(e.Value))
 		})
 		return nil
 	})

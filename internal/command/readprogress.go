@@ -13,8 +13,8 @@ import (
 	"github.com/latent-go/latent/report"
 )
 
-// A readProgress knows how far a table has been read: bytes of files that are read from one end to the other, or rows of files in
-// columnar formats.
+// A readProgress knows how far a table has been read: bytes of files that are read from one end to the other, or rows
+// of files in columnar formats.
 type readProgress struct {
 	name string
 	now  func() time.Time

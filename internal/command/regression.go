@@ -77,7 +77,8 @@ func (m *regressionSettings) check(f *modelFlags) error {
 	}
 	for _, name := range m.Columns.names {
 		if m.Columns.family[name] != families.Categorical {
-			return misused("--columns %s=%s cannot be used with --model regression: regressors are numbers, or categorical", item(name), m.Columns.family[name])
+			return misused("--columns %s=%s cannot be used with --model regression: regressors are numbers, or categorical",
+				item(name), m.Columns.family[name])
 		}
 	}
 	switch {
@@ -91,8 +92,8 @@ func (m *regressionSettings) check(f *modelFlags) error {
 	return nil
 }
 
-// arrange keeps the columns of a regression: the response, what it counts over, and the regressors. weights are none of them, and
-// the columns of a gate only those that --regress names.
+// arrange keeps the columns of a regression: the response, what it counts over, and the regressors. weights are none of
+// them, and the columns of a gate only those that --regress names.
 func (in *input) arrange(f *regressionSettings, weights string, gate []string) error {
 	own := []string{f.Response}
 	if f.size() != "" {
@@ -146,7 +147,8 @@ func (m *regressionSettings) arrange(f *modelFlags, in *input) (*design.Regressi
 					return nil, nil, err
 				}
 				if len(levels) != 2 {
-					return nil, nil, fmt.Errorf("column %.60q, the response, has %s (%s): it must have two", name, counted(len(levels), "level"), abridged(levels, ", ", quotedCell))
+					return nil, nil, fmt.Errorf("column %.60q, the response, has %s (%s): it must have two", name,
+						counted(len(levels), "level"), abridged(levels, ", ", quotedCell))
 				}
 				c.Levels = levels
 			}
@@ -161,7 +163,8 @@ func (m *regressionSettings) arrange(f *modelFlags, in *input) (*design.Regressi
 				return nil, nil, err
 			}
 			if len(c.Levels) < 2 {
-				return nil, nil, refusal([]string{name}, len(in.Names), "", fmt.Sprintf("has 1 level (%.60q), and two are the least", c.Levels[0]), "")
+				return nil, nil, refusal([]string{name}, len(in.Names), "",
+					fmt.Sprintf("has 1 level (%.60q), and two are the least", c.Levels[0]), "")
 			}
 			for l := 1; l < len(c.Levels); l++ {
 				g.Terms = append(g.Terms, design.Term{Name: name + " = " + c.Levels[l], Column: j, Level: l, Against: c.Levels[0]})
@@ -179,7 +182,8 @@ func (m *regressionSettings) arrange(f *modelFlags, in *input) (*design.Regressi
 		columns[j] = c
 	}
 	if len(g.Terms) == 0 && len(m.Gate) > 0 {
-		return nil, nil, errors.New("there is no column beside the response and the gate to explain it by: --regress names some, which may be the gate's too")
+		return nil, nil, errors.New("there is no column beside the response and the gate to explain it by: --regress " +
+			"names some, which may be the gate's too")
 	}
 	if len(g.Terms) == 0 {
 		return nil, nil, errors.New("there is no column beside the response to explain it by: take --model mixture")
@@ -235,13 +239,15 @@ func (m *regressionSettings) bind(s *session, f *modelFlags, in *input) (*task, 
 	model := mixture.Model{Family: g.Family(f.floor()), Start: b.fit, Prior: f.Prior.unit()}
 	described := describedRows{Table: table, columns: columns, family: model.Family}
 	t := described.task(f, "component")
-	t.what = fmt.Sprintf("%s regressions of %s on %s", g.Distribution, report.Printable(g.Response), listed(printables(g.Terms), 8))
+	t.what = fmt.Sprintf("%s regressions of %s on %s", g.Distribution, report.Printable(g.Response),
+		listed(printables(g.Terms), 8))
 	t.largest = max(1, min(n/(g.Width()+2), mostByDefault))
 	if len(m.Gate) == 0 {
 		t.engine = regressionEngine(g, model, table)
 		return t, nil
 	}
-	t.engine, err = gatedEngine(f, in, g.Gated(columns, m.Gate), whole, g.Columns(), model, func(c *gatedClasses) *result { return c.regressions(g, table) })
+	t.engine, err = gatedEngine(f, in, g.Gated(columns, m.Gate), whole, g.Columns(), model,
+		func(c *gatedClasses) *result { return c.regressions(g, table) })
 	return t, err
 }
 

@@ -32,7 +32,8 @@ func regressionEngine(g *design.Regression, model mixture.Model, table *framewor
 		c := curves{found, g, table}
 		found.probabilities = c.responsibilities
 		r := found.result()
-		r.params, r.facts, r.print, r.sections = regressionFile{estimates{found.params, found.errors}, g}, c.facts(), c.print, c.sections
+		r.params, r.facts, r.print, r.sections = regressionFile{estimates{found.params, found.errors}, g},
+			c.facts(), c.print, c.sections
 		r.finding, r.count = c.finding, likeliestOf(table, found.params.K, found.scorer)
 		r.bootstrap = func(ctx context.Context, o bootstrap.Options) (bootstrap.Outcome, error) {
 			return found.bootstrap(ctx, model, table, o)
@@ -131,7 +132,8 @@ func (c curves) print(p *page) {
 	if c.drawn {
 		p.prose(0, "Numbers after ± are standard errors by bootstrap (--format json has intervals).")
 	} else {
-		p.prose(0, "Numbers after ± are standard errors that take the components of the rows for known (those of --bootstrap do not).")
+		p.prose(0,
+			"Numbers after ± are standard errors that take the components of the rows for known (those of --bootstrap do not).")
 	}
 	if left := len(c.list) - shown; left > 0 {
 		p.prose(0, "%s left out (--format json has all).", are(left, "component"))

@@ -31,7 +31,9 @@ func statistics(e framework.Evaluation, values map[string]float64) fitStatistics
 		}
 		return number(math.NaN())
 	}
-	s := fitStatistics{Df: number(e.Shape.Identifiable()), BIC: value(framework.BIC), AIC: value(framework.AIC), Entropy: number(e.Entropy)}
+	s := fitStatistics{
+		Df: number(e.Shape.Identifiable()), BIC: value(framework.BIC), AIC: value(framework.AIC), Entropy: number(e.Entropy),
+	}
 	s.LogLik = s.AIC + s.Df
 	if icl, classes := values[framework.ICL.Name]; classes {
 		value := number(icl)
@@ -142,8 +144,9 @@ type restOfReport struct {
 	ComparedBy  string          `json:"compared_by,omitempty"` // the criterion of that
 	Agreement   *agreementTable `json:"agreement,omitempty"`   // with --label
 	Graph       *graphView      `json:"graph,omitempty"`       // of block models
-	Trace       []number        `json:"trace"`                 // the criterion after each iteration; it may dip a little on the way, see docs/theory/gfab.md, section 4
-	KTrace      []int           `json:"k_trace"`
+	// the criterion after each iteration; it may dip a little on the way, see docs/theory/gfab.md, section 4
+	Trace  []number `json:"trace"`
+	KTrace []int    `json:"k_trace"`
 }
 
 // settings are what it takes, with method, criterion, kmax and seed, to make the fit again.
@@ -197,7 +200,8 @@ type pruned struct {
 	After     number   `json:"after"`
 }
 
-// split is a move that divided a latent dimension and led higher; what it then left out is pruned in the same iteration.
+// split is a move that divided a latent dimension and led higher; what it then left out is pruned in the same
+// iteration.
 type split struct {
 	Iteration int    `json:"iteration"`
 	K         int    `json:"k"`       // latent dimensions with it
@@ -228,14 +232,23 @@ func newReport(f *outcome, in *input, c framework.Criterion) (*fitReport, error)
 		Pruned: []pruned{}, Split: []split{}, Restarts: []restart{},
 		Components: found.components, Gate: found.gate, Topics: found.topics,
 		Objective: numbers(f.Objective),
-	}}, restOfReport: restOfReport{Covariances: found.covariances, Graph: found.graph, Trace: numbers(f.Trace), KTrace: append([]int{}, f.KTrace...)}, found: found}
+	}}, restOfReport: restOfReport{
+		Covariances: found.covariances, Graph: found.graph, Trace: numbers(f.Trace), KTrace: append([]int{}, f.KTrace...),
+	}, found: found}
 	r.setScores(f)
 	if found.components != nil {
 		relative := relativeEntropy(r.Entropy, found.components)
 		r.Relative = &relative
 	}
 	for _, p := range f.Pruned {
-		one := pruned{Iteration: p.Iteration, K: p.K, Rule: p.Rule, Relevance: numbers(p.Relevance), Before: number(p.Before), After: number(p.After)}
+		one := pruned{
+			Iteration: p.Iteration,
+			K:         p.K,
+			Rule:      p.Rule,
+			Relevance: numbers(p.Relevance),
+			Before:    number(p.Before),
+			After:     number(p.After),
+		}
 		for _, k := range p.Dimensions {
 			one.Dropped = append(one.Dropped, k+1)
 		}
@@ -245,7 +258,9 @@ func newReport(f *outcome, in *input, c framework.Criterion) (*fitReport, error)
 		r.Split = append(r.Split, split{one.Iteration, one.K, one.Dimension + 1, number(one.Before), number(one.After)})
 	}
 	for _, one := range f.Restarts {
-		entry := restart{KMax: one.From, K: one.K, Value: number(one.Value), Iterations: one.Iterations, Status: one.Status.String()}
+		entry := restart{
+			KMax: one.From, K: one.K, Value: number(one.Value), Iterations: one.Iterations, Status: one.Status.String(),
+		}
 		if one.Same != len(r.Restarts) {
 			entry.Same = one.Same + 1
 		}
@@ -274,8 +289,9 @@ func (r *fitReport) assign(s *session, workers int) error {
 	return err
 }
 
-// relativeEntropy is 1 − H/(N ln K) of the labels, by Ramaswamy, DeSarbo, Reibstein & Robinson (1993), Marketing Sci. 12, p. 103: 1 where
-// every row is sure of its component, 0 where all are as probable. It does not exist for one component.
+// relativeEntropy is 1 − H/(N ln K) of the labels, by Ramaswamy, DeSarbo, Reibstein & Robinson (1993), Marketing Sci.
+// 12, p. 103: 1 where every row is sure of its component, 0 where all are as probable. It does not exist for one
+// component.
 func relativeEntropy(entropy number, list []component) number {
 	var n number
 	for _, c := range list {

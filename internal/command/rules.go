@@ -10,8 +10,9 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// checkGiven refuses values that a flag cannot have, of those that are given: an empty text where it names something, as shells make of
-// a variable that is not set (the default in its place would be a surprise), and numbers outside of the range in the tag of its field.
+// checkGiven refuses values that a flag cannot have, of those that are given: an empty text where it names something,
+// as shells make of a variable that is not set (the default in its place would be a surprise), and numbers outside of
+// the range in the tag of its field.
 func checkGiven(c *kong.Context) error {
 	for _, part := range c.Path {
 		flag := part.Flag
@@ -36,8 +37,8 @@ func checkGiven(c *kong.Context) error {
 	return nil
 }
 
-// outside says what a number must be that is not in a range, such as [1,1000000] or (0,inf); empty of one that is. Numbers that may be
-// infinite have a word for that they must not.
+// outside says what a number must be that is not in a range, such as [1,1000000] or (0,inf); empty of one that is.
+// Numbers that may be infinite have a word for that they must not.
 func outside(interval string, v float64, finite string) string {
 	low, high, _ := strings.Cut(interval[1:len(interval)-1], ",")
 	least, _ := strconv.ParseFloat(low, 64)
@@ -66,12 +67,14 @@ func (f *modelFlags) checkTags() error {
 		for _, field := range reflect.VisibleFields(v.Type()) {
 			for _, one := range [][2]string{{"family", f.Family}, {"method", f.Method}} {
 				needs, tagged := field.Tag.Lookup(one[0])
-				if list := strings.Split(needs, ","); tagged && !slices.Contains(list, one[1]) && !v.FieldByIndex(field.Index).IsZero() {
+				if list := strings.Split(needs, ","); tagged && !slices.Contains(list, one[1]) &&
+					!v.FieldByIndex(field.Index).IsZero() {
 					is := one[1]
 					if one[0] == "method" && f.byTable {
 						is = "left to the table"
 					}
-					return misused("--%s requires --%s %s, and the %s is %s", flagName(field), one[0], strings.Join(list, " or "), one[0], is)
+					return misused("--%s requires --%s %s, and the %s is %s", flagName(field), one[0],
+						strings.Join(list, " or "), one[0], is)
 				}
 			}
 		}
@@ -86,13 +89,15 @@ type role struct {
 	aside bool // out of the table that is fitted
 }
 
-// checkRoles refuses columns with two roles, or named twice by one, and those that are left out all the same. A column of the gate may be
-// a regressor too.
+// checkRoles refuses columns with two roles, or named twice by one, and those that are left out all the same. A column
+// of the gate may be a regressor too.
 func (f *fittingFlags) checkRoles(label string) error {
-	roles := []role{{"--weights", []string{f.Weights}, true}, {"--label", []string{label}, true}, {"--sequence", []string{f.sequence()}, true},
+	roles := []role{{"--weights", []string{f.Weights}, true}, {"--label", []string{label}, true},
+		{"--sequence", []string{f.sequence()}, true},
 		{"--id", f.ID, true}, {"--gate", f.gate(), false}}
 	if r := f.regression(); r != nil {
-		roles = append(roles, role{"--response", []string{r.Response}, false}, role{"--trials or --exposure", []string{r.size()}, false}, role{"--regress", r.Regress, false})
+		roles = append(roles, role{"--response", []string{r.Response}, false},
+			role{"--trials or --exposure", []string{r.size()}, false}, role{"--regress", r.Regress, false})
 	}
 	flags := map[string]string{} // by column
 	for _, one := range roles {

@@ -66,7 +66,8 @@ func (c *sampleCommand) Run(s *session) error {
 // drawPairs writes a list of pairs: two names, and numbers.
 func (c *sampleCommand) drawPairs(s *session, list fitted.ListSampler) error {
 	if d, is := list.(*builtin.Documents); is {
-		s.note("how long documents are, a topic model does not describe: lengths are drawn from a Poisson distribution of mean %.6g, that of the fit", d.Length)
+		s.note("how long documents are, a topic model does not describe: lengths are drawn from a Poisson "+
+			"distribution of mean %.6g, that of the fit", d.Length)
 	}
 	draw := func(write func(record ...string) error) error {
 		return list.SampleList(s, c.Rows, c.Labels, rand.New(rand.NewPCG(c.Seed, 0)), write)
@@ -133,7 +134,8 @@ func (c *sampleCommand) take(s *session, m *modelFile) (draw, error) {
 	case !is:
 		return nil, misused("--given requires a model with a gate, or a regression: %s takes no column as given", c.Saved)
 	case c.Given == "":
-		return nil, misused("%s says nothing of its columns %s: latent sample needs rows that have them (--given FILE)", c.Saved, quoted(m.taken()))
+		return nil, misused("%s says nothing of its columns %s: latent sample needs rows that have them (--given FILE)",
+			c.Saved, quoted(m.taken()))
 	}
 	reading := inputFlags{Header: "auto"}
 	reading.asFitted(m)

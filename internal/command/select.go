@@ -32,9 +32,12 @@ func (c *selectCommand) Run(s *session) error {
 		return err
 	}
 	if c.compares != "" && hostOf(s).Passes != nil {
-		return misused("--family all and --cov all fit several models, and the workers of a cluster have one: select each family by itself")
+		return misused(
+			"--family all and --cov all fit several models, and the workers of a cluster have one: select each family by itself",
+		)
 	}
-	if err := s.checkWritten([]string{c.source()}, written{flag: "--out", path: c.Out}, written{flag: "--report", path: c.Report, page: true},
+	if err := s.checkWritten([]string{c.source()}, written{flag: "--out", path: c.Out},
+		written{flag: "--report", path: c.Report, page: true},
 		c.checkpoint()); err != nil {
 		return err
 	}
@@ -106,9 +109,12 @@ func (c *selectCommand) check() error {
 	}
 	switch {
 	case c.Bootstrap != nil && c.compares != "":
-		return misused("--bootstrap tests numbers of components of one family, and cannot be used with --family all or --cov all")
+		return misused(
+			"--bootstrap tests numbers of components of one family, and cannot be used with --family all or --cov all",
+		)
 	case c.Bootstrap != nil && c.Method != methodEM:
-		return misused("--bootstrap requires --method em, whose fits have the largest likelihood, and the method is %s", c.Method)
+		return misused("--bootstrap requires --method em, whose fits have the largest likelihood, and the method is %s",
+			c.Method)
 	}
 	list, err := c.criteria(nil)
 	if err != nil || len(list) == 0 {
@@ -140,7 +146,8 @@ func (c *selectCommand) criteria(t *task) ([]framework.Criterion, error) {
 	}
 	m := c.model()
 	usual := m.criteria(c.Method)
-	if c.Method == methodEM && m.criteria(m.methods[0])[0].Name == framework.Evidence.Name { // what latent fit compares by; the first chooses starts
+	// what latent fit compares by; the first chooses starts
+	if c.Method == methodEM && m.criteria(m.methods[0])[0].Name == framework.Evidence.Name {
 		usual = slices.Insert(usual, 1, framework.Evidence)
 	}
 	for _, one := range usual {
@@ -237,7 +244,8 @@ func (c *selectCommand) scores(s *session, in *input, progress *keeper) (*select
 	if err != nil {
 		return nil, err
 	}
-	t := &selection{Model: c.Model, Family: c.Family, Method: c.Method, D: in.Cols(), Rows: in.Rows(), Columns: task.columns,
+	t := &selection{Model: c.Model, Family: c.Family, Method: c.Method, D: in.Cols(),
+		Rows: in.Rows(), Columns: task.columns,
 		KMin: c.Kmin, KMax: o.K, Prior: c.SizePrior, Seed: c.Seed, Chosen: map[string]int{}, what: task.what}
 	if err := t.fill(all, criteria, in, c.sizePrior()); err != nil {
 		return nil, err
@@ -246,7 +254,8 @@ func (c *selectCommand) scores(s *session, in *input, progress *keeper) (*select
 	if all.bounded {
 		s.note(noteBound)
 	}
-	s.noteEnd(task, t.KMin, t.KMax, slices.DeleteFunc(slices.Clone(t.Criteria), func(name string) bool { return t.Chosen[name] < t.KMax }))
+	s.noteEnd(task, t.KMin, t.KMax,
+		slices.DeleteFunc(slices.Clone(t.Criteria), func(name string) bool { return t.Chosen[name] < t.KMax }))
 	if c.Bootstrap != nil {
 		if err := t.test(s, status, in, task, c.drawing(*c.Bootstrap, o)); err != nil {
 			return nil, err
@@ -262,7 +271,8 @@ func (s *session) noteEnd(t *task, kmin, kmax int, who []string) {
 	if len(who) == 0 || kmin == kmax || t.checkSize(kmax+1) != nil {
 		return
 	}
-	s.note("K = %d is the largest compared, and best by %s: larger K may be better (--kmax)", kmax, strings.Join(who, ", "))
+	s.note("K = %d is the largest compared, and best by %s: larger K may be better (--kmax)", kmax,
+		strings.Join(who, ", "))
 }
 
 func (t *selection) fill(all *scores, asked []framework.Criterion, in *input, prior framework.SizePrior) error {
@@ -289,7 +299,9 @@ func (t *selection) fill(all *scores, asked []framework.Criterion, in *input, pr
 	}
 	for i, k := range all.K {
 		end := all.ends[i]
-		row := selectionRow{K: k, Values: map[string]number{}, fitStatistics: all.statistics(i), Converged: end.converged, Status: end.status}
+		row := selectionRow{
+			K: k, Values: map[string]number{}, fitStatistics: all.statistics(i), Converged: end.converged, Status: end.status,
+		}
 		for j, name := range t.Criteria {
 			row.Values[name] = number(all.Values[i][j])
 		}

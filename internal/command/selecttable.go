@@ -37,7 +37,9 @@ func cellsOf(t report.Table) (heads []data.Head, texts []string, numbers []float
 func (t *selection) table() report.Table {
 	further := without([]string{"loglik", "bic", "aic"}, setOf(t.Criteria))
 	names := append([]string{"k"}, t.Criteria...)
-	list := report.Table{Columns: report.Columns(append(append(names, further...), "df", "entropy", "converged", "status")...)}
+	list := report.Table{
+		Columns: report.Columns(append(append(names, further...), "df", "entropy", "converged", "status")...),
+	}
 	for _, row := range t.Table {
 		cells := []any{row.K}
 		for _, name := range t.Criteria {

@@ -11,8 +11,8 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// modelSettings are what one model can be told beyond what all can: a pointer to a struct whose fields are flags, by the tags of
-// kong, and fields of "settings" in JSON and in model files, by those of encoding/json.
+// modelSettings are what one model can be told beyond what all can: a pointer to a struct whose fields are flags, by
+// the tags of kong, and fields of "settings" in JSON and in model files, by those of encoding/json.
 type modelSettings interface {
 	// check refuses flags that do not go together, before any data are read.
 	check(f *modelFlags) error
@@ -101,7 +101,9 @@ func (r *registry) modelNamed(args []string) string {
 }
 
 // newParser makes the parser of all commands. Those that fit have the flags of the model that the arguments name.
-func newParser(c *commands, known *registry, program string, args []string, options ...kong.Option) (*kong.Kong, error) {
+func newParser(
+	c *commands, known *registry, program string, args []string, options ...kong.Option,
+) (*kong.Kong, error) {
 	name := known.modelNamed(args)
 	m, is := known.models[name]
 	if !is { // which the parser refuses

@@ -25,7 +25,8 @@ func (m *mixtureSettings) addNoise(f *modelFlags) error {
 	case !m.Noise:
 		return nil
 	case !families.Joint(f.Family) || f.Family == families.Multinomial || strings.HasPrefix(f.Family, families.Analysers):
-		return misused("--noise cannot be used with --family %s: it requires a family of all columns together: gaussian with any --cov but diag, and student-t", f.Family)
+		return misused("--noise cannot be used with --family %s: it requires a family of all columns together: "+
+			"gaussian with any --cov but diag, and student-t", f.Family)
 	}
 	f.Family += families.NoiseSuffix
 	return nil
@@ -43,7 +44,13 @@ func overTable(f family.Family, x []float64, d int) family.Family {
 // covariances are the values of --cov and the families that they stand for.
 func covariances() (names []string, named map[string]string) {
 	names = []string{"full", "tied", "diag", "spherical"}
-	named = map[string]string{"full": families.Gaussian, "tied": families.Tied, "diag": families.Diagonal, "diagonal": families.Diagonal, "spherical": families.Spherical}
+	named = map[string]string{
+		"full":      families.Gaussian,
+		"tied":      families.Tied,
+		"diag":      families.Diagonal,
+		"diagonal":  families.Diagonal,
+		"spherical": families.Spherical,
+	}
 	all, forms := family.Structures()
 	for i, name := range all {
 		names = append(names, name)
@@ -93,7 +100,8 @@ func (c *selectCommand) expand() error {
 	all := strings.EqualFold(cov, familyAll)
 	switch {
 	case all && c.Family != "" && c.Family != families.Gaussian:
-		return misused("--cov all compares covariances of --family gaussian, and the family is %s: --family all compares families", c.Family)
+		return misused("--cov all compares covariances of --family gaussian, and the family is %s: --family all "+
+			"compares families", c.Family)
 	case !all && c.Family != familyAll:
 		return nil
 	case !isMixture:
@@ -182,7 +190,16 @@ func (c *selectCommand) compare(s *session, in *input, progress *keeper) (*compa
 	if len(named) > 0 {
 		criterion = named[0]
 	}
-	t := &comparison{Model: c.Model, Method: c.Method, Criterion: strings.ToLower(criterion.Name), D: in.Cols(), Rows: in.Rows(), KMin: c.Kmin, Seed: c.Seed, Margin: number(math.NaN())}
+	t := &comparison{
+		Model:     c.Model,
+		Method:    c.Method,
+		Criterion: strings.ToLower(criterion.Name),
+		D:         in.Cols(),
+		Rows:      in.Rows(),
+		KMin:      c.Kmin,
+		Seed:      c.Seed,
+		Margin:    number(math.NaN()),
+	}
 	var first error
 	for _, name := range c.candidates(in) {
 		row, err := c.candidate(s, in, t, name, criterion, progress)
@@ -190,12 +207,15 @@ func (c *selectCommand) compare(s *session, in *input, progress *keeper) (*compa
 			return nil, s.Err()
 		}
 		if err != nil {
-			row = comparisonRow{Family: name, Value: number(math.NaN()), LogLikelihood: number(math.NaN()), Error: in.render(err)}
+			row = comparisonRow{
+				Family: name, Value: number(math.NaN()), LogLikelihood: number(math.NaN()), Error: in.render(err),
+			}
 			first = cmp.Or(first, err)
 		}
 		t.Table = append(t.Table, row)
 	}
-	slices.SortStableFunc(t.Table, func(a, b comparisonRow) int { return cmp.Compare(b.Value, a.Value) }) // NaN is the least
+	// NaN is the least
+	slices.SortStableFunc(t.Table, func(a, b comparisonRow) int { return cmp.Compare(b.Value, a.Value) })
 	best := t.Table[0]
 	if math.IsNaN(float64(best.Value)) {
 		return nil, first
@@ -215,7 +235,9 @@ func (c *selectCommand) compare(s *session, in *input, progress *keeper) (*compa
 }
 
 // candidate fits one family at every K, and takes the best.
-func (c *selectCommand) candidate(s *session, in *input, t *comparison, name string, criterion framework.Criterion, progress *keeper) (comparisonRow, error) {
+func (c *selectCommand) candidate(
+	s *session, in *input, t *comparison, name string, criterion framework.Criterion, progress *keeper,
+) (comparisonRow, error) {
 	one := *c
 	one.Family = name
 	notes, table := len(s.notes), in.Table
@@ -243,15 +265,17 @@ func (c *selectCommand) candidate(s *session, in *input, t *comparison, name str
 		return comparisonRow{}, err
 	}
 	t.N, t.KMax = number(f.N), max(t.KMax, o.K)
-	return comparisonRow{task: task, kmax: o.K, Family: name, K: all.K[best], Value: number(all.Values[best][0]), LogLikelihood: number(f.Evaluation.LogLikelihood),
-		Free: f.Shape.Identifiable(), Converged: all.ends[best].converged}, nil
+	return comparisonRow{task: task, kmax: o.K, Family: name, K: all.K[best], Value: number(all.Values[best][0]),
+		LogLikelihood: number(f.Evaluation.LogLikelihood),
+		Free:          f.Shape.Identifiable(), Converged: all.ends[best].converged}, nil
 }
 
 // print writes the comparison for people.
 func (t *comparison) print(s *session, in *input) error {
 	p := s.page()
 	p.prose(0, "%s", in.describe(float64(t.N)))
-	p.prose(0, "%s, each family at its best K from %d to %d, by %s; nats, larger is better", t.Model, t.KMin, t.KMax, t.Method)
+	p.prose(0, "%s, each family at its best K from %d to %d, by %s; nats, larger is better", t.Model,
+		t.KMin, t.KMax, t.Method)
 	p.line("")
 	g := newGrid("family", "K", t.Criterion, "behind", "log-likelihood", "parameters")
 	g.prose("family")
@@ -264,7 +288,8 @@ func (t *comparison) print(s *session, in *input) error {
 		if !r.Converged {
 			k = "! " + k
 		}
-		g.row(r.Family, k, digits(float64(r.Value)), fmt.Sprintf("%.3f", float64(r.Behind)), digits(float64(r.LogLikelihood)), strconv.Itoa(r.Free))
+		g.row(r.Family, k, digits(float64(r.Value)), fmt.Sprintf("%.3f", float64(r.Behind)),
+			digits(float64(r.LogLikelihood)), strconv.Itoa(r.Free))
 	}
 	p.grid(g)
 	p.line("")
@@ -276,10 +301,12 @@ func (t *comparison) print(s *session, in *input) error {
 	if t.Second == "" {
 		p.prose(0, "%s chooses %s with K = %d: no other family could be fitted", t.Criterion, t.Best, t.K)
 	} else {
-		p.prose(0, "%s chooses %s with K = %d, %.3f nats ahead of %s with K = %d", t.Criterion, t.Best, t.K, float64(t.Margin), t.Second, t.Table[1].K)
+		p.prose(0, "%s chooses %s with K = %d, %.3f nats ahead of %s with K = %d", t.Criterion, t.Best, t.K,
+			float64(t.Margin), t.Second, t.Table[1].K)
 	}
 	if slices.ContainsFunc(t.Table, func(r comparisonRow) bool { return r.Family == families.Poisson }) {
-		p.prose(0, "poisson has probabilities of counts, and the others densities: the two compare as far as a density is that of a step of 1")
+		p.prose(0, "poisson has probabilities of counts, and the others densities: the two compare as far as a "+
+			"density is that of a step of 1")
 	}
 	p.line("time   %.3g s", float64(t.Seconds))
 	return p.write(s)

@@ -12,7 +12,8 @@ import (
 // isParquet says whether a file that is written is to be Parquet, by its name.
 func isParquet(out string) bool { return strings.EqualFold(filepath.Ext(out), ".parquet") }
 
-// emitTable writes a table to the file of --out, as Parquet where its name says so and else as CSV, or to standard output.
+// emitTable writes a table to the file of --out, as Parquet where its name says so and else as CSV, or to standard
+// output.
 func (s *session) emitTable(out string, heads []data.Head, write func(to data.Writer) error) error {
 	begin := data.NewCSVWriter
 	if isParquet(out) {

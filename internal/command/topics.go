@@ -24,7 +24,9 @@ type topicsSettings struct{}
 
 func (*topicsSettings) check(f *modelFlags) error {
 	if f.Accelerate {
-		return misused("--accelerate cannot be used with --model topics, which solves an equation for the tokens and climbs nothing")
+		return misused(
+			"--accelerate cannot be used with --model topics, which solves an equation for the tokens and climbs nothing",
+		)
 	}
 	return f.Prior.among("alpha", "beta")
 }
@@ -40,9 +42,15 @@ func (*topicsSettings) bind(s *session, f *modelFlags, in *input) (*task, error)
 	if err != nil {
 		return nil, err
 	}
-	in.what = fmt.Sprintf("%s of %s, %s", counted(len(c.documents), "document"), counted(len(c.words), "different word"), counted(int(c.tokens), "token"))
+	in.what = fmt.Sprintf("%s of %s, %s", counted(len(c.documents), "document"),
+		counted(len(c.words), "different word"), counted(int(c.tokens), "token"))
 	most := int(min(c.tokens, math.MaxInt32))
-	t := &task{what: "latent Dirichlet allocation", columns: named(in.Names), largest: min(topicsByDefault, most), doubleTo: len(c.documents)}
+	t := &task{
+		what:     "latent Dirichlet allocation",
+		columns:  named(in.Names),
+		largest:  min(topicsByDefault, most),
+		doubleTo: len(c.documents),
+	}
 	t.checkSize = func(k int) error {
 		if k > most {
 			return fmt.Errorf("%d topics for %s: choose K up to %d", k, counted(most, "token"), most)
@@ -50,9 +58,10 @@ func (*topicsSettings) bind(s *session, f *modelFlags, in *input) (*task, error)
 		return nil
 	}
 	m := f.topicsModel()
-	t.engine = &iterated[framework.Rows, *topics.Parameters, *topics.Statistics]{m, c.table, func(p *topics.Parameters, _ *topics.Statistics) (*result, error) {
-		return c.result(m, p)
-	}}
+	t.engine = &iterated[framework.Rows, *topics.Parameters, *topics.Statistics]{m, c.table,
+		func(p *topics.Parameters, _ *topics.Statistics) (*result, error) {
+			return c.result(m, p)
+		}}
 	return t, nil
 }
 
@@ -104,7 +113,8 @@ func corpusOf(s *session, in *input, vocabulary []string) (*corpus, error) {
 		}
 	}
 	if repeated > 0 {
-		s.note("%s of %s %s a document and a word of another row: the counts are added up", counted(repeated, "row"), in.name, plural(repeated, "repeats", "repeat"))
+		s.note("%s of %s %s a document and a word of another row: the counts are added up", counted(repeated, "row"),
+			in.name, plural(repeated, "repeats", "repeat"))
 	}
 	if empty > 0 {
 		s.note("%s of %s %s no words", counted(empty, "document"), in.name, plural(empty, "has", "have"))
@@ -163,9 +173,11 @@ func (c *corpus) keepWords(s *session, in *input, rows []occurrence) {
 	switch {
 	case len(left) == 0:
 	case fresh:
-		s.note("left out %s of %s that never %s: %s", counted(len(left), "word"), in.name, plural(len(left), "occurs", "occur"), quoted(left))
+		s.note("left out %s of %s that never %s: %s", counted(len(left), "word"), in.name,
+			plural(len(left), "occurs", "occur"), quoted(left))
 	default:
-		s.note("left out %s of %s that the model does not know, %s: %s", counted(len(left), "word"), in.name, counted(int(all), "token"), quoted(left))
+		s.note("left out %s of %s that the model does not know, %s: %s", counted(len(left), "word"), in.name,
+			counted(int(all), "token"), quoted(left))
 	}
 }
 
@@ -216,14 +228,21 @@ func (c *corpus) result(m topics.Model, p *topics.Parameters) (*result, error) {
 	}
 	v := &topicsView{p: p, words: c.words}
 	for k, share := range p.Shares() {
-		v.topics = append(v.topics, topicSummary{number(share), number(p.Tokens[k]), largest[k], words(k, 1, 0), words(k, relevanceOfWords, 1)})
+		v.topics = append(v.topics,
+			topicSummary{number(share), number(p.Tokens[k]), largest[k], words(k, 1, 0), words(k, relevanceOfWords, 1)})
 	}
 	how := "estimated"
 	if !m.Estimate {
 		how = "given"
 	}
-	r := &result{k: p.K, params: builtin.Documents{Parameters: p, Vocabulary: c.words, Length: c.tokens / float64(len(c.documents))}, topics: v.topics, print: v.print}
-	r.facts = [][2]string{{"concentrations", fmt.Sprintf("%.4g of each topic in a document, %.4g of each word in a topic (%s)", p.Alpha, p.Beta, how)}}
+	r := &result{
+		k:      p.K,
+		params: builtin.Documents{Parameters: p, Vocabulary: c.words, Length: c.tokens / float64(len(c.documents))},
+		topics: v.topics,
+		print:  v.print,
+	}
+	r.facts = [][2]string{{"concentrations", fmt.Sprintf("%.4g of each topic in a document, %.4g of each word in a "+
+		"topic (%s)", p.Alpha, p.Beta, how)}}
 	r.finding, r.sections = v.finding, func(*input) ([]report.Section, error) { return v.sections(), nil }
 	r.doubts = v.twins()
 	return r, nil
@@ -240,7 +259,8 @@ func (v *topicsView) twins() (doubts []error) {
 				distance += math.Abs(words[w*v.p.K+k]-words[w*v.p.K+l]) / 2
 			}
 			if distance < same {
-				return []error{fmt.Errorf("topics %d and %d have the same words, to %.2g in total variation: there are fewer topics than %d, so give --k or --kmax", l+1, k+1, same, v.p.K)}
+				return []error{fmt.Errorf("topics %d and %d have the same words, to %.2g in total variation: there "+
+					"are fewer topics than %d, so give --k or --kmax", l+1, k+1, same, v.p.K)}
 			}
 		}
 	}
@@ -264,7 +284,8 @@ func (t topicSummary) typical() string {
 
 func (v *topicsView) print(out *page) {
 	out.line("")
-	out.prose(0, "Topics, the largest first: share of the tokens, documents of which it is the largest topic, and typical words, probable in the topic and more than elsewhere (the most probable are in --format json):")
+	out.prose(0, "Topics, the largest first: share of the tokens, documents of which it is the largest topic, and "+
+		"typical words, probable in the topic and more than elsewhere (the most probable are in --format json):")
 	out.line("")
 	for k, t := range v.topics[:min(len(v.topics), mostRows)] {
 		head := fmt.Sprintf("%3d %9s %6d  ", k+1, percent(float64(t.Share)), t.Documents)

@@ -46,7 +46,12 @@ func (c *predictCommand) documents(s *session, m *modelFile, model *builtin.Docu
 	if err != nil {
 		return in.wrap(err)
 	}
-	said := topicPrediction{Documents: docs.documents, Unknown: numbers(docs.unknown), Perplexity: number(math.NaN()), Warnings: append([]string{}, s.notes...)}
+	said := topicPrediction{
+		Documents:  docs.documents,
+		Unknown:    numbers(docs.unknown),
+		Perplexity: number(math.NaN()),
+		Warnings:   append([]string{}, s.notes...),
+	}
 	if v, err := (topics.Model{}).Perplexity(s, docs.table, model.Parameters, halvesSeed); err == nil {
 		said.Perplexity = number(v)
 	}
@@ -54,7 +59,8 @@ func (c *predictCommand) documents(s *session, m *modelFile, model *builtin.Docu
 		row := table[d*m.layout.Width() : (d+1)*m.layout.Width()]
 		_, counts := docs.table.All().Entries.Row(d)
 		said.Topic, said.Probability = append(said.Topic, int(row[0])), append(said.Probability, number(row[1]))
-		said.Proportions, said.Tokens = append(said.Proportions, numbers(row[2:])), append(said.Tokens, number(floats.Sum(counts)))
+		said.Proportions, said.Tokens = append(said.Proportions, numbers(row[2:])),
+			append(said.Tokens, number(floats.Sum(counts)))
 	}
 	if c.Format == "json" {
 		return s.emit(c.Out, func(w io.Writer) error { return writeJSON(w, said) })
@@ -66,13 +72,15 @@ func (c *predictCommand) documents(s *session, m *modelFile, model *builtin.Docu
 	if c.Out != "" && c.Out != "-" {
 		w = s.stdout
 	}
-	_, err = fmt.Fprintf(w, "perplexity: %s (of half of each document's tokens, given the other half)\n", digits(float64(said.Perplexity)))
+	_, err = fmt.Fprintf(w, "perplexity: %s (of half of each document's tokens, given the other half)\n",
+		digits(float64(said.Perplexity)))
 	return err
 }
 
 func topicHeads(k int) []data.Head {
 	heads := []data.Head{{Name: "document", Cells: data.Texts}, {Name: "topic", Cells: data.Integers}}
-	return append(heads, data.Heads(slices.Concat([]string{"probability"}, numbered("topic ", k), []string{"tokens", "unknown_tokens"}))...)
+	return append(heads,
+		data.Heads(slices.Concat([]string{"probability"}, numbered("topic ", k), []string{"tokens", "unknown_tokens"}))...)
 }
 
 func (said *topicPrediction) write(to data.Writer) error {

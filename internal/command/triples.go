@@ -13,8 +13,8 @@ import (
 	"github.com/latent-go/latent/framework"
 )
 
-// openTriples reads a list of pairs. Of the columns that --select and --drop leave, the first two have the names, whose cells are
-// texts but for the blanks around them, and the third, or the one that is called numbers, has the numbers.
+// openTriples reads a list of pairs. Of the columns that --select and --drop leave, the first two have the names, whose
+// cells are texts but for the blanks around them, and the third, or the one that is called numbers, has the numbers.
 func (f *inputFlags) openTriples(s *session, source, numbers string) (*input, error) {
 	gaps, err := f.gaps(true)
 	if err != nil {
@@ -36,8 +36,10 @@ func (f *inputFlags) openTriples(s *session, source, numbers string) (*input, er
 		return nil, in.wrap(err)
 	}
 	in.list = t
-	if first := in.Names[0]; f.Header == "auto" && !in.unnamed && slices.Contains(slices.Concat(t.Names[0], t.Names[1]), first) {
-		s.note("the first row of %s names the columns, %s; %.60q is among the names of other rows, too: --header no takes the row for one of the list", in.name, quoted(in.Names), first)
+	if first := in.Names[0]; f.Header == "auto" && !in.unnamed &&
+		slices.Contains(slices.Concat(t.Names[0], t.Names[1]), first) {
+		s.note("the first row of %s names the columns, %s; %.60q is among the names of other rows, too: --header no "+
+			"takes the row for one of the list", in.name, quoted(in.Names), first)
 	}
 	return in, nil
 }
@@ -56,7 +58,8 @@ func (in *input) triples(numbers string) (t *fitted.Pairs, err error) {
 	case n < 2 || n < 3 && numbers != "":
 		return nil, fmt.Errorf("a list of pairs has two columns of names, and this one has %s alone", quoted(in.Names))
 	case n > 3:
-		return nil, fmt.Errorf("a list of pairs has two columns of names and perhaps one of numbers, and this one has %s: --select chooses them, in that order", quoted(in.Names))
+		return nil, fmt.Errorf("a list of pairs has two columns of names and perhaps one of numbers, and this one "+
+			"has %s: --select chooses them, in that order", quoted(in.Names))
 	case n == 3:
 		if t, err = in.pairs(columns[:2]); err == nil {
 			t.Numbers, err = in.amounts(columns[2])
@@ -78,7 +81,8 @@ func (in *input) pairs(columns []string) (*fitted.Pairs, error) {
 	return t, nil
 }
 
-// cells are the texts of a column: the different ones, and the place of each row's among them, negative where it is missing.
+// cells are the texts of a column: the different ones, and the place of each row's among them, negative where it is
+// missing.
 func (in *input) cells(column string) (texts []string, places []int32, err error) {
 	if places = in.Codes(column); places != nil {
 		return in.Levels(column), places, nil
@@ -139,9 +143,12 @@ func (in *input) amounts(column string) ([]float64, error) {
 		v := parsed[cell]
 		switch {
 		case errors.Is(faults[cell], strconv.ErrSyntax):
-			return nil, fmt.Errorf("row %d of column %.60q is %.60q: a non-negative number is needed", in.Origin(row)+1, column, texts[cell])
+			return nil, fmt.Errorf("row %d of column %.60q is %.60q: a non-negative number is needed",
+				in.Origin(row)+1, column, texts[cell])
 		case !(v >= 0) || math.IsInf(v, 1):
-			return nil, &framework.DataError{Row: row, Column: place, Value: v, Reason: errors.New("a non-negative finite number is needed")}
+			return nil, &framework.DataError{
+				Row: row, Column: place, Value: v, Reason: errors.New("a non-negative finite number is needed"),
+			}
 		}
 		x[row] = v
 	}
@@ -157,7 +164,8 @@ func (in *input) missing(row int, column, need string) error {
 // readPairs reads a list of pairs of names, which come before what the model says of them.
 func (c *predictCommand) readPairs(s *session, m *modelFile) (*prediction, error) {
 	if len(c.ID) > 0 || c.Label != "" {
-		return nil, misused("--id and --label cannot be used with %s, a %s model: the predictions begin with the names of each pair", c.Saved, m.Model)
+		return nil, misused("--id and --label cannot be used with %s, a %s model: the predictions begin with the "+
+			"names of each pair", c.Saved, m.Model)
 	}
 	in, err := c.openTriples(s, c.Data, "")
 	if err != nil {
@@ -169,12 +177,21 @@ func (c *predictCommand) readPairs(s *session, m *modelFile) (*prediction, error
 		for row, at := range in.list.Index[side] {
 			code := coder.Code(names[at], '.')
 			if code < 0 {
-				return nil, in.wrap(framework.FaultyRow(row, "has the node %.60q, which is not in the graph that the model was fitted to: it has no block", names[at]))
+				return nil, in.wrap(framework.FaultyRow(row,
+					"has the node %.60q, which is not in the graph that the model was fitted to: it has no block", names[at]))
 			}
 			x[2*row+side] = float64(code)
 		}
 	}
-	p := &prediction{score: m.score, layout: m.layout, in: in, x: x, rows: in.Rows(), columns: []string{"from", "to"}, errors: in.renderer()}
+	p := &prediction{
+		score:   m.score,
+		layout:  m.layout,
+		in:      in,
+		x:       x,
+		rows:    in.Rows(),
+		columns: []string{"from", "to"},
+		errors:  in.renderer(),
+	}
 	p.ids.names = p.columns
 	for side, names := range in.list.Names {
 		p.ids.cells = append(p.ids.cells, func(row int) string { return names[in.list.Index[side][row]] })

@@ -27,8 +27,8 @@ func version() string {
 	return fmt.Sprintf("%s; kernels: %s, products of matrices: %s", release(info), simd.Instructions(), linalg.Backend())
 }
 
-// release is the version of the module, that of go install …@latest or of the tag, the revision where the version does not have
-// it, and what it was built by and for.
+// release is the version of the module, that of go install …@latest or of the tag, the revision where the version does
+// not have it, and what it was built by and for.
 func release(info *debug.BuildInfo) string {
 	settings := map[string]string{}
 	for _, s := range info.Settings {
@@ -39,7 +39,8 @@ func release(info *debug.BuildInfo) string {
 		name = "(unknown)"
 	}
 	const shown = 12 // digits of a revision, as in versions that Go makes of it
-	if revision := settings["vcs.revision"]; revision != "" && !strings.Contains(name, revision[:min(shown, len(revision))]) {
+	if revision := settings["vcs.revision"]; revision != "" &&
+		!strings.Contains(name, revision[:min(shown, len(revision))]) {
 		name += ", revision " + revision[:min(shown, len(revision))]
 		if settings["vcs.modified"] == "true" {
 			name += " and changes"

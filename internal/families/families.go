@@ -353,7 +353,8 @@ func Check(c data.Column, names []string) error {
 	}
 	switch {
 	case c.Block != "" && (c.Family != Gaussian || !Named(c.Block).Normal || !Joint(c.Block)):
-		return fmt.Errorf("column %q is %s, of a block that is %.40q, which describes no such columns", c.Name, c.Family, c.Block)
+		return fmt.Errorf("column %q is %s, of a block that is %.40q, which describes no such columns",
+			c.Name, c.Family, c.Block)
 	case !slices.Contains(names, c.Family):
 		return fmt.Errorf("the family of column %q is %q, and this model has %s", c.Name, c.Family, strings.Join(names, ", "))
 	case wrong:

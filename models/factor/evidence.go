@@ -25,8 +25,8 @@ func (m Model) CheckPrior() error {
 	return err
 }
 
-// MaximizePosterior is Maximize: the estimate is that of maximum likelihood, and the integral about it has the prior. Of
-// directions of z without variance, loadings are 0.
+// MaximizePosterior is Maximize: the estimate is that of maximum likelihood, and the integral about it has the prior.
+// Of directions of z without variance, loadings are 0.
 func (m Model) MaximizePosterior(s *Statistics, p, dst *Parameters) (*Parameters, error) {
 	q, err := m.Maximize(s, p, dst)
 	if !errors.Is(err, framework.ErrDegenerate) {
@@ -149,11 +149,14 @@ type information struct {
 	left  []float64      // of ln Ψ, D×D
 }
 
-// newInformation is that of n units of the prior, and takes no l for less than least, √(D/N), the length at which loadings that are noise end: at 0 they would have
-// no information, though the likelihood bounds them by its fourth order.
+// newInformation is that of n units of the prior, and takes no l for less than least, √(D/N), the length at which
+// loadings that are noise end: at 0 they would have no information, though the likelihood bounds them by its fourth
+// order.
 func newInformation(n, least float64, l []float64, u *mat.Dense, psi []float64) (*information, error) {
 	k, d := len(l), len(psi)
-	v := &information{n: n, d: d, l: make([]float64, k), along: make([]float64, k), u: make([]mat.VecDense, k), left: make([]float64, d*d)}
+	v := &information{
+		n: n, d: d, l: make([]float64, k), along: make([]float64, k), u: make([]mat.VecDense, k), left: make([]float64, d*d),
+	}
 	rest := floats.Sum(psi)
 	for i := range k {
 		v.l[i] = max(l[i], least)
@@ -230,7 +233,8 @@ func (v *information) pairs() {
 	floats.Sub(v.left, gram)
 }
 
-// blocked is occam of noise with blocks: the bound of the best q, which has Σ E[zzᵀ] = NI at the maximum of the likelihood.
+// blocked is occam of noise with blocks: the bound of the best q, which has Σ E[zzᵀ] = NI at the maximum of the
+// likelihood.
 func (p *Parameters) blocked(n float64, unit prior.UnitInformation) (float64, error) {
 	s := &Statistics{Statistics: bpca.Statistics{N: n, K: p.K, D: p.D, ZZ: make([]float64, p.K*p.K)}}
 	for k := range p.K {
@@ -239,16 +243,17 @@ func (p *Parameters) blocked(n float64, unit prior.UnitInformation) (float64, er
 	return s.bound(p, unit)
 }
 
-// A direction is one of a part's columns, or of a block's, in which the noise does not correlate, in units of the table's: what the
-// rows' other columns tell of it is a regression on (1, z).
+// A direction is one of a part's columns, or of a block's, in which the noise does not correlate, in units of the
+// table's: what the rows' other columns tell of it is a regression on (1, z).
 type direction struct {
 	part  int
 	noise float64
 	theta []float64 // mean less the table's, and loadings
 }
 
-// directions are those of all parts, and the charge for the noise, in nats: ln of its eigenvalues relative to the table's has the prior of a full
-// covariance of as many columns (docs/theory/evidence.md, section 3), which of a single column is N(0, 2).
+// directions are those of all parts, and the charge for the noise, in nats: ln of its eigenvalues relative to the
+// table's has the prior of a full covariance of as many columns (docs/theory/evidence.md, section 3), which of a single
+// column is N(0, 2).
 func (s *Statistics) directions(p *Parameters, of prior.UnitInformation) (list []direction, nats float64, err error) {
 	unit, counts, rows := p.Unit, s.counts(), of.RowsOr()
 	if p.Isotropic {
@@ -328,8 +333,9 @@ func logSinhc(t float64) float64 {
 }
 
 // bound is by how much the bound that q gives of the evidence is above E_q[ln p(X,Z|Π)] + H(q), in nats: means and
-// loadings have the prior N(·, 1) in units of the table's covariance of their part, about that of the column and 0, and are
-// integrated out, exactly given the noise. Of two scales of z, that of the likelihood and that of gFAB, it takes the better one.
+// loadings have the prior N(·, 1) in units of the table's covariance of their part, about that of the column and 0, and
+// are integrated out, exactly given the noise. Of two scales of z, that of the likelihood and that of gFAB, it takes
+// the better one.
 func (s *Statistics) bound(p *Parameters, unit prior.UnitInformation) (float64, error) {
 	list, charge, err := s.directions(p, unit)
 	if err != nil {

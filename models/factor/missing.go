@@ -43,7 +43,8 @@ func (q *localStep) prepare(p *Parameters, weighted []float64, tilt *laplace.Til
 			continue
 		}
 		if err := tilt.Precision(add, g); err != nil {
-			return fmt.Errorf("factor: E[zzᵀ] of the rows that show column %d is singular at K = %d: %w; allow pruning, or lower K", part[0]+1, k, err)
+			return fmt.Errorf("factor: E[zzᵀ] of the rows that show column %d is singular at K = %d: %w; allow "+
+				"pruning, or lower K", part[0]+1, k, err)
 		}
 	}
 	return nil
@@ -96,7 +97,9 @@ func (st Structure) shown(parts [][]int, x []float64, row int) (seen []int, err 
 		case missing == 0:
 			seen = append(seen, g)
 		case missing < len(part):
-			return nil, fmt.Errorf("factor: %w", framework.FaultyRow(row, "misses %d of the %d columns of block %d: noise with blocks integrates out whole blocks only; complete the block, or leave it empty", missing, len(part), g+1))
+			return nil, fmt.Errorf("factor: %w",
+				framework.FaultyRow(row, "misses %d of the %d columns of block %d: noise with blocks integrates out "+
+					"whole blocks only; complete the block, or leave it empty", missing, len(part), g+1))
 		}
 	}
 	if len(seen) == 0 {
@@ -107,7 +110,9 @@ func (st Structure) shown(parts [][]int, x []float64, row int) (seen []int, err 
 
 // addPattern adds the rows from first to end, which show the same parts: their statistics are those of a model of
 // these columns.
-func (s *Statistics) addPattern(b framework.Rows, first, end int, parts [][]int, seen []int, p *Parameters) (entropy float64, err error) {
+func (s *Statistics) addPattern(
+	b framework.Rows, first, end int, parts [][]int, seen []int, p *Parameters,
+) (entropy float64, err error) {
 	k := p.K
 	var show []int
 	precision := make([]float64, k*k)

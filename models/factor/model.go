@@ -57,7 +57,8 @@ func (Model) Prepare(p *Parameters, tilt *laplace.Tilt, s *Statistics) error {
 		return s.local.prepare(p, weighted, tilt, s)
 	}
 	precision := make([]float64, p.K*p.K)
-	linalg.Mul(true, false, 1, linalg.General(p.D, p.K, p.Loadings), linalg.General(p.D, p.K, weighted), 0, linalg.General(p.K, p.K, precision))
+	linalg.Mul(true, false, 1, linalg.General(p.D, p.K, p.Loadings), linalg.General(p.D, p.K, weighted), 0,
+		linalg.General(p.K, p.K, precision))
 	return s.Condition(p.Mean, p.Loadings, weighted, 1, precision, tilt)
 }
 
@@ -133,7 +134,9 @@ func (Compressed) Infer(m *bpca.Moments, p *Parameters, s *Statistics) (float64,
 // Maximize is W = XᵀM S⁻¹, and Ψ the residuals' mean square where it has entries; no less than the floor.
 func (Model) Maximize(s *Statistics, p, dst *Parameters) (*Parameters, error) {
 	if dst == nil {
-		dst = &Parameters{Mean: make([]float64, p.D), Loadings: make([]float64, p.D*p.K), Noise: make([]float64, len(p.Noise))}
+		dst = &Parameters{
+			Mean: make([]float64, p.D), Loadings: make([]float64, p.D*p.K), Noise: make([]float64, len(p.Noise)),
+		}
 	}
 	dst.K, dst.D, dst.Structure, dst.Unit, dst.Center = p.K, p.D, p.Structure, p.Unit, p.Center
 	copy(dst.Mean, p.Mean)
@@ -157,7 +160,8 @@ func (Model) Maximize(s *Statistics, p, dst *Parameters) (*Parameters, error) {
 const vanishing = 1e-13
 
 func noNoise(k int) error {
-	return fmt.Errorf("factor: %d factors leave no noise above rounding: %w; the rows lie in a space of that dimension; lower K, or drop columns that depend on others", k, framework.ErrDegenerate)
+	return fmt.Errorf("factor: %d factors leave no noise above rounding: %w; the rows lie in a space of that "+
+		"dimension; lower K, or drop columns that depend on others", k, framework.ErrDegenerate)
 }
 
 func mean(list []float64) (sum float64) {
@@ -248,7 +252,8 @@ func (m Model) Curvature(s *Statistics, p *Parameters, f *laplace.Curvature) err
 	}
 	for g, part := range p.parts(p.D) {
 		if s.Seen[g] <= float64(s.D) {
-			return fmt.Errorf("factor: %w: %w (N = %v, D = %d): use EM with BIC, or drop the column", framework.FaultyColumn(part[0], errFewEntries), ErrTooFewRows, s.Seen[g], s.D)
+			return fmt.Errorf("factor: %w: %w (N = %v, D = %d): use EM with BIC, or drop the column",
+				framework.FaultyColumn(part[0], errFewEntries), ErrTooFewRows, s.Seen[g], s.D)
 		}
 		f.Mixed(s.partZZ(g), laplace.Identity(len(part)))
 	}
@@ -263,11 +268,14 @@ var ErrTooFewRows = errors.New("gFIC and FIC of factor analysis do not exist wit
 var errFewEntries = errors.New("has no more entries than the table has columns")
 
 // Charges are ½ ln N for each number; of those that belong to a part with missing entries, ½ ln of the rows that show
-// it. What a rotation takes off the free ones comes off those of the parts that most rows show, whatever the order of the columns.
+// it. What a rotation takes off the free ones comes off those of the parts that most rows show, whatever the order of
+// the columns.
 func (Model) Charges(s *Statistics, p *Parameters) []framework.Charge {
 	all := p.shape(p.K, p.D)
 	if !s.incomplete() {
-		return []framework.Charge{{Parameters: all.Component, Free: all.Free - all.Shared, Latent: true, N: s.N}, {Parameters: all.Shared, Free: all.Shared, N: s.N}}
+		return []framework.Charge{{
+			Parameters: all.Component, Free: all.Free - all.Shared, Latent: true, N: s.N,
+		}, {Parameters: all.Shared, Free: all.Shared, N: s.N}}
 	}
 	var list []framework.Charge
 	fixed := p.D*p.K + all.Shared + p.D - all.Free // by the choice of a rotation

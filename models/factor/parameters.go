@@ -38,7 +38,8 @@ func (p *Parameters) Check() error {
 	case p == nil:
 		return errors.New("factor: no parameters")
 	case p.K < 1 || p.D < 1 || len(p.Mean) != p.D || p.D > math.MaxInt/p.K || len(p.Loadings) != p.D*p.K:
-		return fmt.Errorf("factor: K = %d and D = %d do not go with %d means and %d loadings", p.K, p.D, len(p.Mean), len(p.Loadings))
+		return fmt.Errorf("factor: K = %d and D = %d do not go with %d means and %d loadings", p.K, p.D,
+			len(p.Mean), len(p.Loadings))
 	}
 	if err := p.Structure.Check(p.D); err != nil {
 		return err
@@ -48,7 +49,8 @@ func (p *Parameters) Check() error {
 		unit = p.D
 	}
 	if len(p.Noise) != p.numbers(p.D) || len(p.Unit) != unit || len(p.Center) != 0 && len(p.Center) != p.D {
-		return fmt.Errorf("factor: %d numbers of noise, %d units and %d centers do not go with D = %d", len(p.Noise), len(p.Unit), len(p.Center), p.D)
+		return fmt.Errorf("factor: %d numbers of noise, %d units and %d centers do not go with D = %d", len(p.Noise),
+			len(p.Unit), len(p.Center), p.D)
 	}
 	for _, list := range [][]float64{p.Mean, p.Loadings, p.Noise, p.Unit, p.Center} {
 		for _, v := range list {
@@ -112,7 +114,8 @@ func (p *Parameters) Heywood() (columns []int) {
 	at := 0
 	for _, b := range p.Blocks {
 		m := len(b)
-		unit, noise := mat.NewSymDense(m, slices.Clone(p.Unit[at:at+m*m])), mat.NewSymDense(m, slices.Clone(p.Noise[at:at+m*m]))
+		unit, noise := mat.NewSymDense(m, slices.Clone(p.Unit[at:at+m*m])),
+			mat.NewSymDense(m, slices.Clone(p.Noise[at:at+m*m]))
 		var chol mat.Cholesky
 		unit.ScaleSym(-near, unit)
 		noise.AddSym(noise, unit)
@@ -162,7 +165,8 @@ func (p *Parameters) orient() {
 	}
 }
 
-// Rescaled returns parameters with the loadings of [bpca.Statistics.Rescaled]: after FAB and gFAB the maximum likelihood estimates.
+// Rescaled returns parameters with the loadings of [bpca.Statistics.Rescaled]: after FAB and gFAB the maximum
+// likelihood estimates.
 func (p *Parameters) Rescaled(s *Statistics) (*Parameters, error) {
 	w, err := s.Statistics.Rescaled(p.Loadings)
 	if err != nil {
@@ -187,8 +191,8 @@ func (p *Parameters) InverseTransform(z mat.Matrix) (*mat.Dense, error) {
 	return x, nil
 }
 
-// Distribution is that of a row as package distmv has it, N(mean, WWᵀ + Ψ), drawing from src; nil is the global generator.
-// It errs where the noise is negligible relative to the loadings.
+// Distribution is that of a row as package distmv has it, N(mean, WWᵀ + Ψ), drawing from src; nil is the global
+// generator. It errs where the noise is negligible relative to the loadings.
 func (p *Parameters) Distribution(src rand.Source) (*distmv.Normal, error) {
 	_, r, err := p.whitened()
 	if err != nil {
@@ -205,7 +209,9 @@ func (p *Parameters) Distribution(src rand.Source) (*distmv.Normal, error) {
 	covariance.AddSym(&covariance, &noise)
 	law, ok := distmv.NewNormal(p.Mean, &covariance, src)
 	if !ok {
-		return nil, errors.New("factor: WWᵀ + Ψ is singular to working precision: the noise is negligible relative to the loadings")
+		return nil, errors.New(
+			"factor: WWᵀ + Ψ is singular to working precision: the noise is negligible relative to the loadings",
+		)
 	}
 	return law, nil
 }

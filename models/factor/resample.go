@@ -16,7 +16,9 @@ import (
 // What package bootstrap asks of a model.
 
 // Resample draws from p as many rows as src has, with the same entries missing. Rows must weigh 1 each.
-func (Model) Resample(ctx context.Context, src framework.Source[framework.Rows], p *Parameters, rng *rand.Rand) (framework.Source[framework.Rows], error) {
+func (Model) Resample(
+	ctx context.Context, src framework.Source[framework.Rows], p *Parameters, rng *rand.Rand,
+) (framework.Source[framework.Rows], error) {
 	x, err := p.Sample(src.Rows(), rng)
 	if err != nil {
 		return nil, err
@@ -28,7 +30,8 @@ func (Model) Resample(ctx context.Context, src framework.Source[framework.Rows],
 		}
 		for i := range b.N {
 			if w := b.Weight(i); w != 1 {
-				return nil, fmt.Errorf("factor: the weight of %w", framework.FaultyRow(b.First+i, "is %v: rows to draw must weigh 1 each", w))
+				return nil, fmt.Errorf("factor: the weight of %w",
+					framework.FaultyRow(b.First+i, "is %v: rows to draw must weigh 1 each", w))
 			}
 			for j, v := range b.Row(i) {
 				if math.IsNaN(v) {

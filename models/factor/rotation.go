@@ -65,7 +65,9 @@ func Promax(loadings mat.Matrix, power float64) (*Rotated, error) {
 	var rotated, target, u mat.Dense
 	rotated.Mul(a, basis)
 	scale := mat.Norm(&rotated, 2) // a power of it would overflow
-	target.Apply(func(_, _ int, v float64) float64 { return math.Copysign(math.Pow(math.Abs(v)/scale, power), v) }, &rotated)
+	target.Apply(func(_, _ int, v float64) float64 {
+		return math.Copysign(math.Pow(math.Abs(v)/scale, power), v)
+	}, &rotated)
 	unitColumns(&target)
 	if err := u.Solve(&rotated, &target); err != nil && !isCondition(err) {
 		return nil, fmt.Errorf("factor: promax: %w", err)
@@ -157,7 +159,9 @@ func determined(a *mat.Dense, name string) error {
 		}
 	}
 	if rank < k {
-		return fmt.Errorf("factor: %s needs independent factors, and the loadings of %d have rank %d: lower K, or take varimax", name, k, rank)
+		return fmt.Errorf(
+			"factor: %s needs independent factors, and the loadings of %d have rank %d: lower K, or take varimax", name, k, rank,
+		)
 	}
 	return nil
 }

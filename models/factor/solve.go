@@ -287,7 +287,15 @@ func (s *Solutions) Parameters(k int) (*Parameters, error) {
 		return nil, fmt.Errorf("factor: no parameters at K = %d: they run from 1 to %d", k, s.Max())
 	}
 	at := s.points[k]
-	p := &Parameters{K: k, D: s.D, Mean: s.mean, Loadings: slices.Clone(at.loadings), Noise: slices.Clone(at.noise), Structure: s.Structure, Unit: s.unit}
+	p := &Parameters{
+		K:         k,
+		D:         s.D,
+		Mean:      s.mean,
+		Loadings:  slices.Clone(at.loadings),
+		Noise:     slices.Clone(at.noise),
+		Structure: s.Structure,
+		Unit:      s.unit,
+	}
 	return p.Canonical(), nil
 }
 

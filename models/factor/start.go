@@ -19,8 +19,11 @@ import (
 // Init starts at the loadings that have the highest likelihood at a guess of the noise, in a later start of several a
 // random one. It refuses columns that are constant or, where the noise is not isotropic, depend on others, and rows
 // and columns without any entry.
-func (m Model) Init(ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand) (*Parameters, error) {
-	o, err := framework.Fold(ctx, src, 0, func() (*observed, error) { return &observed{st: m.Structure}, nil }, (*observed).add, (*observed).merge)
+func (m Model) Init(
+	ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand,
+) (*Parameters, error) {
+	o, err := framework.Fold(ctx, src, 0, func() (*observed, error) { return &observed{st: m.Structure}, nil },
+		(*observed).add, (*observed).merge)
 	if err != nil {
 		return nil, err
 	}
@@ -43,8 +46,11 @@ func (m Model) Init(ctx context.Context, src framework.Source[framework.Rows], k
 }
 
 // Init is that of [Model], from moments.
-func (c Compressed) Init(ctx context.Context, src framework.Source[*bpca.Moments], k int, rng *rand.Rand) (*Parameters, error) {
-	m, err := framework.Fold(ctx, src, 1, func() (*bpca.Moments, error) { return new(bpca.Moments), nil }, (*bpca.Moments).Merge, (*bpca.Moments).Merge)
+func (c Compressed) Init(
+	ctx context.Context, src framework.Source[*bpca.Moments], k int, rng *rand.Rand,
+) (*Parameters, error) {
+	m, err := framework.Fold(ctx, src, 1, func() (*bpca.Moments, error) { return new(bpca.Moments), nil },
+		(*bpca.Moments).Merge, (*bpca.Moments).Merge)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +64,8 @@ func (st Structure) start(ctx context.Context, m *bpca.Moments, k int, rng *rand
 		return nil, err
 	}
 	if k < 1 || k >= m.D {
-		return nil, fmt.Errorf("factor: K = %d with D = %d columns: choose K from 1 to %d, so that noise is left over", k, m.D, m.D-1)
+		return nil, fmt.Errorf("factor: K = %d with D = %d columns: choose K from 1 to %d, so that noise is left over",
+			k, m.D, m.D-1)
 	}
 	p := &Parameters{K: k, D: m.D, Mean: slices.Clone(m.Mean), Structure: st, Unit: st.gather(c, m.D)}
 	share := st.shares(c, m.D, k)
@@ -148,7 +155,8 @@ func (st Structure) covariance(m *bpca.Moments) ([]float64, error) {
 	case m.Rows < 2 || !(m.N >= 2):
 		return nil, fmt.Errorf("factor: %d rows of weight %v: a covariance needs at least two rows", m.Rows, m.N)
 	case m.D < 2:
-		return nil, fmt.Errorf("factor: %d column: factors explain what columns have in common, which takes at least two", m.D)
+		return nil, fmt.Errorf("factor: %d column: factors explain what columns have in common, which takes at least two",
+			m.D)
 	}
 	c := slices.Clone(m.Scatter)
 	linalg.Scale(1/m.N, c)
@@ -164,7 +172,9 @@ func (st Structure) covariance(m *bpca.Moments) ([]float64, error) {
 		return c, nil
 	}
 	if m.Rows == 2 {
-		return nil, errors.New("factor: 2 rows: any two columns are proportional there; a noise of each column takes at least three rows")
+		return nil, errors.New(
+			"factor: 2 rows: any two columns are proportional there; a noise of each column takes at least three rows",
+		)
 	}
 	for i := range m.D {
 		for j := range i {
@@ -279,17 +289,18 @@ func (o *observed) filled(ctx context.Context, src framework.Source[framework.Ro
 		}
 		sd[j] = math.Sqrt(o.squares[j] / n)
 	}
-	m, err := framework.Fold(ctx, src, 0, func() (*bpca.Moments, error) { return new(bpca.Moments), nil }, func(m *bpca.Moments, b framework.Rows) error {
-		full := framework.Rows{First: b.First, N: b.N, D: d, Stride: d, X: make([]float64, b.N*d), Weights: b.Weights}
-		for i := range b.N {
-			for j, v := range b.Row(i) {
-				if v == v {
-					full.X[i*d+j] = v - o.mean[j]
+	m, err := framework.Fold(ctx, src, 0, func() (*bpca.Moments, error) { return new(bpca.Moments), nil },
+		func(m *bpca.Moments, b framework.Rows) error {
+			full := framework.Rows{First: b.First, N: b.N, D: d, Stride: d, X: make([]float64, b.N*d), Weights: b.Weights}
+			for i := range b.N {
+				for j, v := range b.Row(i) {
+					if v == v {
+						full.X[i*d+j] = v - o.mean[j]
+					}
 				}
 			}
-		}
-		return m.Add(full)
-	}, (*bpca.Moments).Merge)
+			return m.Add(full)
+		}, (*bpca.Moments).Merge)
 	if err != nil {
 		return nil, err
 	}

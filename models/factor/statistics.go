@@ -132,7 +132,8 @@ func (s *Statistics) residuals(p *Parameters) []float64 {
 		for _, j := range part {
 			a, r := p.coefficients(j), s.products(j)
 			for l, other := range part {
-				list = append(list, s.XX[len(list)]-linalg.Dot(p.coefficients(other), r)-linalg.Dot(a, s.products(other))+linalg.Dot(a, fitted[l].RawVector().Data))
+				list = append(list, s.XX[len(list)]-linalg.Dot(p.coefficients(other), r)-
+					linalg.Dot(a, s.products(other))+linalg.Dot(a, fitted[l].RawVector().Data))
 			}
 		}
 	}
@@ -147,12 +148,14 @@ func (s *Statistics) regress(p *Parameters) error {
 	for g, part := range p.parts(p.D) {
 		var chol mat.Cholesky
 		if !chol.Factorize(s.design(g)) {
-			return fmt.Errorf("factor: E[zzᵀ] of the rows that show column %d is singular at K = %d: %w; allow pruning, or lower K", part[0]+1, s.K, framework.ErrDegenerate)
+			return fmt.Errorf("factor: E[zzᵀ] of the rows that show column %d is singular at K = %d: %w; allow "+
+				"pruning, or lower K", part[0]+1, s.K, framework.ErrDegenerate)
 		}
 		for _, j := range part {
 			a := mat.NewVecDense(s.K+1, nil)
 			if err := chol.SolveVecTo(a, mat.NewVecDense(s.K+1, s.products(j))); err != nil {
-				return fmt.Errorf("factor: E[zzᵀ] of the rows that show column %d is singular at K = %d: %w; allow pruning, or lower K", j+1, s.K, framework.ErrDegenerate)
+				return fmt.Errorf("factor: E[zzᵀ] of the rows that show column %d is singular at K = %d: %w; allow "+
+					"pruning, or lower K", j+1, s.K, framework.ErrDegenerate)
 			}
 			p.Mean[j] = p.Center[j] + a.AtVec(0)
 			copy(p.Loadings[j*p.K:(j+1)*p.K], a.RawVector().Data[1:])
@@ -171,7 +174,8 @@ func (s *Statistics) expand(p *Parameters, charged bool) (entropy float64, err e
 	k, factor := s.K, slices.Clone(s.ZZ)
 	chol, ok := linalg.NewCholesky(k, factor)
 	if !ok || !(m > 0) {
-		return 0, fmt.Errorf("factor: E[ZᵀZ] is singular at K = %d: %w; allow pruning, or lower K", k, framework.ErrDegenerate)
+		return 0, fmt.Errorf("factor: E[ZᵀZ] is singular at K = %d: %w; allow pruning, or lower K", k,
+			framework.ErrDegenerate)
 	}
 	root := math.Sqrt(m) // S = UᵀU, and L = Uᵀ/√m
 	chol.MulTransRight(1/root, linalg.General(s.D, k, p.Loadings))

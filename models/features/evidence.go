@@ -12,10 +12,10 @@ import (
 	"github.com/latent-go/latent/prior"
 )
 
-// The evidence (docs/theory/evidence.md, "Binary features"): x = b + W(z − ½) + ε, centred so that a feature and its opposite
-// have the same prior. Of column j b and each w are normal about its mean and 0, with the variance of the column; ln of
-// the noise is normal about that variance, with the information of a row; π_k is Beta(½, ½) and integrated out, as b
-// and W are given the noise.
+// The evidence (docs/theory/evidence.md, "Binary features"): x = b + W(z − ½) + ε, centred so that a feature and its
+// opposite have the same prior. Of column j b and each w are normal about its mean and 0, with the variance of the
+// column; ln of the noise is normal about that variance, with the information of a row; π_k is Beta(½, ½) and
+// integrated out, as b and W are given the noise.
 
 // jeffreys is the prior of π.
 var jeffreys = prior.Beta{A: 0.5, B: 0.5}

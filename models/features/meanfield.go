@@ -11,8 +11,8 @@ import (
 	"github.com/latent-go/latent/laplace"
 )
 
-// MeanField is the model with features that are independent of one another given x, q(z_n) = Π_k q(z_nk), for any number of
-// them. It keeps q; its likelihood, and BIC, AIC and ICL with it, is a lower bound.
+// MeanField is the model with features that are independent of one another given x, q(z_n) = Π_k q(z_nk), for any
+// number of them. It keeps q; its likelihood, and BIC, AIC and ICL with it, is a lower bound.
 type MeanField struct{ Model }
 
 // BoundsLikelihood says that q is an approximation.
@@ -30,20 +30,24 @@ func (q *Posterior) Keep(dims []int) framework.Local { return framework.KeepAxes
 func (q *Posterior) row(n int) []float64 { return q.On[n*q.K : (n+1)*q.K] }
 
 // Init is that of [Model], with no limit to k.
-func (m MeanField) Init(ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand) (*Parameters, error) {
+func (m MeanField) Init(
+	ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand,
+) (*Parameters, error) {
 	return m.init(ctx, src, k, rng)
 }
 
 // NewLocal begins where every feature is as likely on as the parameters say.
-func (MeanField) NewLocal(_ context.Context, src framework.Source[framework.Rows], p *Parameters, _ *rand.Rand) (framework.Local, error) {
+func (MeanField) NewLocal(
+	_ context.Context, src framework.Source[framework.Rows], p *Parameters, _ *rand.Rand,
+) (framework.Local, error) {
 	return &Posterior{p.K, slices.Repeat(p.On, src.Rows())}, nil
 }
 
 // updateRounds is the number of times that an Update goes through the features of a row.
 const updateRounds = 3
 
-// ascend improves the probabilities q of a row's features, of which gains are WᵀΨ⁻¹x, one after the other, each to its best
-// value given the others. It ends where a round changes none by more than the tolerance.
+// ascend improves the probabilities q of a row's features, of which gains are WᵀΨ⁻¹x, one after the other, each to its
+// best value given the others. It ends where a round changes none by more than the tolerance.
 func (f *field) ascend(gains, q []float64, rounds int, tolerance float64) {
 	k := len(q)
 	for range rounds {
@@ -85,7 +89,9 @@ func (m MeanField) Update(b framework.Rows, p *Parameters, tilt *laplace.Tilt, n
 	return m.ascendRows(b, p, tilt, now.(*Posterior), next.(*Posterior), updateRounds)
 }
 
-func (m MeanField) ascendRows(b framework.Rows, p *Parameters, tilt *laplace.Tilt, now, next *Posterior, rounds int) error {
+func (m MeanField) ascendRows(
+	b framework.Rows, p *Parameters, tilt *laplace.Tilt, now, next *Posterior, rounds int,
+) error {
 	var f field
 	var c chunk
 	if err := f.prepare(p, tilt, m.rows()); err != nil {
@@ -116,7 +122,9 @@ func (MeanField) Prepare(p *Parameters, _ *laplace.Tilt, s *Statistics) error {
 }
 
 // InferAt adds rows under q, and returns the entropy.
-func (MeanField) InferAt(b framework.Rows, p *Parameters, local framework.Local, s *Statistics) (entropy float64, err error) {
+func (MeanField) InferAt(
+	b framework.Rows, p *Parameters, local framework.Local, s *Statistics,
+) (entropy float64, err error) {
 	t, q := &s.states, local.(*Posterior)
 	for first := 0; first < b.N; first += t.size {
 		n := min(t.size, b.N-first)

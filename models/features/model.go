@@ -69,7 +69,8 @@ func remote(b framework.Rows, first int, logSum []float64) error {
 				return fmt.Errorf("features: %w", framework.NotFinite(b.First+first+i, j, x))
 			}
 		}
-		return framework.FaultyRow(b.First+first+i, "is so far from every state that its log density is below the range of float64: look for an outlier")
+		return framework.FaultyRow(b.First+first+i,
+			"is so far from every state that its log density is below the range of float64: look for an outlier")
 	}
 	return nil
 }
@@ -99,7 +100,8 @@ func (s *Statistics) addRows(x, w, on []float64) {
 		s.XZ[j*(k+1)] = s.X[j]
 	}
 	if k > 0 {
-		linalg.MulSerial(true, true, 1, linalg.General(n, d, x), linalg.General(k, n, on), 1, blas64.General{Rows: d, Cols: k, Stride: k + 1, Data: s.XZ[1:]})
+		linalg.MulSerial(true, true, 1, linalg.General(n, d, x), linalg.General(k, n, on), 1,
+			blas64.General{Rows: d, Cols: k, Stride: k + 1, Data: s.XZ[1:]})
 	}
 }
 
@@ -109,7 +111,12 @@ func (s *Statistics) addRows(x, w, on []float64) {
 // the floor. Where many W are a maximum, as features depend on others, it is the shortest.
 func (Model) Maximize(s *Statistics, p, dst *Parameters) (*Parameters, error) {
 	if dst == nil {
-		dst = &Parameters{On: make([]float64, p.K), Offset: make([]float64, p.D), Loadings: make([]float64, p.D*p.K), Noise: make([]float64, len(p.Noise))}
+		dst = &Parameters{
+			On:       make([]float64, p.K),
+			Offset:   make([]float64, p.D),
+			Loadings: make([]float64, p.D*p.K),
+			Noise:    make([]float64, len(p.Noise)),
+		}
 	}
 	dst.K, dst.D, dst.Isotropic, dst.Center, dst.Unit, dst.Floor = p.K, p.D, p.Isotropic, p.Center, p.Unit, p.Floor
 	for k := range p.K {
@@ -160,12 +167,12 @@ func (Model) Shape(p *Parameters) framework.Shape {
 
 // ---- Curvature
 
-// ErrNone reports that a fit by FAB or gFAB has taken the data from the last feature too: there is no smaller model, and
-// the objective would grow without bound.
+// ErrNone reports that a fit by FAB or gFAB has taken the data from the last feature too: there is no smaller model,
+// and the objective would grow without bound.
 var ErrNone = errors.New("features: the last feature holds at most one row's worth of data: the rows may have none")
 
-// Curvature is F = S/N ⊗ Ψ⁻¹ in units of the columns, S = Σ E[z̃ z̃ᵀ], z̃ = (1, z). Of a single feature without data it is
-// [ErrNone].
+// Curvature is F = S/N ⊗ Ψ⁻¹ in units of the columns, S = Σ E[z̃ z̃ᵀ], z̃ = (1, z). Of a single feature without data it
+// is [ErrNone].
 func (m Model) Curvature(s *Statistics, p *Parameters, f *laplace.Curvature) error {
 	if f.Prior() {
 		s.integrate(p, f, m.rows())
@@ -194,8 +201,8 @@ func (p *Parameters) ratios() laplace.Block {
 
 // ---- Projection
 
-// Relevance is what gFIC would lose at once, in nats, at the least, if a feature were left out and the others took up of
-// it what they can: a negative number says that its removal is a gain; −Inf, that they account for all but one row's
+// Relevance is what gFIC would lose at once, in nats, at the least, if a feature were left out and the others took up
+// of it what they can: a negative number says that its removal is a gain; −Inf, that they account for all but one row's
 // worth of it.
 func (m Model) Relevance(s *Statistics, p *Parameters) ([]float64, error) {
 	values, here := make([]float64, p.K), m.LogJoint(s, p)
@@ -210,7 +217,8 @@ func (m Model) Relevance(s *Statistics, p *Parameters) ([]float64, error) {
 		if err != nil {
 			return nil, err
 		}
-		charge := (float64(p.D)*math.Log(left[k]) + math.Log(s.N) - float64(p.K+1)*p.logNoise() + float64(p.K)*q.logNoise()) / 2
+		charge := (float64(p.D)*math.Log(left[k]) + math.Log(s.N) - float64(p.K+1)*p.logNoise() + float64(p.K)*q.logNoise()) /
+			2
 		values[k] = here + s.Doubt[k] - m.LogJoint(t, q) - charge
 	}
 	return values, nil

@@ -22,8 +22,9 @@ type Parameters struct {
 	Offset    []float64 `json:"offset"`                  // b, a row without features, length D
 	Loadings  []float64 `json:"loadings" keep:"columns"` // W, D×K row-major: what a feature adds
 	Noise     []float64 `json:"noise"`                   // Ψ: D variances, or one
-	// Center is the mean of the table, about which sums are taken; Unit the variance of each column, or their mean where the
-	// noise is isotropic, which makes the coordinates of the curvature unit-free; Floor the least variance of the noise.
+	// Center is the mean of the table, about which sums are taken; Unit the variance of each column, or their mean where
+	// the noise is isotropic, which makes the coordinates of the curvature unit-free; Floor the least variance of the
+	// noise.
 	Center []float64 `json:"center"`
 	Unit   []float64 `json:"unit"`
 	Floor  []float64 `json:"floor"`
@@ -36,7 +37,8 @@ func (p *Parameters) Check() error {
 	switch {
 	case p == nil:
 		return errors.New("features: no parameters")
-	case p.K < 1 || p.D < 1 || p.D > math.MaxInt/p.K || len(p.On) != p.K || len(p.Offset) != p.D || len(p.Loadings) != p.D*p.K || len(p.Center) != p.D:
+	case p.K < 1 || p.D < 1 || p.D > math.MaxInt/p.K || len(p.On) != p.K || len(p.Offset) != p.D ||
+		len(p.Loadings) != p.D*p.K || len(p.Center) != p.D:
 		return fmt.Errorf("features: K = %d and D = %d do not go with %d shares, %d offsets, %d centers and %d loadings",
 			p.K, p.D, len(p.On), len(p.Offset), len(p.Center), len(p.Loadings))
 	}
@@ -45,7 +47,8 @@ func (p *Parameters) Check() error {
 		noise = 1
 	}
 	if len(p.Noise) != noise || len(p.Unit) != noise || len(p.Floor) != noise {
-		return fmt.Errorf("features: %d variances of the noise, %d units and %d floors: each must be %d", len(p.Noise), len(p.Unit), len(p.Floor), noise)
+		return fmt.Errorf("features: %d variances of the noise, %d units and %d floors: each must be %d", len(p.Noise),
+			len(p.Unit), len(p.Floor), noise)
 	}
 	for _, list := range [][]float64{p.On, p.Offset, p.Loadings, p.Noise, p.Center, p.Unit, p.Floor} {
 		for _, v := range list {
@@ -61,7 +64,8 @@ func (p *Parameters) Check() error {
 	}
 	for j := range noise {
 		if !(p.Noise[j] > 0 && p.Unit[j] > 0) {
-			return fmt.Errorf("features: variance %d of the noise is %v, in units of %v: both must be positive", j+1, p.Noise[j], p.Unit[j])
+			return fmt.Errorf("features: variance %d of the noise is %v, in units of %v: both must be positive",
+				j+1, p.Noise[j], p.Unit[j])
 		}
 	}
 	return nil
@@ -76,8 +80,8 @@ func (p *Parameters) NoiseOf(j int) float64 { return p.Noise[min(j, len(p.Noise)
 // UnitOf is the variance of column j, or their mean where the noise is isotropic.
 func (p *Parameters) UnitOf(j int) float64 { return p.Unit[min(j, len(p.Unit)-1)] }
 
-// AtFloor are the columns, from 0, to which the features leave no more noise than their resolution: estimates are at the
-// edge of what the data can say. Of isotropic noise it is all columns or none.
+// AtFloor are the columns, from 0, to which the features leave no more noise than their resolution: estimates are at
+// the edge of what the data can say. Of isotropic noise it is all columns or none.
 func (p *Parameters) AtFloor() (columns []int) {
 	for j := range p.D {
 		if at := min(j, len(p.Noise)-1); p.Noise[at] <= p.Floor[at]*(1+1e-6) {
@@ -107,8 +111,8 @@ func (p *Parameters) clone() *Parameters {
 	return &q
 }
 
-// Canonical returns the same distribution of x in a form that is chosen once: at most half of the rows have each feature,
-// and features are in descending order of the variance that they explain, Σ_j π_k(1 − π_k) w_jk²/ψ_j.
+// Canonical returns the same distribution of x in a form that is chosen once: at most half of the rows have each
+// feature, and features are in descending order of the variance that they explain, Σ_j π_k(1 − π_k) w_jk²/ψ_j.
 func (p *Parameters) Canonical() *Parameters {
 	q := p.clone()
 	for k, on := range p.On {

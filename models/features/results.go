@@ -14,7 +14,8 @@ import (
 // stands for others. K is [MaxExact] at most.
 func (Model) LogProb(b framework.Rows, p *Parameters, dst []float64) ([]float64, error) {
 	if p.K > MaxExact {
-		return nil, fmt.Errorf("features: the likelihood of %d features is a sum over 2^%d states, and %d at most are enumerated", p.K, p.K, MaxExact)
+		return nil, fmt.Errorf("features: the likelihood of %d features is a sum over 2^%d states, and %d at most "+
+			"are enumerated", p.K, p.K, MaxExact)
 	}
 	logProb, _, err := p.Score(b)
 	return append(dst[:0], logProb...), err
@@ -27,7 +28,8 @@ func (Model) Probabilities(b framework.Rows, p *Parameters) ([]float64, error) {
 }
 
 // Score returns the log-likelihood of each row and the probabilities of its features, rows×K. A missing entry, NaN, is
-// integrated out. Beyond [MaxExact] features the former is the lower bound of a mean-field q, and the latter are that q.
+// integrated out. Beyond [MaxExact] features the former is the lower bound of a mean-field q, and the latter are that
+// q.
 func (p *Parameters) Score(b framework.Rows) (logProb, on []float64, err error) {
 	return p.Scorer()(b, nil, nil)
 }
@@ -181,8 +183,8 @@ func (s *Statistics) CoOccurrence() *mat.SymDense {
 	return m
 }
 
-// Featureless is the evaluation of the model without features on the table that p was fitted to, n units of data: columns
-// that are normal and independent of one another. What scores lower than it has found nothing.
+// Featureless is the evaluation of the model without features on the table that p was fitted to, n units of data:
+// columns that are normal and independent of one another. What scores lower than it has found nothing.
 func (p *Parameters) Featureless(n float64) framework.Evaluation {
 	e := framework.Evaluation{N: n, Shape: framework.Shape{Component: p.D, Shared: len(p.Unit)}}
 	for j := range p.D {

@@ -12,9 +12,9 @@ import (
 	"github.com/latent-go/latent/framework"
 )
 
-// A feature is divided by a model of two features that is fitted to what the others leave of the rows: the partial EM of
-// Ueda, Nakano, Ghahramani & Hinton (2000). Local maxima have a feature that is on where either of two is, or both, or
-// leave one to the noise.
+// A feature is divided by a model of two features that is fitted to what the others leave of the rows: the partial EM
+// of Ueda, Nakano, Ghahramani & Hinton (2000). Local maxima have a feature that is on where either of two is, or both,
+// or leave one to the noise.
 
 const (
 	// splitIterations bounds the iterations of the model of two: the fit's own go on from there.
@@ -27,12 +27,23 @@ var errUnpromising = errors.New("features: the rows that are left have no room f
 
 // Split divides feature k, as a [framework.Splitter] does, by the rows of a sample. The first division begins at the
 // feature as it is and another beside it, the second at two new ones.
-func (m Model) Split(ctx context.Context, src framework.Source[framework.Rows], s *Statistics, p *Parameters, k int, rng *rand.Rand) (*Parameters, float64, error) {
+func (m Model) Split(
+	ctx context.Context, src framework.Source[framework.Rows], s *Statistics, p *Parameters, k int, rng *rand.Rand,
+) (*Parameters, float64, error) {
 	rest, err := p.rest(ctx, src, s.N, k, rng)
 	if err != nil {
 		return nil, 0, err
 	}
-	o := framework.Options{K: 2, Method: framework.EM, Criterion: framework.ELBO, MaxIterations: splitIterations, Restarts: splitStarts, Seed: rng.Uint64(), Workers: 1, NoMoves: true}
+	o := framework.Options{
+		K:             2,
+		Method:        framework.EM,
+		Criterion:     framework.ELBO,
+		MaxIterations: splitIterations,
+		Restarts:      splitStarts,
+		Seed:          rng.Uint64(),
+		Workers:       1,
+		NoMoves:       true,
+	}
 	start := m.Init
 	if framework.DivisionOf(ctx) == 0 {
 		start = func(ctx context.Context, src framework.Source[framework.Rows], n int, rng *rand.Rand) (*Parameters, error) {
@@ -44,9 +55,10 @@ func (m Model) Split(ctx context.Context, src framework.Source[framework.Rows], 
 		return nil, 0, fmt.Errorf("%w: %w", errUnpromising, err)
 	}
 	o.K, o.Restarts = 1, 1
-	one, err := framework.FitFrom(ctx, m, rest, func(ctx context.Context, src framework.Source[framework.Rows], n int, rng *rand.Rand) (*Parameters, error) {
-		return m.beside(ctx, src, p, k, n, rng)
-	}, o)
+	one, err := framework.FitFrom(ctx, m, rest,
+		func(ctx context.Context, src framework.Source[framework.Rows], n int, rng *rand.Rand) (*Parameters, error) {
+			return m.beside(ctx, src, p, k, n, rng)
+		}, o)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -56,7 +68,9 @@ func (m Model) Split(ctx context.Context, src framework.Source[framework.Rows], 
 }
 
 // rest is what the features other than k leave of the rows of a sample, which stand for n rows in all.
-func (p *Parameters) rest(ctx context.Context, src framework.Source[framework.Rows], n float64, k int, rng *rand.Rand) (*framework.Table, error) {
+func (p *Parameters) rest(
+	ctx context.Context, src framework.Source[framework.Rows], n float64, k int, rng *rand.Rand,
+) (*framework.Table, error) {
 	rows, err := family.DrawRows(ctx, src, p.D, rng)
 	if err != nil {
 		return nil, err
@@ -81,7 +95,9 @@ func (p *Parameters) rest(ctx context.Context, src framework.Source[framework.Ro
 }
 
 // beside starts with feature k of p, and n − 1 that Init draws.
-func (m Model) beside(ctx context.Context, src framework.Source[framework.Rows], p *Parameters, k, n int, rng *rand.Rand) (*Parameters, error) {
+func (m Model) beside(
+	ctx context.Context, src framework.Source[framework.Rows], p *Parameters, k, n int, rng *rand.Rand,
+) (*Parameters, error) {
 	q, err := m.Init(ctx, src, n, rng)
 	if err != nil {
 		return nil, err

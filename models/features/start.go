@@ -17,14 +17,19 @@ import (
 // Init starts at loadings that are differences of rows drawn at random, scaled so that features and noise have half of
 // the variance each: rows that differ by one feature alone show its loadings. It refuses missing entries, constant
 // columns and more than [MaxExact] features.
-func (m Model) Init(ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand) (*Parameters, error) {
+func (m Model) Init(
+	ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand,
+) (*Parameters, error) {
 	if k > MaxExact {
-		return nil, fmt.Errorf("features: %d features have 2^%d states, and %d at most are enumerated: take MeanField", k, k, MaxExact)
+		return nil, fmt.Errorf("features: %d features have 2^%d states, and %d at most are enumerated: take MeanField",
+			k, k, MaxExact)
 	}
 	return m.init(ctx, src, k, rng)
 }
 
-func (m Model) init(ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand) (*Parameters, error) {
+func (m Model) init(
+	ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand,
+) (*Parameters, error) {
 	if k < 1 {
 		return nil, fmt.Errorf("features: K is %d: give at least 1", k)
 	}
@@ -52,9 +57,11 @@ func (m Model) init(ctx context.Context, src framework.Source[framework.Rows], k
 	return p, nil
 }
 
-// draw draws rows, in order of their distance from the mean in units of the columns: which of them a start takes then depends neither on
-// the order of the rows in the table nor on that of the columns.
-func (p *Parameters) draw(ctx context.Context, src framework.Source[framework.Rows], rng *rand.Rand) (framework.Rows, error) {
+// draw draws rows, in order of their distance from the mean in units of the columns: which of them a start takes then
+// depends neither on the order of the rows in the table nor on that of the columns.
+func (p *Parameters) draw(
+	ctx context.Context, src framework.Source[framework.Rows], rng *rand.Rand,
+) (framework.Rows, error) {
 	rows, err := family.DrawRows(ctx, src, p.D, rng)
 	if err != nil {
 		return rows, err
@@ -87,7 +94,13 @@ func (m Model) pool(ctx context.Context, src framework.Source[framework.Rows]) (
 		return nil, err
 	}
 	d := len(pooled.Parameters) / 2 // means, and then variances
-	p := &Parameters{D: d, Isotropic: m.Isotropic, Center: pooled.Parameters[:d], Unit: pooled.Parameters[d:], Floor: slices.Clone(pooled.Floor)}
+	p := &Parameters{
+		D:         d,
+		Isotropic: m.Isotropic,
+		Center:    pooled.Parameters[:d],
+		Unit:      pooled.Parameters[d:],
+		Floor:     slices.Clone(pooled.Floor),
+	}
 	if m.Isotropic {
 		p.Unit, p.Floor = []float64{floats.Sum(p.Unit) / float64(d)}, []float64{floats.Sum(p.Floor) / float64(d)}
 	}
@@ -98,8 +111,8 @@ func (m Model) pool(ctx context.Context, src framework.Source[framework.Rows]) (
 	return p, nil
 }
 
-// leastNoise is the least share of a column's variance that is left to the noise: a thousandth of its standard deviation.
-// The floor is higher where values are recorded in wide steps.
+// leastNoise is the least share of a column's variance that is left to the noise: a thousandth of its standard
+// deviation. The floor is higher where values are recorded in wide steps.
 const leastNoise = 1e-6
 
 // seen is what check knows of the columns.
@@ -149,7 +162,8 @@ func (s *seen) merge(o *seen) error {
 		s.first, s.varies = slices.Clone(o.first), slices.Clone(o.varies)
 		return nil
 	case len(s.first) != len(o.first):
-		return fmt.Errorf("features: some rows have %d columns, others %d: all must have the same", len(s.first), len(o.first))
+		return fmt.Errorf("features: some rows have %d columns, others %d: all must have the same",
+			len(s.first), len(o.first))
 	}
 	for j, v := range o.first {
 		s.varies[j] = s.varies[j] || o.varies[j] || v != s.first[j]

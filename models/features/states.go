@@ -20,7 +20,8 @@ const MaxExact = 12
 //
 //	Σ_k z_k (linear_k + g_k) − Σ_{k<l} pair_kl z_k z_l,  g = WᵀΨ⁻¹(x − center).
 //
-// With a tilt of precision P = D·S₀⁻¹ it is lowered by ½ z̃ᵀPz̃, z̃ = (1, z), and with that of the evidence logit π is expected.
+// With a tilt of precision P = D·S₀⁻¹ it is lowered by ½ z̃ᵀPz̃, z̃ = (1, z), and with that of the evidence logit π is
+// expected.
 type field struct {
 	weighted []float64 // Ψ⁻¹W, D×K
 	linear   []float64 // K
@@ -33,7 +34,8 @@ func logOf(p float64) float64 { return math.Log(max(p, 1e-300)) }
 
 func (f *field) prepare(p *Parameters, tilt *laplace.Tilt, worth float64) error {
 	k := p.K
-	f.weighted, f.linear, f.pair = linalg.Resize(f.weighted, len(p.Loadings)), linalg.Resize(f.linear, k), linalg.Resize(f.pair, k*k)
+	f.weighted, f.linear, f.pair = linalg.Resize(f.weighted, len(p.Loadings)), linalg.Resize(f.linear, k),
+		linalg.Resize(f.pair, k*k)
 	if f.tilt.IsEmpty() || f.tilt.SymmetricDim() != k+1 {
 		f.tilt = *mat.NewSymDense(k+1, nil)
 	}
@@ -59,7 +61,8 @@ func (f *field) prepare(p *Parameters, tilt *laplace.Tilt, worth float64) error 
 		floats.Scale(1/p.NoiseOf(j), w)
 		floats.AddScaled(f.linear, -shift, w)
 	}
-	linalg.MulSerial(true, false, 1, linalg.General(p.D, k, p.Loadings), linalg.General(p.D, k, f.weighted), 0, linalg.General(k, k, f.pair))
+	linalg.MulSerial(true, false, 1, linalg.General(p.D, k, p.Loadings), linalg.General(p.D, k, f.weighted), 0,
+		linalg.General(k, k, f.pair))
 	for l := range k {
 		for m := range k {
 			f.pair[l*k+m] += f.tilt.At(l+1, m+1)
@@ -83,8 +86,8 @@ func (c *chunk) prepare(p *Parameters, size int) {
 	c.g, c.on = linalg.Resize(c.g, p.K*size), linalg.Resize(c.on, p.K*size)
 }
 
-// load reads rows first to first + n − 1 of a block, and finds their gains. Rows of weight 0, which may lie anywhere, and
-// those that fill the chunk up are zeros.
+// load reads rows first to first + n − 1 of a block, and finds their gains. Rows of weight 0, which may lie anywhere,
+// and those that fill the chunk up are zeros.
 func (c *chunk) load(b framework.Rows, first, n int, p *Parameters, f *field) {
 	c.padded = simd.Padded(n)
 	x := c.x[:c.padded*p.D]
@@ -154,7 +157,8 @@ func (s *states) enumerate(p *Parameters) {
 	simd.Softmax(s.joint, 1<<p.K, n, s.logSum[:n], s.logSum[n:2*n])
 }
 
-// marginals folds the states: on are the probabilities of the features. It leaves nothing of the probabilities of states.
+// marginals folds the states: on are the probabilities of the features. It leaves nothing of the probabilities of
+// states.
 func (s *states) marginals(k int) {
 	n := s.padded
 	for l := k - 1; l >= 0; l-- {

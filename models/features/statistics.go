@@ -40,7 +40,14 @@ func (s *Statistics) Scale(factor float64) {
 }
 
 func newStatistics(k, d int) *Statistics {
-	return &Statistics{K: k, X: make([]float64, d), XX: make([]float64, d), XZ: make([]float64, d*(1+k)), ZZ: make([]float64, (1+k)*(1+k)), Doubt: make([]float64, k)}
+	return &Statistics{
+		K:     k,
+		X:     make([]float64, d),
+		XX:    make([]float64, d),
+		XZ:    make([]float64, d*(1+k)),
+		ZZ:    make([]float64, (1+k)*(1+k)),
+		Doubt: make([]float64, k),
+	}
 }
 
 func (s *Statistics) clear() {

@@ -50,7 +50,9 @@ func (m Model) read(ctx context.Context, src framework.Source[framework.Rows]) (
 			for e, w := range columns {
 				n := count(counts, e)
 				if !(n >= 0) || math.IsInf(n, 1) || !m.fractional && n != math.Trunc(n) {
-					return nil, &framework.DataError{Row: b.First + i, Column: w, Value: n, Reason: errors.New("a count is a whole number, 0 or more")}
+					return nil, &framework.DataError{
+						Row: b.First + i, Column: w, Value: n, Reason: errors.New("a count is a whole number, 0 or more"),
+					}
 				}
 				c.words[w] += b.Weight(i) * n
 				c.tokens += b.Weight(i) * n

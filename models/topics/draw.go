@@ -60,7 +60,12 @@ func Halves(documents *framework.SparseTable, seed uint64) (observed, scored *fr
 		for e, w := range columns {
 			n := count(counts, e)
 			if !(n >= 0 && n <= mostDrawn-float64(len(tokens))) || n != math.Trunc(n) {
-				return nil, nil, &framework.DataError{Row: i, Column: w, Value: n, Reason: fmt.Errorf("a count is a whole number, 0 or more, and a document has at most %d tokens", mostDrawn)}
+				return nil, nil, &framework.DataError{
+					Row:    i,
+					Column: w,
+					Value:  n,
+					Reason: fmt.Errorf("a count is a whole number, 0 or more, and a document has at most %d tokens", mostDrawn),
+				}
 			}
 			tokens = append(tokens, slices.Repeat([]int{w}, int(n))...)
 		}
@@ -110,7 +115,9 @@ func (Model) Sample(p *Parameters, lengths []int, rng *rand.Rand) (*framework.Sp
 
 // Resample draws documents as long as those of src. A document of weight w becomes w documents: weights that are no
 // whole numbers are an error, and so are more than 2²⁸ tokens.
-func (m Model) Resample(ctx context.Context, src framework.Source[framework.Rows], p *Parameters, rng *rand.Rand) (framework.Source[framework.Rows], error) {
+func (m Model) Resample(
+	ctx context.Context, src framework.Source[framework.Rows], p *Parameters, rng *rand.Rand,
+) (framework.Source[framework.Rows], error) {
 	var lengths []int
 	sum := 0.0
 	for b, err := range src.Blocks(ctx) {
@@ -123,7 +130,8 @@ func (m Model) Resample(ctx context.Context, src framework.Source[framework.Rows
 		for i := range b.N {
 			w := b.Weight(i)
 			if w != math.Trunc(w) {
-				return nil, fmt.Errorf("topics: the weight of %w", framework.FaultyRow(b.First+i, "is %v: documents are drawn whole, and weights must be whole numbers", w))
+				return nil, fmt.Errorf("topics: the weight of %w",
+					framework.FaultyRow(b.First+i, "is %v: documents are drawn whole, and weights must be whole numbers", w))
 			}
 			columns, counts := b.Entries.Row(i)
 			n := total(columns, counts)

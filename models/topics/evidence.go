@@ -136,9 +136,9 @@ func (s *Statistics) totals(k int) (tokens, squares []float64) {
 	return s.mine, s.squares
 }
 
-// Concentrations are within the first range. Estimates of α stay within the second one: of documents that have one topic
-// each they would creep towards 0 for thousands of iterations, and of a single document anywhere. Estimates of β may be as
-// large as any: several equal topics of a bounded β would stand for one of a larger β.
+// Concentrations are within the first range. Estimates of α stay within the second one: of documents that have one
+// topic each they would creep towards 0 for thousands of iterations, and of a single document anywhere. Estimates of β
+// may be as large as any: several equal topics of a bounded β would stand for one of a larger β.
 const (
 	leastConcentration, mostConcentration = 1e-6, 1e3
 	leastEstimate, mostEstimate           = 1e-3, 10
@@ -154,9 +154,9 @@ func stepOfAlpha(a, rise, total float64) float64 {
 	return min(mostEstimate, max(leastEstimate, a*rise/total))
 }
 
-// stepOfBeta is from β to about the maximum at the counts of the local step: a step of the same fixed point, and one of the
-// secant of ln(rise/total) by ln β, without which β would creep for thousands of iterations where words are no more uneven than
-// counts of one law are.
+// stepOfBeta is from β to about the maximum at the counts of the local step: a step of the same fixed point, and one of
+// the secant of ln(rise/total) by ln β, without which β would creep for thousands of iterations where words are no more
+// uneven than counts of one law are.
 func (s *Statistics) stepOfBeta(p *Parameters) float64 {
 	const farthest = math.Ln10 // of a step
 	bound := func(x float64) float64 {

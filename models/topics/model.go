@@ -16,8 +16,8 @@ import (
 type Model struct {
 	Alpha float64 // concentration of a document on each topic, where Estimate begins; 0 stands for 0.1
 	Beta  float64 // concentration of a topic on each word, likewise; 0 stands for 0.01
-	// Estimate lets α and β follow the data, α between 0.001 and 10 and β from 0.001 to 1000: in each iteration a step of Minka's
-	// fixed point (2000, section 4) for α, and for β one more by the secant.
+	// Estimate lets α and β follow the data, α between 0.001 and 10 and β from 0.001 to 1000: in each iteration a step of
+	// Minka's fixed point (2000, section 4) for α, and for β one more by the secant.
 	Estimate bool
 
 	fractional bool // counts are expected ones
@@ -52,7 +52,9 @@ const spreadOfStart = 0.5
 
 // Init makes each topic of the words of one document, drawn far from those before (as k-means++ does, by the angle
 // between counts), and of all words. It refuses what is no count.
-func (m Model) Init(ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand) (*Parameters, error) {
+func (m Model) Init(
+	ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand,
+) (*Parameters, error) {
 	alpha, beta, err := m.concentrations()
 	if err != nil {
 		return nil, err
@@ -61,7 +63,14 @@ func (m Model) Init(ctx context.Context, src framework.Source[framework.Rows], k
 	if err != nil {
 		return nil, err
 	}
-	p := &Parameters{K: k, Words: len(all.words), Counts: make([]float64, len(all.words)*k), Tokens: make([]float64, k), Alpha: alpha, Beta: beta}
+	p := &Parameters{
+		K:      k,
+		Words:  len(all.words),
+		Counts: make([]float64, len(all.words)*k),
+		Tokens: make([]float64, k),
+		Alpha:  alpha,
+		Beta:   beta,
+	}
 	share := all.tokens / float64(k)
 	for j, document := range all.seeds(k, rng) {
 		for w, n := range all.words {
@@ -87,7 +96,8 @@ func (m Model) concentrations() (alpha, beta float64, err error) {
 	}
 	for name, v := range map[string]float64{"Alpha": alpha, "Beta": beta} {
 		if !concentrated(v) {
-			return 0, 0, fmt.Errorf("topics: %s is %v: a concentration is a number from %v to %v", name, v, leastConcentration, mostConcentration)
+			return 0, 0, fmt.Errorf("topics: %s is %v: a concentration is a number from %v to %v", name, v,
+				leastConcentration, mostConcentration)
 		}
 	}
 	return alpha, beta, nil

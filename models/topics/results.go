@@ -145,7 +145,9 @@ func (m Model) LogPredictive(observed, scored framework.Rows, p *Parameters) ([]
 // Perplexity is exp(−Σ ln p/tokens) of the half of each document's tokens that Halves puts aside, given the other:
 // document completion (Wallach, Murray, Salakhutdinov & Mimno 2009, section 5.1). It errs where no document has two
 // tokens.
-func (m Model) Perplexity(ctx context.Context, documents *framework.SparseTable, p *Parameters, seed uint64) (float64, error) {
+func (m Model) Perplexity(
+	ctx context.Context, documents *framework.SparseTable, p *Parameters, seed uint64,
+) (float64, error) {
 	observed, scored, err := Halves(documents, seed)
 	if err != nil {
 		return 0, err
@@ -176,9 +178,11 @@ func (p *Parameters) Check() error {
 	case p == nil || p.K < 1 || p.Words < 1:
 		return errors.New("topics: parameters without topics or words")
 	case len(p.Tokens) != p.K || len(p.Counts) != p.K*p.Words:
-		return fmt.Errorf("topics: %d counts and %d sums of them for %d topics and %d words; must be %d and %d", len(p.Counts), len(p.Tokens), p.K, p.Words, p.K*p.Words, p.K)
+		return fmt.Errorf("topics: %d counts and %d sums of them for %d topics and %d words; must be %d and %d",
+			len(p.Counts), len(p.Tokens), p.K, p.Words, p.K*p.Words, p.K)
 	case !concentrated(p.Alpha) || !concentrated(p.Beta):
-		return fmt.Errorf("topics: α is %v and β is %v; must be from %v to %v", p.Alpha, p.Beta, leastConcentration, mostConcentration)
+		return fmt.Errorf("topics: α is %v and β is %v; must be from %v to %v", p.Alpha, p.Beta,
+			leastConcentration, mostConcentration)
 	}
 	sums := make([]float64, p.K)
 	for _, n := range p.Counts {

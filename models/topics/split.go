@@ -22,13 +22,17 @@ var errUndivided = fmt.Errorf("topics: two topics explain the tokens no better t
 
 // Split divides topic k: two topics are fitted to its expected tokens in a sample of the documents, and each word's
 // count is divided as they divide it.
-func (m Model) Split(ctx context.Context, src framework.Source[framework.Rows], s *Statistics, p *Parameters, k int, rng *rand.Rand) (*Parameters, float64, error) {
+func (m Model) Split(
+	ctx context.Context, src framework.Source[framework.Rows], s *Statistics, p *Parameters, k int, rng *rand.Rand,
+) (*Parameters, float64, error) {
 	part, scale, err := m.tokensOf(ctx, src, p, k, rng)
 	if err != nil {
 		return nil, 0, err
 	}
 	inner := Model{Alpha: p.Alpha, Beta: p.Beta, fractional: true}
-	o := framework.Options{K: 2, Method: framework.EM, MaxIterations: splitIterations, Seed: rng.Uint64(), Workers: 1, NoMoves: true}
+	o := framework.Options{
+		K: 2, Method: framework.EM, MaxIterations: splitIterations, Seed: rng.Uint64(), Workers: 1, NoMoves: true,
+	}
 	two, err := framework.Fit(ctx, inner, part, o)
 	if err != nil {
 		return nil, 0, err
@@ -38,7 +42,14 @@ func (m Model) Split(ctx context.Context, src framework.Source[framework.Rows], 
 	if err != nil {
 		return nil, 0, err
 	}
-	q := &Parameters{K: p.K + 1, Words: p.Words, Counts: make([]float64, p.Words*(p.K+1)), Tokens: make([]float64, p.K+1), Alpha: p.Alpha, Beta: p.Beta}
+	q := &Parameters{
+		K:      p.K + 1,
+		Words:  p.Words,
+		Counts: make([]float64, p.Words*(p.K+1)),
+		Tokens: make([]float64, p.K+1),
+		Alpha:  p.Alpha,
+		Beta:   p.Beta,
+	}
 	differ := false
 	for w := range p.Words {
 		row := q.Counts[w*q.K : (w+1)*q.K]
@@ -61,7 +72,9 @@ func (m Model) Split(ctx context.Context, src framework.Source[framework.Rows], 
 
 // tokensOf are the expected tokens of topic k in a sample of the documents, and how many times as many there are in
 // all.
-func (m Model) tokensOf(ctx context.Context, src framework.Source[framework.Rows], p *Parameters, k int, rng *rand.Rand) (*framework.SparseTable, float64, error) {
+func (m Model) tokensOf(
+	ctx context.Context, src framework.Source[framework.Rows], p *Parameters, k int, rng *rand.Rand,
+) (*framework.SparseTable, float64, error) {
 	all, err := m.read(ctx, src)
 	if err != nil {
 		return nil, 0, err

@@ -51,7 +51,9 @@ func (q *Tokens) document(d int) []float64 { return q.Documents[d*q.K : (d+1)*q.
 func (q *Tokens) entries(d int) []float32 { return q.Q[q.Start[d]*q.K : q.Start[d+1]*q.K] }
 
 // NewLocal takes the documents into the topics of p (see foldIn).
-func (m Model) NewLocal(ctx context.Context, src framework.Source[framework.Rows], p *Parameters, _ *rand.Rand) (framework.Local, error) {
+func (m Model) NewLocal(
+	ctx context.Context, src framework.Source[framework.Rows], p *Parameters, _ *rand.Rand,
+) (framework.Local, error) {
 	all, err := m.read(ctx, src)
 	if err != nil {
 		return nil, err
@@ -118,7 +120,9 @@ func (m Model) Update(b framework.Rows, p *Parameters, _ *laplace.Tilt, now, nex
 }
 
 // without puts (α + n_dk − q)(β + n_wk − q)/(Vβ + n_k − q) into weights, and returns their sum.
-func without(weights []float64, old []float32, one float64, mine, words, tokens []float64, alpha, beta, floor float64) (sum float64) {
+func without(
+	weights []float64, old []float32, one float64, mine, words, tokens []float64, alpha, beta, floor float64,
+) (sum float64) {
 	old, mine, words, tokens = old[:len(weights)], mine[:len(weights)], words[:len(weights)], tokens[:len(weights)]
 	for j := range weights {
 		out := one * float64(old[j])
@@ -150,7 +154,9 @@ const (
 // foldIn is CVB0 of a document whose tokens are not in the topics phi, V×K: n_dk goes into mine, q into q, entries×K.
 // From equal probabilities of all topics it makes rounds until less than the share tolerance of the tokens changes
 // topic.
-func foldIn(columns []int, counts, phi []float64, alpha float64, mine []float64, q []float32, rounds int, tolerance float64) {
+func foldIn(
+	columns []int, counts, phi []float64, alpha float64, mine []float64, q []float32, rounds int, tolerance float64,
+) {
 	k, all := len(mine), total(columns, counts)
 	clear(mine)
 	for round := range rounds {
@@ -184,7 +190,9 @@ func foldIn(columns []int, counts, phi []float64, alpha float64, mine []float64,
 }
 
 // InferAt adds the documents of a block under q, and returns the entropy.
-func (m Model) InferAt(b framework.Rows, p *Parameters, local framework.Local, s *Statistics) (entropy float64, err error) {
+func (m Model) InferAt(
+	b framework.Rows, p *Parameters, local framework.Local, s *Statistics,
+) (entropy float64, err error) {
 	q := local.(*Tokens)
 	for i := range b.N {
 		columns, counts := b.Entries.Row(i)
