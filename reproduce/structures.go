@@ -118,7 +118,8 @@ func structureStudy() *Experiment {
 		Name:   "structures",
 		Title:  "Which covariance structure, and by what: the default of mixtures beside the classes of drawn tables",
 		Source: "Beyond the papers: after Celeux & Govaert (1995) and Biernacki, Celeux & Govaert (2000)",
-		About: "Tables as in the study of groups, of other seeds, and two spherical classes of 1000 rows that overlap. Each " +
+		About: "Tables as in the study of groups, of other seeds, and two spherical classes of 1000 rows that " +
+			"overlap. Each " +
 			"has a fit by the evidence E of every structure that latent fit compares, and rules choose among the fits: full " +
 			"covariances alone, the evidence, less the entropy H of the labels, and that where a structure with K = 1 has no " +
 			"part if the best by E has several components (the default), BIC and ICL. The rule was chosen on tables of real " +

@@ -65,8 +65,8 @@ type priorView struct {
 	Covariance number `json:"covariance,omitempty"` // of a class, with axes in any direction
 }
 
-// evidencePrior is the prior of a model by the evidence, nil for the default, so many of whose columns have a covariance
-// matrix.
+// evidencePrior is the prior of a model by the evidence, nil for the default, so many of whose columns have a
+// covariance matrix.
 func (m model) evidencePrior(given prior.Prior, correlated int) priorView {
 	unit, _ := given.(prior.UnitInformation)
 	v := priorView{Form: "unit information", Rows: number(unit.RowsOr())}
@@ -79,8 +79,8 @@ func (m model) evidencePrior(given prior.Prior, correlated int) priorView {
 	return v
 }
 
-// certainty adds what the evidence says of the fit, and of the K that were compared: those that were fitted, or that the
-// search met.
+// certainty adds what the evidence says of the fit, and of the K that were compared: those that were fitted, or that
+// the search met.
 func (r *fitReport) certainty(f *outcome, given prior.Prior, size framework.SizePrior) error {
 	if !r.byEvidence() {
 		return nil
@@ -130,7 +130,8 @@ func (r *fitReport) certaintyFacts() (facts [][2]string) {
 	}
 	facts = append(facts, [2]string{"p(K|data)", sure})
 	if r.LogEvidence != nil && *r.LogModes > 0 {
-		text := fmt.Sprintf("%s nats with ln M = %.3f of equivalent modes", digits(float64(*r.LogEvidence)), float64(*r.LogModes))
+		text := fmt.Sprintf("%s nats with ln M = %.3f of equivalent modes",
+			digits(float64(*r.LogEvidence)), float64(*r.LogModes))
 		facts = append(facts, [2]string{"ln p(data|K)", text})
 	}
 	text := r.EvidencePrior.Form

@@ -122,8 +122,8 @@ func (c *fitCommand) compareUsual() {
 
 // compareBy has covariance structures compared by the criterion of their fits, where it is named, and else by the
 // evidence less the entropy of the labels: a structure that is not the classes' own makes up for it by components that
-// overlap, which the evidence does not mind and a reader does. It refuses criteria whose values do not compare: gFIC and
-// FIC leave out what differs between structures.
+// overlap, which the evidence does not mind and a reader does. It refuses criteria whose values do not compare: gFIC
+// and FIC leave out what differs between structures.
 func (f *modelFlags) compareBy(c framework.Criterion, named bool) error {
 	if f.comparedBy = c; !named {
 		f.comparedBy = framework.Completed
@@ -334,7 +334,8 @@ func (r *fitReport) takeWinner(w *winner, in *input) {
 	if w == nil {
 		return
 	}
-	if r.Columns, r.what = w.rows.columns, strings.Join(parts(w.rows.family), ", ")+" components"; r.Family != families.Auto {
+	if r.Columns, r.what = w.rows.columns,
+		strings.Join(parts(w.rows.family), ", ")+" components"; r.Family != families.Auto {
 		r.Family = w.family
 	}
 	r.ComparedBy = strings.ToLower(w.by.Name)

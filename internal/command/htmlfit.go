@@ -25,8 +25,16 @@ func (r *fitReport) iterationsSection() []report.Section {
 		}
 	}
 	shown := thinned(len(r.Trace), mostIterations, at)
-	table := report.Table{Caption: "iterations" + leftIn(len(r.Trace)-len(shown), "of them"), Columns: report.Columns("iteration", r.Criterion, "objective", "K")}
-	chart := report.Chart{Title: r.Criterion + " and K over the iterations", XName: "iteration", IntegerX: true, EventsName: "something was pruned"}
+	table := report.Table{
+		Caption: "iterations" + leftIn(len(r.Trace)-len(shown), "of them"),
+		Columns: report.Columns("iteration", r.Criterion, "objective", "K"),
+	}
+	chart := report.Chart{
+		Title:      r.Criterion + " and K over the iterations",
+		XName:      "iteration",
+		IntegerX:   true,
+		EventsName: "something was pruned",
+	}
 	for place, i := range shown {
 		table.Add(i+1, report.Nats(r.Trace[i]), report.Nats(r.Objective[i]), r.KTrace[i])
 		chart.Notes = append(chart.Notes, notes[i])
@@ -44,7 +52,8 @@ func (r *fitReport) iterationsSection() []report.Section {
 	if r.KTrace[0] != r.KTrace[last] {
 		sizes = fmt.Sprintf("K went from %d to %d", r.KTrace[0], r.KTrace[last])
 	}
-	chart.About = fmt.Sprintf("In %s, %s went from %s after the first to %s after the last; %s.", counted(len(r.Trace), "iteration"), criterionCalled(r.Criterion), digits(float64(r.Trace[0])), digits(float64(r.Trace[last])), sizes)
+	chart.About = fmt.Sprintf("In %s, %s went from %s after the first to %s after the last; %s.", counted(len(r.Trace),
+		"iteration"), criterionCalled(r.Criterion), digits(float64(r.Trace[0])), digits(float64(r.Trace[last])), sizes)
 	chart.About += r.falls()
 	if len(r.Restarts) > 1 {
 		chart.About += " The best of the starts is shown."
@@ -52,8 +61,8 @@ func (r *fitReport) iterationsSection() []report.Section {
 	return section(chart.Title, chart, table)
 }
 
-// falls explains where the criterion fell from one iteration to the next. It is not what the iterations ascend: docs/theory/gfab.md,
-// section 4.
+// falls explains where the criterion fell from one iteration to the next. It is not what the iterations ascend:
+// docs/theory/gfab.md, section 4.
 func (r *fitReport) falls() string {
 	const rounding = 1e-9
 	var fewer, dips, down int
@@ -78,7 +87,8 @@ func (r *fitReport) falls() string {
 			why = append(why, fmt.Sprintf("%s, %s", counted(n, "time"), because))
 		}
 	}
-	say(dips, "while the objective that the iterations ascend rose: the criterion is not that objective, and only compares different K")
+	say(dips, "while the objective that the iterations ascend rose: the criterion is not that objective, and only "+
+		"compares different K")
 	say(fewer, "where K changed, and the fit went on from there")
 	say(down, "with the objective itself: the iterations solve equations and follow no slope")
 	if len(why) == 0 {
@@ -106,8 +116,8 @@ func (r *fitReport) sizes() (list []sizeScore) {
 	return list
 }
 
-// clarity says how far the K that was chosen is ahead of the next best one. The words are those of Kass & Raftery (1995), J. Am. Stat.
-// Assoc. 90, p. 777, for the logarithm of a ratio of evidences.
+// clarity says how far the K that was chosen is ahead of the next best one. The words are those of Kass & Raftery
+// (1995), J. Am. Stat. Assoc. 90, p. 777, for the logarithm of a ratio of evidences.
 func (r *fitReport) clarity() string {
 	if r.Settings.FixedK {
 		return "K was given (--k), and not compared to others."
@@ -136,13 +146,16 @@ func (r *fitReport) clarity() string {
 	}
 	lead := float64(r.Value - next.Value)
 	if lead < 0 {
-		return fmt.Sprintf("K = %d is %s nats higher by %s, and was not taken for what is said under notes.", next.K, report.Nats(-lead).String(), criterionCalled(r.Criterion))
+		return fmt.Sprintf("K = %d is %s nats higher by %s, and was not taken for what is said under notes.", next.K,
+			report.Nats(-lead).String(), criterionCalled(r.Criterion))
 	}
 	if len(r.ByK) == 0 {
-		return fmt.Sprintf("The best start that ended with another K has K = %d, and %s is %s nats lower: latent %s fits every K.",
+		return fmt.Sprintf("The best start that ended with another K has K = %d, and %s is %s nats lower: latent %s "+
+			"fits every K.",
 			next.K, criterionCalled(r.Criterion), report.Nats(lead).String(), r.selecting()) + most
 	}
-	return fmt.Sprintf("By %s, K = %d is %s the next best, K = %d, which is %s nats lower.", criterionCalled(r.Criterion), r.K, ahead(lead), next.K, report.Nats(lead).String()) + most
+	return fmt.Sprintf("By %s, K = %d is %s the next best, K = %d, which is %s nats lower.",
+		criterionCalled(r.Criterion), r.K, ahead(lead), next.K, report.Nats(lead).String()) + most
 }
 
 // criterionCalled is what a criterion is called in a sentence; flags, JSON and the heads of tables have its code.
@@ -192,7 +205,11 @@ func (r *fitReport) sizesSection() []report.Section {
 		return nil
 	}
 	chart := report.Chart{
-		Title: r.Criterion + " over K", XName: "K", IntegerX: true, EventsName: fmt.Sprintf("chosen: K = %d", r.K), About: r.clarity() + " Larger is better.",
+		Title:      r.Criterion + " over K",
+		XName:      "K",
+		IntegerX:   true,
+		EventsName: fmt.Sprintf("chosen: K = %d", r.K),
+		About:      r.clarity() + " Larger is better.",
 	}
 	if len(r.ByK) == 0 {
 		chart.Title = r.Criterion + " over the K of the starts"
@@ -211,7 +228,9 @@ func (r *fitReport) sizesSection() []report.Section {
 		}
 	}
 	chart.X = table.Values(0)
-	chart.Panels = []report.Panel{{Name: r.Criterion + ", nats", Dots: true, Late: true, Series: table.Series(r.Criterion, 1)}}
+	chart.Panels = []report.Panel{
+		{Name: r.Criterion + ", nats", Dots: true, Late: true, Series: table.Series(r.Criterion, 1)},
+	}
 	return section(chart.Title, chart, table)
 }
 
@@ -220,7 +239,11 @@ func (r *fitReport) prunedSection() []report.Section {
 	if len(r.Pruned) == 0 {
 		return nil
 	}
-	table := report.Table{Caption: "pruned (" + r.Criterion + " before and after)" + leftIn(len(r.Pruned)-mostIterations, "later step"), Columns: report.Columns("iteration", "K left", "rule", "relevance", "before", "after"), Open: true}
+	table := report.Table{
+		Caption: "pruned (" + r.Criterion + " before and after)" + leftIn(len(r.Pruned)-mostIterations, "later step"),
+		Columns: report.Columns("iteration", "K left", "rule", "relevance", "before", "after"),
+		Open:    true,
+	}
 	for _, p := range r.Pruned[:min(len(r.Pruned), mostIterations)] {
 		table.Add(p.Iteration, p.K, p.Rule, abridgedNumbers(p.Relevance), report.Nats(p.Before), report.Nats(p.After))
 	}
@@ -238,7 +261,11 @@ func (r *fitReport) startsSection() []report.Section {
 	if len(r.Restarts) < 2 {
 		return nil
 	}
-	table := report.Table{Caption: "starts" + leftIn(len(r.Restarts)-mostIterations, "more start"), Columns: report.Columns("start", "K", r.Criterion, "iterations", "status"), Open: len(r.Restarts) <= mostOpen}
+	table := report.Table{
+		Caption: "starts" + leftIn(len(r.Restarts)-mostIterations, "more start"),
+		Columns: report.Columns("start", "K", r.Criterion, "iterations", "status"),
+		Open:    len(r.Restarts) <= mostOpen,
+	}
 	for i, one := range r.Restarts[:min(len(r.Restarts), mostIterations)] {
 		table.Add(i+1, one.K, report.Nats(one.Value), one.Iterations, one.ending())
 	}

@@ -110,13 +110,15 @@ func (r *fitReport) print(s *session, in *input, out string) error {
 	}
 	p.line("")
 	if out == "" {
-		p.prose(6, "Next: save the model with --out MODEL.json for %[1]s predict and %[1]s sample; %[1]s %[2]s compares criteria over K.", s.name, r.selecting())
+		p.prose(6, "Next: save the model with --out MODEL.json for %[1]s predict and %[1]s sample; %[1]s %[2]s "+
+			"compares criteria over K.", s.name, r.selecting())
 	} else {
 		drawing := "-n 100"
 		if r.kind.responds || r.Settings.gate() != nil {
 			drawing = "-n 100 --given FILE"
 		}
-		p.prose(6, "Next: %[1]s predict %[2]s --data FILE, or %[1]s sample %[2]s %[3]s.", s.name, report.Printable(out), drawing)
+		p.prose(6, "Next: %[1]s predict %[2]s --data FILE, or %[1]s sample %[2]s %[3]s.", s.name,
+			report.Printable(out), drawing)
 	}
 	return p.write(s)
 }
@@ -169,8 +171,8 @@ func (r *fitReport) facts() [][2]string {
 	return append(facts, [2]string{"time", fmt.Sprintf("%.3g s", float64(r.Seconds))})
 }
 
-// agreeing says how many starts came to the best value; empty of a single one, and of fits that collapsed, which starts agree on
-// whatever the table.
+// agreeing says how many starts came to the best value; empty of a single one, and of fits that collapsed, which starts
+// agree on whatever the table.
 func (r *fitReport) agreeing() string {
 	all, apart := len(r.Restarts), r.apart()
 	if all < 2 || slices.ContainsFunc(r.Pruned, func(s pruned) bool { return s.Rule == "degenerate" }) {
@@ -186,8 +188,8 @@ func (r *fitReport) agreeing() string {
 	return line
 }
 
-// alone says whether one start came to the best value, and so many did not that there may be better ones. Of a fit that was cut short
-// that says nothing.
+// alone says whether one start came to the best value, and so many did not that there may be better ones. Of a fit that
+// was cut short that says nothing.
 func (r *fitReport) alone() bool {
 	const many = 5
 	return r.Converged && r.apart() >= many && r.reached() == 1
@@ -225,7 +227,8 @@ func (r *fitReport) choice() string {
 	}
 	if len(r.Restarts) > 0 && r.Restarts[0].KMax < r.KMax && r.ByK == nil {
 		first := r.Restarts[0].KMax
-		return fmt.Sprintf("%d of at most %d (at most %d first, doubled while more than half were found; --kmax fixes it)", r.K, r.KMax, first)
+		return fmt.Sprintf("%d of at most %d (at most %d first, doubled while more than half were found; --kmax fixes it)",
+			r.K, r.KMax, first)
 	}
 	return fmt.Sprintf("%d of at most %d", r.K, r.KMax)
 }
@@ -292,7 +295,8 @@ func (r *fitReport) printPruned(p *page) {
 				rules = append(rules, s.Rule)
 			}
 		}
-		g.row(when, strconv.Itoa(last.K), strings.Join(rules, ", "), abridgedNumbers(relevance), dashed(group[0].Before), dashed(last.After))
+		g.row(when, strconv.Itoa(last.K), strings.Join(rules, ", "), abridgedNumbers(relevance),
+			dashed(group[0].Before), dashed(last.After))
 	}
 	p.grid(g)
 }
