@@ -72,7 +72,7 @@ func structureCells(s *Settings) (cells []groupCell) {
 		c.repeats = s.tables(2, 1)
 		cells = append(cells, c)
 	}
-	for _, d := range []int{4, 16} {
+	for _, d := range []int{4, 8} {
 		for _, apart := range []float64{1.8, 2.2, 3} {
 			if !s.Quick || d == 4 && apart == 3 {
 				cells = append(cells, groupCell{0, d, 1000, apart, s.tables(4, 1), true})
@@ -122,8 +122,8 @@ func structureStudy() *Experiment {
 			"overlap. Each " +
 			"has a fit by the evidence E of every structure that latent fit compares, and rules choose among the fits: full " +
 			"covariances alone, the evidence, less the entropy H of the labels, and that where a structure with K = 1 has no " +
-			"part if the best by E has several components (the default), BIC and ICL. The rule was chosen on tables of real " +
-			"data and known shapes, none of them drawn so. Indices are adjusted Rand indices beside the classes.",
+			"part if the best by E has several components (the default), BIC and ICL. The rule was chosen on other tables, of " +
+			"real data and known shapes, spheres that overlap among them. Indices are adjusted Rand indices beside the classes.",
 		Revision: 1,
 	}, func(s *Settings) (jobs []Job[[]structureFit], err error) {
 		for i, c := range structureCells(s) {
