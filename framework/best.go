@@ -235,15 +235,15 @@ func (r *race[B, P, S]) pass() bool {
 // values are what the models are compared by, as far as their fits are, NaN where there is none, or a single latent
 // dimension stands first by the entropy of the labels alone.
 func (r *race[B, P, S]) values() []float64 {
-	v, single := make([]float64, len(r.fits)), make([]bool, len(r.fits))
-	several, highest, k := math.Inf(-1), math.Inf(-1), 0
+	v, k := slices.Repeat([]float64{math.NaN()}, len(r.fits)), make([]int, len(r.fits))
+	several, highest, sizes := math.Inf(-1), math.Inf(-1), 0
 	for i, f := range r.fits {
-		if v[i] = math.NaN(); f == nil || f.best() < 0 {
+		if f == nil || f.best() < 0 {
 			continue
 		}
-		v[i] = r.valueOf(f)
 		best := f.runs[f.best()].best()
-		if single[i] = best.K == 1; !single[i] {
+		v[i], k[i] = r.by.Value(&best.Evaluation), best.K
+		if k[i] > 1 {
 			several = max(several, v[i])
 		}
 		plain := v[i]
@@ -251,11 +251,11 @@ func (r *race[B, P, S]) values() []float64 {
 			plain += best.Evaluation.LabelEntropy
 		}
 		if plain > highest {
-			highest, k = plain, best.K
+			highest, sizes = plain, k[i]
 		}
 	}
 	for i := range v {
-		if k > 1 && single[i] && v[i] > several {
+		if sizes > 1 && k[i] == 1 && v[i] > several {
 			v[i] = math.NaN()
 		}
 	}

@@ -178,9 +178,7 @@ func (f *modelFlags) possible(s *session, in *input, rows framework.Rows, block 
 	}
 	// Spheres have no place for constant columns.
 	constant := f.ordinary && slices.ContainsFunc(block, func(j int) bool { return in.Constant(j, in.frequencies) })
-	gaps := slices.ContainsFunc(block, func(j int) bool {
-		return slices.ContainsFunc(upTo(0, n-1), func(i int) bool { return math.IsNaN(rows.Row(i)[j]) })
-	})
+	gaps := slices.ContainsFunc(rows.X, math.IsNaN)
 	var few, incomplete []string
 	list := slices.DeleteFunc(slices.Clone(f.compared), func(one form) bool {
 		switch {
@@ -334,8 +332,8 @@ func (r *fitReport) takeWinner(w *winner, in *input) {
 	if w == nil {
 		return
 	}
-	if r.Columns, r.what = w.rows.columns,
-		strings.Join(parts(w.rows.family), ", ")+" components"; r.Family != families.Auto {
+	r.Columns, r.what = w.rows.columns, strings.Join(parts(w.rows.family), ", ")+" components"
+	if r.Family != families.Auto {
 		r.Family = w.family
 	}
 	r.ComparedBy = strings.ToLower(w.by.Name)

@@ -100,14 +100,23 @@ func (r *fitReport) noteFar(s *session, in *input) {
 		}
 		above, below := far(&high, &low)
 		for _, i := range slices.Concat(high.rows[:above], low.rows[:below]) {
-			cells = append(cells, fmt.Sprintf("%.60q of row %d is %.6g, where other rows have %.6g to %.6g", c.Name,
-				in.Origin(i)+1, in.Number(i, j), low.at(below), high.at(above)))
+			cells = append(cells, in.apart(i, j, c.Name, low.at(below), high.at(above)))
 		}
 	}
 	if len(cells) > 0 {
-		s.note("%s: %s; correct or mark what is wrong (--na)", in.name,
-			strings.Join(cells[:min(len(cells), mostThin)], ", "))
+		s.note("%s: %s", in.name, wrong(cells))
 	}
+}
+
+// apart says that a cell is apart from a range of other rows.
+func (in *input) apart(i, j int, name string, low, high float64) string {
+	return fmt.Sprintf("%.60q of row %d is %.6g, where other rows have %.6g to %.6g", name, in.Origin(i)+1,
+		in.Number(i, j), low, high)
+}
+
+// wrong lists cells that are apart, and says what to do.
+func wrong(cells []string) string {
+	return strings.Join(cells[:min(len(cells), mostThin)], ", ") + "; correct or mark what is wrong (--na)"
 }
 
 // extremes are the largest values of a column, times a sign, in descending order, and their rows.
@@ -179,13 +188,11 @@ func (r *fitReport) thin(in *input, class []int, k int) string {
 	}
 	var names, cells []string
 	for _, i := range rows {
-		row := strconv.Itoa(in.Origin(i) + 1)
-		names = append(names, row)
+		names = append(names, strconv.Itoa(in.Origin(i)+1))
 		for j, own := range ranges {
 			x, width := in.Number(i, j), own[1]-own[0]
 			if r.Columns[j].Levels == nil && (x < own[0]-width || x > own[1]+width) {
-				cells = append(cells, fmt.Sprintf("%.60q of row %s is %.6g, where other rows have %.6g to %.6g",
-					r.Columns[j].Name, row, x, own[0], own[1]))
+				cells = append(cells, in.apart(i, j, r.Columns[j].Name, own[0], own[1]))
 			}
 		}
 	}
@@ -193,9 +200,8 @@ func (r *fitReport) thin(in *input, class []int, k int) string {
 	what := fmt.Sprintf("%s %d has %s (%s)", part, k+1, counted(len(rows), "row"), listed(names, mostThin))
 	switch {
 	case len(cells) > 0:
-		return fmt.Sprintf("%s: %s; correct or mark what is wrong (--na)%s", what,
-			strings.Join(cells[:min(len(cells), mostThin)], ", "),
-			moreOr(r.kind.mixes, ", or have outliers in a component of their own: --noise", ""))
+		return what + ": " + wrong(cells) +
+			moreOr(r.kind.mixes, ", or have outliers in a component of their own: --noise", "")
 	case r.hasMatrix():
 		return what + ", no more than columns: its covariance is hardly determined"
 	}
