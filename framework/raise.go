@@ -59,7 +59,7 @@ func (w *sweep[B, P, S]) exchange(ctx context.Context, ks []int) error {
 // it.
 func (f *fit[B, P, S]) follow(ctx context.Context, neighbour *fit[B, P, S]) error {
 	k, of := f.options.K, neighbour.best()
-	if of < 0 || f.best() < 0 || ctx.Err() != nil ||
+	if of < 0 || f.best() < 0 || !f.ended() || !neighbour.ended() || ctx.Err() != nil ||
 		slices.ContainsFunc(f.runs, func(r *run[B, P, S]) bool { return r.at.Neighbour == neighbour.options.K }) {
 		return nil
 	}
@@ -141,9 +141,14 @@ func (f *fit[B, P, S]) raise(ctx context.Context, smaller *fit[B, P, S]) error {
 // fallsShort reports whether a fit has ended with an objective below that of a smaller one.
 func (f *fit[B, P, S]) fallsShort(smaller *fit[B, P, S]) bool {
 	here := f.best()
-	if here < 0 || slices.ContainsFunc(f.runs, func(r *run[B, P, S]) bool { return r.at.Status == Running }) {
+	if here < 0 || !f.ended() || !smaller.ended() {
 		return false
 	}
 	there, n := smaller.runs[smaller.best()].best(), f.runs[here].best().Evaluation.N
 	return f.runs[here].best().Objective < there.Objective-f.options.Tolerance*n
+}
+
+// ended reports whether no run was interrupted: what one that goes on later would lead to is not known.
+func (f *fit[B, P, S]) ended() bool {
+	return !slices.ContainsFunc(f.runs, func(r *run[B, P, S]) bool { return r.at.Status == Running })
 }
