@@ -25,6 +25,12 @@ type Family interface {
 	On(columns int) ([]Factor, error)
 }
 
+// Creeps reports whether fits of a family are [framework.Creeping].
+func Creeps(f Family) bool {
+	c, ok := f.(framework.Creeping)
+	return ok && c.Creeps()
+}
+
 // A Factor is a family on some columns, for K classes at once: the only thing that local and global
 // steps know of families. What belongs to a class lies in flat vectors, whose lengths [Layout]
 // gives; a [Table] holds those of several classes. Factors hold no state:

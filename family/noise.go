@@ -38,6 +38,9 @@ func Ranges(x []float64, d int) (low, high []float64) {
 // Name is that of the family, with "+noise".
 func (f Noise) Name() string { return f.Family.Name() + "+noise" }
 
+// Creeps where the family does.
+func (f Noise) Creeps() bool { return Creeps(f.Family) }
+
 // Columns is 0: it takes all.
 func (Noise) Columns() int { return 0 }
 

@@ -88,15 +88,21 @@ func (p *Plan) likeliest(rows framework.Rows, seed int, best []float64) error {
 	} else if err != nil {
 		return err
 	}
+	return c.scoreOne(rows, xi, func(i int, v float64) { best[i] = max(best[i], v) })
+}
+
+// scoreOne visits the log density of each row under one class.
+func (c *Classes) scoreOne(rows framework.Rows, xi []float64, visit func(i int, v float64)) error {
 	if err := c.Prepare(xi, nil, nil, make([]float64, 1)); err != nil {
 		return err
 	}
+	var r []float64
 	return c.Chunks(rows, func(first, n int, _ []float64) error {
 		r = linalg.Resize(r, Padded(n))
 		clear(r)
 		c.AddScores(r)
 		for i, v := range r[:n] {
-			best[first+i] = max(best[first+i], v)
+			visit(first+i, v)
 		}
 		return nil
 	})

@@ -1,7 +1,9 @@
 package family
 
 import (
+	"cmp"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -212,6 +214,9 @@ func (p *Plan) Begin(
 	if n := src.Rows(); k > n { // before memory is taken for K of anything
 		return nil, nil, tooMany(k, n)
 	}
+	if rows, err = p.ordered(rows, w); err != nil {
+		return nil, nil, err
+	}
 	c, counts = p.Classes(k), make([]float64, k)
 	if err := c.Center(w); err != nil {
 		return nil, nil, err
@@ -252,6 +257,45 @@ func (p *Plan) Begin(
 	}
 	c.soften(w, counts, rows.Weights, weight)
 	return c, counts, nil
+}
+
+// ordered are the rows in descending order of their density in the pooled table, over the highest of those with gaps in
+// the same columns: a place that they have in all units that a family allows. Starts draw rows by their place.
+func (p *Plan) ordered(rows framework.Rows, w *Pooled) (framework.Rows, error) {
+	const digits = 0x1p20 // of a nat: more are rounding's
+	score, order, top := make([]float64, rows.N), make([]int, rows.N), map[string]float64{}
+	gaps := func(i int) string {
+		if row := rows.Row(i); floats.HasNaN(row) {
+			var at []byte
+			for j, x := range row {
+				if math.IsNaN(x) {
+					at = binary.AppendUvarint(at, uint64(j))
+				}
+			}
+			return string(at)
+		}
+		return ""
+	}
+	c := p.Classes(1)
+	copy(c.Anchor, w.Anchor)
+	if err := c.scoreOne(rows, w.Parameters, func(i int, v float64) {
+		score[i], order[i] = v, i
+		at := gaps(i)
+		if highest, ok := top[at]; !ok || v > highest {
+			top[at] = v
+		}
+	}); err != nil {
+		return rows, err
+	}
+	for i, v := range score {
+		score[i] = math.Round((top[gaps(i)] - v) * digits)
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(score[i], score[j]) })
+	sorted := framework.Rows{N: rows.N, D: rows.D, Stride: rows.D, X: make([]float64, 0, len(rows.X))}
+	for _, i := range order {
+		sorted.X, sorted.Weights = append(sorted.X, rows.Row(i)...), append(sorted.Weights, rows.Weight(i))
+	}
+	return sorted, nil
 }
 
 // Soften adds a few rows' worth of the pooled table to every class, and to counts (K), so that no estimate begins
@@ -352,49 +396,15 @@ func (e *TooFewRowsError) Error() string {
 
 func tooMany(k, n int) error { return &TooFewRowsError{k, n} }
 
-// DrawRows draws rows of d columns without replacement (reservoir sampling), as many as a start looks at; rows of
-// weight 0 are left out.
+// DrawRows draws rows of d columns as [framework.DrawRows] does, as many as a start looks at.
 func DrawRows(
 	ctx context.Context, src framework.Source[framework.Rows], d int, rng *rand.Rand,
 ) (framework.Rows, error) {
-	seen, most := 0, sampleSize(d)
-	room := min(most, src.Rows())
-	out := framework.Rows{D: d, Stride: d, X: make([]float64, 0, room*d), Weights: make([]float64, 0, room)}
-	for b, err := range src.Blocks(ctx) {
-		if err != nil {
-			return out, err
-		}
-		for i := range b.N {
-			weight := b.Weight(i)
-			if weight == 0 {
-				continue
-			}
-			place := seen
-			if seen++; place >= most {
-				if place = rng.IntN(seen); place >= most {
-					continue
-				}
-			}
-			if place == out.N {
-				out.N++
-				out.X = append(out.X, make([]float64, d)...)
-				out.Weights = append(out.Weights, 0)
-			}
-			if b.Entries != nil {
-				b.Entries.Put(i, out.Row(place))
-			} else {
-				copy(out.Row(place), b.Row(i))
-			}
-			out.Weights[place] = weight
-		}
+	rows, err := framework.DrawRows(ctx, src, sampleSize(d), rng)
+	if err == nil && rows.N == 0 {
+		err = errors.New("family: the source has no rows")
 	}
-	if err := ctx.Err(); err != nil {
-		return out, err
-	}
-	if out.N == 0 {
-		return out, errors.New("family: the source has no rows")
-	}
-	return out, nil
+	return rows, err
 }
 
 // Partition assigns rows, which have weights, to k classes: it returns the weights times the
@@ -428,7 +438,12 @@ func (p *Plan) Partition(rows framework.Rows, k int, start Start, rng *rand.Rand
 		label = points.hierarchical(k, rng)
 	case start == RandomRows:
 		// Every seed is as many rows as the pooled table adds later: it sits half-way.
-		for j, i := range rng.Perm(rows.N)[:min(k, rows.N)] {
+		time, order := make([]float64, rows.N), make([]int, rows.N)
+		for i, w := range rows.Weights {
+			time[i] = rng.ExpFloat64() / w
+		}
+		floats.Argsort(time, order)
+		for j, i := range order[:min(k, rows.N)] {
 			r[i*k+j] = p.seedWeight()
 		}
 	case start == RandomResponsibilities:

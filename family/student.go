@@ -40,6 +40,9 @@ func (f StudentT) Name() string {
 	return fmt.Sprintf("student-t-%v", f.Nu)
 }
 
+// Creeps where the degrees of freedom are estimated, which go slowly to where they are many.
+func (f StudentT) Creeps() bool { return f.Nu == 0 }
+
 // Columns is 0: it takes all.
 func (StudentT) Columns() int { return 0 }
 
@@ -115,11 +118,11 @@ func (f studentT) Observe(b framework.Rows, at, first, n int, o *Observed) error
 	return nil
 }
 
-// work is scratch of two numbers a row and what the kernels take.
-func (f studentT) work(o *Observed) (delta, weights, kernels []float64) {
+// work is scratch of three numbers a row and what the kernels take.
+func (f studentT) work(o *Observed) (delta, weights, logs, kernels []float64) {
 	n := o.Padded()
-	o.Work = linalg.Resize(o.Work, 2*n+max(simd.ScoresWork(f.d), simd.MomentsWork(f.d, n)))
-	return o.Work[:n], o.Work[n : 2*n], o.Work[2*n:]
+	o.Work = linalg.Resize(o.Work, 3*n+max(simd.ScoresWork(f.d), simd.MomentsWork(f.d, n)))
+	return o.Work[:n], o.Work[n : 2*n], o.Work[2*n : 3*n], o.Work[3*n:]
 }
 
 // distances puts δ of each row under a class into dst.
@@ -132,14 +135,16 @@ func (f studentT) distances(o *Observed, score, dst, work []float64) {
 
 func (f studentT) AddScores(o *Observed, scores Table, r []float64) {
 	n, l := o.Padded(), f.Layout()
-	distance, _, work := f.work(o)
+	farther, _, logs, work := f.work(o)
 	for k := range scores.K {
 		score, to := scores.Row(k, l.Score), at(r, k, n)
 		nu := f.degrees(score)
-		f.distances(o, score, distance, work)
-		for i, delta := range distance {
-			to[i] += score[0] - (nu+float64(f.d))/2*math.Log1p(delta/nu)
-		}
+		f.distances(o, score, farther, work)
+		linalg.Scale(1/nu, farther)
+		floats.AddConst(1, farther)
+		simd.Log(logs, farther)
+		floats.AddConst(score[0], to)
+		floats.AddScaled(to, -(nu+float64(f.d))/2, logs)
 	}
 }
 
@@ -150,25 +155,30 @@ func (f studentT) AddJoints(o *Observed, scores Table, r []float64) { f.AddScore
 // of firstDegrees.
 func (f studentT) AddSums(o *Observed, r []float64, scores, anchors, sums Table) (entropy float64) {
 	n, d, l := o.Padded(), f.d, f.Layout()
-	delta, weights, work := f.work(o)
+	rates, weights, logRates, work := f.work(o)
+	first := special.DigammaExcess(firstDegrees / 2)
 	for k := range sums.K {
-		score, to, q := scores.Row(k, l.Score), sums.Row(k, l.Sums), at(r, k, n)
-		nu := f.degrees(score)
-		f.distances(o, score, delta, work)
-		shape := (nu + float64(d)) / 2
-		lgamma, _ := math.Lgamma(shape)
-		digamma := math.Log(shape) + special.DigammaExcess(shape)
-		total, logs := 0.0, 0.0
-		for i, w := range q[:o.N] {
-			u, logU := 1., special.DigammaExcess(firstDegrees/2)
-			if nu > 0 {
-				rate := (nu + delta[i]) / 2
-				u, logU = shape/rate, digamma-math.Log(rate)
-				entropy += w * (shape + lgamma + (1-shape)*digamma - math.Log(rate))
-			}
-			weights[i] = w * u
-			total += w
-			logs += w * logU
+		score, to, q := scores.Row(k, l.Score), sums.Row(k, l.Sums), at(r, k, n)[:o.N]
+		total := floats.Sum(q)
+		to[0] += total
+		if total == 0 {
+			continue
+		}
+		copy(weights, q)
+		if nu := f.degrees(score); nu > 0 {
+			f.distances(o, score, rates, work)
+			floats.AddConst(nu, rates)
+			linalg.Scale(0.5, rates)
+			simd.Log(logRates, rates)
+			shape, logs := (nu+float64(f.d))/2, floats.Dot(q, logRates[:o.N])
+			lgamma, _ := math.Lgamma(shape)
+			digamma := math.Log(shape) + special.DigammaExcess(shape)
+			entropy += total*(shape+lgamma+(1-shape)*digamma) - logs
+			to[l.Sums-1] += total*digamma - logs
+			linalg.Scale(shape, weights[:o.N])
+			floats.Div(weights[:o.N], rates[:o.N])
+		} else {
+			to[l.Sums-1] += total * first
 		}
 		clear(weights[o.N:])
 		normal := to[1:]
@@ -176,8 +186,6 @@ func (f studentT) AddSums(o *Observed, r []float64, scores, anchors, sums Table)
 		sum := simd.GaussianMoments(first, second, o.X, d, n, anchors.Row(k, d), weights, work)
 		normal[0] += sum
 		floats.AddConst(sum, f.values(normal))
-		to[0] += total
-		to[l.Sums-1] += logs
 	}
 	return entropy
 }

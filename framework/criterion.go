@@ -215,6 +215,7 @@ type capabilities[B, P any, S Statistics[S]] struct {
 	inOrder     bool
 	replacing   bool // the prior of penalized
 	scaler      bool // of S
+	creeps      bool
 	nilable     bool // P may be nil
 }
 
@@ -245,6 +246,8 @@ func capabilitiesOf[B, P any, S Statistics[S]](m Model[B, P, S]) *capabilities[B
 	_, c.inOrder = m.(InOrder)
 	_, c.replacing = m.(ReplacesPrior)
 	c.scaler = reflect.TypeFor[S]().Implements(reflect.TypeFor[Scaler]())
+	creeping, ok := m.(Creeping)
+	c.creeps = ok && creeping.Creeps()
 	c.nilable = nilable(reflect.TypeFor[P]())
 	return c
 }

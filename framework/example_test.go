@@ -94,7 +94,19 @@ func ExampleFromIncomplete() {
 	res := must(framework.Fit(context.Background(), m, table, framework.Options{K: 3}))
 	q := must(m.Responsibilities(table.All(), res.Parameters, nil))
 	fmt.Println(mixture.Labels(q, res.Shape.K))
-	// Output: [1 1 1 0 0 0]
+	// Output: [0 0 0 1 1 1]
+}
+
+// Two rows of a table, and two of the same table backwards: they are the same.
+func ExampleDrawRows() {
+	for _, x := range [][]float64{{1, 2, 3, 5, 8, 13, 21, 34}, {34, 21, 13, 8, 5, 3, 2, 1}} {
+		table := must(framework.FromSlice(x, len(x), 1))
+		rows := must(framework.DrawRows(context.Background(), table, 2, rand.New(rand.NewPCG(1, 2))))
+		fmt.Println(rows.X, rows.Weights)
+	}
+	// Output:
+	// [2 13] [1 1]
+	// [2 13] [1 1]
 }
 
 // Three documents over a vocabulary of 1000 words: what is 0 takes no memory.

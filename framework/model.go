@@ -226,3 +226,8 @@ type Labelled[S any] interface{ LabelEntropy(s S) float64 }
 // mean-field one: LogJoint + H(q) then bounds ln p(X|Π) from below and never reaches it. Criteria
 // about the likelihood are of the bound, and [Score].Bound says so.
 type BoundedLikelihood interface{ BoundsLikelihood() }
+
+// Creeping is a model whose iterations gain so little each, where Creeps says so, that they are extrapolated without
+// being asked for (see [Options.Accelerate]): little of the complete data's information is left, as about the degrees
+// of freedom of t distributions.
+type Creeping interface{ Creeps() bool }

@@ -99,9 +99,9 @@ type Options struct {
 	// is made, at the cost of one more pass. The objective is as monotone as without, and
 	// convergence is that of an iteration without extrapolation. A slowly converging fit takes a
 	// fraction of the passes. It may reach another local maximum, and so another K, or an error
-	// where a component collapses. It needs
-	// statistics that are a [Scaler] and a model that is no [FixedPoint], and costs about 30 evaluations of LogJoint an
-	// iteration (docs/theory/gfab.md, section 6).
+	// where a component collapses. It needs statistics that are a [Scaler] and a model that is no [FixedPoint], costs
+	// about 30 evaluations of LogJoint an iteration (docs/theory/gfab.md, section 6), and is always so for a [Creeping]
+	// model.
 	Accelerate bool
 
 	// NoMoves leaves out the split and merge moves of a [Splitter], which begin where the best of the
@@ -177,6 +177,7 @@ func resolved[B, P any, S Statistics[S]](o Options, can *capabilities[B, P, S]) 
 	if err := can.tempers(o.Temper); err != nil {
 		return o, err
 	}
+	o.Accelerate = o.Accelerate || can.creeps
 	switch {
 	case o.Accelerate && !can.scaler:
 		return o, can.unscalable("Accelerate is set")

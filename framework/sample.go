@@ -3,6 +3,8 @@ package framework
 import (
 	"context"
 	"math/rand/v2"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // sampleTolerance is the change, in nats per row, at which a fit to a sample ends: what the sample decides is known
@@ -18,7 +20,7 @@ func sampled[B, P any, S Statistics[S]](m Model[B, P, S], start Start[B, P], o O
 		if err != nil || !ok || src.Rows() < 2*o.Sample {
 			return p, err
 		}
-		few, err := draw(ctx, rows, o.Sample, rng)
+		few, err := sampleOf(ctx, rows, o.Sample, rng)
 		if few == nil || err != nil {
 			return p, err
 		}
@@ -37,38 +39,26 @@ func sampled[B, P any, S Statistics[S]](m Model[B, P, S], start Start[B, P], o O
 	}
 }
 
-// draw takes one row at random of every few that follow one another, so that n or somewhat more are left, and gives it
-// the weight of all of them; nil where rows are given by their entries, which may be too wide for a table.
-func draw(ctx context.Context, src Source[Rows], n int, rng *rand.Rand) (*Table, error) {
-	of := src.Rows() / n
-	var x, weights []float64
-	seen, d, take, sum := 0, 0, rng.IntN(of), 0.0
-	var row []float64
+// sampleOf are some n rows at random, which have the weight of all; nil where rows are given by their entries, which
+// may be too wide for a table.
+func sampleOf(ctx context.Context, src Source[Rows], n int, rng *rand.Rand) (*Table, error) {
 	for b, err := range src.Blocks(ctx) {
 		if err != nil {
-			return nil, &sourceError{err}
-		}
-		if err := b.Check(); err != nil {
 			return nil, &sourceError{err}
 		}
 		if b.Entries != nil {
 			return nil, nil
 		}
-		d = b.D
-		for i := range b.N {
-			sum += b.Weight(i)
-			if seen%of == take {
-				row = append(row[:0], b.Row(i)...)
-			}
-			if seen++; seen%of == 0 {
-				x, weights = append(x, row...), append(weights, sum)
-				take, sum = rng.IntN(of), 0
-			}
-		}
+		break
 	}
-	t, err := FromIncomplete(x, len(weights), d)
+	drawn, total, err := drawRows(ctx, src, n, rng)
 	if err != nil {
 		return nil, err
 	}
-	return t.WithWeights(weights)
+	t, err := FromIncomplete(drawn.X, drawn.N, drawn.D)
+	if err != nil {
+		return nil, err
+	}
+	floats.Scale(total/floats.Sum(drawn.Weights), drawn.Weights)
+	return t.WithWeights(drawn.Weights)
 }

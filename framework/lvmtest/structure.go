@@ -303,7 +303,8 @@ func (r *run[B, P, S]) symmetry() {
 		}
 		u, q := r.canonical(where, s, next)
 		for _, v := range slices.Sorted(slices.Values(r.relevances(where, u, q))) {
-			list = append(list, number{"the relevance of a latent dimension", v, size})
+			// ln(1 − q), which a relevance may add up, has as few digits as derivatives where q is close to 1.
+			list = append(list, number{"the relevance of a latent dimension", v, 1e3 * math.Abs(v)})
 		}
 		return list
 	}

@@ -39,5 +39,5 @@ func Example() {
 	}
 	fmt.Printf("%d classes; at 25 years %.2f, at 75 years %.2f\n", res.Shape.K, prior[:2], prior[2:])
 	// Output:
-	// 2 classes; at 25 years [0.09 0.91], at 75 years [0.92 0.08]
+	// 2 classes; at 25 years [0.91 0.09], at 75 years [0.08 0.92]
 }

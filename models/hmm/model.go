@@ -52,6 +52,9 @@ func (m Model) mustPlan(p *Parameters) *family.Plan {
 	return pl
 }
 
+// Creeps where the family does.
+func (m Model) Creeps() bool { return family.Creeps(m.Family) }
+
 // ---- Start
 
 // Init draws starting parameters: states as the components of a mixture, and moves as if there were none, so that the

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/mat"
 	"pgregory.net/rapid"
 
 	"github.com/latent-go/latent/family"
@@ -155,4 +156,27 @@ func TestAcceleratedIterationsAllocateNothing(t *testing.T) {
 	}
 	plain := max(0, count(60, false)-count(40, false)) // fewer for more iterations is what others allocated
 	assert.LessOrEqual(t, count(60, true)-count(40, true), plain+10)
+}
+
+// TestStudentTIsExtrapolated: the degrees of freedom of normal rows go to the end of their range in thousands of
+// iterations, and in a hundred where they are extrapolated. What was taken up from a checkpoint ends with the same bits.
+func TestStudentTIsExtrapolated(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	x := mat.NewDense(120, 2, nil)
+	for i := range 120 {
+		x.SetRow(i, []float64{rng.NormFloat64() + 6*float64(i%2), rng.NormFloat64()})
+	}
+	m, src := mixture.Model{Family: family.StudentT{}}, incompleteTable(t, x)
+	o := framework.Options{K: 2, FixedK: true, NoMoves: true, Seed: 1}
+	whole := fit(t, m, src, o)
+	assert.Less(t, whole.Iterations, 300)
+	climbed(t, whole.Objective, whole.KTrace)
+	short := o
+	short.MaxIterations = 30
+	saved, err := fit(t, m, src, short).Checkpoint()
+	require.NoError(t, err)
+	o.Resume = saved
+	resumed := fit(t, m, src, o)
+	assert.Equal(t, whole.Trace, resumed.Trace)
+	assert.Equal(t, whole.Parameters.Components, resumed.Parameters.Components)
 }

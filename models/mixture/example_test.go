@@ -195,5 +195,5 @@ func ExampleModel_Groups() {
 		panic(err)
 	}
 	fmt.Printf("%d components form %d groups: %v\n", res.Parameters.K, len(groups), groups)
-	// Output: 7 components form 3 groups: [[0 1 5] [2 4] [3 6]]
+	// Output: 7 components form 3 groups: [[0 6] [1 4] [2 3 5]]
 }

@@ -48,6 +48,9 @@ func (m Model) mustPlan(p *Parameters) *family.Plan {
 	return pl
 }
 
+// Creeps where the family does.
+func (m Model) Creeps() bool { return family.Creeps(m.Family) }
+
 // ---- Start
 
 // Init draws starting parameters. It reads the source a few times: for the scale of the

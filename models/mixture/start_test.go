@@ -65,3 +65,40 @@ func TestStartsAreAsGoodAsKMeans(t *testing.T) {
 		}
 	}
 }
+
+// TestStartsKeepToAnyOrderOfTheRows: each begins at the same place, of tables that it looks at whole and in part, and a fit whose starts
+// end at different maxima has the same K and value.
+func TestStartsKeepToAnyOrderOfTheRows(t *testing.T) {
+	rng := rand.New(rand.NewPCG(8, 23))
+	drawn := make([]float64, 2*10000)
+	for i := range drawn {
+		drawn[i] = math.Round(100*(rng.NormFloat64()+float64(3*(i/2%4)))) / 100
+	}
+	for _, table := range []*framework.Table{columnsOf(t, "geyser"), columnsOf(t, "crabs", "class"), source(t, drawn, 10000, 2)} {
+		all := table.All()
+		x := make([]float64, 0, len(all.X))
+		for _, i := range rng.Perm(all.N) {
+			x = append(x, all.Row(i)...)
+		}
+		other := source(t, x, all.N, all.D)
+		for start := family.KMeans; start <= family.Seeded; start++ {
+			m := mixture.Model{Family: family.Gaussian{}, Start: start}
+			a, err := m.Init(context.Background(), table, 4, rand.New(rand.NewPCG(1, 24)))
+			require.NoError(t, err)
+			b, err := m.Init(context.Background(), other, 4, rand.New(rand.NewPCG(1, 24)))
+			require.NoError(t, err)
+			assert.InDeltaSlice(t, a.Weights, b.Weights, 1e-9, start)
+			assert.InEpsilonSlice(t, a.Components, b.Components, 1e-6, start)
+		}
+		if all.N > 1000 {
+			continue
+		}
+		o := framework.Options{K: 8, Restarts: 5}
+		a, err := framework.Fit(context.Background(), mixture.Model{Family: family.Gaussian{}}, table, o)
+		require.NoError(t, err)
+		b, err := framework.Fit(context.Background(), mixture.Model{Family: family.Gaussian{}}, other, o)
+		require.NoError(t, err)
+		assert.Equal(t, a.Shape.K, b.Shape.K)
+		assert.InEpsilon(t, a.Value, b.Value, 1e-7)
+	}
+}
