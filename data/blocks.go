@@ -2,10 +2,12 @@ package data
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
+	"unicode/utf8"
 )
 
 // Blocks reads inputs of any format that [Open] knows as [ReadParts] does, but for one table after another, each with
@@ -77,7 +79,16 @@ func (p Part) blocks(o CSVOptions) iter.Seq2[*Table, error] {
 			yield(array, err)
 			return
 		}
-		pieces := &pieces{r: text, most: o.Limits.row(), size: pieceSize}
+		head, text, err := peek(text)
+		encoding := cmp.Or(o.Encoding, markOf(head))
+		if err == nil {
+			text, err = decoded(text, encoding)
+		}
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		pieces := &pieces{r: text, most: o.Limits.row(), size: pieceSize, encoding: encoding}
 		for t, err := range pieces.tables(o) {
 			if !yield(t, err) || err != nil {
 				return
@@ -109,8 +120,10 @@ func plain(r io.Reader, o CSVOptions) (text io.Reader, array *Table, err error) 
 // blocksBefore is what a block of a CSV text has to know of those before it.
 type blocksBefore struct {
 	names       []string
+	nameless    []string // of those
 	comma       rune
 	decimal     byte
+	decimalSeen bool
 	firstLine   int // where the first row of the text is
 	rows, lines int
 	after       int // lines of nothing after the last row
@@ -128,6 +141,9 @@ type pieces struct {
 	text  []byte // read, and not given
 	size  int    // of a piece
 	ended bool
+
+	encoding string // of the text, if it is not in UTF-8; empty until a piece shows it
+	letters  bool   // a piece had some in UTF-8, beyond ASCII
 }
 
 // tables are those of one piece after another.
@@ -142,12 +158,17 @@ func (p *pieces) tables(o CSVOptions) iter.Seq2[*Table, error] {
 				return
 			}
 			more = !p.ended || len(p.text) > 0
+			raw := piece
+			if piece, err = p.decode(piece, o.Encoding); err != nil {
+				yield(nil, err)
+				return
+			}
 			open := func() (io.Reader, error) { return bytes.NewReader(piece), nil }
 			b := newCSVBuilder(o.NA, nil)
-			b.before = before
+			b.before, b.encoding = before, p.encoding
 			b, err = b.readTwice(open, o, fullPace())
 			if more && (errors.Is(err, errEmpty) || errors.Is(err, ErrNoHeader)) { // nothing but a long line of names
-				p.text = append(piece, p.text...)
+				p.text = append(raw, p.text...)
 				p.size = 2 * len(p.text)
 				continue
 			}
@@ -156,15 +177,42 @@ func (p *pieces) tables(o CSVOptions) iter.Seq2[*Table, error] {
 				return
 			}
 			if before == nil {
-				before = &blocksBefore{names: b.names, comma: b.comma, decimal: b.Decimal, firstLine: b.firstLine}
+				before = &blocksBefore{names: b.names, nameless: b.nameless, comma: b.comma, decimal: b.Decimal,
+					decimalSeen: b.decimalSeen, firstLine: b.firstLine}
 				p.size = max(p.size, pieceRows*(len(piece)/(b.Rows+1)))
 			}
-			if !yield(b.table(), nil) {
+			t, err := b.table()
+			if !yield(t, err) || err != nil {
 				return
 			}
 			before.rows, before.lines, before.after = b.row(), before.lines+bytes.Count(piece, []byte{'\n'}), emptyAtEnd(piece)
 		}
 	}
+}
+
+// decode returns a piece in UTF-8. If no encoding was given, the first piece that is not UTF-8 shows it; a piece that
+// shows nothing is returned as it is.
+func (p *pieces) decode(piece []byte, given string) ([]byte, error) {
+	switch {
+	case given != "" || p.encoding == utf16Name:
+	case utf8.Valid(piece):
+		if utf8.RuneCount(piece) == len(piece) {
+			break
+		}
+		if p.letters = true; p.encoding == westernName {
+			return nil, fmt.Errorf("it has texts in Windows-1252, and others in UTF-8; %w", ErrEncoding)
+		}
+	case !p.letters && isWestern(piece):
+		p.encoding = westernName
+		r, err := decoded(bytes.NewReader(piece), westernName)
+		if err != nil {
+			return nil, err
+		}
+		return io.ReadAll(r)
+	case p.encoding == westernName:
+		return nil, fmt.Errorf("it has texts in Windows-1252, and others that are not; %w", ErrEncoding)
+	}
+	return piece, nil
 }
 
 // emptyAtEnd is the number of empty lines after the last row of a text that ends with a line.

@@ -33,7 +33,7 @@ func TestBlocksAreTheTable(t *testing.T) {
 	tables, refused := 0, 0
 	rapid.Check(t, func(rt *rapid.T) {
 		text := strings.ReplaceAll(hostileText(rt), "\x00", "") // which is looked for in the beginning alone
-		o := CSVOptions{Header: rapid.SampledFrom([]HeaderMode{HeaderAuto, HeaderYes, HeaderNo}).Draw(rt, "mode"), NA: []string{"?", "-999"},
+		o := CSVOptions{Encoding: "utf-8", Header: rapid.SampledFrom([]HeaderMode{HeaderAuto, HeaderYes, HeaderNo}).Draw(rt, "mode"), NA: []string{"?", "-999"},
 			Reading: func(string) Reading { return ReadAsText }}
 		want, wantErr := ReadCSV(strings.NewReader(text), o)
 		for _, size := range []int{1, 7, 30, 200} {

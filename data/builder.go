@@ -12,7 +12,7 @@ func NewBuilder(names []string, categorical []bool, rows int, store *Store) (*Bu
 	if rows < 1 || len(names) < 1 {
 		return nil, fmt.Errorf("a table of %d rows and %d columns; it needs at least one of each", rows, len(names))
 	}
-	if _, err := columnNames(names, true); err != nil {
+	if _, _, err := columnNames(names, true); err != nil {
 		return nil, err
 	}
 	t := &Table{Names: names, rows: rows, columns: make([]column, len(names)), store: store, index: new(index)}

@@ -6,7 +6,6 @@ import (
 	"io"
 	"math"
 	"runtime"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -17,9 +16,11 @@ import (
 type HeaderMode int
 
 const (
-	HeaderAuto HeaderMode = iota // the first row is a header if none of its cells is a number other than Inf
-	HeaderYes                    // the first row is a header
-	HeaderNo                     // the first row is data; the columns are V1, V2, …
+	// The first row is a header if none of its cells is a number other than Inf, or if these are years in their order,
+	// beside texts, above others that are not years.
+	HeaderAuto HeaderMode = iota
+	HeaderYes             // the first row is a header
+	HeaderNo              // the first row is data; the columns are V1, V2, …
 )
 
 // CSVOptions says how to read a CSV file. The zero value reads most.
@@ -28,13 +29,16 @@ type CSVOptions struct {
 	// Comma separates fields. Zero means the one among comma, semicolon and tab that occurs most often in
 	// the first line that is not empty, outside quotes.
 	Comma rune
-	// Decimal is what decimals follow: '.' or ','. Zero means the one that the numbers of the first 64 kB show, and a
-	// point if they show neither.
+	// Decimal is what decimals follow: '.' or ','; the other one may separate thousands. Zero means the one that the
+	// numbers of the first 64 kB show, and a point if they show neither.
 	Decimal byte
 	// NA lists texts that are missing values as well, such as "?" or -999. Blanks around them do not matter.
 	NA []string
 	// Reading says how the column of a name is read. Nil stands for ReadByForm.
 	Reading func(name string) Reading
+	// Encoding is that of a CSV file, by its name in the Encoding Standard of WHATWG. Empty means UTF-8, UTF-16 where
+	// a byte order mark says so, and else Windows-1252 where a name or a level is not valid UTF-8.
+	Encoding string
 	// Store is where the numbers lie, of files of any format. Nil: in memory.
 	Store  *Store
 	Limits Limits
@@ -49,14 +53,15 @@ const (
 	ReadAsText                 // the column is categorical, and its levels are its cells' exact texts
 )
 
-// ReadCSV reads a table from comma-separated values in UTF-8, as RFC 4180 and [encoding/csv] understand
+// ReadCSV reads a table from comma-separated values, as RFC 4180 and [encoding/csv] understand
 // them: quoted fields may hold commas and line ends, and empty lines are skipped.
 //
 // A cell that is empty, NA or NaN is missing. Blanks around a number do not matter, nor do they around the
-// names in the header, where an empty or NA cell becomes V1, V2, … by its place. Numbers are decimal, with a point or
-// throughout with a comma, without separators of thousands, rounded to the nearest float64, or Inf. A column with any
-// other cell is categorical, and its levels are the cells' exact texts: 01 and 1 differ. The options can have other
-// texts for missing values, and other columns categorical.
+// names in the header, where an empty or NA cell becomes "column 1", "column 2", … by its place. Numbers are decimal,
+// with a point or throughout with a comma, rounded to the nearest float64, or Inf; in a column whose cells are all
+// numbers, thousands may be separated, and a currency, a percent sign or 0x may stand beside them ([Table.Spellings]).
+// A column with any other cell is categorical, and its levels are the cells' exact texts: 01 and 1 differ. The options
+// name further texts for missing values, and further categorical columns.
 //
 // What makes a column categorical may come late, when the exact texts above it are gone; then the input is read a
 // second time. For that it is sought back to where it stood; one that cannot seek is kept in memory meanwhile. Lines
@@ -64,7 +69,7 @@ const (
 // by far; the table and the errors are the same.
 //
 // It is an error if there are no rows, if a row has more or fewer cells than the first, if quotes do not
-// match, if two columns have one name, if a name or a level is not valid UTF-8, or if a number is beyond
+// match, if two columns have one name, if a name or a level is in another encoding, or if a number is beyond
 // the range of a float64. Errors name the line.
 func ReadCSV(r io.Reader, o CSVOptions) (*Table, error) {
 	return readCSV(rewinder(r), o, fullPace())
@@ -76,11 +81,27 @@ func fullPace() fastcsv.Pace {
 
 // readCSV reads what open returns, which it calls once or twice. Without workers it reads row by row.
 func readCSV(open func() (io.Reader, error), o CSVOptions, p fastcsv.Pace) (*Table, error) {
-	b, err := newCSVBuilder(o.NA, o.Store).readTwice(open, o, p)
+	encoding := o.Encoding
+	read := func() (*csvBuilder, error) {
+		return newCSVBuilder(o.NA, o.Store).readTwice(func() (io.Reader, error) {
+			r, err := open()
+			if err != nil {
+				return nil, err
+			}
+			return decoded(r, encoding)
+		}, o, p)
+	}
+	b, err := read()
+	if encoding == "" && errors.Is(err, ErrEncoding) {
+		if encoding = encodingFound(open); encoding != "" {
+			b, err = read()
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
-	return b.table(), nil
+	b.encoding = encoding
+	return b.table()
 }
 
 // readTwice reads what open returns, once more if that is how the kinds of the columns came out.
@@ -99,14 +120,20 @@ func (b *csvBuilder) readTwice(open func() (io.Reader, error), o CSVOptions, p f
 // categorical after its first row, values are no longer kept (KindsOnly).
 type csvBuilder struct {
 	fastcsv.Table
-	store      *Store
-	before     *blocksBefore // nil: the text is read from its beginning
-	names      []string
-	unnamed    bool // the names are made up, and the first row is among these
-	comma      rune
-	firstLine  int     // where the first row of the text is
-	outOfRange []error // by column, its first number too large for a float64: an error if the column is numeric
-	kindsKnown bool    // second reading
+	store       *Store
+	before      *blocksBefore // nil: the text is read from its beginning
+	names       []string
+	encoding    string // of the text, if it is not in UTF-8
+	unnamed     bool   // the names are made up, and the first row is among these
+	nameless    []string
+	years       bool     // the header has years for names
+	asText      []bool   // columns whose cells are kept as texts
+	decimalSeen bool     // the text shows what decimals follow, or it was given
+	unsure      []string // columns whose decimals may be thousands
+	comma       rune
+	firstLine   int     // where the first row of the text is
+	outOfRange  []error // by column, its first number too large for a float64: an error if the column is numeric
+	kindsKnown  bool    // second reading
 }
 
 func newCSVBuilder(na []string, store *Store) *csvBuilder {
@@ -171,18 +198,28 @@ func (b *csvBuilder) begin(r io.Reader, o CSVOptions) (*records, error) {
 	if err != nil {
 		return nil, explain(err, records.Comma, first, 0, 0)
 	}
-	b.Decimal = records.decimal
+	b.Decimal, b.decimalSeen = records.decimal, records.seen
 	b.firstLine = records.line(0)
-	header := o.Header == HeaderYes || o.Header == HeaderAuto && !slices.ContainsFunc(first, records.hasDigits)
+	header := o.Header == HeaderYes
+	if o.Header == HeaderAuto {
+		if header, err = b.isHeader(first, records); err != nil {
+			return nil, err
+		}
+	}
 	if header {
 		if err := validNames(first, records); err != nil {
 			return nil, err
 		}
 	}
-	if b.names, err = columnNames(first, header); err != nil {
+	if b.names, b.nameless, err = columnNames(first, header); err != nil {
 		return nil, err
 	}
 	b.comma, b.unnamed = records.Comma, !header
+	for _, j := range records.unsure {
+		if j < len(b.names) {
+			b.unsure = append(b.unsure, b.names[j])
+		}
+	}
 	if err := b.setColumns(o); err != nil {
 		return nil, err
 	}
@@ -195,6 +232,7 @@ func (b *csvBuilder) begin(r io.Reader, o CSVOptions) (*records, error) {
 // goOn is begin behind the rows of another block.
 func (b *csvBuilder) goOn(r io.Reader, o CSVOptions) (*records, error) {
 	b.names, b.comma, b.Decimal, b.firstLine = b.before.names, b.before.comma, b.before.decimal, b.before.firstLine
+	b.nameless, b.decimalSeen = b.before.nameless, b.before.decimalSeen
 	records := recordsOf(r, b.comma, b.Decimal, o.Limits)
 	records.lines, records.FieldsPerRecord = b.before.lines, len(b.names)
 	b.After = b.before.after
@@ -208,7 +246,10 @@ func (b *csvBuilder) setColumns(o CSVOptions) error {
 	if len(b.Columns) != len(b.names) {
 		return errChanged
 	}
-	b.outOfRange = make([]error, len(b.names))
+	b.outOfRange, b.asText = make([]error, len(b.names)), make([]bool, len(b.names))
+	for j, name := range b.names {
+		b.asText[j] = o.Reading != nil && o.Reading(name) == ReadAsText
+	}
 	return nil
 }
 
@@ -378,7 +419,7 @@ func (b *csvBuilder) forget() {
 }
 
 func notUTF8(cell string) error {
-	return fmt.Errorf("%.60q, which is not UTF-8; %s", cell, saveAsUTF8)
+	return fmt.Errorf("%.60q, which is not UTF-8; %w", cell, ErrEncoding)
 }
 
 // validNames refuses a header in another encoding.
@@ -391,18 +432,22 @@ func validNames(first []string, records *records) error {
 	return nil
 }
 
-func (b *csvBuilder) table() *Table {
+func (b *csvBuilder) table() (*Table, error) {
 	t := &Table{
-		Names:   b.names,
-		decimal: b.Decimal,
-		unnamed: b.unnamed,
-		first:   b.first(),
-		rows:    b.Rows,
-		skipped: b.Empty,
-		flat:    b.Numbers,
-		store:   b.store,
-		columns: make([]column, len(b.Columns)),
-		index:   new(index),
+		Names:    b.names,
+		decimal:  b.Decimal,
+		unnamed:  b.unnamed,
+		nameless: b.nameless,
+		years:    b.years,
+		encoding: b.encoding,
+		unsure:   b.unsure,
+		first:    b.first(),
+		rows:     b.Rows,
+		skipped:  b.Empty,
+		flat:     b.Numbers,
+		store:    b.store,
+		columns:  make([]column, len(b.Columns)),
+		index:    new(index),
 	}
 	for j, c := range b.Columns {
 		t.columns[j].marked = c.MarkedMissing
@@ -413,26 +458,67 @@ func (b *csvBuilder) table() *Table {
 		t.columns[j].at = t.stride
 		t.stride++
 	}
-	return t
+	t.rowsNamed = t.namesRows()
+	return b.takeSpellings(t)
 }
 
-// columnNames takes the names from the first record, or numbers the columns.
-func columnNames(first []string, header bool) ([]string, error) {
-	names := make([]string, len(first))
+// columnNames takes the names from the first record, or numbers the columns: all of them, or those without a name.
+func columnNames(first []string, header bool) (names, nameless []string, err error) {
+	names = make([]string, len(first))
 	place := make(map[string]int, len(first))
 	for j, cell := range first {
 		name := strings.TrimSpace(cell)
-		if !header || fastcsv.IsMissing(name) {
+		switch {
+		case !header:
 			name = defaultName(j)
+		case fastcsv.IsMissing(name):
+			name = fmt.Sprintf("column %d", j+1)
+			nameless = append(nameless, name)
 		}
 		names[j] = strings.Clone(name)
 		if i, ok := place[name]; ok {
-			return nil, fmt.Errorf("columns %d and %d are both named %q; rename one", i+1, j+1, name)
+			return nil, nil, fmt.Errorf("columns %d and %d are both named %q; rename one", i+1, j+1, name)
 		}
 		place[names[j]] = j
 	}
-	return names, nil
+	return names, nameless, nil
 }
+
+// isHeader reports whether the first row has names: no cell is a number, or the numbers are years in ascending order,
+// beside texts, and the cells below them are no years. Years without texts are an error, as they may be either.
+func (b *csvBuilder) isHeader(first []string, records *records) (bool, error) {
+	numbers, years, before, step := 0, 0, 0., 0.
+	for j, cell := range first {
+		if !records.hasDigits(cell) {
+			continue
+		}
+		numbers++
+		v, _ := fastcsv.ParseDecimal(cell, records.decimal)
+		below := math.NaN()
+		if j < len(records.second) {
+			below, _ = fastcsv.ParseDecimal(records.second[j], records.decimal)
+		}
+		if years == 1 {
+			step = v - before
+		}
+		if isYear(v) && !isYear(below) && (years == 0 || v-before == step && step > 0) {
+			years, before = years+1, v
+		}
+	}
+	switch {
+	case numbers == 0:
+		return true, nil
+	case years < numbers || len(records.second) != len(first) || years < 3 && step != 1:
+		return false, nil
+	case numbers == len(first):
+		return false, fmt.Errorf("the first row, %s, may be data or names of columns; %w", quotedList(first), ErrWhichHeader)
+	}
+	b.years = true
+	return true, nil
+}
+
+// isYear says whether a number may be a year of a header.
+func isYear(v float64) bool { return v == math.Trunc(v) && v >= 1500 && v < 2200 }
 
 // hasDigits reports the numbers that no header has: Inf is a name that a column may have, and so is NaN,
 // which is missing.

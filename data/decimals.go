@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/csv"
 	"errors"
+	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -11,47 +12,98 @@ import (
 	"github.com/latent-go/latent/internal/fastcsv"
 )
 
+// A columnHead is what the first cells of a column show of what decimals follow, by a point (0) and by a comma (1).
+type columnHead struct {
+	texts     int
+	decimals  [2]int // numbers that have them, and no other reading
+	grouped   [2]int // numbers of which three digits at least are behind every one, as where they separate thousands
+	thousands [2]tally
+	long      bool // a whole number without separators has more than three digits
+}
+
 // decimalOf guesses what decimals follow, from the first lines of a text. It is a comma if a column has more numbers
-// with one than texts, and no cell has a point in its number. Commas with three digits behind them may be thousands
-// separators, and show nothing.
-func decimalOf(head []byte, whole bool, comma rune, na []string) byte {
+// with one than texts, and no cell has a point in its number. A point or comma with three digits behind it may be a
+// separator of thousands, and shows something only where other cells of the column speak for it; seen says whether any
+// shows it. Columns that might be either are unsure.
+func decimalOf(head []byte, whole bool, comma rune, na []string) (decimal byte, seen bool, unsure []int) {
 	if !whole {
 		head = head[:bytes.LastIndexByte(head, '\n')+1]
 	}
 	rows := csv.NewReader(bytes.NewReader(head))
 	rows.Comma, rows.ReuseRecord, rows.FieldsPerRecord = comma, true, -1
-	var commas, texts []int // cells, by column
+	var columns []columnHead
 	for first := true; ; first = false {
 		record, err := rows.Read()
 		if err != nil { // the end, or what the reader of rows will report
 			break
 		}
 		for j, cell := range record {
-			cell = strings.TrimSpace(cell)
-			if j == len(commas) {
-				commas, texts = append(commas, 0), append(texts, 0)
+			if j == len(columns) {
+				columns = append(columns, columnHead{})
 			}
-			_, kind := fastcsv.ParseCell(cell)
-			_, otherwise := fastcsv.ParseDecimal(cell, ',')
-			switch {
-			case kind == fastcsv.Number && strings.Contains(cell, "."):
-				return '.'
-			case kind != fastcsv.Text || slices.Contains(na, cell):
-			case otherwise != fastcsv.Number:
-				if !first { // else a name
-					texts[j]++
+			if cell = strings.TrimSpace(cell); fastcsv.IsMissing(cell) || slices.Contains(na, cell) {
+				continue
+			}
+			if columns[j].look(cell, first); columns[j].decimals[0] > 0 {
+				return '.', true, nil
+			}
+		}
+	}
+	// What decides: decimals, then separators of thousands, which decimals do not have.
+	for _, shows := range []func(c *columnHead, mark int) int{
+		func(c *columnHead, mark int) int { return c.decimals[mark] },
+		func(c *columnHead, mark int) int {
+			if n := c.grouped[1-mark]; c.thousands[1-mark].thousands() && !c.long {
+				return n
+			}
+			return 0
+		},
+	} {
+		for j := range columns {
+			for mark, decimal := range []byte{'.', ','} {
+				if shows(&columns[j], mark) > columns[j].texts {
+					return decimal, true, nil
 				}
-			case !grouped.MatchString(cell):
-				commas[j]++
 			}
 		}
 	}
-	for j, n := range commas {
-		if n > texts[j] {
-			return ','
+	for j, c := range columns {
+		if c.grouped[0] > c.texts && !c.long {
+			unsure = append(unsure, j)
 		}
 	}
-	return '.'
+	return '.', false, unsure
+}
+
+// look counts a cell, of the first row where that may be a header.
+func (c *columnHead) look(cell string, first bool) {
+	_, kind := fastcsv.ParseCell(cell)
+	readings, decimals := 0, -1
+	for mark, decimal := range []byte{'.', ','} {
+		w, is := parseNumeral(cell, decimal)
+		if !is || w.hex {
+			continue
+		}
+		if readings++; !w.whole {
+			decimals = mark
+		}
+		if w.groups > 0 && (w.thousands == "." || w.thousands == ",") {
+			c.grouped[1-mark]++
+			c.thousands[1-mark].sees(w)
+		} else if w.groups == 0 && w.whole {
+			c.thousands[1-mark].sees(w)
+			c.long = c.long || math.Abs(w.value) >= 1000
+		}
+	}
+	switch {
+	case kind == fastcsv.Number && readings == 0: // Inf
+	case readings == 0:
+		if !first { // else a name
+			c.texts++
+		}
+	case readings == 1 && decimals >= 0:
+		c.decimals[decimals]++
+	}
 }
 
 // grouped are numbers with separators of thousands.
@@ -68,9 +120,10 @@ var (
 		"points, or write one of the two throughout")
 )
 
-// ErrGrouped is part of the error about a categorical column that would be numeric if thousands were not separated.
-var ErrGrouped = errors.New("separators of thousands are not read, as a point or a comma may be the beginning of " +
-	"decimals: write the digits without them")
+// ErrGrouped is part of the error about a categorical column that would be numeric if thousands were not separated, or
+// if the file showed what decimals follow.
+var ErrGrouped = errors.New("a separator may be that of thousands or of decimals here, and the file does not show " +
+	"which, or they differ: say what decimals follow, or write the digits without separators")
 
 // misspelt says why cells that are meant as numbers are texts; nil if they are none.
 func (f *factor) misspelt() error {

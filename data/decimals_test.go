@@ -73,6 +73,16 @@ func TestDecimalsAreSeenInTheFirstLines(t *testing.T) {
 		"a;b\n1;2\n3;4\n":                  false,
 		"a,b\n1,5\n2,5\n":                  false, // separators
 		"a;b\n1,2,3;2\n":                   false,
+		"a;b\n12;83,5 %\n4;7 %\n":          true,
+		"a;b\n1.234,50 €;1\n20,5 €;2\n":    true,
+		"a;b\n1.234.567;1\n":               true,  // points separate thousands
+		"a;b\n4.868;1\n537;2\n12;3\n":      true,  // as decimals would be 537.000
+		"a;b\n4.868;1,5\n537;2\n":          true,  // and so says another column
+		"a;b\n4.868;1\n537;2\n":            false, // a single one may have none
+		"a;b\n4.868;1\n0;2\n1;3\n":         false, // these often have none
+		"a;b\n4.868;1\n537;2\n12345;3\n":   false, // no separators here
+		"a;b\n4.868;1.5\n537;2\n12;3\n":    false,
+		"a;b\n0.868;1\n537;2\n12;3\n":      false,
 	} {
 		table := csvTable(t, text)
 		require.Equal(t, comma, table.DecimalComma(), "%q", text)
@@ -90,10 +100,8 @@ func TestNumbersThatAreNoneSayWhy(t *testing.T) {
 		decimal byte
 		want    error
 	}{
-		{"a;b\n1.234,50;1\n20,5;2\n", ',', ErrGrouped},
-		{"a;b\n1.234;1\n20.500;2\n", ',', ErrGrouped},
-		{"a;b\n1,234.50;1\n20.5;2\n", '.', ErrGrouped},
-		{"a;b\n1 234,50;1\n20,5;2\n", ',', ErrGrouped},
+		{"a;b\n1.234,50;1\n1 234,5;2\n", ',', ErrGrouped},
+		{"a;b\n1,234;1\n5678;2\n", '.', ErrGrouped},
 		{"a;b\n1\u00a0234;1\n1'234'567;2\n", '.', ErrGrouped},
 		{"a;b\n1,234;1\n20,500;2\n", 0, ErrGrouped},
 		{"a;b\n1.5;1\n20,5;2\n", ',', ErrDecimalPoint},

@@ -144,12 +144,15 @@ func (t *Table) recoded(j int, levels []string, unseenMissing bool, codes []int3
 			if code != missingCode && recoded.codes[row] == missingCode {
 				return nil,
 					fmt.Errorf("row %d of column %q is %.60q, which is none of the levels %s; give it one of them, or leave it empty",
-						t.Origin(row)+1, name, own.levels[code], quotedList(levels))
+						t.Origin(row)+1, name, own.levels[code], quotedFirst(levels, mostLevels))
 			}
 		}
 	}
 	return recoded, nil
 }
+
+// mostLevels is how many levels an error lists.
+const mostLevels = 12
 
 // ownFactor is column j with its own levels, one at least if they are needed.
 func (t *Table) ownFactor(j int, needed bool) (*factor, error) {

@@ -102,6 +102,7 @@ func (t *Table) appendRows(part *Table) error {
 		return err
 	}
 	t.flat = part.gather(t.flat, numeric, nil)
+	t.rowsNamed = t.rowsNamed && part.rowsNamed
 	t.rows += part.rows
 	t.skipped += part.skipped
 	return nil

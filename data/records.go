@@ -21,10 +21,13 @@ type records struct {
 	source   *fastcsv.Source
 	buffered *bufio.Reader // of source, and what the csv.Reader reads
 	limits   Limits
-	decimal  byte // what decimals follow
-	lines    int  // that the fast path has read
-	done     int  // lines of the rows that the csv.Reader has
-	empty    int  // lines of nothing above the last row
+	decimal  byte     // what decimals follow
+	seen     bool     // the text shows it, or it was given
+	second   []string // row of the text, where it is near; nil: not
+	unsure   []int    // columns whose decimals may be thousands
+	lines    int      // that the fast path has read
+	done     int      // lines of the rows that the csv.Reader has
+	empty    int      // lines of nothing above the last row
 }
 
 // newRecords strips a byte order mark, refuses what is not text, and guesses the separator and the decimal point unless
@@ -39,11 +42,14 @@ func newRecords(r io.Reader, o CSVOptions) (*records, error) {
 	if err != nil && err != io.EOF {
 		return nil, err
 	}
+	if markOf(head) != "" { // which no UTF-8 begins with
+		return nil, fmt.Errorf("a text in UTF-16; %w", ErrEncoding)
+	}
 	if err := isStrange(head); err != nil {
 		return nil, err
 	}
 	if i := bytes.IndexByte(head, 0); i >= 0 {
-		return nil, fmt.Errorf("not a text in UTF-8: byte %d is zero; %s", i+1, saveAsUTF8)
+		return nil, fmt.Errorf("not a text in UTF-8: byte %d is zero; %w", i+1, ErrEncoding)
 	}
 	if onlyReturns(head) {
 		return nil, errors.New("the lines end in carriage returns alone, as on old Macs; save the table with line feeds")
@@ -51,10 +57,24 @@ func newRecords(r io.Reader, o CSVOptions) (*records, error) {
 	if o.Comma == 0 {
 		c.Comma = separator(head, o.Decimal)
 	}
+	if o.Header == HeaderAuto {
+		c.second = secondRow(head, c.Comma)
+	}
 	if o.Decimal == 0 {
-		c.decimal = decimalOf(head, err == io.EOF, c.Comma, o.NA)
+		c.decimal, c.seen, c.unsure = decimalOf(head, err == io.EOF, c.Comma, o.NA)
 	}
 	return c, nil
+}
+
+// secondRow is that of a text, if it is near its beginning.
+func secondRow(head []byte, comma rune) []string {
+	rows := csv.NewReader(bytes.NewReader(head))
+	rows.Comma, rows.FieldsPerRecord = comma, -1
+	if _, err := rows.Read(); err != nil {
+		return nil
+	}
+	row, _ := rows.Read()
+	return row
 }
 
 // recordsOf reads a text that has begun already.
@@ -65,7 +85,7 @@ func recordsOf(r io.Reader, comma rune, decimal byte, limits Limits) *records {
 	c := csv.NewReader(br) // which takes br for its own buffer, as it is no smaller
 	c.Comma = comma
 	c.ReuseRecord = true
-	return &records{Reader: c, source: source, buffered: br, limits: limits, decimal: decimal}
+	return &records{Reader: c, source: source, buffered: br, limits: limits, decimal: decimal, seen: decimal != 0}
 }
 
 // Read reads a row as the csv.Reader does, within the limits, and counts all lines in its errors.
@@ -170,8 +190,12 @@ func explain(err error, comma rune, record []string, width, firstLine int) error
 		return err
 	case bad.Err == csv.ErrFieldCount:
 		advice := "a field that holds the separator needs quotes"
-		if len(record) < width {
+		switch {
+		case len(record) < width:
 			advice = "an empty field needs its separator, too"
+		case len(record) == width+1 && bad.StartLine == firstLine+1:
+			advice += ", and names of rows need a place in the header, which write.table of R leaves out " +
+				"(col.names = NA, or write.csv)"
 		}
 		return fmt.Errorf("line %d has %s separated by %q, expected %d as in line %d; %s",
 			bad.StartLine, plural(len(record), "field"), comma, width, firstLine, advice)

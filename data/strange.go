@@ -13,14 +13,14 @@ var strange = []struct {
 }{
 	{regexp.MustCompile(`^\x89PNG|^GIF8|^\xff\xd8\xff|^RIFF....WEBP|^BM.{4}\0\0\0\0`), "an image", saveAsUTF8},
 	{regexp.MustCompile(`^%PDF-`), "a PDF document", saveAsUTF8},
-	{regexp.MustCompile(`(?s)^PK\x03\x04.*(xl/|spreadsheet)|^\xd0\xcf\x11\xe0`), "a workbook of a spreadsheet program", "save one sheet as CSV in UTF-8"},
+	{regexp.MustCompile(`(?s)^PK\x03\x04.*(xl/|spreadsheet)|^\xd0\xcf\x11\xe0`), "a workbook of a spreadsheet program",
+		"save one sheet as CSV in UTF-8 (in Excel by File, Save As, CSV UTF-8)"},
 	{regexp.MustCompile(`^PK\x03\x04|^7z\xbc\xaf|^Rar!`), "an archive", "unpack it, and name a file within"},
 	{regexp.MustCompile(`^BZh|^\xfd7zXZ|^\x28\xb5\x2f\xfd`), "compressed by another program than gzip", "decompress it"},
 	{regexp.MustCompile(`^SQLite format 3`), "a database", "export one table of it as CSV in UTF-8"},
 	{regexp.MustCompile(`^PAR1|^ARROW1|^\xff\xff\xff\xff`), "a Parquet or Arrow file", "name it as a file that ends " +
 		"there, and not as standard input or a part of another"},
 	{regexp.MustCompile(`^\x89HDF|^RDX[23]\n|^[XA]\n\x00\x00\x00|^\x80[\x02-\x05]`), "a file of objects, of R or Python perhaps", saveAsUTF8},
-	{regexp.MustCompile(`^(\xff\xfe|\xfe\xff)`), "a text in UTF-16", saveAsUTF8},
 	{regexp.MustCompile(`(?i)^\s*<(!doctype|html|\?xml|svg|head|body)`), "a page of the web, or XML",
 		"if it was downloaded, what came is no table: look at it; else " + saveAsUTF8},
 	{regexp.MustCompile(`^\s*(\{\s*"|\[\s*[\[{])`), "JSON", saveAsUTF8},

@@ -19,7 +19,6 @@ func TestWhatIsNoTableIsNamed(t *testing.T) {
 		"SQLite format 3\x00":                            "a database",
 		"PAR1\x15\x04":                                   "a Parquet or Arrow file",
 		"X\n\x00\x00\x00\x03":                            "objects",
-		"\xff\xfea\x00":                                  "UTF-16",
 		"\n<!DOCTYPE html>\n<html>":                      "a page of the web",
 		"<?xml version=\"1.0\"?>":                        "XML",
 		"{\"a\": 1}\n":                                   "JSON",

@@ -18,9 +18,10 @@ type Cause int
 
 const (
 	SingleValue        Cause = iota + 1 // the same value in every row
-	RowNumbers                          // 1, 2, … up to the number of rows, in any order
+	RowNumbers                          // 1, 2, … up to the number of rows, or 0, 1, …, in any order
 	InOrder                             // whole numbers that rise, or fall, from every row to the next
 	NamedIdentifier                     // many whole numbers under a name such as id or zip
+	GroupKeys                           // many whole numbers with as many rows each, or in order with some rows each
 	DifferentTexts                      // hardly a text in two rows
 	DigitCodes                          // texts of so many digits each, as postcodes are, with fewer than five rows each
 	Dates                               // days or times
@@ -66,8 +67,9 @@ type Suggestion struct {
 //	whole numbers
 //	  L = 2                                                        Binary
 //	  dates such as 20240131, L > 7                                Date
-//	  1, 2, … to the number of rows, or in order; 8 rows or more   Identifier
+//	  1, 2, … or 0, 1, … as rows, or in order; 8 rows or more      Identifier
 //	  called id, zip, phone or the like, L > 7                     Identifier
+//	  keys of groups of rows, L > 12                               Identifier
 //	  L ≤ 7, 5 rows each, without 0                                Categorical
 //	  L ≤ 7, 5 rows each, from 0 on                                the better of Categorical and Count
 //	  L ≤ 12 from 0 on without a gap, 5 rows each                  the best of Categorical, Count and Continuous
@@ -109,10 +111,79 @@ func (t *Table) Suggest(name string, weights []float64) Suggestion {
 	case !h.whole():
 		return h.suggestNumbers()
 	}
-	if s, ok := h.identifies(name, x); ok {
+	if s, ok := h.identifies(name, x, t.Names); ok {
 		return s
 	}
 	return h.suggestWhole()
+}
+
+// Identifies is [Table.Suggest] of a column of numbers that identify rows or are dates. ok is false for others, most of
+// which it finds at their first values.
+func (t *Table) Identifies(name string, weights []float64) (s Suggestion, ok bool) {
+	if j := t.place(name); j < 0 || t.columns[j].factor != nil || !t.mayIdentify(t.columns[j], name) {
+		return s, false
+	}
+	s = t.Suggest(name, weights)
+	return s, s.Kind == Identifier || s.Kind == Date
+}
+
+// mayIdentify says whether a column of numbers has whole ones, and they rise or fall throughout, or are as many as the
+// rows and different, or dates, or keys of groups, or have the name of an identifier.
+func (t *Table) mayIdentify(c column, name string) bool {
+	named := identifiers.MatchString(name) || numbering.MatchString(name)
+	rises, falls, days, sorted, together := true, true, true, true, true
+	var counts []int32 // of the numbers from 0 to that of the rows
+	dense, before, run, runs := true, math.NaN(), 0, 0
+	for row := range t.rows {
+		if row == mostBalanced && dense && !sorted && !rises && !falls && !isBalanced(counts) {
+			dense = false // and no more than a part of a large table is looked at
+		}
+		v := t.flat[row*t.stride+c.at]
+		if v != math.Trunc(v) { // NaN, too
+			if v == v {
+				return false
+			}
+			rises, falls, dense, sorted, together = false, false, false, false, false
+		} else {
+			rises, falls, sorted = rises && !(v <= before), falls && !(v >= before), sorted && !(v < before)
+			days = days && v >= 1800_01_01 && v < 2200_01_01
+			if counts == nil {
+				counts = make([]int32, min(t.rows, math.MaxInt32)+1)
+			}
+			if dense = dense && v >= 0 && v < float64(len(counts)); dense {
+				counts[int(v)]++
+			}
+			if v != before { // a run ends, of as many rows as the first
+				if runs == 0 {
+					runs = run
+				}
+				together, run = together && run == runs, 0
+			}
+			run, before = run+1, v
+		}
+		if !(named || rises || falls || days || dense || together) {
+			return false
+		}
+	}
+	return named || rises || falls || days || together && runs > 1 && run == runs ||
+		dense && (sorted || isBalanced(counts))
+}
+
+// mostBalanced is how many rows show that numbers are no keys which every so many rows have.
+const mostBalanced = 10_000
+
+// isBalanced reports whether numbers from 0 or 1, more than codes are, occur equally often, give or take one time.
+func isBalanced(counts []int32) bool {
+	least, most, last := int32(math.MaxInt32), int32(0), len(counts)-1
+	for last > 0 && counts[last] == 0 {
+		last--
+	}
+	for v, n := range counts[:last+1] {
+		if v > 0 || n > 0 {
+			least, most = min(least, n), max(most, n)
+		}
+	}
+	return last >= mostNumbered && least > 0 && most <= least+1
 }
 
 // fewestRows is how many rows it takes to take different values for names, rowsPerLevel how many a level should
@@ -135,11 +206,17 @@ func (h *histogram) span() string {
 	return fmt.Sprintf("(%d values, %g to %g)", last+1, h.values[0], h.values[last])
 }
 
-// identifiers are names of columns that hold no quantities.
-var identifiers = regexp.MustCompile(`^(?i:id[0-9]*|uuid|guid|key|index|idx|nr|no|number|zip|zip[ _.-]?code|post(al)?[ _.-]?code|plz|phone|telephone|mobile|fax|ssn|isbn|ean|iban|account|.+[ _.-](id|key|nr|no))$|[a-z]I[dD]$`)
+// numbering are names of columns that hold no quantities where most rows have another number, identifiers those that
+// do not elsewhere either, and frequencies those that count rows.
+var identifiers = regexp.MustCompile(`^(?i:id[0-9]*|uuid|guid|zip|zip[ _.-]?code|post(al)?[ _.-]?code|plz|phone|telephone|mobile|fax|ssn|isbn|ean|iban|unnamed: [0-9]+|row[ _.-]?(names?|numbers?)|__index_level_[0-9]+__|.+[ _.-]id)$|[a-z]I[dD]$`)
+
+var (
+	numbering   = regexp.MustCompile(`^(?i:key|index|idx|nr|no|number|account|.+[ _.-](key|nr|no))$`)
+	frequencies = regexp.MustCompile(`^(?i:freq|frequency|counts?|weights?|cases|n)$`)
+)
 
 // identifies looks at whole numbers that only tell rows apart.
-func (h *histogram) identifies(name string, x []float64) (s Suggestion, ok bool) {
+func (h *histogram) identifies(name string, x []float64, names []string) (s Suggestion, ok bool) {
 	last := len(h.values) - 1
 	low, high := h.values[0], h.values[last]
 	span := fmt.Sprintf("(%.0f to %.0f)", low, high)
@@ -147,15 +224,45 @@ func (h *histogram) identifies(name string, x []float64) (s Suggestion, ok bool)
 	switch {
 	case last+1 > mostCodes && !slices.ContainsFunc(h.values, func(v float64) bool { return !isDay(v) }):
 		return Suggestion{Kind: Date, Cause: Dates, Detail: span}, true
-	case allDifferent && low == 1 && high == float64(len(x)):
+	case len(names) == 2 && low == 0 && slices.ContainsFunc(names, frequencies.MatchString): // how often each occurs
+	case allDifferent && (low == 0 || low == 1) && high == low+float64(last):
 		return Suggestion{Kind: Identifier, Cause: RowNumbers, Detail: span}, true
 	case allDifferent &&
 		(slices.IsSorted(x) || slices.IsSortedFunc(x, func(a, b float64) int { return int(math.Copysign(1, b-a)) })):
 		return Suggestion{Kind: Identifier, Cause: InOrder, Detail: span}, true
-	case last+1 > mostCodes && identifiers.MatchString(name):
+	case last+1 > mostCodes && (identifiers.MatchString(name) ||
+		numbering.MatchString(name) && 2*(last+1) > len(x) && !isAnswer(name, names)):
 		return Suggestion{Kind: Identifier, Cause: NamedIdentifier, Detail: span}, true
+	case h.keys(x):
+		return Suggestion{Kind: Identifier, Cause: GroupKeys, Detail: h.span()}, true
 	}
 	return s, false
+}
+
+// isAnswer says whether a name that ends in no has another beside it that ends in yes.
+func isAnswer(name string, names []string) bool {
+	stem, is := strings.CutSuffix(strings.ToLower(name), "no")
+	return is && slices.ContainsFunc(names, func(other string) bool { return strings.ToLower(other) == stem+"yes" })
+}
+
+// keys looks for numbers of groups of rows, which are more than codes are, with two rows each and more: numbers from 0
+// or 1 without a gap that have as many rows each, but for one, or come in order with no more than twice as many as
+// others; and any that come together and have as many rows each. Of measurements, all this is a rare chance.
+func (h *histogram) keys(x []float64) bool {
+	groups := len(h.values)
+	if groups <= mostNumbered || h.n < 2*float64(groups) || h.n < float64(len(x)) {
+		return false
+	}
+	runs := 1
+	for i := 1; i < len(x); i++ {
+		if x[i] != x[i-1] {
+			runs++
+		}
+	}
+	least, most := slices.Min(h.weights), slices.Max(h.weights)
+	numbered := (h.values[0] == 0 || h.values[0] == 1) && h.values[groups-1] == h.values[0]+float64(groups-1)
+	return numbered && most <= least+1 || runs == groups && most == least ||
+		numbered && slices.IsSorted(x) && most <= 2*h.n/float64(groups)+1
 }
 
 // isDay says whether a number is a day of these centuries, such as 20240131.

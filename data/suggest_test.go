@@ -32,9 +32,20 @@ func TestSuggestionsForColumns(t *testing.T) {
 		{"x", 30, func(int) any { return "a" }, Unvarying, SingleValue, ""},
 		{"x", 20, func(i int) any { return 20 - i }, Identifier, RowNumbers, "(1 to 20)"},
 		{"x", 20, func(i int) any { return (i*7)%20 + 1 }, Identifier, RowNumbers, "(1 to 20)"},
+		{"x", 20, func(i int) any { return (i * 7) % 20 }, Identifier, RowNumbers, "(0 to 19)"},
+		{"Unnamed: 0", 60, func(i int) any { return 7000 + i*i*13%40 }, Identifier, NamedIdentifier, ""},
 		{"x", 20, func(i int) any { return 1000 + i*i }, Identifier, InOrder, "(1000 to 1361)"},
 		{"x", 20, func(i int) any { return 1000 - i*i }, Identifier, InOrder, "(639 to 1000)"},
 		{"x", 7, func(i int) any { return i + 1 }, Count, VaryAsCounts, ""}, // too few to be sure
+		{"x", 60, func(i int) any { return 1 + i%20 }, Identifier, GroupKeys, "(20 values, 1 to 20)"},
+		{"x", 59, func(i int) any { return i % 20 }, Identifier, GroupKeys, "(20 values, 0 to 19)"},
+		{"x", 60, func(i int) any { return 500 + i/4*i/4*7%1000 }, Continuous, VaryUnlikeCounts, ""},
+		{"x", 60, func(i int) any { return 500 + (i/4)*(i/4)*7%1009 }, Identifier, GroupKeys, ""},
+		{"x", 60, func(i int) any { return 1 + min(i, 30)/2 + max(i-30, 0)/4 }, Identifier, GroupKeys, ""},
+		{"x", 60, func(i int) any { return 1 + (i+i%3)%60/4 + i/50*3 }, Continuous, VaryUnlikeCounts, ""},
+		{"x", 60, func(i int) any { return 2 + i%20 }, Continuous, VaryUnlikeCounts, ""},
+		{"x", 24, func(i int) any { return 1 + i%12 }, Continuous, VaryUnlikeCounts, ""},
+		{"Number", 60, func(i int) any { return 2000 + i*7%61 }, Identifier, NamedIdentifier, ""},
 		{"customer_id", 60, func(i int) any { return 7000 + i*i*13%40 }, Identifier, NamedIdentifier, ""},
 		{"rowId", 60, func(i int) any { return 7000 + i*i*13%40 }, Identifier, NamedIdentifier, ""},
 		{"ZIP", 60, func(i int) any { return 10000 + i*i*1313%40000 }, Identifier, NamedIdentifier, ""},
@@ -97,6 +108,8 @@ func TestSuggestionsForColumns(t *testing.T) {
 		table, err := ReadCSV(strings.NewReader(text), CSVOptions{Comma: ',', Decimal: '.', Reading: func(string) Reading { return ReadAsCodes }})
 		require.NoError(t, err)
 		s := table.Suggest(c.name, nil)
+		_, identifies := table.Identifies(c.name, nil)
+		assert.Equal(t, (s.Kind == Identifier || s.Kind == Date) && table.Levels(c.name) == nil, identifies, text)
 		assert.Equal(t, c.kind, s.Kind, text)
 		assert.Equal(t, c.cause, s.Cause, text)
 		if c.detail != "" {
@@ -171,4 +184,61 @@ func TestTextsThatMayBeGaps(t *testing.T) {
 		_, err = table.Numbers([]string{"x"}, [][]string{nil})
 		assert.ErrorContains(t, err, `column "x" is categorical: row 1 is "`)
 	}
+}
+
+// Answers yes and no are no numbers of rows, and nor are the values of a table of frequencies.
+func TestNumbersThatIdentifyNothing(t *testing.T) {
+	text, few := "a_yes,a_no\n", "n,Freq\n"
+	for i := range 30 {
+		text += fmt.Sprintf("%d,%d\n", 900-i*i, 100+i*7%31)
+		few += fmt.Sprintf("%d,%d\n", i, 1+i*i%7)
+	}
+	table := csvTable(t, text)
+	assert.Equal(t, Continuous, table.Suggest("a_no", nil).Kind)
+	alone, err := table.Select("a_no")
+	require.NoError(t, err)
+	assert.Equal(t, NamedIdentifier, alone.Suggest("a_no", nil).Cause)
+	numbers := "Number\n"
+	for i := range 60 {
+		numbers += fmt.Sprintln(2 + i*5%9)
+	}
+	assert.NotEqual(t, Identifier, csvTable(t, numbers).Suggest("Number", nil).Kind, "few of the rows have another")
+	table = csvTable(t, few)
+	assert.NotEqual(t, Identifier, table.Suggest("n", nil).Kind)
+	series := csvTable(t, strings.Replace(few, "\n0,", "\n30,", 1))
+	assert.Equal(t, RowNumbers, series.Suggest("n", nil).Cause, "a series of counts numbers its steps from 1")
+}
+
+// Columns of the embedded tables are what a reader of their descriptions took them for before the rules did.
+func TestKindsOfEmbeddedTables(t *testing.T) {
+	measured, coded := []Kind{Continuous, Positive}, []Kind{Categorical, Binary}
+	other := map[string][]Kind{ // of columns that are not measurements
+		"NPreg yp": {Count}, "NPreg yb": {Binary}, "NPreg class": coded, "crabs class": coded, "iris Species": coded,
+		"earthquakes year":  {Identifier, Date},
+		"earthquakes count": {Count, Continuous}, // to large counts, normal distributions come as close
+		"satellite classes": coded,
+		"zoo legs":          {Count, Categorical},
+	}
+	right, all := 0, 0
+	for _, name := range []string{
+		"NOdata", "NPreg", "crabs", "earthquakes", "faithful", "geyser", "housevotes84", "iris", "ruspini", "satellite", "tonedata", "zoo",
+	} {
+		table, err := Load(name)
+		require.NoError(t, err)
+		for _, column := range table.Names {
+			want, is := other[name+" "+column]
+			switch {
+			case is:
+			case name == "housevotes84" || name == "zoo":
+				want = coded
+			default:
+				want = measured
+			}
+			all++
+			if got := table.Suggest(column, nil); assert.Contains(t, want, got.Kind, "%s %s %v", name, column, got) {
+				right++
+			}
+		}
+	}
+	assert.Equal(t, all, right)
 }

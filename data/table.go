@@ -23,17 +23,23 @@ import (
 type Table struct {
 	Names []string // one a column, all different
 
-	first   int // rows in the blocks before: see Blocks
-	rows    int
-	skipped int       // lines of nothing above rows of a CSV file
-	flat    []float64 // rows × stride, row-major; NaN is a missing value
-	stride  int
-	store   *Store // where copies of the numbers lie, too
-	columns []column
-	decimal byte  // of a CSV file, what decimals follow
-	unnamed bool  // the first row was read as data, though a header could be there
-	origin  []int // of each row, its place among those that were read; nil: its own
-	index   *index
+	first     int // rows in the blocks before: see Blocks
+	rows      int
+	skipped   int       // lines of nothing above rows of a CSV file
+	flat      []float64 // rows × stride, row-major; NaN is a missing value
+	stride    int
+	store     *Store // where copies of the numbers lie, too
+	columns   []column
+	decimal   byte     // of a CSV file, what decimals follow
+	unnamed   bool     // the first row was read as data, though a header could be there
+	nameless  []string // columns without a name in the header
+	encoding  string   // of the CSV file, if it was not in UTF-8
+	years     bool     // the header has years for names
+	unsure    []string // columns whose decimals may be thousands
+	spellings []Spelling
+	rowsNamed bool  // the first of them names the rows
+	origin    []int // of each row, its place among those that were read; nil: its own
+	index     *index
 }
 
 // index finds the places of columns by their names, in time that does not grow with the columns. It is made when it is
@@ -159,8 +165,10 @@ func (t *Table) unknown(name string) error {
 }
 
 // quotedList writes names for an error message, which stays one readable line for wide tables.
-func quotedList(names []string) string {
-	const most = 40
+func quotedList(names []string) string { return quotedFirst(names, 40) }
+
+// quotedFirst is quotedList of so many names.
+func quotedFirst(names []string, most int) string {
 	quoted := make([]string, min(len(names), most))
 	for i := range quoted {
 		quoted[i] = fmt.Sprintf("%.60q", names[i])
@@ -213,14 +221,20 @@ func (t *Table) dropRows(drop func(row int) bool) (complete *Table, dropped int,
 	}
 
 	kept := &Table{
-		Names:   slices.Clone(t.Names),
-		rows:    t.rows - dropped,
-		columns: slices.Clone(t.columns),
-		unnamed: t.unnamed && !missing[0],
-		decimal: t.decimal,
-		origin:  origin,
-		store:   t.store,
-		index:   new(index),
+		Names:     slices.Clone(t.Names),
+		rows:      t.rows - dropped,
+		columns:   slices.Clone(t.columns),
+		unnamed:   t.unnamed && !missing[0],
+		nameless:  t.nameless,
+		encoding:  t.encoding,
+		spellings: t.spellings,
+		unsure:    t.unsure,
+		years:     t.years,
+		rowsNamed: t.rowsNamed,
+		decimal:   t.decimal,
+		origin:    origin,
+		store:     t.store,
+		index:     new(index),
 	}
 	var numeric []column // to be packed in their present order
 	for j, c := range t.columns {
@@ -506,6 +520,13 @@ var ErrHeader = errors.New("the first row looks like a header: read it with a he
 // ErrNoHeader is part of the error about a CSV file that has a header and nothing below it: see
 // [CSVOptions].Header.
 var ErrNoHeader = errors.New("if the first line is data, say that there is no header")
+
+// ErrWhichHeader is part of the error about a CSV file whose first row is years alone, which may be data or names: see
+// [CSVOptions].Header.
+var ErrWhichHeader = errors.New("say whether there is a header")
+
+// HeaderOfYears says whether some names in the header of a CSV file are years, and numbers, so that it could be data.
+func (t *Table) HeaderOfYears() bool { return t.years }
 
 // underHeader says whether the only text of categorical column j is in the file's first row.
 func (t *Table) underHeader(j int) bool {

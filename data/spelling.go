@@ -1,0 +1,238 @@
+package data
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/latent-go/latent/internal/fastcsv"
+)
+
+// A Spelling is how a column of a CSV file writes its numbers, where that is not by digits and decimals alone.
+type Spelling struct {
+	Column      string
+	Thousands   string // what separates them; empty: nothing does
+	Unit        string // beside the numbers, such as %, $ and EUR; 83.5% is 83.5
+	Hexadecimal bool   // as 0x10, which is 16
+}
+
+// String says it in a few words.
+func (s Spelling) String() string {
+	var list []string
+	switch {
+	case s.Hexadecimal:
+		return "hexadecimal"
+	case s.Unit == "%":
+		list = append(list, "in percent")
+	case s.Unit != "":
+		list = append(list, "in "+s.Unit)
+	}
+	if s.Thousands != "" {
+		name := s.Thousands
+		if known := separatorNames[name]; known != "" {
+			name = known
+		}
+		list = append(list, "thousands separated by "+name)
+	}
+	return strings.Join(list, ", ")
+}
+
+var separatorNames = map[string]string{
+	",": "commas", ".": "points", " ": "blanks", "\u00a0": "blanks", "\u202f": "blanks", "\u2009": "blanks",
+	"'": "apostrophes", "’": "apostrophes",
+}
+
+// Spellings lists the columns that were read as numbers although a cell is more than digits and decimals: thousands
+// are separated, or a currency, a percent sign or 0x stands beside them. It must not be changed.
+func (t *Table) Spellings() []Spelling { return t.spellings }
+
+// UnsureDecimals lists columns of a CSV file whose points, read as those of decimals, may separate thousands: every one
+// has three digits behind it, and nothing else in the file shows what decimals follow. It is not to be changed.
+func (t *Table) UnsureDecimals() []string { return t.unsure }
+
+// numeral is a number with what stands about it.
+type numeral struct {
+	value     float64
+	whole     bool   // no decimals
+	thousands string // what separates them
+	groups    int    // of three digits
+	digits    int
+	unit      string
+	hex       bool
+}
+
+// codesOfCurrencies may stand beside numbers as signs such as $ do.
+var codesOfCurrencies = []string{
+	"USD", "EUR", "GBP", "CHF", "JPY", "CNY", "INR", "CAD", "AUD", "NZD", "SEK", "NOK", "DKK", "PLN", "CZK", "BRL",
+}
+
+// splitUnit takes sign and unit off a cell without blanks around it. Without a number, number is empty.
+func splitUnit(cell string) (number, unit string, negative bool) {
+	sign := func() {
+		for _, mark := range []string{"-", "\u2212", "+"} {
+			if rest, is := strings.CutPrefix(cell, mark); is {
+				cell, negative = strings.TrimSpace(rest), mark != "+"
+				return
+			}
+		}
+	}
+	signed := cell
+	sign()
+	first, size := utf8.DecodeRuneInString(cell)
+	switch last, length := utf8.DecodeLastRuneInString(cell); {
+	case unicode.Is(unicode.Sc, first):
+		unit, cell = cell[:size], strings.TrimSpace(cell[size:])
+	case unicode.Is(unicode.Sc, last) || last == '%':
+		unit, cell = cell[len(cell)-length:], strings.TrimSpace(cell[:len(cell)-length])
+	case len(cell) > 3 && slices.Contains(codesOfCurrencies, cell[:3]):
+		unit, cell = cell[:3], strings.TrimSpace(cell[3:])
+	case len(cell) > 3 && slices.Contains(codesOfCurrencies, cell[len(cell)-3:]):
+		unit, cell = cell[len(cell)-3:], strings.TrimSpace(cell[:len(cell)-3])
+	}
+	if !negative && unit != "" && cell != "" && signed[0] != '+' {
+		sign()
+	}
+	return cell, unit, negative
+}
+
+// parseNumeral reads a cell whose decimals follow a comma, or else a point.
+func parseNumeral(cell string, decimal byte) (w numeral, ok bool) {
+	number, unit, negative := splitUnit(strings.TrimSpace(cell))
+	w.unit = unit
+	if number == "" || (number[0] < '0' || number[0] > '9') && number[0] != decimal {
+		return w, false
+	}
+	if digits := strings.TrimPrefix(strings.TrimPrefix(number, "0x"), "0X"); len(digits) < len(number) {
+		v, err := strconv.ParseUint(digits, 16, 53)
+		w.value, w.hex, w.whole = float64(v), true, true
+		return w, err == nil && !negative && unit == ""
+	}
+	var plain strings.Builder
+	rest := number
+	for {
+		n := 0
+		for n < len(rest) && rest[n]-'0' <= 9 {
+			n++
+		}
+		if w.groups > 0 && n != 3 || w.groups == 0 && len(rest) < len(number) {
+			return w, false
+		}
+		plain.WriteString(rest[:n])
+		w.digits += n
+		rest = rest[n:]
+		mark, size := utf8.DecodeRuneInString(rest)
+		separator := rest[:size]
+		if separatorNames[separator] == "" || mark == rune(decimal) ||
+			w.groups == 0 && (n > 3 || n == 0 || number[0] == '0') || w.groups > 0 && separator != w.thousands {
+			break
+		}
+		w.thousands, w.groups, rest = separator, w.groups+1, rest[size:]
+	}
+	v, kind := fastcsv.ParseDecimal(plain.String()+rest, decimal)
+	if w.value = v; negative {
+		w.value = -v
+	}
+	w.whole = rest == ""
+	return w, kind == fastcsv.Number && !math.IsInf(v, 0) && (w.groups == 0 || w.whole || rest[0] == decimal)
+}
+
+// spellingOf reads the texts of a column as numbers, and says how they are written. ok is false where some are none,
+// and where separators might be those of thousands and of decimals: seen says that the file shows what decimals follow.
+func spellingOf(texts []string, decimal byte, seen bool) (values []float64, s Spelling, ok bool) {
+	var evidence tally
+	long, codes, hex := false, true, 0 // codes have as many digits each
+	for i, text := range texts {
+		w, is := parseNumeral(text, decimal)
+		if !is || w.thousands != "" && s.Thousands != "" && w.thousands != s.Thousands ||
+			w.unit != "" && s.Unit != "" && w.unit != s.Unit {
+			return nil, s, false
+		}
+		if i == 0 {
+			values = make([]float64, 0, len(texts))
+		}
+		values = append(values, w.value)
+		s.Thousands, s.Unit = cmp.Or(s.Thousands, w.thousands), cmp.Or(s.Unit, w.unit)
+		if w.hex {
+			hex++
+		}
+		long = long || w.groups == 0 && math.Abs(w.value) >= 1000
+		codes = codes && w.groups > 1 && w.whole && w.digits == len(strings.Join(strings.Fields(text), ""))
+		evidence.sees(w)
+	}
+	s.Hexadecimal = hex > 0
+	bare := func(text string) bool { return !strings.HasSuffix(strings.TrimSpace(text), "%") }
+	switch {
+	case len(texts) == 0 || s == (Spelling{}) || hex > 0 && hex < len(texts):
+	case s.Unit == "%" && slices.ContainsFunc(texts, bare): // 83.5% is not 0.835 here
+	case s.Thousands == "." || s.Thousands == ",":
+		return values, s, !long && (seen || evidence.thousands())
+	case s.Thousands != "" && s.Unit == "" && len(texts) > 1 && codes && sameLengths(texts): // of telephones
+	default:
+		return values, s, true
+	}
+	return nil, s, false
+}
+
+func sameLengths(texts []string) bool {
+	return !slices.ContainsFunc(texts, func(text string) bool { return len(text) != len(texts[0]) })
+}
+
+// A tally has what speaks for separators of thousands: several in a number, decimals behind them, or two numbers at
+// least of one to three digits, which would have decimals, too, if those behind the separator of others were ones.
+type tally struct {
+	sure  bool
+	small [2]float64
+}
+
+func (t *tally) sees(w numeral) {
+	switch v := math.Abs(w.value); {
+	case w.groups > 1 || w.groups > 0 && !w.whole:
+		t.sure = true
+	case w.groups > 0 || !w.whole || v < 2 || v > 999:
+	case t.small[0] == 0:
+		t.small[0] = v
+	case v != t.small[0]:
+		t.small[1] = v
+	}
+}
+
+func (t *tally) thousands() bool { return t.sure || t.small[1] > 0 }
+
+// takeSpellings makes columns of texts numeric that hold numbers which are written in another way.
+func (b *csvBuilder) takeSpellings(t *Table) (*Table, error) {
+	var places []int
+	var columns [][]float64
+	var spellings []Spelling
+	for j, c := range t.columns {
+		if c.factor == nil || b.asText[j] {
+			continue
+		}
+		values, s, ok := spellingOf(c.factor.levels, b.Decimal, b.decimalSeen)
+		if !ok {
+			continue
+		}
+		list := make([]float64, t.rows)
+		for row, code := range c.factor.codes {
+			list[row] = math.NaN()
+			if code != missingCode {
+				list[row] = values[code]
+			}
+		}
+		s.Column = t.Names[j]
+		places, columns, spellings = append(places, j), append(columns, list), append(spellings, s)
+	}
+	if len(places) == 0 {
+		return t, nil
+	}
+	made, err := t.withNumbers(places, columns)
+	if err != nil {
+		return nil, fmt.Errorf("numbers in %d columns: %w", len(places), err)
+	}
+	made.spellings = spellings
+	return made, nil
+}

@@ -1,0 +1,139 @@
+package data
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+func TestNumbersAsPeopleWriteThem(t *testing.T) {
+	for _, c := range []struct {
+		cells   string // of column a, between bars
+		others  string // of column b
+		decimal byte   // given
+		want    []float64
+		how     string
+	}{
+		{"4.868|537|12", "1", 0, []float64{4868, 537, 12}, "thousands separated by points"},
+		{"4.868|537|1,5", "1", 0, []float64{4868, 537, 1.5}, "thousands separated by points"},
+		{"4.868|537", "1,5", 0, []float64{4868, 537}, "thousands separated by points"},
+		{"4.868|537", "1", ',', []float64{4868, 537}, "thousands separated by points"},
+		{"4.868|5.369", "1,5", 0, []float64{4868, 5369}, "thousands separated by points"},
+		{"1.234.567|-1.000", "1", 0, []float64{1234567, -1000}, "thousands separated by points"},
+		{"1.234.567,25|1.000", "1", 0, []float64{1234567.25, 1000}, "thousands separated by points"},
+		{"1,234|537|12", "1", 0, []float64{1234, 537, 12}, "thousands separated by commas"},
+		{"1,234|537.5", "1", 0, []float64{1234, 537.5}, "thousands separated by commas"},
+		{"1,234,567|NA|537", "1", 0, []float64{1234567, math.NaN(), 537}, "thousands separated by commas"},
+		{"1 234|567", "1", 0, []float64{1234, 567}, "thousands separated by blanks"},
+		{"1\u202f234,5|567", "1", 0, []float64{1234.5, 567}, "thousands separated by blanks"},
+		{"1'234'567|5678", "1", 0, []float64{1234567, 5678}, "thousands separated by apostrophes"},
+		{"83.5%|7 %|-0.5%", "1", 0, []float64{83.5, 7, -0.5}, "in percent"},
+		{"83,5 %|7,0 %", "1", 0, []float64{83.5, 7}, "in percent"},
+		{"$7,552|$12", "1.5", 0, []float64{7552, 12}, "in $, thousands separated by commas"},
+		{"$7,552.10|-$12|$-3|12", "1", 0, []float64{7552.1, -12, -3, 12}, "in $, thousands separated by commas"},
+		{"€ 12|€ 7", "1", 0, []float64{12, 7}, "in €"},
+		{"12 €|\u22127 €|+5 €", "1", 0, []float64{12, -7, 5}, "in €"},
+		{"12,50 EUR|7 EUR", "1", 0, []float64{12.5, 7}, "in EUR"},
+		{"USD 12|USD .5", "1", 0, []float64{12, 0.5}, "in USD"},
+		{"0x10|0xfF|0X0", "1", 0, []float64{16, 255, 0}, "hexadecimal"},
+
+		{"4.868|537", "1", 0, []float64{4.868, 537}, ""}, // one whole number shows nothing
+		{"4.868|537|12", "1.5", 0, []float64{4.868, 537, 12}, ""},
+		{"4.868|537|12", "1", '.', []float64{4.868, 537, 12}, ""},
+		{"1,234|5,678", "1", 0, nil, ""},
+		{"1,234|5678", "1.5", 0, nil, ""},
+		{"1,234|1.234,5", "1.5", 0, nil, ""},
+		{"01,234|12", "1.5", 0, nil, ""},
+		{"1,234|1'234", "1.5", 0, nil, ""},
+		{"1,2345,678|12", "1.5", 0, nil, ""},
+		{"555 123 456|555 987 654", "1", 0, nil, ""}, // telephones
+		{"83.5%|12", "1", 0, nil, ""},
+		{"83.5%|12 €", "1", 0, nil, ""},
+		{"$5|5 €", "1", 0, nil, ""},
+		{"0x10|16", "1", 0, nil, ""},
+		{"0x10|-0x3", "1", 0, nil, ""},
+		{"0x10|0x40000000000000", "1", 0, nil, ""},
+		{"$|%", "1", 0, nil, ""},
+		{"$5|x", "1", 0, nil, ""},
+		{"--5 €|5 €", "1", 0, nil, ""},
+		{"$1e999|$5", "1", 0, nil, ""},
+		{"2024-01-31|2024-02-01", "1", 0, nil, ""},
+	} {
+		text := "a;b\n"
+		for cell := range strings.SplitSeq(c.cells, "|") {
+			text += cell + ";" + c.others + "\n"
+		}
+		table, err := requireFastPathAgrees(t, text, CSVOptions{Comma: ';', Decimal: c.decimal})
+		require.NoError(t, err)
+		x, err := table.Column("a")
+		if c.want == nil {
+			assert.Error(t, err, c.cells)
+			continue
+		}
+		if assert.NoError(t, err, c.cells) {
+			assert.Equal(t, fmt.Sprint(c.want), fmt.Sprint(x), c.cells)
+		}
+		if c.how == "" {
+			assert.Empty(t, table.Spellings(), c.cells)
+		} else if assert.NotEmpty(t, table.Spellings(), c.cells) {
+			assert.Equal(t, "a", table.Spellings()[0].Column)
+			assert.Equal(t, c.how, table.Spellings()[0].String(), c.cells)
+		}
+
+		complete, _, err := table.DropMissing()
+		require.NoError(t, err)
+		assert.Equal(t, table.Spellings(), complete.Spellings(), "whatever rows are left")
+
+		asText, err := ReadCSV(strings.NewReader(text), CSVOptions{
+			Comma: ';', Decimal: c.decimal, Reading: func(string) Reading { return ReadAsText },
+		})
+		require.NoError(t, err)
+		assert.Contains(t, asText.Levels("a"), strings.Split(c.cells, "|")[0], "what is read as text stays so")
+	}
+}
+
+// What separators of thousands, a currency or a percent sign are written about reads as the numbers themselves.
+func TestSpellingsOfAnyNumbers(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		cents := rapid.SliceOfN(rapid.Int64Range(-1e12, 1e12), 1, 20).Draw(rt, "cents")
+		mark := rapid.SampledFrom([]string{",", " ", "'", "\u202f", ""}).Draw(rt, "separator")
+		unit := rapid.SampledFrom([]string{"$", "%", " CHF"}).Draw(rt, "unit")
+		text := "a\n"
+		for _, v := range cents {
+			digits, sign := fmt.Sprint(v/100), ""
+			if v < 0 {
+				digits, sign = fmt.Sprint(-(v / 100)), "-"
+			}
+			for i := len(digits) - 3; i > 0; i -= 3 {
+				digits = digits[:i] + mark + digits[i:]
+			}
+			text += fmt.Sprintf("%s%s.%02d%s\n", sign, digits, max(v, -v)%100, unit)
+		}
+		table, err := requireFastPathAgrees(rt, text, CSVOptions{Comma: ';'})
+		require.NoError(rt, err)
+		x, err := table.Column("a")
+		require.NoError(rt, err, text)
+		for i, v := range cents {
+			require.Equal(rt, float64(v)/100, x[i], text)
+		}
+	})
+}
+
+// The decimals of the first rows are those of later ones, where rows are read some at a time.
+func TestSpellingsOfBlocks(t *testing.T) {
+	text := "a;b\n" + strings.Repeat("1.234;1,5\n", 1<<19)
+	rows := 0
+	for table, err := range Blocks([]Part{textPart("d.csv", text)}, CSVOptions{}) {
+		require.NoError(t, err)
+		x, err := table.Column("a")
+		require.NoError(t, err)
+		require.Equal(t, 1234.0, x[len(x)-1])
+		rows += table.Rows()
+	}
+	require.Equal(t, 1<<19, rows)
+}
