@@ -4,12 +4,16 @@ package builtin
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
+	"github.com/latent-go/latent/builtin/blockmodel"
 	"github.com/latent-go/latent/builtin/features"
 	"github.com/latent-go/latent/builtin/lineargaussian"
+	"github.com/latent-go/latent/builtin/topics"
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/fitted"
+	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/design"
 	"github.com/latent-go/latent/internal/families"
 )
@@ -26,8 +30,8 @@ type Family struct {
 }
 
 // Models are those of latent, their components also of an author's own families. Their rows are rows of a table, of a
-// hidden Markov model the steps of a sequence, of a block model two nodes ([Graph]), and of a topic model the counts
-// of a document's words ([Documents]).
+// hidden Markov model the steps of a sequence, of a block model two nodes, and of a topic model the counts
+// of a document's words.
 func Models(own ...Family) fitted.Registry {
 	var set families.Set
 	for _, f := range own {
@@ -36,11 +40,12 @@ func Models(own ...Family) fitted.Registry {
 	gaussian, all := families.Only{families.Gaussian}, loader{set}
 	return fitted.Registry{
 		{Name: "mixture", Starts: 10, Title: "Mixture", About: "components with distributions of their own",
-			Part: "component", Example: "faithful", Families: set, Load: all.mixture},
+			Part: "component", Example: "faithful", Families: set, Load: all.mixture, Methods: mixing()},
 		{Name: "bernmix", Starts: 10, Title: "Bernoulli mixture", About: "a mixture with Bernoulli columns only",
-			Part: "component", Example: "housevotes84", Families: families.Only{families.Bernoulli}, Load: all.mixture},
+			Part: "component", Example: "housevotes84", Families: families.Only{families.Bernoulli}, Load: all.mixture,
+			Methods: mixing()},
 		{Name: "hmm", Starts: 10, Title: "Hidden Markov model", About: "a hidden Markov model: rows that follow one another",
-			Part: "state", Example: "geyser", Families: set, Load: all.chain},
+			Part: "state", Example: "geyser", Families: set, Load: all.chain, Methods: chaining()},
 		{
 			Name:     "regression",
 			Starts:   10,
@@ -50,19 +55,42 @@ func Models(own ...Family) fitted.Registry {
 			Example:  "NPreg",
 			Families: families.Only{families.Gaussian, families.Poisson, design.Binomial},
 			Load:     loadRegression,
+			Methods:  fitted.OfClasses(framework.Slope),
 		},
 		lineargaussian.BPCA(gaussian),
 		lineargaussian.PPCA(gaussian),
 		lineargaussian.Factor(gaussian),
 		lineargaussian.VBMF(gaussian),
 		features.Definition(gaussian),
-		{Name: "topics", Pairs: true, Title: "Topics",
-			About: "latent Dirichlet allocation, of a list of documents, words and counts",
-			Part:  "topic", Example: "bars", Families: families.Only{families.Categorical}, Load: loadTopics},
-		{Name: "blockmodel", Pairs: true, Starts: 10, Title: "Stochastic block model",
-			About: "blocks of the nodes of a graph: the rows are edges, two names and perhaps a weight",
-			Part:  "block", Example: "karate", Families: families.Only{families.Bernoulli, families.Poisson}, Load: loadGraph},
+		topics.Definition(families.Only{families.Categorical}),
+		blockmodel.Definition(families.Only{families.Bernoulli, families.Poisson}),
 	}
+}
+
+// mixing are the methods of mixtures: what integrates the parameters out or counts labels takes a further pass.
+func mixing() []fitted.Method {
+	swept := []framework.Criterion{framework.SBIC, framework.Slope}
+	coded := []framework.Criterion{framework.ExactICL, framework.DNML}
+	list := fitted.OfClasses(swept...)
+	list = append(list,
+		fitted.Method{Name: "map", Engine: framework.EM, Criteria: list[2].Criteria, Swept: swept, Prior: []string{}},
+		fitted.Method{Name: "vb", Engine: framework.EM, Criteria: []framework.Criterion{framework.ELBO}, Prior: []string{}})
+	for i := range list {
+		list[i].Further = slices.Concat(list[i].Further, []framework.Criterion{framework.Collapsed}, coded)
+	}
+	return append(list, fitted.Method{Name: "cvb0", Engine: framework.PrunedEM, FindsK: true, Prior: []string{},
+		Criteria: []framework.Criterion{framework.Collapsed}, Further: coded})
+}
+
+// chaining are the methods of hidden Markov models.
+func chaining() []fitted.Method {
+	swept := []framework.Criterion{framework.Slope}
+	// a prior lets states without steps be, for which BICEM hardly charges
+	likely := []framework.Criterion{framework.BIC, framework.BICEM, framework.GFIC, framework.FIC, framework.AIC,
+		framework.ICL, framework.ELBO}
+	return append(fitted.OfClasses(swept...),
+		fitted.Method{Name: "map", Engine: framework.EM, Criteria: likely, Swept: swept, Prior: []string{}},
+		fitted.Method{Name: "vb", Engine: framework.EM, Criteria: []framework.Criterion{framework.ELBO}, Prior: []string{}})
 }
 
 // A loader loads files of models whose columns have families.

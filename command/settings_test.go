@@ -73,12 +73,12 @@ func TestSettingsOfOnesOwnAreFlags(t *testing.T) {
 	object := damaged[strings.Index(damaged, `"model"`):strings.LastIndex(damaged, `,"checksum"`)]
 	require.NoError(t, fitted.Save(path, []byte("{"+object+"}")))
 	for line, want := range map[string]string{
-		fit + "--most 51":                    "own: --most is 51: at most 50 components",
-		fit + "--most 0":                     "own: --most is 0: it must be at least 1",
-		"fit --most 3":                       "own: --most is a flag of --model drawn, and the model is mixture",
-		"predict --data earthquakes " + path: "damaged: ",
-		"fit --model drawn --data earthquakes --method em":    "--most is of one column",
-		"select --model drawn --data earthquakes --method em": "--most is of one column",
+		fit + "--most 51":                                  "own: --most is 51: at most 50 components",
+		fit + "--most 0":                                   "own: --most is 0: it must be at least 1",
+		"fit --most 3":                                     "own: --most is a flag of --model drawn, and the model is mixture",
+		"predict --data earthquakes " + path:               "damaged: ",
+		"fit --model drawn --data faithful --method em":    "--most is of one column",
+		"select --model drawn --data faithful --method em": "--most is of one column",
 	} {
 		status, text := said(own, line)
 		require.NotZero(t, status, line)

@@ -106,12 +106,26 @@ func Solved[R any](
 	return f
 }
 
-// SelectionOf is a selection of fits that are known, by one criterion.
-func SelectionOf[R any](ks []int, c framework.Criterion, fits []*framework.Result[R, struct{}]) *Selection[R] {
+// SelectionOf is a selection of fits that are known, with the values that they have. What has no fit has an error.
+func SelectionOf[R any](
+	ks []int, criteria []framework.Criterion, fits []*framework.Result[R, struct{}], errs ...error,
+) *Selection[R] {
 	s := &Selection[R]{Open: func(i int) (*framework.Result[R, struct{}], error) { return fits[i], nil }}
-	s.K, s.Criteria = ks, []framework.Criterion{c}
-	for _, fit := range fits {
-		s.add([]float64{fit.Value}, fit)
+	s.K, s.Criteria = ks, criteria
+	for i, fit := range fits {
+		if fit == nil {
+			s.fail(errs[i])
+			continue
+		}
+		values, row := fit.Values(), make([]float64, len(criteria))
+		values[fit.Criterion] = fit.Value
+		for j, c := range criteria {
+			value, has := values[c.Name]
+			if row[j] = value; !has {
+				row[j] = math.NaN()
+			}
+		}
+		s.add(row, fit)
 	}
 	return s
 }

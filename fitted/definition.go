@@ -27,7 +27,7 @@ type Definition struct {
 	Pairs    bool     // rows are two names and perhaps a number: [Table].Pairs
 	Starts   int      // independent starts of a table of up to 5000 rows where none are asked for; 0: one
 	Methods  []Method // values of --method, the default first
-	// New makes the settings of a fit. Of some models of package builtin it is nil, with Methods: the command knows those.
+	// New makes the settings of a fit. Of some models of package builtin it is nil: the command knows those.
 	New func() Settings
 	// Load makes a model of a file, and checks that its parts go together: it is about what somebody may have changed.
 	// An error is prefixed with what is said of damaged files, unless [ErrNothing] is in it.
@@ -47,8 +47,10 @@ type Method struct {
 	FindsK bool
 	// ClosedForm says that it has neither iterations nor starts, nor options of those.
 	ClosedForm bool
-	Prior      []string // keys of [Request].Prior; nil: the method has no place for one
-	Bootstrap  bool     // what its fits find is a [Bootstrapper]
+	// Search is how a search ends, which has starts and no iterations: "no move gains". Empty: it is none.
+	Search    string
+	Prior     []string // keys of [Request].Prior; nil: the method has no place for one
+	Bootstrap bool     // what its fits find is a [Bootstrapper]
 }
 
 // MethodNamed is the method of that name, where the model has it.
@@ -71,25 +73,55 @@ func MethodsOf[B, P any, S framework.Statistics[S]](m framework.Model[B, P, S]) 
 	_, assigns := m.(framework.Assigner[B, P])
 	_, labels := m.(framework.Labelled[S])
 	proper, is := m.(framework.Proper[P, S])
-	last := []framework.Criterion{framework.BIC, framework.AIC}
+	var last []framework.Criterion
 	if assigns || labels {
 		last = append(last, framework.ICL)
 	}
-	if !curved {
-		return []Method{{Name: "em", Engine: framework.EM, Criteria: last}}
+	list = Estimating(nil, last...)
+	switch {
+	case !curved:
+		list = list[2:]
+		list[0].Criteria = append([]framework.Criterion{framework.BIC, framework.AIC}, last...)
+	case !projects:
+		list = list[2:]
+	case is && !expands && proper.CheckPrior() == nil:
+		list[0].Criteria = append([]framework.Criterion{framework.Evidence}, list[0].Criteria...)
 	}
-	of := func(own ...framework.Criterion) []framework.Criterion { return append(own, last...) }
-	if projects {
-		tilted := of(framework.GFIC, framework.FIC, framework.BICEM)
-		if is && !expands && proper.CheckPrior() == nil {
-			tilted = append([]framework.Criterion{framework.Evidence}, tilted...)
-		}
-		fab := of(framework.FIC, framework.GFIC, framework.BICEM)
-		list = append(list, Method{Name: "gfab", Engine: framework.GFAB, Criteria: tilted, FindsK: true},
-			Method{Name: "fab", Engine: framework.FAB, Criteria: fab, FindsK: true})
+	return list
+}
+
+// Estimating are gfab, fab and em of a model that estimates its parameters, each by its own criterion, with those of
+// the theory, BIC, AIC and the last ones; further ones are of all three.
+func Estimating(further []framework.Criterion, last ...framework.Criterion) []Method {
+	of := func(own ...framework.Criterion) []framework.Criterion {
+		return slices.Concat(own, []framework.Criterion{framework.BIC, framework.AIC}, last)
 	}
-	em := of(framework.BICEM, framework.GFIC, framework.FIC)
-	return append(list, Method{Name: "em", Engine: framework.EM, Criteria: em})
+	return []Method{
+		{Name: "gfab", Engine: framework.GFAB, FindsK: true, Further: further,
+			Criteria: of(framework.GFIC, framework.FIC, framework.BICEM)},
+		{Name: "fab", Engine: framework.FAB, FindsK: true, Further: further,
+			Criteria: of(framework.FIC, framework.GFIC, framework.BICEM)},
+		{Name: "em", Engine: framework.EM, Further: further,
+			Criteria: of(framework.BICEM, framework.GFIC, framework.FIC)},
+	}
+}
+
+// ByEvidence are the methods of [Estimating] where the evidence is gfab's own criterion, and a further one of the
+// others.
+func ByEvidence(last ...framework.Criterion) []Method {
+	evidence := []framework.Criterion{framework.Evidence}
+	list := Estimating(evidence, last...)
+	list[0].Further, list[0].Criteria = nil, append(evidence, list[0].Criteria...)
+	return list
+}
+
+// OfClasses are the methods of [ByEvidence] of a model whose z is a class, swept by these criteria.
+func OfClasses(swept ...framework.Criterion) []Method {
+	list := ByEvidence(framework.ICL, framework.ELBO)
+	for i := range list {
+		list[i].Swept = swept
+	}
+	return list
 }
 
 // Settings are what a model can be told beyond what all can: a pointer to a struct whose exported fields are the
@@ -103,12 +135,23 @@ type Settings interface {
 	Bind(ctx context.Context, t *Table, r Request) (*Bound, error)
 }
 
+// NoiseSettings are those of a model with normal noise, to be embedded in its settings.
+type NoiseSettings struct {
+	Noise *string `json:"noise,omitempty" placeholder:"NAME" enum:"diagonal,isotropic" help:"Variances of the noise: diagonal, one for each column, or isotropic, one for all. Default: diagonal."`
+}
+
+// Isotropic says that the noise has one variance.
+func (s NoiseSettings) Isotropic() bool { return s.Noise != nil && *s.Noise == "isotropic" }
+
 // A Request is what is asked of a fit beside the settings of the model.
 type Request struct {
 	Method   Method
+	Family   string             // of the components, or of what there is in their place; empty: the model has none
 	Prior    map[string]float64 // hyperparameters by the keys of the method, those that are given: positive numbers
 	Weighted bool               // the rows have weights
-	Workers  int                // goroutines of what Bind computes; 0: one a processor
+	// iterations are extrapolated, which models may have to refuse
+	Accelerate bool
+	Workers    int // goroutines of what Bind computes; 0: one a processor
 }
 
 // A Chooser is settings of a model whose default method depends on the table.
@@ -166,6 +209,7 @@ type Bound struct {
 	// where K begins unless it is given; 0: 10, and fewer where there are fewer rows
 	KMax     int
 	DoubleTo int                              // how far K may double by itself where KMax is not given; 0: not at all
+	Starts   int                              // independent starts where none are asked for; 0: as the definition says
 	CheckK   func(k int) error                // refuses K beyond what the columns allow; nil: up to the number of rows
 	Compares func(c framework.Criterion) bool // whether a criterion compares fits to this table; nil: all do
 	Notes    []string                         // remarks about the table
@@ -198,6 +242,10 @@ type (
 	// An Extended model has fields of its own at the top of JSON and files, those of a struct.
 	Extended interface {
 		Fields() any
+	}
+	// A Shown model has fields in JSON alone, which files do without.
+	Shown interface {
+		Shown() any
 	}
 	// A Bootstrapper adds standard errors to what it says, by tables drawn from the fit and fitted anew.
 	Bootstrapper interface {
@@ -249,8 +297,8 @@ func (r Registry) Check() error {
 			err = fmt.Errorf("the definition of model %q has no Load", d.Name)
 		case slices.Contains(r[:i].Names(), d.Name):
 			err = fmt.Errorf("two definitions are named %q", d.Name)
-		case (d.New == nil) != (len(d.Methods) == 0):
-			err = fmt.Errorf("the definition of model %q has New without Methods, or Methods without New", d.Name)
+		case d.New != nil && len(d.Methods) == 0:
+			err = fmt.Errorf("the definition of model %q has New without Methods", d.Name)
 		case d.Families != nil:
 			if err = d.Families.Check(); err != nil {
 				err = fmt.Errorf("the model %s: %w", d.Name, err)
@@ -277,8 +325,8 @@ func (d Definition) checkFit() error {
 	}
 	for _, m := range d.Methods {
 		switch {
-		case !slices.Contains([]string{"gfab", "fab", "em", "vb", "cvb0", "closed-form"}, m.Name):
-			return fmt.Errorf("the model %q has the method %q: methods are gfab, fab, em, vb, cvb0 and closed-form",
+		case !slices.Contains([]string{"gfab", "fab", "em", "vb", "cvb0", "greedy", "closed-form"}, m.Name):
+			return fmt.Errorf("the model %q has the method %q: methods are gfab, fab, em, vb, cvb0, greedy and closed-form",
 				d.Name, m.Name)
 		case len(m.Criteria) == 0:
 			return fmt.Errorf("the method %s of model %q has no criteria", m.Name, d.Name)

@@ -131,7 +131,7 @@ func ExampleSelectionOf() {
 		e := framework.Evaluation{Shape: framework.Shape{K: k + 1}, N: 10, LogLikelihood: value}
 		fits = append(fits, fitted.Solved(fmt.Sprintf("solution %d", k+1), framework.ELBO, value, e))
 	}
-	sel := fitted.SelectionOf([]int{1, 2}, framework.ELBO, fits)
+	sel := fitted.SelectionOf([]int{1, 2}, []framework.Criterion{framework.ELBO}, fits)
 	best, err := sel.Open(sel.Best(0))
 	fmt.Println(best.Parameters, best.Status, err)
 	// Output: solution 2 closed form <nil>
@@ -142,4 +142,24 @@ func ExampleNumbers() {
 	text, err := json.Marshal(fitted.Numbers([]float64{1.5, math.Inf(-1)}))
 	fmt.Println(string(text), err)
 	// Output: [1.5,null] <nil>
+}
+
+// The default method of a definition, with the criteria that it takes, its own first: of a model without a prior, of one
+// that has a proper prior, and of one whose latent variable is a class, which select sweeps by one more.
+func ExampleOfClasses() {
+	for _, methods := range [][]fitted.Method{
+		fitted.Estimating(nil),
+		fitted.ByEvidence(),
+		fitted.OfClasses(framework.Slope),
+	} {
+		fmt.Print(methods[0].Name, ":")
+		for _, c := range append(methods[0].Criteria, methods[0].Swept...) {
+			fmt.Print(" ", c.Name)
+		}
+		fmt.Println()
+	}
+	// Output:
+	// gfab: gFIC FIC BICEM BIC AIC
+	// gfab: evidence gFIC FIC BICEM BIC AIC
+	// gfab: evidence gFIC FIC BICEM BIC AIC ICL ELBO Slope
 }

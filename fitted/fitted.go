@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/report"
 )
 
 // A Model is fitted parameters, which goroutines may read at the same time.
@@ -74,9 +75,16 @@ type (
 	Filler interface {
 		Fill(b framework.Rows) ([]float64, error)
 	}
+	// A ListScorer says of each of the things that a list of pairs is about, such as documents, what a [Scorer] does
+	// of a row, and what it can of all of them.
+	ListScorer interface {
+		ScoreList(ctx context.Context, list *Pairs) (*ListScores, error)
+	}
 	// A ListSampler draws a list of records below a head, such as the edges of a graph of n nodes, or the words of n
 	// documents; labels adds what they were drawn from, where a list can have it.
 	ListSampler interface {
+		// ListFacts says whether a list can have labels, and what of it the model does not describe, or nothing.
+		ListFacts() (labels bool, note string)
 		SampleList(ctx context.Context, n int, labels bool, rng *rand.Rand, write func(record ...string) error) error
 	}
 	// A Prior scores rows that have the columns of [Input].Given alone.
@@ -84,6 +92,14 @@ type (
 		NewPriorScorer() (Scorer, error)
 	}
 )
+
+// ListScores are what a model says of a list of pairs.
+type ListScores struct {
+	Table  report.Table // a row for each thing, which begins with its name
+	Fields any          // the same in JSON, a struct
+	About  string       // what is said of all of them, a line
+	Notes  []string     // remarks about the list
+}
 
 // ErrNoLikelihood is the error of LogProb where the layout has no log-likelihood: of pairs of nodes, and of documents.
 var ErrNoLikelihood = errors.New("fitted: the model has no likelihood of a row")

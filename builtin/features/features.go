@@ -24,26 +24,13 @@ import (
 
 // Definition is that of binary features: package [features].
 func Definition(families fitted.Families) fitted.Definition {
-	criteria := func(own ...framework.Criterion) []framework.Criterion {
-		return append(own, framework.BIC, framework.AIC, framework.ICL, framework.ELBO)
-	}
-	further := []framework.Criterion{framework.Evidence}
 	return fitted.Definition{Name: "features", Title: "Binary features", Part: "feature", Several: true, Starts: 5,
 		Example: "iris", Families: families, New: func() fitted.Settings { return new(Settings) }, Load: load,
-		Methods: []fitted.Method{
-			{Name: "gfab", Engine: framework.GFAB, FindsK: true,
-				Criteria: criteria(framework.Evidence, framework.GFIC, framework.FIC, framework.BICEM)},
-			{Name: "fab", Engine: framework.FAB, FindsK: true, Further: further,
-				Criteria: criteria(framework.FIC, framework.GFIC, framework.BICEM)},
-			{Name: "em", Engine: framework.EM, Further: further,
-				Criteria: criteria(framework.BICEM, framework.GFIC, framework.FIC)},
-		}}
+		Methods: fitted.ByEvidence(framework.ICL, framework.ELBO)}
 }
 
 // Settings are those of binary features.
-type Settings struct {
-	Noise *string `json:"noise,omitempty" placeholder:"NAME" enum:"diagonal,isotropic" help:"Variances of the noise: diagonal, one for each column, or isotropic, one for all. Default: diagonal."`
-}
+type Settings struct{ fitted.NoiseSettings }
 
 // Check refuses nothing.
 func (*Settings) Check(fitted.Request) error { return nil }
@@ -52,7 +39,7 @@ func (*Settings) Check(fitted.Request) error { return nil }
 func (m *Settings) Bind(_ context.Context, t *fitted.Table, _ fitted.Request) (*fitted.Bound, error) {
 	const most = 8 // 2^8 states a row are cheap
 	n, _ := t.Rows.Dims()
-	e := problem{table: t, model: features.Model{Isotropic: m.Noise != nil && *m.Noise == "isotropic"}}
+	e := problem{table: t, model: features.Model{Isotropic: m.Isotropic()}}
 	b := &fitted.Bound{Problem: e, What: "binary features, a variance of the noise for each column",
 		KMax: max(1, min(most, n-1))}
 	if e.model.Isotropic {

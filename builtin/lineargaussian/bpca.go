@@ -16,26 +16,11 @@ import (
 func BPCA(families fitted.Families) fitted.Definition {
 	d := pcaOf("bpca", "Bayesian PCA", families)
 	further := []framework.Criterion{framework.Evidence}
-	tilted := criteria(framework.GFIC, framework.FIC, framework.BICEM)
-	d.Methods = []fitted.Method{
-		{Name: "gfab", Engine: framework.GFAB, Criteria: tilted, Further: further, FindsK: true},
-		{
-			Name:     "fab",
-			Engine:   framework.FAB,
-			Criteria: criteria(framework.FIC, framework.GFIC, framework.BICEM),
-			Further:  further,
-			FindsK:   true,
-		},
-		{
-			Name:     "em",
-			Engine:   framework.EM,
-			Criteria: criteria(framework.BICEM, framework.GFIC, framework.FIC),
-			Further:  further,
-		},
-		{Name: "vb", Engine: framework.EM, Criteria: []framework.Criterion{framework.ELBO},
+	d.Methods = fitted.Estimating(further, framework.ELBO)
+	d.Methods = append(d.Methods,
+		fitted.Method{Name: "vb", Engine: framework.EM, Criteria: []framework.Criterion{framework.ELBO},
 			Prior: []string{"a_alpha", "b_alpha", "a_lambda", "b_lambda", "alpha", "unit"}},
-		{Name: "closed-form", Criteria: tilted, Further: further, ClosedForm: true},
-	}
+		fitted.Method{Name: "closed-form", Criteria: d.Methods[0].Criteria, Further: further, ClosedForm: true})
 	return d
 }
 

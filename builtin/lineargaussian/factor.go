@@ -24,21 +24,19 @@ import (
 
 // Factor is factor analysis, canonical correlation and group factor analysis: package [factor].
 func Factor(families fitted.Families) fitted.Definition {
-	further, sweep := []framework.Criterion{framework.Evidence}, []framework.Criterion{framework.SBIC}
-	tilted := []framework.Criterion{framework.GFIC, framework.FIC, framework.BICEM}
+	evidence := []framework.Criterion{framework.Evidence}
+	methods := fitted.Estimating(evidence, framework.ELBO)
+	solved := fitted.Method{Name: "closed-form", ClosedForm: true, Criteria: append(evidence, methods[0].Criteria...)}
+	methods = append([]fitted.Method{solved}, methods...)
+	for i := range methods {
+		m := &methods[i]
+		if m.Bootstrap = true; !m.FindsK {
+			m.Swept = []framework.Criterion{framework.SBIC}
+		}
+	}
 	return fitted.Definition{Name: "factor", Title: "Factor analysis", About: "factor analysis, canonical correlation",
-		Example: "satellite", Families: families, Gaps: true,
+		Example: "satellite", Families: families, Gaps: true, Methods: methods,
 		New: func() fitted.Settings { return new(FactorSettings) }, Load: loadFactor,
-		Methods: []fitted.Method{
-			{Name: "closed-form", Criteria: criteria(append([]framework.Criterion{framework.Evidence}, tilted...)...),
-				Swept: sweep, ClosedForm: true, Bootstrap: true},
-			{Name: "gfab", Engine: framework.GFAB, Criteria: criteria(tilted...),
-				Further: further, FindsK: true, Bootstrap: true},
-			{Name: "fab", Engine: framework.FAB, Criteria: criteria(framework.FIC, framework.GFIC, framework.BICEM),
-				Further: further, FindsK: true, Bootstrap: true},
-			{Name: "em", Engine: framework.EM, Criteria: criteria(framework.BICEM, framework.GFIC, framework.FIC),
-				Further: further, Swept: sweep, Bootstrap: true},
-		},
 		Advice: func(err error) string {
 			if errors.Is(err, factor.ErrTooFewRows) {
 				return "--method em --criterion bic"
@@ -49,7 +47,7 @@ func Factor(families fitted.Families) fitted.Definition {
 
 // FactorSettings are those of factor analysis.
 type FactorSettings struct {
-	Noise  *string `json:"noise,omitempty" placeholder:"NAME" enum:"diagonal,isotropic" help:"Variances of the noise: diagonal, one for each column, or isotropic, one for all. Default: diagonal."`
+	fitted.NoiseSettings
 	Blocks string  `json:"blocks,omitempty" placeholder:"A,B;C,D" help:"Blocks of columns, in which the noise correlates as it will, so that factors are what blocks have in common. Two blocks: canonical correlation. Backslashes before commas and semicolons in names."`
 	Rotate *string `json:"rotate,omitempty" placeholder:"NAME" enum:"none,varimax,promax,oblimin" help:"Rotation of the loadings: none (the factors of maximum likelihood), varimax, promax or oblimin. Default: none."`
 }
@@ -80,7 +78,7 @@ func escaped(list, separator string) (parts []string) {
 
 // structure is that of the noise, for a table with these columns.
 func (m *FactorSettings) structure(names []string) (st factor.Structure, err error) {
-	st.Isotropic = valueOr(m.Noise) == "isotropic"
+	st.Isotropic = m.Isotropic()
 	if m.Blocks == "" {
 		return st, nil
 	}

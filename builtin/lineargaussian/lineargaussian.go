@@ -10,7 +10,6 @@ import (
 	"github.com/latent-go/latent/builtin/internal/scoring"
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/fitted"
-	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/wording"
 	"github.com/latent-go/latent/models/bpca"
 )
@@ -59,9 +58,4 @@ func loadPrincipal(f *fitted.File) (m principal, err error) {
 // explained is a field of JSON and files.
 type explained struct {
 	Explained []fitted.Number `json:"explained,omitempty"` // share of the variance, a latent dimension
-}
-
-// criteria are what fits of a method are compared by.
-func criteria(own ...framework.Criterion) []framework.Criterion {
-	return append(own, framework.BIC, framework.AIC, framework.ELBO)
 }

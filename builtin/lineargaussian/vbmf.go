@@ -166,7 +166,7 @@ func (e factorization) Select(
 			return nil, err
 		}
 	}
-	return fitted.SelectionOf(ks, criteria[0], fits), nil
+	return fitted.SelectionOf(ks, criteria, fits), nil
 }
 
 // factors are what a model file keeps: enough of package bpca's parameters to apply

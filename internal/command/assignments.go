@@ -13,7 +13,7 @@ import (
 
 // idFlags name columns that tell rows apart.
 type idFlags struct {
-	ID []string `name:"id" placeholder:"COL" help:"Columns that name the rows: they are left out of the fit, and come first in --assignments and in what latent predict writes."`
+	ID []string `name:"id" placeholder:"COL" help:"Columns that name the rows: they are left out of the fit, and come first in --assignments and in what latent predict writes. Default: a first column that names the rows and has no name in the header."`
 }
 
 // takeIDs takes the columns of --id out of the table, and keeps their texts.

@@ -43,15 +43,20 @@ func (in *input) auto(s *session, given *columnFamilies) ([]suspect, error) {
 	if err != nil {
 		return nil, err
 	}
+	keepOne(list)
 	notes := append(noted, notesOn(list, given)...)
 	var out []string
+	var why []suspect
 	list = slices.DeleteFunc(list, func(c suspect) bool {
 		useless := c.name != "" && familyOf[c.Kind] == ""
 		if useless {
-			out = append(out, c.name)
+			out, why = append(out, c.name), append(why, c)
 		}
 		return useless
 	})
+	if len(list) == 0 && in.Rows() == 1 {
+		return nil, errOneRow
+	}
 	if len(list) == 0 {
 		return nil, fmt.Errorf("no column is left to fit: %s", strings.Join(notes, "; "))
 	}
@@ -61,8 +66,57 @@ func (in *input) auto(s *session, given *columnFamilies) ([]suspect, error) {
 	if len(out) == 0 {
 		return list, nil
 	}
+	in.noteSeries(s, why, len(list))
 	in.Table, err = in.Table.Drop(out...)
 	return list, err
+}
+
+// keepOne takes columns in order for measurements, as rows may be sorted by one, where none other is left.
+func keepOne(list []suspect) {
+	if slices.ContainsFunc(list, func(c suspect) bool { return c.name == "" || familyOf[c.Kind] != "" }) {
+		return
+	}
+	for i, c := range list {
+		if c.Cause == data.InOrder {
+			list[i].Suggestion = data.Suggestion{Kind: data.Continuous, Cause: data.Numbers}
+		}
+	}
+}
+
+// leaveIdentifiers leaves out columns of a table of numbers that identify rows or are dates, as --family auto does, if
+// neither columns nor a family are given and other columns remain.
+func (f *fittingFlags) leaveIdentifiers(s *session, in *input) error {
+	if len(f.Select) > 0 || !f.anyFamily || f.regression() != nil || f.Family == families.Auto || in.Cols() == 1 ||
+		len(f.columns().names) > 0 {
+		return nil
+	}
+	if len(without(in.texts(), setOf(f.gate()))) > 0 && f.model().Families != nil &&
+		slices.Contains(f.model().Families.Names(false), families.Auto) {
+		return nil // see takeTexts
+	}
+	var list []suspect
+	for _, name := range without(in.Names, setOf(append(slices.Concat(f.gate(), in.dates.Names), f.Weights))) {
+		if found, is := in.Identifies(name, nil); is {
+			list = append(list, suspect{name, found})
+		}
+	}
+	if len(list) == in.Cols() {
+		return nil
+	}
+	var out []string
+	for _, c := range list {
+		out = append(out, c.name)
+	}
+	for _, note := range notesOn(list, nil) {
+		s.note("%s: %s", in.name, note)
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	in.noteSeries(s, list, in.Cols()-len(out))
+	var err error
+	in.Table, err = in.Table.Drop(out...)
+	return in.wrap(err)
 }
 
 // takeGaps has columns of numbers with a few texts among them be numeric, the texts standing for missing values as

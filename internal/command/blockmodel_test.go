@@ -15,9 +15,26 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func graphJSON(t *testing.T, args ...string) fitReport {
+// A graphReport is the report of a block model, with its graph.
+type graphReport struct {
+	fitReport
+	Graph struct {
+		Nodes    []int
+		Edges    int
+		Blocks   []struct{ Size int }
+		Criteria map[string]number
+	}
+}
+
+func graphJSON(t *testing.T, args ...string) (r graphReport) {
 	t.Helper()
-	return fitJSON(t, append([]string{"--model", "blockmodel"}, args...)...)
+	args = append([]string{"--model", "blockmodel"}, args...)
+	stdout, _ := done(t, append([]string{"fit", "--format", "json"}, args...)...)
+	var own struct{ Graph *json.RawMessage }
+	require.NoError(t, json.Unmarshal([]byte(stdout), &own))
+	require.NoError(t, json.Unmarshal(*own.Graph, &r.Graph))
+	r.fitReport = reportOf(t, stdout, args...)
+	return r
 }
 
 // market is a bipartite list with counts: buyers of two kinds, goods of three.
@@ -65,7 +82,7 @@ func TestKarateHasFiveBlocks(t *testing.T) {
 	assert.InDelta(t, -199.765, float64(graphJSON(t, "--prior", "weights=1,a=1,b=1").Value), 1e-3)
 
 	stdout, _ := done(t, "fit", "--model", "blockmodel")
-	for _, part := range []string{"5 of at most 10", "34 nodes, 78 edges", "Probability of an edge", "33, 34"} {
+	for _, part := range []string{"5 of at most 10", "34 nodes, which 78 edges", "Probability of an edge", "33, 34"} {
 		assert.Contains(t, stdout, part)
 	}
 	stdout, _ = done(t, "select", "--model", "blockmodel", "--kmax", "6")
@@ -110,7 +127,7 @@ func TestBipartiteCounts(t *testing.T) {
 }
 
 // lone counts blocks of a single node, such as one without edges.
-func lone(r fitReport) (n int) {
+func lone(r graphReport) (n int) {
 	for _, b := range r.Graph.Blocks {
 		if b.Size == 1 {
 			n++
@@ -185,7 +202,7 @@ func TestBadGraphsAreOneLine(t *testing.T) {
 		{2, "and --method greedy (the default of --model blockmodel); choose exacticl, or --method gfab or fab or em", "", []string{"--criterion", "gfic"}},
 		{2, "choose exacticl, or --method gfab or fab or em", "", []string{"--criterion", "bic"}},
 		{2, "--accelerate cannot be used with --model blockmodel", "", []string{"--accelerate"}},
-		{2, "--prior: give both a and b", "", []string{"--prior", "a=1"}},
+		{2, "--prior has one of a and b: give both", "", []string{"--prior", "a=1"}},
 		{2, "choose one of greedy, gfab, fab, em", "", []string{"--method", "vb"}},
 		{2, "choose one of bernoulli, poisson", "", []string{"--family", "gaussian"}},
 	} {

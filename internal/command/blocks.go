@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"slices"
@@ -217,8 +218,8 @@ func (f *inputFlags) openBlocks(
 func (f *inputFlags) begun(s *session, in *input, first bool) error {
 	quiet := *s
 	if first {
-		f.noteDecimal(s, in)
-		if err := f.takeDates(s, in); err != nil {
+		f.noteNumbers(s, in)
+		if err := cmp.Or(f.noteNameless(s, in), f.takeDates(s, in)); err != nil {
 			return err
 		}
 		for i, name := range f.Dates.Names {

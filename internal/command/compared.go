@@ -31,6 +31,17 @@ func forms() (list []form) {
 	return list
 }
 
+// heavyTailed are Student-t components with scale matrices of their own.
+var heavyTailed = form{"VVV", families.StudentT}
+
+// label tells structures apart.
+func (f form) label() string {
+	if f == heavyTailed {
+		return "Student-t " + f.name
+	}
+	return f.name
+}
+
 // formsNamed are the structures of some names of mclust, in the order of [forms].
 func formsNamed(names ...string) []form {
 	return slices.DeleteFunc(forms(), func(f form) bool { return !slices.Contains(names, f.name) })
@@ -54,6 +65,9 @@ func (f form) about() string {
 		said = append(said, "spheres")
 	case "EI", "VI":
 		said = append(said, "axes along the columns")
+	}
+	if f == heavyTailed {
+		said = append(said, "heavy tails")
 	}
 	return strings.Join(said, ", ")
 }
@@ -117,7 +131,7 @@ func (c *fitCommand) compareUsual() {
 		m.Noise || len(m.Gate) > 0 || m.Columns.text != "" {
 		return
 	}
-	c.compared, c.ordinary = formsNamed(usual...), true
+	c.compared, c.ordinary = append([]form{heavyTailed}, formsNamed(usual...)...), true
 }
 
 // compareBy has covariance structures compared by the criterion of their fits, where it is named, and else by the
@@ -174,7 +188,11 @@ func (f *modelFlags) possible(s *session, in *input, rows framework.Rows, block 
 		for _, one := range f.compared {
 			names = append(names, map[byte]string{'E': "EEE", 'V': "VVV"}[one.name[0]])
 		}
-		return formsNamed(names...)
+		list := formsNamed(names...)
+		if slices.Contains(f.compared, heavyTailed) && !slices.ContainsFunc(rows.X, math.IsNaN) {
+			list = slices.Insert(list, 0, heavyTailed)
+		}
+		return list
 	}
 	// Spheres have no place for constant columns.
 	constant := f.ordinary && slices.ContainsFunc(block, func(j int) bool { return in.Constant(j, in.frequencies) })
@@ -182,10 +200,11 @@ func (f *modelFlags) possible(s *session, in *input, rows framework.Rows, block 
 	var few, incomplete []string
 	list := slices.DeleteFunc(slices.Clone(f.compared), func(one form) bool {
 		switch {
-		case f.ordinary && d > mostTurned && one.name == "VVE", constant && one.name == "EII":
+		case f.ordinary && d > mostTurned && one.name == "VVE", constant && one.name == "EII",
+			one == heavyTailed && (constant || gaps || f.Family == families.Auto):
 		case f.Family == families.Auto && families.NeedsComplete(one.family): // nor could rows to come have gaps
-		case families.WholeMatrix(one.family) && n <= d:
-			few = append(few, one.name)
+		case (families.WholeMatrix(one.family) || one == heavyTailed) && n <= d:
+			few = append(few, one.label())
 		case gaps && families.NeedsComplete(one.family):
 			incomplete = append(incomplete, one.name)
 		default:
@@ -304,6 +323,7 @@ type comparedForm struct {
 	Behind     number `json:"behind"` // the best, in nats
 	Converged  bool   `json:"converged"`
 	Stage      string `json:"stage"` // that the search ended at
+	form       form
 	err        error
 	Error      string `json:"error,omitempty"`
 }
@@ -311,7 +331,7 @@ type comparedForm struct {
 // compared lists how the structures fared, the best first.
 func (e *comparing) compared(all []framework.Compared) (list []comparedForm) {
 	for i, one := range all {
-		list = append(list, comparedForm{Covariance: e.list[i].name, Family: e.list[i].family, K: one.K,
+		list = append(list, comparedForm{Covariance: e.list[i].name, Family: e.list[i].family, form: e.list[i].form, K: one.K,
 			Value: number(one.Value), Behind: number(one.Behind), Converged: one.Converged,
 			Stage: one.Stage.String(), err: one.Err})
 	}
@@ -347,8 +367,11 @@ func (r *fitReport) takeWinner(w *winner, in *input) {
 
 // selecting is the command that fits every K of the structure that is the best.
 func (r *fitReport) selecting() string {
-	if len(r.Compared) == 0 || r.Family == families.Auto {
+	switch {
+	case len(r.Compared) == 0 || r.Family == families.Auto:
 		return "select"
+	case r.Compared[0].form == heavyTailed:
+		return "select --family " + heavyTailed.family
 	}
 	return "select --cov " + r.Compared[0].Covariance
 }
@@ -363,7 +386,7 @@ func (r *fitReport) comparedFact() [][2]string {
 		by = criterionCalled(by)
 	}
 	said := fmt.Sprintf("%s (%s), the best of %d structures compared by %s",
-		best.Covariance, formsNamed(best.Covariance)[0].about(), len(r.Compared), by)
+		best.form.label(), best.form.about(), len(r.Compared), by)
 	switch {
 	case second.Error != "":
 		said += ": no other could be fitted"
@@ -374,7 +397,7 @@ func (r *fitReport) comparedFact() [][2]string {
 		said += "; of one component others are the same"
 	default:
 		lead := digits(float64(second.Behind))
-		said += fmt.Sprintf(": %s nats ahead of %s with K = %d", lead, second.Covariance, second.K)
+		said += fmt.Sprintf(": %s nats ahead of %s with K = %d", lead, second.form.label(), second.K)
 	}
 	return [][2]string{{"covariance", said}}
 }
@@ -387,13 +410,13 @@ func (r *fitReport) comparedSection() []report.Section {
 	table := report.Table{Caption: "covariance structures", Open: true, High: "the best",
 		Columns: report.Columns("structure", "covariances have", "K", r.ComparedBy, "below the best", "search")}
 	for _, one := range r.Compared {
-		about := formsNamed(one.Covariance)[0].about()
+		about := one.form.about()
 		if one.Error != "" {
-			table.Add(one.Covariance, about, report.Missing, report.Missing, report.Missing, one.Error)
+			table.Add(one.form.label(), about, report.Missing, report.Missing, report.Missing, one.Error)
 			continue
 		}
 		behind := report.Shaded(report.Nats(one.Behind), math.Exp(-float64(one.Behind)/much))
-		table.Add(one.Covariance, about, strconv.Itoa(one.K), report.Nats(one.Value), behind, one.Stage)
+		table.Add(one.form.label(), about, strconv.Itoa(one.K), report.Nats(one.Value), behind, one.Stage)
 	}
 	list := section("Covariance structures", nil, table)
 	list[0].Text = fmt.Sprintf("Structures are compared by %s. Those that fell behind were given up early, "+

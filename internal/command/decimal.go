@@ -3,6 +3,8 @@ package command
 import (
 	"fmt"
 	"slices"
+
+	"github.com/latent-go/latent/data"
 )
 
 // A decimalFlag is what decimals follow in CSV files: a point, a comma, or 0 where the file shows it.
@@ -27,11 +29,38 @@ func (f decimalFlag) String() string {
 	return string(rune(f))
 }
 
-// noteDecimal says that decimal commas were seen without a flag.
-func (f *inputFlags) noteDecimal(s *session, in *input) {
+// noteNumbers says what encoding was found, and how numbers are read that are written in more than one way.
+func (f *inputFlags) noteNumbers(s *session, in *input) {
+	if in.Encoding() != "" && f.Encoding == "" {
+		s.note("%s: read as %s, as it is not UTF-8 (--encoding)", in.name, in.Encoding())
+	}
+	if in.HeaderOfYears() {
+		s.note("%s: the first row names the columns, though some names are years (--header no)", in.name)
+	}
 	if f.Decimal == 0 && in.DecimalComma() {
 		s.note("%s: decimals have commas (--decimal . reads them as texts)", in.name)
 	}
+	if list := in.Spellings(); len(list) > 0 {
+		s.note("%s: read as numbers: %s", in.name, abridged(list, ", ",
+			func(one data.Spelling) string { return fmt.Sprintf("%.60q (%s)", one.Column, one) }))
+	}
+	if list := in.UnsureDecimals(); len(list) > 0 {
+		s.note("%s: every point of %s has three digits behind it, and is read as that of decimals: --decimal , where it "+
+			"separates thousands, --decimal . where not", in.name, abridged(list, ", ", quotedCell))
+	}
+}
+
+// spelt returns what decimals follow if a flag or separators of thousands show it, which numbers of a later table may
+// not show.
+func (f *inputFlags) spelt(in *input) decimalFlag {
+	if f.Decimal == 0 && slices.ContainsFunc(in.Spellings(),
+		func(one data.Spelling) bool { return one.Thousands == "." || one.Thousands == "," }) {
+		if in.DecimalComma() {
+			return ','
+		}
+		return '.'
+	}
+	return f.Decimal
 }
 
 // asFitted has a table read as that of a fit was: with its texts for missing values and its dates, and its decimals
@@ -48,6 +77,6 @@ func (f *inputFlags) asFitted(m *modelFile) {
 func (f *fittingFlags) settings(in *input) settings {
 	kept := f.modelFlags.settings()
 	dates, _ := in.dates.MarshalText()
-	kept.NA, kept.Decimal, kept.Dates, kept.ID = slices.Concat(f.NA, in.marks), f.Decimal.String(), string(dates), f.ID
+	kept.NA, kept.Decimal, kept.Dates, kept.ID = slices.Concat(f.NA, in.marks), f.spelt(in).String(), string(dates), f.ID
 	return kept
 }

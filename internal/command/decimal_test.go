@@ -67,3 +67,57 @@ func TestDecimalsOfPairs(t *testing.T) {
 	_, points, _ = strings.Cut(points, "model")
 	assert.Equal(t, strings.Split(points, "time")[0], strings.Split(commas, "time")[0])
 }
+
+// TestNumbersAsPeopleWriteThemAreFitted: the fit is that of the digits alone, and predict reads a table that shows
+// nothing as the fit did.
+func TestNumbersAsPeopleWriteThemAreFitted(t *testing.T) {
+	thousands, digits := "Einwohner;Anteil;Preis\n", "Einwohner;Anteil;Preis\n"
+	for i := range 40 {
+		people, share, price := 600*(1+i%3)+17*i, 5+i*i%83, 2000+60*(i%2)+i%7
+		digits += fmt.Sprintf("%d;%d;%d\n", people, share, price)
+		text := fmt.Sprint(people)
+		if people > 999 {
+			text = fmt.Sprintf("%d.%03d", people/1000, people%1000)
+		}
+		thousands += fmt.Sprintf("%s;%d %%;€ %d.%03d\n", text, share, price/1000, price%1000)
+	}
+	path, plain := file(t, "d.csv", thousands), file(t, "plain.csv", digits)
+	model, other := filepath.Join(t.TempDir(), "m.json"), filepath.Join(t.TempDir(), "m.json")
+	_, stderr := done(t, "fit", "--data", path, "--out", model)
+	assert.Equal(t, []string{
+		"latent: PATH: decimals have commas (--decimal . reads them as texts)",
+		`latent: PATH: read as numbers: "Einwohner" (thousands separated by points), "Anteil" (in percent), "Preis" (in €, thousands separated by points)`,
+	}, notes(stderr, path)[:2])
+	done(t, "fit", "--data", plain, "--out", other)
+	want, _ := done(t, "predict", other, "--data", file(t, "few.csv", "Einwohner;Anteil;Preis\n1234;7;2001\n"))
+	got, _ := done(t, "predict", model, "--data", file(t, "few.csv", "Einwohner;Anteil;Preis\n1.234;7 %;€ 2.001\n"))
+	assert.Equal(t, want, got)
+
+	_, stderr = done(t, "fit", "--k", "1", "--data", file(t, "d.csv", "a;b\n1.234;1\n5.678;2\n4.567;4\n"))
+	assert.Contains(t, stderr, `every point of "a" has three digits behind it, and is read as that of decimals: --decimal , where it separates thousands`)
+	fails(t, 1, `(--decimal . or --decimal ,)`, "", "fit", "--data", file(t, "d.csv", "a;b\n1,234;1\n5,678;2\n4,567;4\n"))
+}
+
+// What is read in another way than as UTF-8 with a header of names is noted, or asked about, with the flag.
+func TestEncodingsAndHeadersAreNoted(t *testing.T) {
+	western := "Gr\xf6\xdfe,b\n" + strings.Repeat("1,x\n2,\xe9\n4,x\n", 5)
+	model := filepath.Join(t.TempDir(), "m.json")
+	path := file(t, "d.csv", western)
+	stdout, stderr := done(t, "fit", "--data", path, "--k", "1", "--out", model)
+	assert.Equal(t, "latent: PATH: read as windows-1252, as it is not UTF-8 (--encoding)", notes(stderr, path)[0])
+	assert.Contains(t, stdout, "Größe")
+	_, stderr = done(t, "fit", "--data", path, "--k", "1", "--encoding", "latin1")
+	assert.NotContains(t, stderr, "windows")
+	_, stderr = done(t, "predict", model, "--data", path)
+	assert.Equal(t, "latent: PATH: read as windows-1252, as it is not UTF-8 (--encoding)", notes(stderr, path)[0])
+	fails(t, 1, `no encoding is called "klingon"`, "", "fit", "--data", path, "--encoding", "klingon")
+	fails(t, 1, `(--encoding NAME)`, "", "fit", "--data", file(t, "d.csv", "a\x8f\n1\n"))
+
+	rows := strings.Repeat("x,1.5,2\ny,2.5,7\nz,3,9\n", 4)
+	_, stderr = done(t, "fit", "--data", file(t, "d.csv", "Country,2019,2020\n"+rows), "--k", "1")
+	assert.Contains(t, stderr, "the first row names the columns, though some names are years (--header no)")
+	fails(t, 1, `the first row, "2019", "2020", may be data or names of columns; say whether there is a header (--header yes or --header no)`,
+		"", "fit", "--data", file(t, "d.csv", "2019,2020\n1.5,2\n7,8.5\n"))
+	fails(t, 1, `column "a": inf is no level among numbers: correct it, or --na=inf`, "", "fit", "--data",
+		file(t, "d.csv", "a,b\n1,1\n2,3\ninf,4\n2,2\n"), "--columns", "a=categorical")
+}

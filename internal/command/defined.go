@@ -20,16 +20,6 @@ func ofDefinition(d fitted.Definition) (m model, err error) {
 		return m, fmt.Errorf("the definition of model %q has no New: the command could load its files, and not fit", d.Name)
 	}
 	m = model{Definition: d, settings: func() modelSettings { return &definedSettings{d.New(), d} }}
-	for _, method := range d.Methods {
-		m.methods = append(m.methods, method.Name)
-	}
-	m.selecting = m.methods[0]
-	if _, has := d.MethodNamed(methodEM); has {
-		m.selecting = methodEM
-	}
-	if at := slices.IndexFunc(d.Methods, func(one fitted.Method) bool { return one.ClosedForm }); at >= 0 {
-		m.selecting = m.methods[at]
-	}
 	general := flagFieldsOf(reflect.TypeFor[fittingFlags]())
 	for name := range flagFields(m) {
 		if _, taken := general[name]; taken {
@@ -47,7 +37,8 @@ type definedSettings struct {
 
 // request is what the flags ask of a fit.
 func (c *definedSettings) request(f *modelFlags) fitted.Request {
-	r := fitted.Request{Prior: f.Prior.values, Weighted: f.Weights != "", Workers: f.Workers}
+	r := fitted.Request{Family: f.Family, Prior: f.Prior.values, Weighted: f.Weights != "", Accelerate: f.Accelerate,
+		Workers: f.Workers}
 	r.Method, _ = c.of.MethodNamed(f.Method)
 	return r
 }
@@ -102,12 +93,12 @@ func (c *definedSettings) bind(s *session, f *modelFlags, in *input) (*task, err
 	if err != nil {
 		return nil, c.flagged(err)
 	}
-	for _, note := range bound.Notes {
-		s.note("%s: %s", in.name, note)
-	}
+	in.notes(s, bound.Notes)
 	in.what = bound.Data
-	t := &task{engine: definedEngine{bound.Problem, c}, what: cmp.Or(bound.What, c.of.Title), columns: table.Columns,
-		largest: bound.KMax, doubleTo: bound.DoubleTo, checkSize: bound.CheckK, informative: bound.Compares}
+	ending := c.request(f).Method.Search
+	t := &task{engine: definedEngine{bound.Problem, c, ending}, starts: bound.Starts,
+		what: cmp.Or(bound.What, c.of.Title), columns: table.Columns, largest: bound.KMax, doubleTo: bound.DoubleTo,
+		checkSize: bound.CheckK, informative: bound.Compares}
 	if t.largest == 0 {
 		t.largest = max(1, min(mostByDefault, n/2))
 	}
@@ -120,6 +111,13 @@ func (c *definedSettings) bind(s *session, f *modelFlags, in *input) (*task, err
 		}
 	}
 	return t, nil
+}
+
+// notes are remarks of a model about the table.
+func (in *input) notes(s *session, list []string) {
+	for _, note := range list {
+		s.note("%s: %s", in.name, note)
+	}
 }
 
 // choose takes the method that suits the table, where none is given.
@@ -141,6 +139,7 @@ func (c *definedSettings) choose(s *session, f *modelFlags, in *input, t *fitted
 type definedEngine struct {
 	fitted.Problem[fitted.Found]
 	settings *definedSettings
+	ending   string // of a search; empty: it is none
 }
 
 func (e definedEngine) fit(ctx context.Context, o framework.Options) (*outcome, error) {
@@ -152,7 +151,9 @@ func (e definedEngine) outcome(res *framework.Result[fitted.Found, struct{}], er
 	if res == nil || res.Parameters == nil {
 		return nil, err
 	}
-	return outcomeOf(fitted.With(res, definedResult(res.Parameters, res.Shape.K)), err)
+	out, err := outcomeOf(fitted.With(res, definedResult(res.Parameters, res.Shape.K)), err)
+	out.status = cmp.Or(e.ending, out.status)
+	return out, err
 }
 
 func (e definedEngine) score(
@@ -164,6 +165,11 @@ func (e definedEngine) score(
 	}
 	later := func(*framework.Result[fitted.Found, struct{}]) (*result, error) { return nil, nil }
 	all := scoresOf(fitted.Selected(&sel.Selection, later), o)
+	for i := range all.ends {
+		if end := &all.ends[i]; end.converged {
+			end.status = cmp.Or(e.ending, end.status)
+		}
+	}
 	all.fit = func(i int) (*outcome, error) { return e.outcome(sel.Open(i)) }
 	return all, nil
 }
@@ -215,13 +221,22 @@ func (r *result) take(found fitted.Found) {
 	if e, is := found.(fitted.Extended); is {
 		r.fields = e.Fields()
 	}
+	if s, is := found.(fitted.Shown); is {
+		r.shown = s.Shown()
+	}
 }
 
-// describe shows what a model says of a fit: its first sentences, and the tables that people read.
+// describe shows what a model says of a fit: its first sentences, and the tables that people read, or without such what
+// is said of each latent dimension.
 func (p *page) describe(d *fitted.Description) {
 	if d.Finding.Text != "" {
 		p.line("")
 		p.prose(0, "%s", ascii(d.Finding.Text))
+	}
+	if !slices.ContainsFunc(d.Sections, hasShort) {
+		for _, one := range d.Finding.Items {
+			p.prose(2, "%s, %s: %s", one.Name, ascii(one.Size), ascii(one.Text))
+		}
 	}
 	for _, one := range d.Sections {
 		if one.Text != "" && one.Tables == nil {
@@ -236,6 +251,11 @@ func (p *page) describe(d *fitted.Description) {
 	}
 }
 
+// hasShort says whether a section has a table for people.
+func hasShort(s report.Section) bool {
+	return slices.ContainsFunc(s.Tables, func(t report.Table) bool { return !t.Long })
+}
+
 // table is a table of a document, its first rows and as many columns as there is room for: those of classes go first.
 func (p *page) table(t report.Table) {
 	rows := t.Rows[:min(len(t.Rows), mostRows)]
@@ -248,8 +268,14 @@ func (p *page) table(t report.Table) {
 		g := newGrid(heads...)
 		for _, row := range rows {
 			var cells []string
-			for _, j := range columns {
-				cells = append(cells, short(ascii(row[j].String())))
+			for at, j := range columns {
+				cell := ascii(row[j].String())
+				if at == 0 {
+					cell = short(cell)
+				} else if short(cell) != cell {
+					g.prose(heads[at])
+				}
+				cells = append(cells, cell)
 			}
 			g.row(cells...)
 		}

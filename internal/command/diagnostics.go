@@ -29,6 +29,8 @@ var diagnostics = []diagnostic{
 	{data.RowNumbers, "", "left out, numbered as rows are", keep(families.Gaussian)},
 	{data.InOrder, "", "left out, different in every row and in order, as identifiers are", keep(families.Gaussian)},
 	{data.NamedIdentifier, "", "left out, many numbers under the name of an identifier", keep(families.Gaussian)},
+	{data.GroupKeys, "", "left out, with the same rows for each number or nearly so, as keys of groups and numbers of " +
+		"steps have", keep(families.Gaussian)},
 	{data.DifferentTexts, "", "left out, hardly a text in two rows, as names have", keep(families.Categorical)},
 	{data.DigitCodes, "", "left out, digits of one length with few rows each, as postcodes", keep(families.Categorical)},
 	{data.Dates, "days since 1970", "left out, dates or times", datesAsNumbers},
@@ -39,7 +41,7 @@ var diagnostics = []diagnostic{
 	{data.DecimalPoints, "texts", "taken for categorical because of points in " +
 		"decimals", say("write points or commas throughout (--decimal)")},
 	{data.SeparatedThousands, "texts", "taken for categorical because of separators of " +
-		"thousands", say("write digits without them, or --decimal , where these are decimals")},
+		"thousands, or of decimals", say("--decimal . or --decimal , says which")},
 	{data.TextsInNumbers, "texts", "taken for categorical because some cells are no numbers", markThem},
 	{data.MissingTexts, "texts", "with levels that often stand for missing values", markThem},
 	{data.FewValues, "few values", "taken for categorical, with few different numbers", inOrder},
@@ -99,6 +101,9 @@ func as(family string, list []suspect, given *columnFamilies) string {
 
 func keep(family string) func([]suspect, *columnFamilies) string {
 	return func(list []suspect, given *columnFamilies) string {
+		if given == nil {
+			return "--select with all columns to fit keeps " + them(list)
+		}
 		verb := " keeps "
 		if len(list) > most {
 			verb = " keep "
@@ -116,7 +121,7 @@ func inOrder(list []suspect, given *columnFamilies) string {
 	return as(families.Ordinal, list, given) + " where their order counts"
 }
 
-// notesOn puts what is left out or in doubt into words.
+// notesOn puts what is left out or in doubt into words; given is nil where columns have no families of their own.
 func notesOn(list []suspect, given *columnFamilies) (notes []string) {
 	found := map[data.Cause][]suspect{}
 	for _, c := range list {

@@ -25,8 +25,6 @@ type outcome struct {
 	status string
 }
 
-const statusClosedForm = "closed form"
-
 // scores are the criteria over K, and the fits behind them.
 type scores struct {
 	framework.Selection[*result, struct{}]
@@ -73,15 +71,6 @@ func advice(status framework.Status, tolerance, value, n float64) string {
 		return "the objective fell: try another --seed, or more --restarts"
 	}
 	return ""
-}
-
-// add is one more closed form, or why there is none.
-func (all *scores) add(values []float64, e framework.Evaluation, err error) {
-	end := ending{status: statusClosedForm, converged: true, evaluation: e}
-	if err != nil {
-		end = ending{status: statusNone, err: err}
-	}
-	all.Values, all.ends, all.Errs = append(all.Values, values), append(all.ends, end), append(all.Errs, err)
 }
 
 const statusNone = "failed"

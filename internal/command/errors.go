@@ -255,14 +255,18 @@ func (in *input) flagsAbout(err error) string {
 	switch {
 	case errors.Is(err, data.ErrHeader):
 		return "--header yes"
+	case errors.Is(err, data.ErrWhichHeader):
+		return "--header yes or --header no"
 	case errors.Is(err, data.ErrNoHeader):
 		return "--header no"
+	case errors.Is(err, data.ErrEncoding):
+		return "--encoding NAME"
 	case errors.Is(err, data.ErrDecimalComma):
 		return "--decimal ,"
 	case errors.Is(err, data.ErrDecimalPoint):
 		return "--decimal ."
 	case errors.Is(err, data.ErrGrouped):
-		return "--decimal . or --decimal , where they are decimals"
+		return "--decimal . or --decimal ,"
 	case errors.Is(err, data.ErrEitherWay):
 		return "--dates COL=FORM"
 	case errors.Is(err, data.ErrMissing):

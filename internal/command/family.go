@@ -3,7 +3,9 @@ package command
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/latent-go/latent/data"
@@ -37,6 +39,7 @@ func described(s *session, in *input, family string, given *columnFamilies) ([]d
 		}
 	case families.Named(family).Normal:
 		in.suggestAuto(s, given)
+		in.suggestCodes(s, given)
 	}
 	columns := make([]data.Column, len(in.Names))
 	for j, name := range in.Names {
@@ -73,19 +76,19 @@ func levels(in *input, j int, c data.Column, given *columnFamilies) ([]string, e
 	}
 	switch {
 	case c.Family == families.Categorical, c.Family == families.Gate && text:
-		return in.Occurring(c.Name)
+		return in.occurring(c.Name)
 	case c.Family == families.Ordinal && text:
 		return nil, fmt.Errorf("column %.60q holds texts, whose order is unknown: ordinal takes numbers: number the "+
 			"levels in their order, or take it as categorical", c.Name)
 	case c.Family == families.Ordinal:
-		list, err := in.Occurring(c.Name)
+		list, err := in.occurring(c.Name)
 		if err == nil && len(list) < families.Named(families.Ordinal).Levels {
 			err = fmt.Errorf("column %.60q has %s: ordinal takes three or more: take it as bernoulli", c.Name,
 				counted(len(list), "level"))
 		}
 		return list, err
 	case c.Family == families.Bernoulli && (text || in.hasTwoCodes(j)):
-		list, err := in.Occurring(c.Name)
+		list, err := in.occurring(c.Name)
 		if err == nil && len(list) > 2 {
 			err = fmt.Errorf("column %.60q has %d levels (%s): bernoulli takes columns of 0 and 1, or texts with two "+
 				"levels: %s, or --model mixture %s",
@@ -99,6 +102,26 @@ func levels(in *input, j int, c data.Column, given *columnFamilies) ([]string, e
 		}
 	}
 	return nil, nil
+}
+
+// occurring are the levels of a column, of which infinity is none among numbers.
+func (in *input) occurring(name string) ([]string, error) {
+	list, err := in.Occurring(name)
+	infinite := ""
+	for _, level := range list {
+		v, err := strconv.ParseFloat(strings.Replace(strings.TrimSpace(level), ",", ".", 1), 64)
+		if err != nil {
+			return list, nil
+		}
+		if math.IsInf(v, 0) {
+			infinite = level
+		}
+	}
+	if infinite != "" {
+		return nil, fmt.Errorf("column %.60q: %s is no level among numbers: correct it, or --na=%s where it stands for a "+
+			"missing value", name, infinite, word(infinite))
+	}
+	return list, err
 }
 
 // isMisspelt says whether an error is about numbers that were taken for texts by the way they are written.

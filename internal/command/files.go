@@ -46,12 +46,13 @@ func (f *inputFlags) reader(
 ) (*input, *reader, error) {
 	header := map[string]data.HeaderMode{"auto": data.HeaderAuto, "yes": data.HeaderYes, "no": data.HeaderNo}[f.Header]
 	o := data.CSVOptions{
-		Header:  header,
-		NA:      slices.Concat(f.NA, f.fitted),
-		Decimal: byte(f.Decimal),
-		Reading: reading,
-		Limits:  f.Limit.Limits,
-		Store:   s.store,
+		Header:   header,
+		NA:       slices.Concat(f.NA, f.fitted),
+		Decimal:  byte(f.Decimal),
+		Encoding: f.Encoding,
+		Reading:  reading,
+		Limits:   f.Limit.Limits,
+		Store:    s.store,
 	}
 	if source == "-" {
 		stdin := progress.reads(s.stdin)

@@ -3,6 +3,7 @@ package command
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -195,8 +196,12 @@ func (c *fitCommand) fit(s *session, in *input, progress *keeper) (*fitReport, e
 		return nil, err
 	}
 	r.Model, r.Family, r.Method, r.Seed, r.ByK = c.Model, c.Family, c.Method, c.Seed, table
-	if table == nil {
-		r.ByK = best.Parameters.byK
+	if c.K == nil && c.model().method(c.Method).Search != "" { // it went through all K below
+		for k, v := range best.Met {
+			if !math.IsInf(v, -1) {
+				r.ByK = append(r.ByK, sizeScore{k, number(v), true})
+			}
+		}
 	}
 	r.KMax = max(o.K, r.KMax)
 	r.Columns, r.Settings, r.kind, r.what, r.why = t.columns, c.settings(in), c.model(), t.what, c.why

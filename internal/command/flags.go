@@ -12,6 +12,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/latent-go/latent/data"
+	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/families"
 	"github.com/latent-go/latent/prior"
@@ -63,10 +64,6 @@ const (
 
 var methodNames = []string{
 	methodGFAB, methodFAB, methodEM, methodMAP, methodVB, methodCVB0, methodClosedForm, methodGreedy,
-}
-
-func prunes(method string) bool {
-	return method == methodGFAB || method == methodFAB || method == methodCVB0
 }
 
 // model is that of --model, with --gate.
@@ -167,31 +164,41 @@ func (f *modelFlags) by() string {
 // checkMethod refuses the flags that the method has no use for.
 func (f *modelFlags) checkMethod() error {
 	const noSteps, noAscent = "has no iterations", "solves an equation for the labels and climbs nothing"
+	climbs := func(m fitted.Method) bool { return m.Name != methodCVB0 }
 	for _, one := range []struct {
-		flag    string
-		given   bool
-		reason  string
-		methods []string
+		flag   string
+		given  bool
+		reason string
+		has    func(m fitted.Method) bool
 	}{
-		{"--tol", f.Tol != nil, noSteps, []string{methodClosedForm, methodGreedy}},
-		{"--max-iter", f.MaxIter != nil, noSteps, []string{methodClosedForm, methodGreedy}},
-		{"--accelerate", f.Accelerate, noSteps, []string{methodClosedForm, methodGreedy}},
-		{"--accelerate", f.Accelerate, noAscent, []string{methodCVB0}},
-		{"--sample", f.Sample != 0, noSteps, []string{methodClosedForm, methodGreedy}},
-		{"--sample", f.Sample != 0, "takes each row out of counts that hold all rows", []string{methodCVB0}},
-		{"--restarts", f.Restarts != nil, "has no starts", []string{methodClosedForm}},
+		{"--tol", f.Tol != nil, noSteps, iterates},
+		{"--max-iter", f.MaxIter != nil, noSteps, iterates},
+		{"--accelerate", f.Accelerate, noSteps, iterates},
+		{"--accelerate", f.Accelerate, noAscent, climbs},
+		{"--sample", f.Sample != 0, noSteps, iterates},
+		{"--sample", f.Sample != 0, "takes each row out of counts that hold all rows", climbs},
+		{"--restarts", f.Restarts != nil, "has no starts", func(m fitted.Method) bool { return !m.ClosedForm }},
 	} {
-		if !one.given || !slices.Contains(one.methods, f.Method) {
+		if !one.given || one.has(f.model().method(f.Method)) {
 			continue
 		}
-		others := slices.DeleteFunc(slices.Clone(f.model().methods), func(method string) bool {
-			return slices.Contains(one.methods, method) || method == methodCVB0 && one.flag == "--accelerate"
-		})
-		return misused("%s cannot be used with %s, which %s: leave it out, or take --method %s", one.flag, f.by(),
-			one.reason, strings.Join(others, " or "))
+		var others []string
+		for _, m := range f.model().Methods {
+			if one.has(m) && (climbs(m) || one.flag != "--accelerate") {
+				others = append(others, m.Name)
+			}
+		}
+		text := fmt.Sprintf("%s cannot be used with %s, which %s: leave it out", one.flag, f.by(), one.reason)
+		if len(others) > 0 {
+			text += ", or take --method " + strings.Join(others, " or ")
+		}
+		return misused("%s", text)
 	}
 	return f.checkPrior()
 }
+
+// iterates says that a method is neither a closed form nor a search.
+func iterates(m fitted.Method) bool { return !m.ClosedForm && m.Search == "" }
 
 // checkPrior refuses --prior where the method has no place for it.
 func (f *modelFlags) checkPrior() error {
@@ -200,7 +207,7 @@ func (f *modelFlags) checkPrior() error {
 	case f.Prior.text == "":
 		return nil
 	case f.Prior.ofEvidence():
-		if !m.classes || !slices.Contains(m.evident, f.Method) {
+		if !m.climbsEvidence(f.Method) {
 			return misused("--prior %s is of the evidence: it requires classes or states, and --method gfab", f.Prior.text)
 		}
 		return f.Prior.among(unitKeys...)
@@ -233,9 +240,10 @@ func (f *modelFlags) reading(name string) data.Reading {
 	return data.ReadByForm
 }
 
-// settle fills in what the size of the table decides.
-func (f *modelFlags) settle(rows, cols int) {
-	if starts := f.model().starts(f.Method, rows, cols); f.Restarts == nil && !f.model().method(f.Method).ClosedForm {
+// settle fills in what the table decides: how many starts there are, unless the model says it.
+func (f *modelFlags) settle(starts, rows, cols int) {
+	starts = cmp.Or(starts, f.model().starts(f.Method, rows, cols))
+	if f.Restarts == nil && !f.model().method(f.Method).ClosedForm {
 		f.Restarts = &starts
 	}
 }
@@ -261,12 +269,12 @@ func (f *modelFlags) settings() settings {
 	if f.SizePrior != sizePriors[0] {
 		kept.SizePrior = f.SizePrior
 	}
-	switch f.Method {
-	case methodClosedForm:
-	case methodGreedy:
+	m := f.model().method(f.Method)
+	if iterates(m) {
+		kept.Tolerance, kept.MaxIterations = f.tolerance(), f.maxIterations()
+	}
+	if !m.ClosedForm {
 		kept.Restarts = f.restarts()
-	default:
-		kept.Tolerance, kept.MaxIterations, kept.Restarts = f.tolerance(), f.maxIterations(), f.restarts()
 	}
 	return kept
 }
@@ -308,7 +316,7 @@ func (f *modelFlags) criterion(flag, name string) (framework.Criterion, error) {
 	}
 	scoring := func(method string) []framework.Criterion {
 		own := f.model().criteria(method)
-		if method == methodGreedy && flag == "--criterion" {
+		if f.model().method(method).Search != "" && flag == "--criterion" {
 			return own[:1] // what it searches by
 		}
 		return append(own, f.model().further(method, flag == "--criteria")...)

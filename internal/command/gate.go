@@ -13,6 +13,7 @@ import (
 	"github.com/latent-go/latent/bootstrap"
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/design"
 	"github.com/latent-go/latent/internal/families"
@@ -34,9 +35,7 @@ func (g *gateSettings) gated() []string { return g.Gate }
 // gated is the model with a gate, which has no conjugate prior.
 func (m model) gated() model {
 	m.mixes = false
-	m.methods = slices.DeleteFunc(slices.Clone(m.methods),
-		func(name string) bool { return !slices.Contains(gateMethods, name) })
-	return m.withFacts()
+	return m.withMethods(fitted.OfClasses(framework.Slope))
 }
 
 // checkGate refuses what does not go with --gate.

@@ -99,7 +99,10 @@ func (s standardised) leading() (directions [][]float64, shares []float64, ok bo
 // differ along fewer than two, the covariances decide by Σ_k β_k (S_k − S̄)², with S̄ their mean (Scrucca 2010,
 // Statistics and Computing 20, section 3).
 func (s standardised) separating() (directions [][]float64, shares []float64, ok bool) {
-	const little = 1e-3 // of what is between the components, below which the covariances decide
+	const (
+		little   = 1e-3 // of what is between the components, below which the covariances decide
+		rounding = 1e-20
+	)
 	d := len(s.unit)
 	var whole mat.Cholesky
 	if !whole.Factorize(s.total) {
@@ -130,10 +133,12 @@ func (s standardised) separating() (directions [][]float64, shares []float64, ok
 		square.SymOuterK(w, white)
 		shapes.AddSym(shapes, &square)
 	}
-	var kernel mat.SymDense
-	kernel.ScaleSym(little/max(mat.Trace(shapes), math.SmallestNonzeroFloat64), shapes)
-	kernel.AddSym(&kernel, means)
-	directions, _, ok = largest(&kernel, 1)
+	kernel := mat.NewSymDense(d, nil)
+	if trace := mat.Trace(shapes); trace > rounding { // else covariances are the same
+		kernel.ScaleSym(little/trace, shapes)
+	}
+	kernel.AddSym(kernel, means)
+	directions, _, ok = largest(kernel, 1)
 	for a, v := range directions { // from the whitened columns back to standardised ones
 		white, back := mat.NewVecDense(d, v), mat.NewVecDense(d, nil)
 		if back.SolveVec(l.T(), white) != nil {

@@ -295,7 +295,7 @@ func TestReportOfGaussianMixturesDrawsRowsAndComponents(t *testing.T) {
 		p := pageOf(t, append(c.args, "--restarts", "2")...)
 		p.common(t)
 		p.weights(t)
-		require.Contains(t, p.titles, c.title)
+		require.Contains(t, p.titles, c.title, c.args)
 		d := p.length(t, "columns")
 		p.columns(t, "parameters of the columns", 2*d, func(row []string) (int, string, []string) {
 			j := slices.IndexFunc(p.report["columns"].([]any), func(c any) bool { return c.(map[string]any)["name"] == row[0] })

@@ -35,7 +35,7 @@ func (f *fittingFlags) setup(s *session, in *input, kmax *int, least int) (*task
 	if err != nil {
 		return nil, framework.Options{}, err
 	}
-	f.settle(in.Rows(), in.Cols())
+	f.settle(t.starts, in.Rows(), in.Cols())
 	o := f.options(valueOr(kmax, max(least, t.largest)))
 	o.Shards = f.Shards
 	o.Group = s.group()
@@ -48,14 +48,15 @@ func (f *fittingFlags) setup(s *session, in *input, kmax *int, least int) (*task
 
 // inputFlags say how the rows are read and which columns are used.
 type inputFlags struct {
-	Select  []string    `placeholder:"COL" help:"Use these columns only, in this order."`
-	Drop    []string    `placeholder:"COL" help:"Leave these columns out."`
-	Header  string      `default:"auto" enum:"auto,yes,no" help:"Whether the first row of a CSV file names the columns: auto, yes or no."`
-	NA      []string    `name:"na" sep:"none" placeholder:"TEXT" help:"Cells of this text are missing values, as empty ones, NA and NaN are. Repeatable. latent predict takes those of the fit too."`
-	Decimal decimalFlag `placeholder:".|," help:"What decimals follow in a CSV file: a point or a comma. Thousands are not separated. Default: what the numbers at its beginning show; of latent predict, what the fit was given."`
-	Limit   limitsFlag  `placeholder:"KEY=VALUE,…" help:"Limits of what is read, against damaged and hostile files: cell and row of a CSV file (16MiB, 256MiB), and ratio, of what a gzipped file holds to its own size (200, beyond 1GB)."`
-	Dates   dateColumns `placeholder:"COL[=FORM],…" help:"Columns of dates that are taken as numbers, days since 1 January 1970, with times as fractions: 2024-01-31, 31.1.2024, 1/31/24, 31 Jan 2024, 20240131 and the like. FORM, such as DD/MM/YYYY or %d/%m/%Y, is needed where days and months could be either way round. latent predict takes the form of the fit."`
-	Missing *string     `enum:"error,drop,keep,empty" placeholder:"HOW" help:"Missing values: error refuses them, drop leaves their rows out, empty leaves out rows without any value, and like keep integrates the others out, which spherical and other structured covariances without a matrix, multinomial, bpca, ppca and vbmf cannot. Default: keep where that can be, else error."`
+	Select   []string    `placeholder:"COL" help:"Use these columns only, in this order."`
+	Drop     []string    `placeholder:"COL" help:"Leave these columns out."`
+	Header   string      `default:"auto" enum:"auto,yes,no" help:"Whether the first row of a CSV file names the columns: auto, yes or no."`
+	NA       []string    `name:"na" sep:"none" placeholder:"TEXT" help:"Cells of this text are missing values, as empty ones, NA and NaN are. Repeatable. latent predict takes those of the fit too."`
+	Decimal  decimalFlag `placeholder:".|," help:"What decimals follow in a CSV file: a point or a comma; the other one separates thousands. Default: what the numbers at its beginning show; of latent predict, what the fit was given."`
+	Encoding string      `placeholder:"NAME" help:"Encoding of a CSV file, such as windows-1252, latin1, utf-16le, macintosh, shift_jis or gb18030. Default: UTF-8, UTF-16 by its byte order mark, and Windows-1252 where it is neither."`
+	Limit    limitsFlag  `placeholder:"KEY=VALUE,…" help:"Limits of what is read, against damaged and hostile files: cell and row of a CSV file (16MiB, 256MiB), and ratio, of what a gzipped file holds to its own size (200, beyond 1GB)."`
+	Dates    dateColumns `placeholder:"COL[=FORM],…" help:"Columns of dates that are taken as numbers, days since 1 January 1970, with times as fractions: 2024-01-31, 31.1.2024, 1/31/24, 31 Jan 2024, 20240131 and the like. FORM, such as DD/MM/YYYY or %d/%m/%Y, is needed where days and months could be either way round. latent predict takes the form of the fit."`
+	Missing  *string     `enum:"error,drop,keep,empty" placeholder:"HOW" help:"Missing values: error refuses them, drop leaves their rows out, empty leaves out rows without any value, and like keep integrates the others out, which spherical and other structured covariances without a matrix, multinomial, bpca, ppca and vbmf cannot. Default: keep where that can be, else error."`
 
 	fitted      []string               // further texts that are missing values, those of the fit of a saved model
 	fittedDates dateColumns            // those of its fit
@@ -112,8 +113,8 @@ func (f *inputFlags) open(s *session, source string, reading func(name string) d
 	}
 	if a.err == nil {
 		(&rowTally{skipped: a.in.skipped()}).noteSkipped(s, a.in)
-		f.noteDecimal(s, a.in)
-		a.err = f.takeDates(s, a.in)
+		f.noteNumbers(s, a.in)
+		a.err = cmp.Or(f.noteNameless(s, a.in), f.takeDates(s, a.in))
 	}
 	return a.in, a.err
 }
@@ -375,6 +376,9 @@ func (f *fittingFlags) load(s *session, label string) (*input, error) {
 	}
 	in.flags = &f.modelFlags
 	weights, sequence, gate := f.Weights, f.sequence(), f.gate()
+	if err := f.takeRowNames(s, in, append(slices.Clone(gate), weights, sequence, label)...); err != nil {
+		return nil, err
+	}
 	if f.model().sequences && (gaps == missingDrop || gaps == missingEmpty) {
 		return nil, errJoins
 	}
@@ -424,9 +428,10 @@ func (f *fittingFlags) load(s *session, label string) (*input, error) {
 			return nil, misused("--gate has every column, and the components describe none")
 		}
 	}
-	if err := in.refuseEmpty(); err != nil {
+	if err := cmp.Or(f.leaveIdentifiers(s, in), in.refuseEmpty()); err != nil {
 		return nil, err
 	}
+	f.remark(s, in)
 	f.noteNA(s, in)
 	if weights == "" {
 		return in, in.complete(s, gaps)

@@ -209,7 +209,7 @@ func TestMoreColumnsThanRows(t *testing.T) {
 		for j := range 12 {
 			text += fmt.Sprintf("%v,", math.Sin(float64(i*i+3*j*j*i+j)))
 		}
-		text += fmt.Sprintf("%v\n", i)
+		text += fmt.Sprintf("%v\n", math.Sqrt(float64(i)))
 	}
 	path := file(t, "wide.csv", text)
 	for _, args := range [][]string{{"--method", "em"}, {"--method", "vb", "--max-iter", "300"}, {"--method", "closed-form", "--criterion", "bicem"}} {

@@ -416,8 +416,14 @@ func (in *input) refuseConstant(columns []data.Column, floor bool) error {
 	if bounded == len(constant) && bounded < len(columns) {
 		return nil
 	}
+	if in.Rows() == 1 {
+		return errOneRow
+	}
 	return refusal(constant, len(columns), "every column is constant", "is constant", "are constant")
 }
+
+var errOneRow = errors.New("1 row, and nothing for it to differ from: a fit needs several " +
+	"(--header no takes the first line of a file for a row)")
 
 // mixtureEngine makes the model of the method.
 func mixtureEngine(

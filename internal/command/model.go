@@ -12,7 +12,6 @@ import (
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/families"
-	"github.com/latent-go/latent/models/blockmodel"
 	"github.com/latent-go/latent/report"
 )
 
@@ -26,54 +25,16 @@ type model struct {
 	mixes     bool
 	sequences bool                 // rows follow one another: --sequence
 	responds  bool                 // a column is explained by others: --response; rows are complete
-	proper    bool                 // without classes too, parameters have a proper prior: --criterion evidence
-	evident   []string             // the methods whose own criterion is the evidence
 	settings  func() modelSettings // those that it alone has
 }
 
 // byName are what the command knows of the models of package builtin beyond their definitions.
-var byName = func() map[string]model {
-	mixtures := model{
-		methods:   []string{methodGFAB, methodFAB, methodEM, methodMAP, methodVB, methodCVB0},
-		selecting: methodEM,
-		classes:   true,
-		mixes:     true,
-		evident:   []string{methodGFAB},
-		settings:  func() modelSettings { return new(mixtureSettings) },
-	}
-	bernmix := mixtures
-	bernmix.settings = func() modelSettings { return new(bernmixSettings) }
-	return map[string]model{
-		"mixture": mixtures,
-		"bernmix": bernmix,
-		"hmm": {
-			methods:   []string{methodGFAB, methodFAB, methodEM, methodMAP, methodVB},
-			selecting: methodEM,
-			classes:   true,
-			sequences: true,
-			evident:   []string{methodGFAB},
-			settings:  func() modelSettings { return new(hmmSettings) },
-		},
-		"topics": {
-			methods: []string{methodCVB0}, selecting: methodCVB0, settings: func() modelSettings { return new(topicsSettings) },
-		},
-		"blockmodel": {
-			methods:   []string{methodGreedy, methodGFAB, methodFAB, methodEM},
-			selecting: methodGreedy,
-			proper:    true,
-			evident:   []string{methodGFAB},
-			settings:  func() modelSettings { return new(blockmodelSettings) },
-		},
-		modelOfCurves: {
-			methods:   []string{methodGFAB, methodFAB, methodEM},
-			selecting: methodEM,
-			classes:   true,
-			responds:  true,
-			evident:   []string{methodGFAB},
-			settings:  func() modelSettings { return new(regressionSettings) },
-		},
-	}
-}()
+var byName = map[string]model{
+	"mixture":     {classes: true, mixes: true, settings: func() modelSettings { return new(mixtureSettings) }},
+	"bernmix":     {classes: true, mixes: true, settings: func() modelSettings { return new(bernmixSettings) }},
+	"hmm":         {classes: true, sequences: true, settings: func() modelSettings { return new(hmmSettings) }},
+	modelOfCurves: {classes: true, responds: true, settings: func() modelSettings { return new(regressionSettings) }},
+}
 
 // A registry is the models of a program, the values of --model.
 type registry struct {
@@ -95,15 +56,13 @@ func registryOf(list fitted.Registry) (*registry, error) {
 	}
 	for _, d := range list {
 		m, known := byName[d.Name]
-		if m.Definition = d; known && d.New == nil {
-			m = m.withFacts()
-		} else {
+		if m.Definition = d; !known || d.New != nil {
 			var err error
 			if m, err = ofDefinition(d); err != nil {
 				return nil, err
 			}
 		}
-		r.models[d.Name] = m
+		r.models[d.Name] = m.withMethods(d.Methods)
 	}
 	return r, nil
 }
@@ -146,83 +105,25 @@ func (m model) chooses() bool {
 	return m.mixes
 }
 
-// withFacts is a model whose definition does not say what its methods are.
-func (m model) withFacts() model {
-	m.Methods = nil
-	for _, name := range m.methods {
-		m.Methods = append(m.Methods, m.facts(name))
+// withMethods is a model with these methods, and the one of latent select where none is named.
+func (m model) withMethods(list []fitted.Method) model {
+	m.Methods, m.methods = list, nil
+	for _, method := range list {
+		m.methods = append(m.methods, method.Name)
+	}
+	m.selecting = m.methods[0]
+	if slices.Contains(m.methods, methodEM) {
+		m.selecting = methodEM
+	}
+	if at := slices.IndexFunc(list, func(one fitted.Method) bool { return !iterates(one) }); at >= 0 {
+		m.selecting = m.methods[at]
 	}
 	return m
 }
 
-// facts are those of a method.
-func (m model) facts(name string) fitted.Method {
-	f := fitted.Method{Name: name, Engine: framework.EM, Criteria: m.scoring(name), Further: m.scoringFurther(name),
-		FindsK: prunes(name) || name == methodGreedy}
-	if name == methodCVB0 {
-		f.Engine = framework.PrunedEM
-	} else if prunes(name) {
-		f.Engine, _ = framework.MethodByName(name)
-	}
-	if slices.Contains([]string{methodVB, methodMAP, methodCVB0, methodGreedy}, name) {
-		f.Prior = []string{}
-	}
-	switch {
-	case name == methodGreedy:
-		f.Swept = []framework.Criterion{framework.GFIC, framework.FIC, framework.BICEM}
-	case m.mixes && name != methodVB && name != methodCVB0:
-		f.Swept = []framework.Criterion{framework.SBIC, framework.Slope}
-	case m.classes && name != methodVB && name != methodCVB0:
-		f.Swept = []framework.Criterion{framework.Slope}
-	}
-	return f
-}
-
-// scoring are the criteria of a method, its own first.
-func (m model) scoring(method string) []framework.Criterion {
-	own := map[string][]framework.Criterion{
-		methodFAB: {framework.FIC, framework.GFIC, framework.BICEM},
-		methodEM:  {framework.BICEM, framework.GFIC, framework.FIC},
-		methodMAP: {framework.BICEM, framework.GFIC, framework.FIC},
-	}
-	list, ok := own[method]
-	switch {
-	case method == methodVB:
-		return []framework.Criterion{framework.ELBO}
-	case method == methodCVB0:
-		return []framework.Criterion{framework.Collapsed}
-	case method == methodGreedy:
-		return []framework.Criterion{framework.ExactICL, framework.BIC, framework.AIC}
-	case !ok:
-		list = []framework.Criterion{framework.GFIC, framework.FIC, framework.BICEM}
-	}
-	if slices.Contains(m.evident, method) {
-		list = append([]framework.Criterion{framework.Evidence}, list...)
-	}
-	if m.sequences && method == methodMAP { // a prior lets states without steps be, for which BICEM hardly charges
-		list = append([]framework.Criterion{framework.BIC}, append(list, framework.AIC)...)
-	} else {
-		list = append(list, framework.BIC, framework.AIC)
-	}
-	if m.classes {
-		list = append(list, framework.ICL)
-	}
-	return append(list, framework.ELBO)
-}
-
-// scoringFurther are those that take more passes over the rows, or conjugate priors.
-func (m model) scoringFurther(method string) (list []framework.Criterion) {
-	estimates := slices.Contains([]string{methodGFAB, methodFAB, methodEM}, method)
-	if estimates && (m.classes || m.proper) && !slices.Contains(m.evident, method) {
-		list = append(list, framework.Evidence)
-	}
-	if m.mixes && method != methodCVB0 {
-		list = append(list, framework.Collapsed)
-	}
-	if m.mixes {
-		list = append(list, framework.ExactICL, framework.DNML)
-	}
-	return list
+// climbsEvidence says whether a method's own criterion is the evidence of classes.
+func (m model) climbsEvidence(method string) bool {
+	return m.classes && m.criteria(method)[0].Name == framework.Evidence.Name
 }
 
 // needsAll says whether the model has no place for missing values.
@@ -242,8 +143,6 @@ func (m model) checkLabel(name, label string) error {
 // integrates the parameters out, agree, and three show it.
 func (m model) starts(method string, rows, cols int) int {
 	switch {
-	case method == methodGreedy:
-		return blockmodel.DefaultStarts(rows)
 	case m.Starts == 0 || rows > 5000 || cols > 1_000_000/max(1, rows) || m.method(method).ClosedForm:
 		return 1
 	case method == methodCVB0:
@@ -258,6 +157,7 @@ type task struct {
 	what        string                           // the model's parts for people, such as "gaussian noise"
 	columns     []data.Column                    //
 	largest     int                              // the default of kmax
+	starts      int                              // where none are asked for; 0: as many as the model has
 	doubleTo    int                              // how far K may double by itself where --kmax is not given; 0: not at all
 	checkSize   func(k int) error                // refuses K beyond what the columns allow
 	informative func(c framework.Criterion) bool // whether a criterion compares fits to this table; nil: all do
@@ -270,9 +170,7 @@ type result struct {
 	params, posterior any         // in JSON and in a model file; posterior is nil where Π is estimated
 	fields            any         // likewise, at their top: a struct
 	components        []component // of mixtures
-	topics            []topicSummary
-	graph             *graphView  // of block models
-	byK               []sizeScore // of a method that meets every K on its way
+	shown             any         // in JSON alone, likewise
 	covariances       []namedMatrix
 	gate              *gateReport  // of --gate
 	doubts            []error      // about columns, to be warned of

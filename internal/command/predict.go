@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/latent-go/latent/builtin"
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
@@ -52,11 +51,8 @@ func (c *predictCommand) Run(s *session) error {
 	if err := c.compare(s, m); err != nil {
 		return err
 	}
-	if documents, is := m.saved.Model.(*builtin.Documents); is {
-		if err := cmp.Or(m.kind.checkLabel(m.Model, c.Label), s.checkWritten(c.inputFiles(), c.out())); err != nil {
-			return err
-		}
-		return c.documents(s, m, documents)
+	if lists, is := m.saved.Model.(fitted.ListScorer); is {
+		return c.scoreList(s, m, lists)
 	}
 	if m.layout.Note != "" {
 		s.note("%s: %s", c.Saved, m.layout.Note)

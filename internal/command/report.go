@@ -82,7 +82,6 @@ type restOfSummary struct {
 	groupsView                 // likewise, without a gate
 	Relative   *number         `json:"relative_entropy,omitempty"` // likewise
 	Gate       *gateReport     `json:"gate,omitempty"`             // with --gate
-	Topics     []topicSummary  `json:"topics,omitempty"`           // topics
 	Bootstrap  *refits         `json:"bootstrap,omitempty"`        // with --bootstrap
 	ByK        []sizeScore     `json:"by_k,omitempty"`
 	Pruned     []pruned        `json:"pruned"`
@@ -124,6 +123,7 @@ func (s *summary) reached() int {
 type fitReport struct {
 	summary
 	*evidenceView // with criterion evidence
+	headOfReport
 	restOfReport
 	found      *result
 	kind       model
@@ -134,16 +134,19 @@ type fitReport struct {
 
 // MarshalJSON has what JSON has beyond the summary after it.
 func (r fitReport) MarshalJSON() ([]byte, error) {
-	return object(r.summary, r.evidenceView, r.restOfReport)
+	return object(r.summary, r.evidenceView, r.headOfReport, r.shown, r.restOfReport)
+}
+
+type headOfReport struct {
+	Seconds number `json:"seconds"`
+	shown   any    // of the model itself, a struct; nil: none
 }
 
 type restOfReport struct {
-	Seconds     number          `json:"seconds"`
 	Covariances []namedMatrix   `json:"covariances,omitempty"` // of mixtures of Gaussians with correlated columns
 	Compared    []comparedForm  `json:"compared,omitempty"`    // covariance structures, the best first
 	ComparedBy  string          `json:"compared_by,omitempty"` // the criterion of that
 	Agreement   *agreementTable `json:"agreement,omitempty"`   // with --label
-	Graph       *graphView      `json:"graph,omitempty"`       // of block models
 	// the criterion after each iteration; it may dip a little on the way, see docs/theory/gfab.md, section 4
 	Trace  []number `json:"trace"`
 	KTrace []int    `json:"k_trace"`
@@ -230,10 +233,10 @@ func newReport(f *outcome, in *input, c framework.Criterion) (*fitReport, error)
 		Shape: size{f.Shape.K, f.Shape.Component, f.Shape.Shared},
 	}, fields: found.fields, restOfSummary: restOfSummary{
 		Pruned: []pruned{}, Split: []split{}, Restarts: []restart{},
-		Components: found.components, Gate: found.gate, Topics: found.topics,
+		Components: found.components, Gate: found.gate,
 		Objective: numbers(f.Objective),
-	}}, restOfReport: restOfReport{
-		Covariances: found.covariances, Graph: found.graph, Trace: numbers(f.Trace), KTrace: append([]int{}, f.KTrace...),
+	}}, headOfReport: headOfReport{shown: found.shown}, restOfReport: restOfReport{
+		Covariances: found.covariances, Trace: numbers(f.Trace), KTrace: append([]int{}, f.KTrace...),
 	}, found: found}
 	r.setScores(f)
 	if found.components != nil {

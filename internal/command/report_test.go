@@ -251,7 +251,7 @@ func TestRelativeEntropyIsThatOfTheLabels(t *testing.T) {
 
 // TestMovesAreReported: each raises the criterion, and what it leaves out goes in the same iteration.
 func TestMovesAreReported(t *testing.T) {
-	r := fitJSON(t, "--data", "ruspini", "--family", "gaussian-tied", "--start", "rows", "--kmax", "4", "--restarts", "1", "--seed", "2")
+	r := fitJSON(t, "--data", "geyser", "--family", "gaussian-diagonal", "--start", "rows", "--kmax", "4", "--restarts", "1", "--seed", "2")
 	require.NotEmpty(t, r.Split)
 	for _, one := range r.Split {
 		assert.Greater(t, one.After, one.Before)

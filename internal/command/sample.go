@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/latent-go/latent/builtin"
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
@@ -65,9 +64,8 @@ func (c *sampleCommand) Run(s *session) error {
 
 // drawPairs writes a list of pairs: two names, and numbers.
 func (c *sampleCommand) drawPairs(s *session, list fitted.ListSampler) error {
-	if d, is := list.(*builtin.Documents); is {
-		s.note("how long documents are, a topic model does not describe: lengths are drawn from a Poisson "+
-			"distribution of mean %.6g, that of the fit", d.Length)
+	if _, note := list.ListFacts(); note != "" {
+		s.note("%s", note)
 	}
 	draw := func(write func(record ...string) error) error {
 		return list.SampleList(s, c.Rows, c.Labels, rand.New(rand.NewPCG(c.Seed, 0)), write)
@@ -105,10 +103,12 @@ func (c *sampleCommand) drawPairs(s *session, list fitted.ListSampler) error {
 }
 
 func (c *sampleCommand) checkLabels(m *modelFile) error {
-	_, graph := m.saved.Model.(*builtin.Graph)
+	if list, is := m.saved.Model.(fitted.ListSampler); is {
+		if labels, _ := list.ListFacts(); labels {
+			return nil
+		}
+	}
 	switch {
-	case graph:
-		return nil
 	case c.Labels && !m.kind.classes:
 		return misused("--labels requires a mixture or hmm: %s is a %s model, which has no components", c.Saved, m.Model)
 	case c.Labels && slices.Contains(namesOf(m.Columns), drawnHead(m)):

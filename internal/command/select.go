@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strings"
@@ -18,6 +19,7 @@ type selectCommand struct {
 	Criteria  []string `placeholder:"NAME,…" sep:"none" help:"Criteria: of evidence, gfic, fic, bicem, elbo, bic, aic and icl; of mixtures also collapsed (the parameters integrated out), exacticl, dnml (discrete columns), sbic and slope; of factor sbic, with --method em where entries are missing. Default: those that fit the method."`
 	Kmin      int      `name:"kmin" default:"1" range:"[1,inf)" help:"Smallest number of components, or of latent dimensions."`
 	Kmax      *int     `name:"kmax" placeholder:"K" help:"Largest. Default: 10, as where latent fit begins, or fewer. It does not double: a warning names the criteria that choose the largest."`
+	Label     string   `placeholder:"COL" help:"Known classes of the rows (mixtures, hmm): leave this column out of the fits, and compare the components of each K to it by the adjusted Rand index."`
 	Bootstrap *int     `placeholder:"B" range:"[19,1000000]" help:"Test K against K + 1 components by the likelihood ratio of B tables drawn from the fit of K, from kmin up to the first K that is not rejected at 5 % (mixtures, --method em). 99 or 999 are usual."`
 	Out       string   `placeholder:"FILE" help:"Save the table: a line for each K, or family, with its criteria. CSV, or Parquet where the name ends in .parquet."`
 	Report    string   `placeholder:"DIR" help:"Write DIR/index.html: which K the criteria choose and how clear that is, in figures and their numbers, one page that needs no network."`
@@ -41,7 +43,7 @@ func (c *selectCommand) Run(s *session) error {
 		c.checkpoint()); err != nil {
 		return err
 	}
-	in, err := c.load(s, "")
+	in, err := c.load(s, c.Label)
 	if err != nil {
 		return err
 	}
@@ -104,10 +106,13 @@ func (c *selectCommand) check() error {
 	if err := c.modelFlags.check(c.usual()); err != nil {
 		return err
 	}
-	if err := c.checkBootstrap(c.Bootstrap, true); err != nil {
+	if err := cmp.Or(c.checkBootstrap(c.Bootstrap, true), c.model().checkLabel(c.Model, c.Label)); err != nil {
 		return err
 	}
 	switch {
+	case c.Label != "" && c.compares != "":
+		return misused("--label compares components of one family, and cannot be used with --family all or --cov all: " +
+			"--drop leaves the column out")
 	case c.Bootstrap != nil && c.compares != "":
 		return misused(
 			"--bootstrap tests numbers of components of one family, and cannot be used with --family all or --cov all",
@@ -181,6 +186,23 @@ func (c *selectCommand) named() ([]framework.Criterion, error) {
 	return list, nil
 }
 
+// agree compares the components of one K with known classes.
+func (t *selection) agree(row *selectionRow, all *scores, i int, in *input) error {
+	if in.known == nil {
+		return nil
+	}
+	f, err := all.fit(i)
+	if err != nil {
+		return err
+	}
+	assigned, err := f.Parameters.classify(in)
+	if err != nil {
+		return err
+	}
+	t.Label, row.AdjustedRand = in.known.column, &in.agreement(assigned, row.K).AdjustedRand
+	return nil
+}
+
 // A selection is the object that --format json writes.
 type selection struct {
 	Model    string         `json:"model"`
@@ -202,6 +224,7 @@ type selection struct {
 	Credible  []int             `json:"credible,omitempty"`
 	Table     []selectionRow    `json:"table"`
 	Tests     []ratioTest       `json:"tests,omitempty"` // with --bootstrap
+	Label     string            `json:"label,omitempty"` // column of --label
 	Warnings  []string          `json:"warnings"`
 
 	what string
@@ -224,6 +247,8 @@ type selectionRow struct {
 	Converged bool   `json:"converged"`
 	Status    string `json:"status"`
 	Error     string `json:"error,omitempty"` // why a value is null
+
+	AdjustedRand *number `json:"adjusted_rand_index,omitempty"` // of the components and the classes of --label
 }
 
 func (c *selectCommand) scores(s *session, in *input, progress *keeper) (*selection, error) {
@@ -307,6 +332,8 @@ func (t *selection) fill(all *scores, asked []framework.Criterion, in *input, pr
 		}
 		if end.err != nil {
 			row.Error = in.render(end.err)
+		} else if err := t.agree(&row, all, i, in); err != nil {
+			return err
 		}
 		t.Table = append(t.Table, row)
 	}

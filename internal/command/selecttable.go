@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"math"
 
 	"github.com/latent-go/latent/data"
@@ -37,8 +38,12 @@ func cellsOf(t report.Table) (heads []data.Head, texts []string, numbers []float
 func (t *selection) table() report.Table {
 	further := without([]string{"loglik", "bic", "aic"}, setOf(t.Criteria))
 	names := append([]string{"k"}, t.Criteria...)
+	unknown := number(math.NaN())
 	list := report.Table{
 		Columns: report.Columns(append(append(names, further...), "df", "entropy", "converged", "status")...),
+	}
+	if t.Label != "" {
+		list.Columns = append(list.Columns, report.Columns("adjusted_rand_index")...)
 	}
 	for _, row := range t.Table {
 		cells := []any{row.K}
@@ -48,7 +53,11 @@ func (t *selection) table() report.Table {
 		for _, name := range further {
 			cells = append(cells, map[string]number{"loglik": row.LogLik, "bic": row.BIC, "aic": row.AIC}[name])
 		}
-		list.Add(append(cells, row.Df, row.Entropy, row.Converged, row.Status)...)
+		cells = append(cells, row.Df, row.Entropy, row.Converged, row.Status)
+		if t.Label != "" {
+			cells = append(cells, *cmp.Or(row.AdjustedRand, &unknown))
+		}
+		list.Add(cells...)
 	}
 	return list
 }

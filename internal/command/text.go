@@ -235,7 +235,7 @@ func (r *fitReport) choice() string {
 
 func (r *fitReport) ending() string {
 	switch {
-	case r.kind.method(r.Method).ClosedForm, r.Method == methodGreedy:
+	case !iterates(r.kind.method(r.Method)):
 		return r.Status
 	case r.Converged:
 		return fmt.Sprintf("%s after %d iterations", r.Status, r.Iterations)
@@ -355,6 +355,16 @@ func (t *selection) print(s *session, in *input) error {
 		p.prose(11, "p(K|data)  %s", howSure(t.Posterior, t.Credible))
 	}
 	t.printTests(p)
+	if t.Label != "" {
+		var list []string
+		for _, row := range t.Table {
+			if row.AdjustedRand != nil {
+				list = append(list, fmt.Sprintf("K = %d: %.4f", row.K, float64(*row.AdjustedRand)))
+			}
+		}
+		p.line("")
+		p.prose(2, "adjusted Rand of components and column %q: %s", report.Printable(t.Label), strings.Join(list, ", "))
+	}
 	p.line("time   %.3g s", float64(t.Seconds))
 	return p.write(s)
 }

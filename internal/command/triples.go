@@ -1,8 +1,11 @@
 package command
 
 import (
+	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"slices"
 	"strconv"
@@ -197,4 +200,38 @@ func (c *predictCommand) readPairs(s *session, m *modelFile) (*prediction, error
 		p.ids.cells = append(p.ids.cells, func(row int) string { return names[in.list.Index[side][row]] })
 	}
 	return p, nil
+}
+
+// scoreList writes what a model says of a list of pairs as a whole.
+func (c *predictCommand) scoreList(s *session, m *modelFile, model fitted.ListScorer) error {
+	if err := cmp.Or(m.kind.checkLabel(m.Model, c.Label), s.checkWritten(c.inputFiles(), c.out())); err != nil {
+		return err
+	}
+	if len(c.ID) > 0 {
+		return misused("--id cannot be used with a %s model: its predictions begin with the names of the %[1]s", m.Model)
+	}
+	in, err := c.openTriples(s, c.Data, m.Settings.Weights)
+	if err != nil {
+		return err
+	}
+	said, err := model.ScoreList(s, in.list)
+	if err != nil {
+		return in.wrap(err)
+	}
+	in.notes(s, said.Notes)
+	if c.Format == "json" {
+		text, err := object(said.Fields, struct {
+			Warnings []string `json:"warnings"`
+		}{append([]string{}, s.notes...)})
+		return cmp.Or(err, s.emit(c.Out, func(w io.Writer) error { return writeJSON(w, json.RawMessage(text)) }))
+	}
+	if err := s.save(c.Out, said.Table); err != nil {
+		return err
+	}
+	w := s.stderr
+	if c.Out != "" && c.Out != "-" {
+		w = s.stdout
+	}
+	_, err = fmt.Fprintln(w, said.About)
+	return err
 }

@@ -1,0 +1,126 @@
+package command
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+
+	"github.com/latent-go/latent/data"
+	"github.com/latent-go/latent/internal/families"
+)
+
+// How many rows are looked at for remarks, the share of zeros that is one, and the numbers that codes have at most.
+const (
+	mostRemarked = 10_000
+	fewestZeros  = 0.25
+	mostCodes    = 12
+)
+
+// countsRows are names of columns that say how often rows occur.
+var countsRows = regexp.MustCompile(`^(?i:freq|frequency|counts?|cases|n)$`)
+
+// remark notes columns of numbers that hardly any family describes, with the flag that says what they are, if nobody
+// chose a family.
+func (f *fittingFlags) remark(s *session, in *input) {
+	if !f.anyFamily || f.model().Families == nil || f.regression() != nil || len(f.columns().names) > 0 {
+		return
+	}
+	var zeros []string
+	for j, name := range in.Names {
+		switch {
+		case in.Levels(name) != nil || slices.Contains(f.gate(), name):
+		case f.Weights == "" && countsRows.MatchString(name) && in.everyRowAnother(j):
+			s.note("%s: %.60q may say how often a row occurs, as no two rows are the same but for it: --weights %s",
+				in.name, name, item(name))
+		default:
+			if share, heavy := in.zeros(j); heavy {
+				zeros = append(zeros, fmt.Sprintf("%.60q (%.0f %% of the rows)", name, 100*share))
+			}
+		}
+	}
+	if len(zeros) > 0 {
+		s.note("%s: many zeros, and other numbers far from them, which components may be about alone: %s: --drop, --na 0 "+
+			"where 0 stands for a missing value, or put a column of whether it is 0 in the place", in.name,
+			abridged(zeros, ", ", func(text string) string { return text }))
+	}
+}
+
+// everyRowAnother says whether column j has whole numbers, from 0 on, and the others codes or texts that are others in
+// every row.
+func (in *input) everyRowAnother(j int) bool {
+	rows := min(in.Rows(), mostRemarked)
+	seen := make(map[string]bool, rows)
+	for other, name := range in.Names {
+		if other != j && in.Levels(name) == nil && len(in.different(other, mostCodes+1)) > mostCodes {
+			return false
+		}
+	}
+	var key []byte
+	for row := range rows {
+		if v := in.Number(row, j); v != math.Trunc(v) || v < 0 {
+			return false
+		}
+		key = key[:0]
+		for other := range in.Names {
+			if other != j {
+				key = append(strconv.AppendFloat(key, in.Number(row, other), 'g', -1, 64), ',')
+			}
+		}
+		if seen[string(key)] {
+			return false
+		}
+		seen[string(key)] = true
+	}
+	return in.Cols() > 1
+}
+
+// zeros are the share of zeros of column j, and whether there are many beside positive numbers that no count has: with
+// decimals, or 10 and more, and more of them than codes.
+func (in *input) zeros(j int) (share float64, heavy bool) {
+	zeros, values, decimals, least := 0, 0, false, math.Inf(1)
+	for row := range min(in.Rows(), mostRemarked) {
+		switch v := in.Number(row, j); {
+		case v < 0:
+			return 0, false
+		case v == 0:
+			zeros++
+			values++
+		case v > 0:
+			values++
+			decimals, least = decimals || v != math.Trunc(v), min(least, v)
+		}
+	}
+	share = float64(zeros) / float64(max(values, 1))
+	return share, share >= fewestZeros && (decimals || least >= 10) && len(in.different(j, mostCodes+1)) > mostCodes
+}
+
+// noteSeries says that a single series is left beside dates, or another column in order.
+func (in *input) noteSeries(s *session, out []suspect, left int) {
+	at := slices.IndexFunc(out, func(c suspect) bool { return c.Cause == data.Dates || c.Cause == data.InOrder })
+	if at >= 0 && left == 1 && in.flags != nil && !in.flags.model().sequences && in.flags.model().Families != nil {
+		s.note("%s: one series is left: --model hmm takes its rows one after another, where they are in the order of %.60q",
+			in.name, out[at].name)
+	}
+}
+
+// suggestCodes notes columns that a Gaussian is to describe though they have few different numbers.
+func (in *input) suggestCodes(s *session, given *columnFamilies) {
+	var few []suspect
+	for j, name := range in.Names {
+		if given.family[name] != "" || in.Levels(name) != nil {
+			continue
+		}
+		if n := len(in.different(j, mostCodes+1)); n < 3 || n > mostCodes {
+			continue
+		}
+		if found := in.Suggest(name, in.frequencies); found.Cause == data.FewValues {
+			few = append(few, suspect{name, found})
+		}
+	}
+	if len(few) > 0 {
+		s.note("%s: few different numbers, as codes have: %s: --family auto would treat %s as %s", in.name, detailed(few),
+			them(few), families.Categorical)
+	}
+}
