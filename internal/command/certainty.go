@@ -113,8 +113,8 @@ func (r *fitReport) certainty(f *outcome, given prior.Prior, size framework.Size
 
 func (r *fitReport) byEvidence() bool { return r.Criterion == framework.Evidence.Name }
 
-// certaintyFacts are lines of the text.
-func (r *fitReport) certaintyFacts() (facts [][2]string) {
+// certaintyFacts says how sure K is, in a line of the text.
+func (r *fitReport) certaintyFacts() [][2]string {
 	if r.evidenceView == nil {
 		return nil
 	}
@@ -128,7 +128,14 @@ func (r *fitReport) certaintyFacts() (facts [][2]string) {
 		}
 		sure += ": latent " + r.selecting() + " --criteria evidence fits each"
 	}
-	facts = append(facts, [2]string{"p(K|data)", sure})
+	return [][2]string{{"p(K|data)", sure}}
+}
+
+// evidenceFacts are further lines about it.
+func (r *fitReport) evidenceFacts() (facts [][2]string) {
+	if r.evidenceView == nil {
+		return nil
+	}
 	if r.LogEvidence != nil && *r.LogModes > 0 {
 		text := fmt.Sprintf("%s nats with ln M = %.3f of equivalent modes",
 			digits(float64(*r.LogEvidence)), float64(*r.LogModes))

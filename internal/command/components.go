@@ -341,8 +341,15 @@ func (f *components) emptied(prior string) []error {
 		"fits as many, --prior %s=2 empties fewer", used, len(f.list), used, prior)}
 }
 
-// print shows the components that hold rows, and as many columns as the page is wide.
+// print says how many components there are, and shows those that hold rows, with as many columns as the page is wide.
 func (f *components) print(p *page) {
+	opening := f.heaviest()
+	p.line("")
+	text := f.headline(opening)
+	if len(opening) > 1 && f.separable() {
+		text += f.separating()
+	}
+	p.prose(0, "%s", ascii(text))
 	list := slices.DeleteFunc(slices.Clone(f.list), func(c component) bool { return c.Rows < 0.5 })
 	if len(list) == 0 {
 		list = f.list // of a table whose weights are small
@@ -365,9 +372,6 @@ func (f *components) print(p *page) {
 	if f.drawn {
 		f.printDrawn(p, rows)
 	}
-	p.printMatrices(
-		slices.DeleteFunc(slices.Clone(f.matrices), func(m namedMatrix) bool { return m.Component > len(rows) }),
-	)
 }
 
 // fitting are all columns in their order where the page is wide enough, else the most

@@ -106,8 +106,11 @@ func (f *components) normal(k int, columns []int) (mean []float64, cov *mat.SymD
 	return mean, cov, nil
 }
 
-// printMatrices shows covariances where there is room for all.
-func (p *page) printMatrices(list []namedMatrix) {
+// printMatrices shows the covariances of components that hold rows, if there is room for all.
+func (p *page) printMatrices(list []namedMatrix, of []component) {
+	list = slices.DeleteFunc(slices.Clone(list), func(m namedMatrix) bool {
+		return m.Component > 1 && of[m.Component-1].Rows < 0.5
+	})
 	if len(list) == 0 {
 		return
 	}

@@ -22,9 +22,6 @@ func (f *components) finding(in *input) (list report.Section, err error) {
 	shown := f.heaviest()
 	list.Tables = []report.Table{f.weights(shown)}
 	list.Text = f.headline(shown)
-	if noise, ok := f.list[0].Columns[0].Values["noise"]; ok {
-		list.Text += fmt.Sprintf(" Outliers (noise) are %s of the rows.", report.Percentage(float64(noise)))
-	}
 	if len(shown) == 1 {
 		return list, nil
 	}
@@ -38,19 +35,12 @@ func (f *components) finding(in *input) (list report.Section, err error) {
 	if f.groups.joins() {
 		list.Text += fmt.Sprintf(" %s.", f.groups.sentence())
 	}
-	var names []string
-	for _, j := range f.order[:min(len(f.order), mostSaid)] {
-		names = append(names, called(f.columns[j]))
-	}
-	alone := f.separation[f.order[0]] >= weak
-	switch {
-	case len(f.order) < 2 || f.family == families.Multinomial:
-	case !alone && judged != nil && judged.clear >= mostly:
+	if !f.separable() && len(f.order) > 1 && f.family != families.Multinomial && judged != nil && judged.clear >= mostly {
 		list.Text += fmt.Sprintf(
 			" No column separates the %ss by itself: together they do (see the directions, and the correlations).", f.noun,
 		)
-	default:
-		list.Text += fmt.Sprintf(" Columns that set the %ss apart most: %s.", f.noun, strings.Join(names, ", "))
+	} else {
+		list.Text += f.separating()
 	}
 	pooled, err := f.pooled()
 	if err != nil {
@@ -68,8 +58,32 @@ func (f *components) finding(in *input) (list report.Section, err error) {
 	return list, nil
 }
 
+// separable reports whether a column by itself separates the classes.
+func (f *components) separable() bool { return f.separation[f.order[0]] >= weak }
+
+// separating names the columns that separate the classes most, in a sentence behind others; empty if there is nothing
+// to choose from.
+func (f *components) separating() string {
+	if len(f.order) < 2 || f.family == families.Multinomial {
+		return ""
+	}
+	var names []string
+	for _, j := range f.order[:min(len(f.order), mostSaid)] {
+		names = append(names, called(f.columns[j]))
+	}
+	return fmt.Sprintf(" Columns that set the %ss apart most: %s.", f.noun, strings.Join(names, ", "))
+}
+
 // headline is how many classes there are and how large they are.
 func (f *components) headline(shown []component) string {
+	text := f.howMany(shown)
+	if noise, ok := f.list[0].Columns[0].Values["noise"]; ok {
+		text += fmt.Sprintf(" Outliers (noise) are %s of the rows.", report.Percentage(float64(noise)))
+	}
+	return text
+}
+
+func (f *components) howMany(shown []component) string {
 	const few = 5
 	used := 0
 	for _, c := range f.list {

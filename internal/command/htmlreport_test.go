@@ -559,8 +559,7 @@ func TestReportReplacesTheOldPage(t *testing.T) {
 	page := contents(t, filepath.Join(dir, pageName))
 	assert.True(t, strings.HasPrefix(page, "<!DOCTYPE html>\n<html lang=\"en\">"))
 	assert.True(t, strings.HasSuffix(page, "</html>\n"))
-	_, facts, _ := strings.Cut(stdout, "\n\n")
-	facts, _, _ = strings.Cut(facts, "\n\n")
+	facts, _, _ := strings.Cut(stdout[strings.Index(stdout, "chosen K"):], "\n\n")
 	assert.Contains(t, facts, "noise variance")
 	for line := range strings.Lines(facts) {
 		if !strings.HasPrefix(line, "time") {

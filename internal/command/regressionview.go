@@ -128,6 +128,8 @@ func (c curves) print(p *page) {
 		return g
 	})
 	p.line("")
+	p.prose(0, "%s", ascii(c.headline(c.heaviest())))
+	p.line("")
 	p.grid(g)
 	if c.drawn {
 		p.prose(0, "Numbers after ± are standard errors by bootstrap (--format json has intervals).")

@@ -88,6 +88,10 @@ func (p *page) write(s *session) error {
 func (r *fitReport) print(s *session, in *input, out string) error {
 	p := s.page()
 	p.prose(0, "%s", in.describe(float64(r.N)))
+	r.found.print(p)
+	if r.Agreement != nil {
+		r.Agreement.print(p)
+	}
 	p.line("")
 	for _, f := range r.facts() {
 		switch {
@@ -99,10 +103,7 @@ func (r *fitReport) print(s *session, in *input, out string) error {
 			p.prose(2, "%s: %s", f[0], f[1])
 		}
 	}
-	r.found.print(p)
-	if r.Agreement != nil {
-		r.Agreement.print(p)
-	}
+	p.printMatrices(r.found.covariances, r.found.components)
 	r.printPruned(p)
 	r.printRestarts(p)
 	if r.K == 0 { // there is nothing to predict or to sample
@@ -125,21 +126,19 @@ func (r *fitReport) print(s *session, in *input, out string) error {
 
 // facts are what a person wants to know first, by name.
 func (r *fitReport) facts() [][2]string {
-	facts := [][2]string{
-		{"model", fmt.Sprintf("%s, %s, by %s", r.Model, r.what, r.Method)},
-		{"method", r.Method + ", as " + r.why},
-		{"chosen K", r.choice()},
-		{r.Criterion, digits(float64(r.Value)) + " nats: larger is better"},
-		{"status", r.ending()},
+	facts := append([][2]string{{"chosen K", r.choice()}}, r.certaintyFacts()...)
+	facts = append(facts, [2]string{"model", fmt.Sprintf("%s, %s, by %s", r.Model, r.what, r.Method)})
+	if r.why != "" {
+		facts = append(facts, [2]string{"method", r.Method + ", as " + r.why})
 	}
-	facts = append(facts, r.certaintyFacts()...)
-	facts = slices.Insert(facts, 2, r.comparedFact()...)
+	facts = append(facts, r.comparedFact()...)
+	facts = append(facts, [][2]string{
+		{r.Criterion, digits(float64(r.Value)) + " nats: larger is better"}, {"status", r.ending()},
+	}...)
+	facts = append(facts, r.evidenceFacts()...)
 	if r.Criterion == "bic" {
 		at := slices.IndexFunc(facts, func(f [2]string) bool { return f[0] == r.Criterion })
 		facts[at][1] += r.elsewhere()
-	}
-	if r.why == "" {
-		facts = slices.Delete(facts, 1, 2)
 	}
 	fact := func(name string, value number, remark string) {
 		if value == value && name != r.Criterion {
