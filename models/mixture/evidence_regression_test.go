@@ -17,6 +17,7 @@ import (
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/ranks"
 	"github.com/latent-go/latent/models/mixture"
+	"github.com/latent-go/latent/prior"
 )
 
 // A zellnerTable is one of a response and regressors, the intercept first, with the prior that the evidence has of it.
@@ -159,15 +160,19 @@ func TestEvidenceOfCurvesIsNextToQuadrature(t *testing.T) {
 			x = x.Slice(0, n, 0, d-1).(*mat.Dense)
 			src, err := framework.FromMatrix(x)
 			require.NoError(t, err)
-			gap := evident(t, mixture.Model{Family: f}, src, 1).Value - logMarginalOfCurve(f, x)
-			t.Logf("%s, %d rows: %.4f", f.Name(), n, gap)
-			assert.InDelta(t, 0, gap, 1/float64(n))
+			for _, worth := range []float64{1, 3} {
+				m := mixture.Model{Family: f, Prior: prior.UnitInformation{Rows: worth}}
+				gap := evident(t, m, src, 1).Value - logMarginalOfCurve(f, x, worth)
+				t.Logf("%s, %d rows, a prior worth %v: %.4f", f.Name(), n, worth, gap)
+				assert.InDelta(t, 0, gap, 1/float64(n))
+			}
 		}
 	}
 }
 
-// logMarginalOfCurve is ln p(y|x) of one class by a grid over the intercept, at the mean of x, and the slope.
-func logMarginalOfCurve(f family.Regression, x *mat.Dense) float64 {
+// logMarginalOfCurve is ln p(y|x) of one class by a grid over the intercept, at the mean of x, and the slope, under a prior
+// that is worth so many events or trials.
+func logMarginalOfCurve(f family.Regression, x *mat.Dense, worth float64) float64 {
 	n, d := x.Dims()
 	exposure := func(i int) float64 {
 		if f.Exposure {
@@ -185,7 +190,7 @@ func logMarginalOfCurve(f family.Regression, x *mat.Dense) float64 {
 	}
 	row := mat.NewSymDense(2, nil) // the information of an event, or of a trial
 	for i := range n {
-		row.SymRankOne(row, weight*exposure(i)/events, mat.NewVecDense(2, []float64{1, x.At(i, d-1) - mean}))
+		row.SymRankOne(row, worth*weight*exposure(i)/events, mat.NewVecDense(2, []float64{1, x.At(i, d-1) - mean}))
 	}
 	logProb := func(b0, b1 float64) float64 {
 		at := mat.NewVecDense(2, []float64{b0 - eta, b1})

@@ -291,7 +291,7 @@ func TestOneRegressionHasAClosedForm(t *testing.T) {
 	}
 }
 
-// Milliseconds since 1970 have the standard errors of days since then, in their units.
+// Milliseconds and nanoseconds since 1970 have the standard errors of days since then, in their units.
 func TestStandardErrorsHaveTheUnitsOfTheRegressors(t *testing.T) {
 	errorsAt := func(scale, origin float64) []float64 {
 		x := regressionRows(family.Regression{}, 60, rand.New(rand.NewPCG(8, 1)))
@@ -307,10 +307,13 @@ func TestStandardErrorsHaveTheUnitsOfTheRegressors(t *testing.T) {
 		require.NoError(t, err)
 		return deviations
 	}
-	want, got := errorsAt(1, 0), errorsAt(86_400_000, 1_600_000_000_000)
-	assert.InEpsilon(t, want[1]/86_400_000, got[1], 1e-6)
-	assert.InEpsilon(t, want[2], got[2], 1e-6)
-	assert.InEpsilon(t, got[1]*1_600_000_000_000, got[0], 1e-2, "the intercept is far from the data")
+	want := errorsAt(1, 0)
+	for _, second := range []float64{1e3, 1e9} {
+		got := errorsAt(86_400*second, 1.6e9*second)
+		assert.InEpsilon(t, want[1]/86_400/second, got[1], 1e-6)
+		assert.InEpsilon(t, want[2], got[2], 1e-6)
+		assert.InEpsilon(t, got[1]*1.6e9*second, got[0], 1e-2, "the intercept is far from the data")
+	}
 }
 
 // Three lines of 100 rows in all are found, in 9 of 10 tables or more (measured: 10).
