@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/latent-go/latent/internal/fastcsv"
 )
@@ -128,10 +129,10 @@ func (t *Table) Identifies(name string, weights []float64) (s Suggestion, ok boo
 }
 
 // mayIdentify says whether a column of numbers has whole ones, and they rise or fall throughout, or are as many as the
-// rows and different, or dates, or keys of groups, or have the name of an identifier.
+// rows and different, or dates, years or keys of groups, or have the name of an identifier.
 func (t *Table) mayIdentify(c column, name string) bool {
 	named := identifiers.MatchString(name) || numbering.MatchString(name)
-	rises, falls, days, sorted, together := true, true, true, true, true
+	rises, falls, days, years, sorted, together := true, true, true, true, true, true
 	var counts []int32 // of the numbers from 0 to that of the rows
 	dense, before, run, runs := true, math.NaN(), 0, 0
 	for row := range t.rows {
@@ -147,6 +148,7 @@ func (t *Table) mayIdentify(c column, name string) bool {
 		} else {
 			rises, falls, sorted = rises && !(v <= before), falls && !(v >= before), sorted && !(v < before)
 			days = days && v >= 1800_01_01 && v < 2200_01_01
+			years = years && v >= 1500 && v < 2200
 			if counts == nil {
 				counts = make([]int32, min(t.rows, math.MaxInt32)+1)
 			}
@@ -161,11 +163,11 @@ func (t *Table) mayIdentify(c column, name string) bool {
 			}
 			run, before = run+1, v
 		}
-		if !(named || rises || falls || days || dense || together) {
+		if !(named || rises || falls || days || years || dense || together) {
 			return false
 		}
 	}
-	return named || rises || falls || days || together && runs > 1 && run == runs ||
+	return named || rises || falls || days || years || together && runs > 1 && run == runs ||
 		dense && (sorted || isBalanced(counts))
 }
 
@@ -224,6 +226,8 @@ func (h *histogram) identifies(name string, x []float64, names []string) (s Sugg
 	switch {
 	case last+1 > mostCodes && !slices.ContainsFunc(h.values, func(v float64) bool { return !isDay(v) }):
 		return Suggestion{Kind: Date, Cause: Dates, Detail: span}, true
+	case h.areYears(x):
+		return Suggestion{Kind: Date, Cause: Dates, Detail: span}, true
 	case len(names) == 2 && low == 0 && slices.ContainsFunc(names, frequencies.MatchString): // how often each occurs
 	case allDifferent && (low == 0 || low == 1) && high == low+float64(last):
 		return Suggestion{Kind: Identifier, Cause: RowNumbers, Detail: span}, true
@@ -237,6 +241,15 @@ func (h *histogram) identifies(name string, x []float64, names []string) (s Sugg
 		return Suggestion{Kind: Identifier, Cause: GroupKeys, Detail: h.span()}, true
 	}
 	return s, false
+}
+
+// areYears looks for years of the rows of series: numbers of these centuries without a gap, more than codes are, with
+// several rows each, which rise or occur equally often.
+func (h *histogram) areYears(x []float64) bool {
+	last := len(h.values) - 1
+	return last >= mostNumbered && h.values[0] >= 1500 && h.values[last] < 2200 &&
+		h.values[last] == h.values[0]+float64(last) && h.n >= 2*float64(last) &&
+		(slices.IsSorted(x) || slices.Max(h.weights) == slices.Min(h.weights))
 }
 
 // isAnswer says whether a name that ends in no has another beside it that ends in yes.
@@ -275,14 +288,14 @@ func isDay(v float64) bool {
 func (h *histogram) suggestWhole() Suggestion {
 	last := len(h.values) - 1
 	numbered := h.values[0] <= 1 && h.values[0] >= 0 && h.values[last] == h.values[0]+float64(last)
-	few := h.few(mostCodes) || numbered && h.few(mostNumbered)
+	few := (h.few(mostCodes) || numbered && h.few(mostNumbered)) && !h.graduated()
 	detail := fmt.Sprintf("(variance %.3g, mean %.3g)", h.variance, h.mean)
 	thin := h.thinned(mostLooked)
 	codes, counts, numbers, handicap := math.Inf(-1), math.Inf(-1), math.Inf(-1), -undecided
 	if few {
 		codes = h.saturated()
 	}
-	if low := h.values[0]; low == 0 || low > 0 && low < leastLarge && !few {
+	if low := h.values[0]; low == 0 && h.values[1] < leastLarge || low > 0 && low < leastLarge && !few {
 		classes := 0
 		if counts, classes = thin.score(poisson); classes > 1 {
 			handicap = undecided * float64(classes-1)
@@ -310,9 +323,27 @@ const leastLarge, undecided = 10, 3.0
 // mostLooked is how many values of a column are looked at.
 const mostLooked = 200
 
-// suggestNumbers looks for codes and for a tail.
+// graduated reports whether whole numbers are marks of a scale, as of settings and classes of income, and no codes: three
+// at least, all of them multiples of 5.
+func (h *histogram) graduated() bool {
+	return len(h.values) > 2 && h.values[0] >= 0 &&
+		!slices.ContainsFunc(h.values, func(v float64) bool { return math.Mod(v, 5) != 0 })
+}
+
+// isEven reports whether the values have the same distance throughout, as grades in halves have.
+func (h *histogram) isEven() bool {
+	step := h.values[1] - h.values[0]
+	for i, v := range h.values {
+		if math.Abs(v-h.values[0]-float64(i)*step) > 1e-6*step {
+			return false
+		}
+	}
+	return true
+}
+
+// suggestNumbers looks for grades and for a tail.
 func (h *histogram) suggestNumbers() Suggestion {
-	if h.few(mostCodes) {
+	if h.few(mostCodes) && h.isEven() && !h.graduated() {
 		return Suggestion{Kind: Categorical, Cause: FewValues, Detail: h.span()}
 	}
 	if h.values[0] > 0 {
@@ -362,7 +393,7 @@ func (t *Table) suggestLevels(name string) Suggestion {
 		return Suggestion{Kind: Categorical, Cause: DecimalPoints}
 	case errors.Is(err, ErrGrouped):
 		return Suggestion{Kind: Categorical, Cause: SeparatedThousands}
-	case cells > 0 && numbers > cells:
+	case cells > 0 && numbers > cells && !(rows == len(levels) && rows >= fewestRows && cells > 1 && areShort(levels)):
 		return t.suggestMixed(name, texts, cells, numbers, len(levels))
 	case len(known) > mostCodes && areDates(known):
 		return Suggestion{Kind: Date, Cause: Dates, Detail: "(such as " + firstQuoted(known[:1]) + ")"}
@@ -390,6 +421,11 @@ func (t *Table) suggestMixed(name string, texts []string, cells, numbers, levels
 		Detail: fmt.Sprintf("(%s %s, among %s)", firstQuoted(texts), where, plural(numbers, "number")),
 		Gaps: len(texts) <= 3 && levels-len(texts) > mostCodes && (known || 10*cells <= numbers+cells) &&
 			!slices.ContainsFunc(texts, func(text string) bool { return strings.ContainsFunc(text, unicode.IsDigit) })}
+}
+
+// areShort reports whether no text has more than two characters, as numbers and letters that are names have.
+func areShort(texts []string) bool {
+	return !slices.ContainsFunc(texts, func(text string) bool { return utf8.RuneCountInString(text) > 2 })
 }
 
 // areDigitCodes says whether all texts are digits, and as many.

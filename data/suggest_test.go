@@ -46,6 +46,17 @@ func TestSuggestionsForColumns(t *testing.T) {
 		{"x", 60, func(i int) any { return 2 + i%20 }, Continuous, VaryUnlikeCounts, ""},
 		{"x", 24, func(i int) any { return 1 + i%12 }, Continuous, VaryUnlikeCounts, ""},
 		{"Number", 60, func(i int) any { return 2000 + i*7%61 }, Identifier, NamedIdentifier, ""},
+		{"x", 60, func(i int) any { return 1950 + i%20 }, Date, Dates, "(1950 to 1969)"}, // three series
+		{"x", 59, func(i int) any { return 1950 + i/3 }, Date, Dates, "(1950 to 1969)"},  // of quarters, the last one without its end
+		{"x", 60, func(i int) any { return 950 + (i+i%3)%20 }, Continuous, VaryUnlikeCounts, ""},
+		{"x", 60, func(i int) any { return []float64{17.5, 22, 27, 32}[i%4] }, Continuous, Numbers, ""}, // uneven steps
+		{"x", 60, func(i int) any { return 175 + 10*(i*i%5) }, Continuous, VaryUnlikeCounts, ""},
+		{"x", 60, func(i int) any { return 1 + i*i%5*10/9 }, Categorical, FewValues, ""},
+		{"x", 60, func(i int) any { return (i % 7 / 2) * (24 + i*i%61) }, Continuous, VaryUnlikeCounts, ""}, // zeros stand for gaps
+		{"x", 18, func(i int) any {
+			return []string{"C", "D", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12", "13", "14", "15", "16"}[i]
+		},
+			Identifier, DifferentTexts, ""},
 		{"customer_id", 60, func(i int) any { return 7000 + i*i*13%40 }, Identifier, NamedIdentifier, ""},
 		{"rowId", 60, func(i int) any { return 7000 + i*i*13%40 }, Identifier, NamedIdentifier, ""},
 		{"ZIP", 60, func(i int) any { return 10000 + i*i*1313%40000 }, Identifier, NamedIdentifier, ""},

@@ -71,6 +71,42 @@ func (in *input) auto(s *session, given *columnFamilies) ([]suspect, error) {
 	return list, err
 }
 
+// unmeasured lists the columns of numbers that are codes or of two values, apart from those left out, or counts if there
+// are no measurements at all: beside measurements, a normal distribution that goes with theirs describes counts better
+// than one apart. A column with decimals is none of these, which its first values show.
+func (in *input) unmeasured(out []string) (list []suspect) {
+	measured := false
+	for j, name := range in.Names {
+		if slices.Contains(out, name) || name == in.weights {
+			continue
+		}
+		found := data.Suggestion{Kind: data.Continuous}
+		if !slices.Contains(in.dates.Names, name) && in.wholeOrTwo(j) {
+			found = in.Suggest(name, in.frequencies)
+		}
+		switch found.Kind {
+		case data.Binary, data.Categorical, data.Count:
+			list = append(list, suspect{name, found})
+		case data.Continuous, data.Positive:
+			measured = true
+		}
+	}
+	if counts := func(c suspect) bool { return c.Kind == data.Count }; measured {
+		list = slices.DeleteFunc(list, counts)
+	}
+	return list
+}
+
+// wholeOrTwo reports whether a column of numbers has whole ones alone, or no more than two different ones.
+func (in *input) wholeOrTwo(j int) bool {
+	for row := range in.Rows() {
+		if v := in.Number(row, j); v == v && v != math.Trunc(v) {
+			return len(in.different(j, 3)) == 2
+		}
+	}
+	return true
+}
+
 // keepOne takes columns in order for measurements, as rows may be sorted by one, where none other is left.
 func keepOne(list []suspect) {
 	if slices.ContainsFunc(list, func(c suspect) bool { return c.name == "" || familyOf[c.Kind] != "" }) {
@@ -83,6 +119,28 @@ func keepOne(list []suspect) {
 	}
 }
 
+// byKinds reports whether the model describes columns by their kinds.
+func (f *modelFlags) byKinds() bool {
+	of := f.model().Families
+	return of != nil && slices.Contains(of.Names(false), families.Auto)
+}
+
+// leaveEmpty leaves out columns without any value if nobody named the columns or a family.
+func (f *fittingFlags) leaveEmpty(s *session, in *input) error {
+	if len(f.Select) > 0 || !f.anyFamily && f.Family != families.Auto || !f.byKinds() {
+		return nil
+	}
+	used := setOf(append(slices.Concat(f.gate(), f.columns().names), f.Weights))
+	empty := slices.DeleteFunc(without(in.Names, used), func(name string) bool { return !in.Empty(name) })
+	if len(empty) == 0 || len(empty) == in.Cols() {
+		return nil
+	}
+	s.note("%s: left out, without any value: %s", in.name, abridged(empty, ", ", quotedCell))
+	var err error
+	in.Table, err = in.Table.Drop(empty...)
+	return in.wrap(err)
+}
+
 // leaveIdentifiers leaves out columns of a table of numbers that identify rows or are dates, as --family auto does, if
 // neither columns nor a family are given and other columns remain.
 func (f *fittingFlags) leaveIdentifiers(s *session, in *input) error {
@@ -90,9 +148,8 @@ func (f *fittingFlags) leaveIdentifiers(s *session, in *input) error {
 		len(f.columns().names) > 0 {
 		return nil
 	}
-	if len(without(in.texts(), setOf(f.gate()))) > 0 && f.model().Families != nil &&
-		slices.Contains(f.model().Families.Names(false), families.Auto) {
-		return nil // see takeTexts
+	if len(without(in.texts(), setOf(f.gate()))) > 0 && f.byKinds() {
+		return nil // see takeKinds
 	}
 	var list []suspect
 	for _, name := range without(in.Names, setOf(append(slices.Concat(f.gate(), in.dates.Names), f.Weights))) {

@@ -150,7 +150,7 @@ func TestForeignAndDamagedCheckpointFilesAreRefused(t *testing.T) {
 	dir := t.TempDir()
 	path, table := filepath.Join(dir, "checkpoint"), filepath.Join(dir, "t.csv")
 	write := func(cell string) {
-		require.NoError(t, os.WriteFile(table, []byte("a,b\n"+strings.Repeat("1,2\n3,4.5\n2,7\n0,1\n5,5\n", 8)+cell+",2\n"), 0o600))
+		require.NoError(t, os.WriteFile(table, []byte("a,b\n"+strings.Repeat("1.5,2\n3,4.5\n2,7\n0,1\n5,5\n", 8)+cell+",2\n"), 0o600))
 	}
 	write("1")
 	args := []string{"fit", "--data", table, "--kmax", "3", "--checkpoint", path, "--keep-checkpoint", "--max-iter", "30", "--format", "json"}

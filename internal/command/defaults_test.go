@@ -125,3 +125,34 @@ func TestSelectWarnsOfTheLargestK(t *testing.T) {
 		assert.NotContains(t, stderr, "largest compared", args)
 	}
 }
+
+// Where nobody names a family each column has its kind: codes and two values among measurements have families of their own, counts have
+// theirs where nothing is measured, and what has no value is left out. Of a handful of rows numbers do not show what they are.
+func TestColumnsOfNumbersHaveTheirKinds(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 2))
+	mixed, counts, few := "x,y,smoker,grade,visits,gone\n", "births,deaths\n", "births,deaths\n"
+	for i := range 60 {
+		mixed += fmt.Sprintf("%.3f,%.3f,%d,%d,%d,\n", rng.NormFloat64(), rng.NormFloat64(), i*i%3%2, 1+i*7%11%4, rng.IntN(4)*rng.IntN(5))
+		row := fmt.Sprintf("%d,%d\n", rng.IntN(3)+rng.IntN(3), rng.IntN(2)+rng.IntN(3)*rng.IntN(2))
+		if counts += row; i < 5 {
+			few += row
+		}
+	}
+	for text, want := range map[string][]string{
+		mixed:  {"x gaussian", "y gaussian", "smoker bernoulli", "grade categorical", "visits poisson"},
+		counts: {"births poisson", "deaths poisson"},
+		few:    {"births gaussian", "deaths gaussian"},
+	} {
+		stdout, stderr := done(t, "fit", "--kmax", "2", "--restarts", "1", "--data", file(t, "t.csv", text), "--format", "json")
+		var got []string
+		for _, c := range reportOf(t, stdout).Columns {
+			family, _, _ := strings.Cut(c.Family, "-")
+			got = append(got, c.Name+" "+family)
+		}
+		assert.Equal(t, want, got)
+		assert.Equal(t, text == mixed, strings.Contains(stderr, `left out, without any value: "gone"`))
+		assert.Equal(t, text != few, strings.Contains(stderr, "each column by its kind (--family auto), as these are no measurements"))
+	}
+	plain := fitJSON(t, "--family", "gaussian", "--k", "1", "--data", file(t, "t.csv", counts))
+	assert.Equal(t, "gaussian", plain.Columns[0].Family)
+}

@@ -428,7 +428,7 @@ func (f *fittingFlags) load(s *session, label string) (*input, error) {
 			return nil, misused("--gate has every column, and the components describe none")
 		}
 	}
-	if err := cmp.Or(f.leaveIdentifiers(s, in), in.refuseEmpty()); err != nil {
+	if err := cmp.Or(f.leaveEmpty(s, in), f.leaveIdentifiers(s, in), in.refuseEmpty()); err != nil {
 		return nil, err
 	}
 	f.remark(s, in)

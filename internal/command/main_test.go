@@ -636,7 +636,7 @@ func TestErrorsOfManyStartsAreShort(t *testing.T) {
 	like := fmt.Errorf("%q: %w", "column 1 is far", framework.FaultyColumn(0, errors.New("is far")))
 	assert.Equal(t, `"column 1 is far": column "eruptions" is far`, in.render(like))
 
-	_, stderr := done(t, "fit", "--data", file(t, "d.csv", "a\n1\n1\n1\n2\n2\n2\n3\n3\n"), "--floor", "0", "--method", "em", "--kmax", "3", "--start", "kmeans")
+	_, stderr := done(t, "fit", "--data", file(t, "d.csv", "a\n1\n1\n1\n2\n2\n2\n3\n3\n"), "--floor", "0", "--method", "em", "--kmax", "3", "--start", "kmeans", "--family", "gaussian")
 	assert.Contains(t, stderr, "fits failed")
 	assert.Less(t, len(stderr), 250)
 	assert.Contains(t, stderr, "--method map, or gfab with --kmax")

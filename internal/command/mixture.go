@@ -199,12 +199,23 @@ type describedRows struct {
 	family           family.Family
 }
 
-// takeTexts has each column described by itself where some hold texts and nobody named a family. Numbers that are
-// written in another way are an error, and so is a single column, which may be a table whose separator is another.
-func (f *modelFlags) takeTexts(s *session, in *input) error {
+// fewestKnown is how many rows it takes to know codes and counts from measurements.
+const fewestKnown = 8
+
+// takeKinds chooses --family auto if nobody named a family and a column holds texts, codes, counts or two values.
+// Numbers that are written in another way are an error, and so is a single column of texts, which may be a table with
+// another separator.
+func (f *modelFlags) takeKinds(s *session, in *input) error {
 	texts := without(in.texts(), setOf(f.gate()))
-	if !f.anyFamily || f.Family != families.Gaussian || len(texts) == 0 || in.Cols() == 1 ||
-		!slices.Contains(f.model().Families.Names(false), families.Auto) {
+	if !f.anyFamily || f.Family != families.Gaussian || len(texts) > 0 && in.Cols() == 1 || !f.byKinds() {
+		return nil
+	}
+	if len(texts) == 0 {
+		if others := in.unmeasured(f.gate()); len(others) > 0 && in.Rows() >= fewestKnown {
+			f.Family = families.Auto
+			s.note("%s: each column by its kind (--family auto), as these are no measurements: %s: "+
+				"--family gaussian takes all for measurements", in.name, detailed(others))
+		}
 		return nil
 	}
 	for _, name := range texts {
@@ -223,7 +234,7 @@ func (in *input) rows(s *session, f *modelFlags) (*describedRows, error) {
 	if err := in.checkGate(f.gate()); err != nil {
 		return nil, err
 	}
-	if err := f.takeTexts(s, in); err != nil {
+	if err := f.takeKinds(s, in); err != nil {
 		return nil, err
 	}
 	all, err := described(s, in, f.Family, f.described())

@@ -437,7 +437,7 @@ func TestBadDataOfMixturesAreOneLine(t *testing.T) {
 		{"a,b\n1,5\n1,5\n1,5\n1,5\n", "", "every column is constant: there is nothing to fit"},
 		{counts, "--floor 1000", `column "a" has the variance 0.25, below 1000 times its floor, 83.3: lower that factor`},
 		{"a,b\n1,5\n2,5\n3,5\n4,5\n", "--columns b=categorical", `column "b" has 1 level ("5")`},
-		{"a,b\n1,\n2,\n3,\n", "--family auto", `column "b" has no value at all: --drop b`},
+		{"a,b\n1,\n2,\n3,\n", "--family gaussian", `column "b" has no value at all: --drop b`},
 		{"a,b\n1,\n2,\n3,\n", "--columns b=categorical", `column "b" has no value at all: --drop b`},
 		{"a,b\n1,2\n2,4\n3,6\n4,8\n", "--floor 0 --cov full", `column "b" is a linear combination of other columns: drop it, or take a diagonal covariance (--drop b, or --family gaussian-diagonal)`},
 		{"a\n3\n-1\n", "--family poisson", "(correct it, --drop a, or give it another family by --columns)"},

@@ -24,7 +24,8 @@ var countsRows = regexp.MustCompile(`^(?i:freq|frequency|counts?|cases|n)$`)
 // remark notes columns of numbers that hardly any family describes, with the flag that says what they are, if nobody
 // chose a family.
 func (f *fittingFlags) remark(s *session, in *input) {
-	if !f.anyFamily || f.model().Families == nil || f.regression() != nil || len(f.columns().names) > 0 {
+	if !f.anyFamily && f.Family != families.Auto || f.model().Families == nil || f.regression() != nil ||
+		len(f.columns().names) > 0 {
 		return
 	}
 	var zeros []string
@@ -47,16 +48,11 @@ func (f *fittingFlags) remark(s *session, in *input) {
 	}
 }
 
-// everyRowAnother says whether column j has whole numbers, from 0 on, and the others codes or texts that are others in
-// every row.
+// everyRowAnother reports whether column j has whole numbers, from 0 on, and the others whole numbers or texts that
+// differ in every row.
 func (in *input) everyRowAnother(j int) bool {
 	rows := min(in.Rows(), mostRemarked)
 	seen := make(map[string]bool, rows)
-	for other, name := range in.Names {
-		if other != j && in.Levels(name) == nil && len(in.different(other, mostCodes+1)) > mostCodes {
-			return false
-		}
-	}
 	var key []byte
 	for row := range rows {
 		if v := in.Number(row, j); v != math.Trunc(v) || v < 0 {
@@ -64,8 +60,11 @@ func (in *input) everyRowAnother(j int) bool {
 		}
 		key = key[:0]
 		for other := range in.Names {
-			if other != j {
-				key = append(strconv.AppendFloat(key, in.Number(row, other), 'g', -1, 64), ',')
+			if v := in.Number(row, other); other != j {
+				if v != math.Trunc(v) && v == v {
+					return false
+				}
+				key = append(strconv.AppendFloat(key, v, 'g', -1, 64), ',')
 			}
 		}
 		if seen[string(key)] {

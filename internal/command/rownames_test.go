@@ -89,7 +89,7 @@ func TestRemarksOnColumns(t *testing.T) {
 	}{
 		{counts, `"Freq" may say how often a row occurs, as no two rows are the same but for it: --weights Freq`, nil},
 		{rain, `many zeros, and other numbers far from them, which components may be about alone: "rain" (50 % of the rows): --drop`, nil},
-		{rain, `few different numbers, as codes have: "grade" (3 values`, []string{"--drop", "date"}},
+		{rain, `few different numbers, as codes have: "grade" (3 values`, []string{"--drop", "date", "--family", "gaussian"}},
 		{rain, `one series is left: --model hmm takes its rows one after another, where they are in the order of "date"`, []string{"--select", "date,temp"}},
 		{series, `one series is left: --model hmm takes its rows one after another, where they are in the order of "day"`, nil},
 	} {
@@ -97,6 +97,8 @@ func TestRemarksOnColumns(t *testing.T) {
 		_, stderr := done(t, append([]string{"fit", "--data", path, "--k", "1"}, c.args...)...)
 		assert.Contains(t, stderr, c.note)
 	}
+	_, noted := done(t, "fit", "--data", file(t, "d.csv", counts), "--k", "1", "--family", "auto")
+	assert.Contains(t, noted, "--weights Freq")
 	for _, text := range []string{counts + "a,0,5\n", strings.ReplaceAll(counts, "Freq", "size"), strings.Replace(counts, ",0\n", ",0.5\n", 1)} {
 		_, stderr := done(t, "fit", "--data", file(t, "d.csv", text), "--k", "1")
 		assert.NotContains(t, stderr, "--weights")
