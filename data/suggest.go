@@ -323,8 +323,8 @@ const leastLarge, undecided = 10, 3.0
 // mostLooked is how many values of a column are looked at.
 const mostLooked = 200
 
-// graduated reports whether whole numbers are marks of a scale, as of settings and classes of income, and no codes: three
-// at least, all of them multiples of 5.
+// graduated reports whether whole numbers are marks of a scale, as of settings and classes of income, and not codes:
+// three at least, all of them multiples of 5.
 func (h *histogram) graduated() bool {
 	return len(h.values) > 2 && h.values[0] >= 0 &&
 		!slices.ContainsFunc(h.values, func(v float64) bool { return math.Mod(v, 5) != 0 })

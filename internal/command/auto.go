@@ -71,9 +71,9 @@ func (in *input) auto(s *session, given *columnFamilies) ([]suspect, error) {
 	return list, err
 }
 
-// unmeasured lists the columns of numbers that are codes or of two values, apart from those left out, or counts if there
-// are no measurements at all: beside measurements, a normal distribution that goes with theirs describes counts better
-// than one apart. A column with decimals is none of these, which its first values show.
+// unmeasured lists the columns of numbers that are codes or have two values, apart from those in out, and counts if
+// there are no measurements at all: beside measurements, a normal distribution that is correlated with theirs describes
+// counts better than an independent one. A column with decimals is none of these, as its first values show.
 func (in *input) unmeasured(out []string) (list []suspect) {
 	measured := false
 	for j, name := range in.Names {
