@@ -10,13 +10,13 @@ import (
 	"unicode/utf8"
 )
 
-// Blocks reads inputs of any format that [Open] knows as [ReadParts] does, but for one table after another, each with
-// some of the rows: memory does not grow with their number. [Table.Origin] counts the rows of all. An array, which is
-// mapped where it is or decoded into the store, is one table.
+// Blocks reads inputs of any format that [Open] knows, as [ReadParts] does, but yields a sequence of tables, each
+// with some of the rows, so that memory does not grow with the number of rows. [Table.Origin] counts the rows of all
+// tables. An array, which is mapped where it is or decoded into the store, is one table.
 //
-// Which columns have numbers is found in each table for itself, where [CSVOptions].Reading does not say it. A table may
-// have no row where lines are empty. The text is read once, and need not seek. Errors are those of [ReadParts], as far
-// as one table shows them; they name the part where there are several, and end the sequence.
+// Unless [CSVOptions].Reading says which columns have numbers, each table decides this separately. A table may have
+// no row if lines are empty. The text is read once, and need not seek. Errors are those of [ReadParts] that one table
+// can show. They name the part if there are several, and end the sequence.
 func Blocks(parts []Part, o CSVOptions) iter.Seq2[*Table, error] {
 	return func(yield func(*Table, error) bool) {
 		rows, names := 0, []string(nil)

@@ -2,12 +2,12 @@ package data
 
 import "fmt"
 
-// A Builder makes a table whose cells come column by column, such as files in columnar formats hold them. A cell that
-// nobody sets is missing.
+// A Builder makes a table from cells that come column by column, as in files of columnar formats. A cell that nobody
+// sets is missing.
 type Builder struct{ table *Table }
 
-// NewBuilder makes a Builder of so many rows; what is not categorical is numeric. Names must differ. The numbers lie in
-// the store (nil: in memory).
+// NewBuilder makes a Builder of a table with that many rows. Columns that are not categorical are numeric. Names must
+// differ. The store holds the numbers (nil: memory).
 func NewBuilder(names []string, categorical []bool, rows int, store *Store) (*Builder, error) {
 	if rows < 1 || len(names) < 1 {
 		return nil, fmt.Errorf("a table of %d rows and %d columns; it needs at least one of each", rows, len(names))
@@ -40,13 +40,14 @@ func NewBuilder(names []string, categorical []bool, rows int, store *Store) (*Bu
 	return &Builder{t}, nil
 }
 
-// Numbers is the memory of numeric column j, to be filled: row i is at i times the stride. NaN is a missing value.
+// Numbers returns the memory of numeric column j, which the caller fills: row i is at i times the stride. NaN is a
+// missing value.
 func (b *Builder) Numbers(j int) (values []float64, stride int) {
 	return b.table.flat[b.table.columns[j].at:], b.table.stride
 }
 
-// Codes are those of categorical column j, one a row, to be filled by the places of its levels; −1 is a missing value.
-// It is nil if the column is numeric.
+// Codes returns the codes of categorical column j, one a row, which the caller fills with indices of its levels; −1
+// is a missing value. It is nil if the column is numeric.
 func (b *Builder) Codes(j int) []int32 {
 	if f := b.table.columns[j].factor; f != nil {
 		return f.codes
@@ -54,8 +55,8 @@ func (b *Builder) Codes(j int) []int32 {
 	return nil
 }
 
-// Finish says which levels, all different, the codes of column j are of, nil for one of numbers, and how many of its
-// cells are missing by each text of [CSVOptions].NA, nil: none is.
+// Finish sets the levels of column j, all different (nil for a column of numbers), and how many of its cells each
+// text of [CSVOptions].NA made missing (nil: none).
 func (b *Builder) Finish(j int, levels []string, marked []int) {
 	if f := b.table.columns[j].factor; f != nil {
 		f.levels = levels
@@ -63,7 +64,7 @@ func (b *Builder) Finish(j int, levels []string, marked []int) {
 	b.table.columns[j].marked = marked
 }
 
-// Table is the table, which follows so many rows of others: see [Table.Origin].
+// Table returns the table, whose rows follow that many rows of other tables: see [Table.Origin].
 func (b *Builder) Table(first int) *Table {
 	b.table.first = first
 	return b.table

@@ -16,8 +16,8 @@ import (
 type HeaderMode int
 
 const (
-	// The first row is a header if none of its cells is a number other than Inf, or if these are years in their order,
-	// beside texts, above others that are not years.
+	// The first row is a header if none of its cells is a number other than Inf, or if these numbers are years in
+	// ascending order, beside texts, and the cells below them are not years.
 	HeaderAuto HeaderMode = iota
 	HeaderYes             // the first row is a header
 	HeaderNo              // the first row is data; the columns are V1, V2, …
@@ -29,15 +29,15 @@ type CSVOptions struct {
 	// Comma separates fields. Zero means the one among comma, semicolon and tab that occurs most often in
 	// the first line that is not empty, outside quotes.
 	Comma rune
-	// Decimal is what decimals follow: '.' or ','; the other one may separate thousands. Zero means the one that the
-	// numbers of the first 64 kB show, and a point if they show neither.
+	// Decimal is the decimal mark: '.' or ','; the other one may separate thousands. Zero means the mark that the
+	// numbers of the first 64 kB show, or a point if they show neither.
 	Decimal byte
 	// NA lists texts that are missing values as well, such as "?" or -999. Blanks around them do not matter.
 	NA []string
-	// Reading says how the column of a name is read. Nil stands for ReadByForm.
+	// Reading says how the column of that name is read. Nil means ReadByForm for all columns.
 	Reading func(name string) Reading
-	// Encoding is that of a CSV file, by its name in the Encoding Standard of WHATWG. Empty means UTF-8, UTF-16 where
-	// a byte order mark says so, and else Windows-1252 where a name or a level is not valid UTF-8.
+	// Encoding is the encoding of a CSV file, by its name in the Encoding Standard of WHATWG. Empty means UTF-16
+	// if a byte order mark says so, and otherwise UTF-8, or Windows-1252 if a name or a level is not valid UTF-8.
 	Encoding string
 	// Store is where the numbers lie, of files of any format. Nil: in memory.
 	Store  *Store
@@ -56,17 +56,17 @@ const (
 // ReadCSV reads a table from comma-separated values, as RFC 4180 and [encoding/csv] understand
 // them: quoted fields may hold commas and line ends, and empty lines are skipped.
 //
-// A cell that is empty, NA or NaN is missing. Blanks around a number do not matter, nor do they around the
-// names in the header, where an empty or NA cell becomes "column 1", "column 2", … by its place. Numbers are decimal,
-// with a point or throughout with a comma, rounded to the nearest float64, or Inf; in a column whose cells are all
-// numbers, thousands may be separated, and a currency, a percent sign or 0x may stand beside them ([Table.Spellings]).
-// A column with any other cell is categorical, and its levels are the cells' exact texts: 01 and 1 differ. The options
-// name further texts for missing values, and further categorical columns.
+// A cell that is empty, NA or NaN is missing. Blanks around numbers and around the names in the header do not matter.
+// An empty or NA cell of the header becomes "column 1", "column 2", … by its position. Numbers are decimal, with a
+// point, or with a comma throughout; they are rounded to the nearest float64, or are Inf. If all cells of a column
+// are numbers, thousands may be separated, and a currency, a percent sign or 0x may stand beside them
+// ([Table.Spellings]). A column with any other cell is categorical, and its levels are the cells' exact texts: 01 and
+// 1 differ. The options name further texts for missing values, and further categorical columns.
 //
-// What makes a column categorical may come late, when the exact texts above it are gone; then the input is read a
-// second time. For that it is sought back to where it stood; one that cannot seek is kept in memory meanwhile. Lines
-// are read by as many goroutines as may run at a time, but for those that have more than plain cells, which is faster
-// by far; the table and the errors are the same.
+// The cell that makes a column categorical may come late, when the exact texts above it are gone; the input is then
+// read a second time. To that end ReadCSV seeks back to where the input stood; an input that cannot seek is kept in
+// memory until then. Lines of plain cells are read by as many goroutines as can run in parallel, which is far faster
+// than reading other lines; the table and the errors are the same.
 //
 // It is an error if there are no rows, if a row has more or fewer cells than the first, if quotes do not
 // match, if two columns have one name, if a name or a level is in another encoding, or if a number is beyond

@@ -10,7 +10,7 @@ import (
 //go:embed embedded/*.csv.gz
 var embedded embed.FS
 
-// Dataset describes an embedded data set. Where it comes from in full, embedded/README.md says.
+// Dataset describes an embedded data set. embedded/README.md gives its source in full.
 type Dataset struct {
 	Name       string // for [Load]
 	Title      string // what the rows are, in one line

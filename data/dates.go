@@ -36,7 +36,7 @@ var written = strings.NewReplacer("MMMM", "MONTH", "MMM", "MON", "%Y", "YYYY", "
 // repeated are letters of which one says that digits follow, one or two.
 var repeated = regexp.MustCompile(`(?i)(M)M|(D)D|(h)h|(s)s`)
 
-// Zoned says whether times of a form have an offset from UTC. They are taken by UTC.
+// Zoned reports whether times of this form have an offset from UTC. Such times are converted to UTC.
 func Zoned(form string) bool { return strings.Contains(form, zone) || strings.Contains(form, "+hh") }
 
 // formKey is the same for forms that mean the same: YYYY-MM-DD, yyyy-mm-dd, %Y-%m-%d and YYYY-M-D.
@@ -65,20 +65,20 @@ func areDates(texts []string) bool {
 	})
 }
 
-// ErrDate is part of the error about cells that are no dates, or dates of which a form is to be chosen: see
-// [Table.Dates].
+// ErrDate is part of the error about cells that are not dates, or about dates whose form the caller has to
+// choose: see [Table.Dates].
 var ErrDate = errors.New("a form of dates")
 
 // ErrEitherWay is part of the error about dates that two forms read differently, such as 03/04/2024. It is an
 // [ErrDate], too.
 var ErrEitherWay = fmt.Errorf("choose %w", ErrDate)
 
-// Dates has columns of dates become numeric: days since 1 January 1970, times being fractions of a day; those of a time
-// zone by UTC, and times without a day as the part of the day that has passed. A missing cell stays missing. Columns
-// are texts such as 2024-01-31, 31.1.2024, 1/31/24 or 31 Jan 2024, or whole numbers such as 20240131, in the same form
-// throughout. That form is looked for where none is given, and returned: YYYY-M-D and so on; one that is given may also
-// be written YYYY-MM-DD or %Y-%m-%d. It is an error if there is no such column or form, if it does not read a cell, or
-// if days and months could be either way round.
+// Dates converts columns of dates to numbers: days since 1 January 1970, with times as fractions of a day. Times with
+// a time zone are converted to UTC; times without a day become the part of the day that has passed. A missing cell
+// stays missing. The columns are texts such as 2024-01-31, 31.1.2024, 1/31/24 or 31 Jan 2024, or whole numbers such
+// as 20240131, each column in one form. If no form is given, Dates finds it. It returns the forms, written as
+// YYYY-M-D and so on; a given form may also be written YYYY-MM-DD or %Y-%m-%d. It is an error if there is no such
+// column or form, if the form does not read a cell, or if the order of day and month is ambiguous.
 func (t *Table) Dates(names, asked []string) (dated *Table, found []string, err error) {
 	places, err := t.places(names)
 	if err != nil {
@@ -145,7 +145,7 @@ func daysAt(layout, text string) (float64, error) {
 // DateOfDigits is the form of dates that could be numbers.
 const DateOfDigits = "YYYYMMDD"
 
-// DateColumns are columns of dates, as a text COL[=FORM],… with a backslash before a comma of a name.
+// DateColumns lists columns of dates. Its text is COL[=FORM],… with a backslash before each comma in a name.
 type DateColumns struct {
 	Names, Forms []string // of each column its form, empty where it is to be found
 }
@@ -163,7 +163,7 @@ func (d DateColumns) MarshalText() ([]byte, error) {
 	return []byte(strings.Join(items, ",")), nil
 }
 
-// UnmarshalText reads what MarshalText writes. Every column has a name, and no other the same.
+// UnmarshalText reads what MarshalText writes. Names must be different and not empty.
 func (d *DateColumns) UnmarshalText(text []byte) error {
 	*d = DateColumns{}
 	const comma = "\x00" // in a name, while items are told apart
@@ -181,8 +181,8 @@ func (d *DateColumns) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Days returns what takes the text of one date of a form to its number, as [Table.Dates] does. It is an error if there
-// is no such form.
+// Days returns a function that converts the text of a date in this form to its number, as [Table.Dates] does. It is
+// an error if there is no such form.
 func Days(form string) (func(text string) (float64, error), error) {
 	layout, err := layoutOf(nil, form)
 	if err != nil {

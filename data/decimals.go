@@ -109,19 +109,19 @@ func (c *columnHead) look(cell string, first bool) {
 // grouped are numbers with separators of thousands.
 var grouped = regexp.MustCompile(`^[+-]?[0-9]{1,3}([ .,'’\x{a0}\x{202f}][0-9]{3})+([.,][0-9]+)?$`)
 
-// DecimalComma says whether the table is of a CSV file whose decimals follow a comma.
+// DecimalComma reports whether the table was read from a CSV file with decimal commas.
 func (t *Table) DecimalComma() bool { return t.decimal == ',' }
 
-// ErrDecimalComma is part of the error about a categorical column that would be numeric if decimals followed a comma,
-// and ErrDecimalPoint of one that would if they followed a point: see [CSVOptions].Decimal.
+// ErrDecimalComma is part of the error about a categorical column that would be numeric with decimal commas, and
+// ErrDecimalPoint of one that would be numeric with decimal points: see [CSVOptions].Decimal.
 var (
 	ErrDecimalComma = errors.New("decimals have a point here, as 1.5, and not a comma: read the table with decimal commas")
 	ErrDecimalPoint = errors.New("decimals have a comma here, as 1,5, and not a point: read the table with decimal " +
 		"points, or write one of the two throughout")
 )
 
-// ErrGrouped is part of the error about a categorical column that would be numeric if thousands were not separated, or
-// if the file showed what decimals follow.
+// ErrGrouped is part of the error about a categorical column that would be numeric if thousands were not separated,
+// or if the file showed its decimal mark.
 var ErrGrouped = errors.New("a separator may be that of thousands or of decimals here, and the file does not show " +
 	"which, or they differ: say what decimals follow, or write the digits without separators")
 

@@ -1,9 +1,9 @@
 // Package data reads tables for latent variable models, and carries a few real data sets.
 //
-// A model wants N×D numbers in one flat row-major slice. Files hold names, labels, gaps and typing errors.
-// Between the two stands a [Table]: it is read from CSV or NPY (plain or gzipped, from a file or standard
-// input), trimmed by column name, and then handed over without a copy, or refused with the place of the
-// first cell that is not a finite number.
+// A model needs N×D numbers in one flat row-major slice. Files hold names, labels, missing cells and
+// typing errors. A [Table] connects the two: it is read from CSV or NPY (plain or gzipped, from a file or
+// standard input), reduced by column name, and then passed on without a copy. If a cell is not a finite
+// number, an error says where the first such cell is.
 //
 //	t, err := data.Open("flowers.csv.gz")   // or data.Load("iris"), which is embedded
 //	t, err = t.Drop("Species")              // a text column is no input for a model of numbers
@@ -19,14 +19,14 @@
 //	t, err = t.Factor("type", nil, false)  // codes 0, 1, … whatever the order of the rows
 //	x, rows, cols, err := t.Values()       // as Matrix, with codes, and NaN for missing cells
 //
-// [Table.Suggest] looks further than kinds: at dispersion and skewness, and for identifiers and dates.
+// [Table.Suggest] also examines dispersion and skewness, and finds identifiers and dates.
 //
-// Columns are numeric or categorical; a column is categorical when one of its cells is neither a number nor
-// missing, or when [CSVOptions] say so, which keep the text of 01234 then. Rows are counted from 1 in every error.
-// Nothing here panics on what a file holds, allocates by what a header merely claims, or reads a cell that it does not
-// understand as NaN.
+// Columns are numeric or categorical. A column is categorical if one of its cells is neither a number nor missing, or
+// if [CSVOptions] say so; the text of cells such as 01234 is then kept. Rows are counted from 1 in every error.
+// Nothing here panics on what a file holds, allocates by what a header merely claims, or reads a cell that it does
+// not understand as NaN.
 //
-// A [Store] lets a table be larger than memory: its numbers lie in mapped files then.
+// With a [Store], a table may be larger than memory: its numbers are then in mapped files.
 //
 // [Datasets] lists the embedded data; embedded/README.md says where each set comes from.
 package data

@@ -19,8 +19,7 @@ const (
 	westernName = "windows-1252"
 )
 
-// ErrEncoding is part of the error about a text that is not in UTF-8, where [CSVOptions].Encoding would say what it is
-// in.
+// ErrEncoding is part of the error about a text that is not valid UTF-8; [CSVOptions].Encoding can name its encoding.
 var ErrEncoding = errors.New("save it as CSV in UTF-8, or say what encoding it has")
 
 // encodingOf finds an encoding by its name in the Encoding Standard of WHATWG, https://encoding.spec.whatwg.org, such
@@ -112,6 +111,6 @@ func encodingFound(open func() (io.Reader, error)) string {
 	}
 }
 
-// Encoding is that of a CSV file which is not in UTF-8: the one of [CSVOptions], or UTF-16 or Windows-1252 as they were
-// found. It is empty for UTF-8.
+// Encoding returns the encoding of a CSV file that is not UTF-8: that of [CSVOptions], or UTF-16 or Windows-1252 if
+// the file was recognised as such. It is empty for UTF-8.
 func (t *Table) Encoding() string { return t.encoding }

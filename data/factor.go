@@ -22,16 +22,17 @@ type factor struct {
 
 const missingCode = fastcsv.MissingCode
 
-// Factor returns the table with one column, numeric or categorical, made categorical with exactly these
-// levels in this order: those that a saved model knows. With no levels (nil) they are the column's own,
-// sorted, so that the codes do not depend on the order of the rows: numbers first, by value, then texts,
-// by their bytes. A categorical column keeps levels that no row has any more. Missing cells stay missing.
+// Factor returns the table with one column, numeric or categorical, converted to a categorical column
+// with exactly these levels in this order, such as those that a saved model knows. If levels is nil, they
+// are the column's own, sorted so that the codes do not depend on the order of the rows: first numbers,
+// by value, then texts, by their bytes. A categorical column keeps levels that no row has any more.
+// Missing cells stay missing.
 //
 // The cells of a numeric column become the shortest texts that read back as the same numbers (as by
-// [strconv.FormatFloat] with format 'g'): 4, 0.5, 1e+06. A cell has the level that is its text, or else
-// the only level that is the same number: whether 1, 1.0 or 01 were read as numbers or as texts depends on
-// the other cells of their column, which are others when a model meets new rows. Digits alone from 2⁵³ on,
-// where different ones are the same float64, have to be the same text.
+// [strconv.FormatFloat] with format 'g'): 4, 0.5, 1e+06. A cell has the level with the same text, or else
+// the only level that is the same number. Numbers are compared because the other cells of a column decide
+// whether 1, 1.0 or 01 are read as numbers or as texts, and new rows have other cells. Whole numbers from
+// 2⁵³ on must have the same text, because different ones can be the same float64.
 //
 // A cell that has none of the levels is an error, which names the row, from 1, the column, the text and
 // the levels; with unseenMissing it is missing instead. It is also an error if there is no such column,
@@ -44,8 +45,8 @@ func (t *Table) Factor(name string, levels []string, unseenMissing bool) (*Table
 	return t.Factors([]string{name}, [][]string{levels}, unseenMissing)
 }
 
-// Factors is [Table.Factor] of several columns at once, all different: levels are those of each name, in its place. One
-// by one, every column of a wide table would cost a copy of the list of all.
+// Factors is [Table.Factor] for several different columns at once: levels[i] are those of names[i]. One call a column
+// would copy the list of all columns each time, which is slow for wide tables.
 func (t *Table) Factors(names []string, levels [][]string, unseenMissing bool) (*Table, error) {
 	places, err := t.places(names)
 	if err != nil {
@@ -67,9 +68,9 @@ func (t *Table) Factors(names []string, levels [][]string, unseenMissing bool) (
 	return &made, nil
 }
 
-// Numbers returns the table with categorical columns made numeric, all different: texts are those of each name that
-// stand for missing values, in its place. It is an error if there is no such column, or if another of its levels is no
-// number.
+// Numbers returns the table with several different categorical columns converted to numeric ones: texts[i] are the
+// levels of names[i] that stand for missing values. It is an error if there is no such column, or if another of its
+// levels is not a number.
 func (t *Table) Numbers(names []string, texts [][]string) (*Table, error) {
 	places, err := t.places(names)
 	if err != nil {
@@ -166,8 +167,8 @@ func (t *Table) ownFactor(j int, needed bool) (*factor, error) {
 	return own, nil
 }
 
-// Occurring lists the levels of the cells of a column, numeric or categorical, in the order of [Table.Factor]: other
-// than there, levels that no row has are left out. It is an error if there is no such column, or no value and no level.
+// Occurring lists the levels that occur in a column, numeric or categorical, in the order of [Table.Factor]. Unlike
+// Factor it leaves out levels that no row has. It is an error if there is no such column, or no value and no level.
 func (t *Table) Occurring(name string) ([]string, error) {
 	j := t.place(name)
 	if j < 0 {
@@ -263,7 +264,7 @@ type Coder struct {
 	byNumber map[float64]int32 // missingCode where several levels are one number
 }
 
-// NewCoder is that of levels with the codes 0, 1, ….
+// NewCoder returns a Coder for these levels, whose codes are 0, 1, ….
 func NewCoder(levels []string) *Coder {
 	c := &Coder{make(map[string]int32, len(levels)), make(map[float64]int32)}
 	for i, level := range levels {
@@ -279,8 +280,8 @@ func NewCoder(levels []string) *Coder {
 	return c
 }
 
-// Code is that of the level that a cell is, by its text or else as the only one of the same number; negative where it
-// is none. Decimals of the cell follow a comma where decimal is one.
+// Code returns the code of the level that has the text of a cell, or else of the only level that is the same number;
+// it is negative if there is none. The cell has decimal commas if decimal is a comma.
 func (c *Coder) Code(cell string, decimal byte) int { return int(c.code(cell, decimal)) }
 
 func (c *Coder) code(cell string, decimal byte) int32 {

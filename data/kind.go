@@ -35,8 +35,8 @@ var kindNames = [...]string{
 }
 
 // Kinds guesses the kind of each column from its values; neither missing ones nor the order of the rows
-// matter. It is a guess by form: whether 0, 1 and 2 are counts or the names of classes, only a reader of the
-// table knows, who can say so by [Table.Factor]; [Table.Suggest] looks further.
+// matter. It is a guess from the form of the values: only a reader of the table knows whether 0, 1 and 2 are
+// counts or names of classes, and can say so by [Table.Factor]. [Table.Suggest] examines more.
 //
 // A numeric column is Binary if it holds nothing but 0 and 1, else Count if it holds nothing but integers
 // from 0 to 2⁵³, beyond which every float64 is an integer, else Continuous; so is a column without any

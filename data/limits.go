@@ -12,8 +12,8 @@ import (
 type Limits struct {
 	Cell int64 // bytes of one cell of a CSV text, at least 1 MiB; default 16 MiB
 	Row  int64 // bytes of one of its rows, at least 1 MiB; default 256 MiB
-	// Ratio is how many bytes there may be for each byte of a gzipped file, where they are more than 1 GB in all; default
-	// 200. Tables have 2 to 20, one of zeros alone has 1000.
+	// Ratio bounds the size of a gzipped file's contents relative to the file, if the contents exceed 1 GB; default
+	// 200. Most tables have 2 to 20, and a table of zeros alone has 1000.
 	Ratio float64
 }
 

@@ -9,9 +9,9 @@ import (
 // by their places. It is not to be changed.
 func (t *Table) Nameless() []string { return t.nameless }
 
-// RowNames is the column that names the rows of CSV files, as R and pandas write it: the first of several, without a
-// name in the header, whose cells are all there and in each file all different, and texts or whole numbers. ok is
-// false where there is none.
+// RowNames returns the column that names the rows of CSV files, as R and pandas write it. It is the first of several
+// columns and has no name in the header. Its cells are all present, all different within each file, and texts or
+// whole numbers. ok is false if there is no such column.
 func (t *Table) RowNames() (name string, ok bool) {
 	if !t.rowsNamed || t.place(t.nameless[0]) < 0 {
 		return "", false

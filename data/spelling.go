@@ -13,7 +13,7 @@ import (
 	"github.com/latent-go/latent/internal/fastcsv"
 )
 
-// A Spelling is how a column of a CSV file writes its numbers, where that is not by digits and decimals alone.
+// A Spelling says how a column of a CSV file writes its numbers, if they are not plain digits and decimals.
 type Spelling struct {
 	Column      string
 	Thousands   string // what separates them; empty: nothing does
@@ -51,8 +51,8 @@ var separatorNames = map[string]string{
 // are separated, or a currency, a percent sign or 0x stands beside them. It must not be changed.
 func (t *Table) Spellings() []Spelling { return t.spellings }
 
-// UnsureDecimals lists columns of a CSV file whose points, read as those of decimals, may separate thousands: every one
-// has three digits behind it, and nothing else in the file shows what decimals follow. It is not to be changed.
+// UnsureDecimals lists columns of a CSV file whose points were read as decimal points but may separate thousands:
+// three digits follow each point, and nothing else in the file shows the decimal mark. It is not to be changed.
 func (t *Table) UnsureDecimals() []string { return t.unsure }
 
 // numeral is a number with what stands about it.

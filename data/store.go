@@ -15,11 +15,11 @@ import (
 
 // A Store holds the numbers of tables, and the codes of their categories: in memory up to a limit, and beyond it in
 // files that are mapped, whose pages the system reads and drops as it sees fit. A table larger than memory is read,
-// fitted and classified through it as any other, since its numbers are one slice of float64 wherever they lie. An NPY
-// file of float64 in row-major order is mapped itself; what has to be decoded (CSV, other types) lies in a temporary
-// file, which has no name where the system lets it go without one. A nil Store keeps everything in memory.
+// fitted and classified like any other, since its numbers are one slice of float64 wherever they are kept. An NPY
+// file of float64 in row-major order is mapped itself. Data that have to be decoded (CSV, other types) are kept in a
+// temporary file, which has no name if the system allows that. A nil Store keeps everything in memory.
 //
-// The pages of a file that is made shorter meanwhile are gone: reading them is a fault, which package framework
+// If a mapped file is shortened, its last pages are lost: reading them is a fault, which package framework
 // turns into an error. [Store.Check] finds files that have changed.
 type Store struct {
 	limit int64 // bytes in memory
@@ -68,8 +68,9 @@ func (s *Store) Close() error {
 	return errors.Join(errs...)
 }
 
-// Watch has [Store.Check] look at a file from now on, as at those that are mapped: one that is read once, piece by
-// piece, all of which shall be of the same time. Pipes and devices, which have no such time, are let be.
+// Watch makes [Store.Check] examine a file from now on, as it does mapped files. It is for a file that is read
+// once, piece by piece, and must not change meanwhile. Pipes and devices, which have no time of modification, are
+// ignored.
 func (s *Store) Watch(path string) error {
 	info, err := os.Stat(path)
 	if err != nil || s == nil || !info.Mode().IsRegular() {
@@ -105,7 +106,7 @@ func (f sighting) check() error {
 	return nil
 }
 
-// Mapped is the number of bytes that lie in files.
+// Mapped returns the number of bytes that are kept in files.
 func (s *Store) Mapped() (n int64) {
 	if s == nil {
 		return 0

@@ -14,7 +14,7 @@ import (
 	"github.com/latent-go/latent/internal/fastcsv"
 )
 
-// A Cause is why [Table.Suggest] takes a column for what it does.
+// A Cause is the reason why [Table.Suggest] gives a column its kind.
 type Cause int
 
 const (
@@ -22,9 +22,9 @@ const (
 	RowNumbers                          // 1, 2, … up to the number of rows, or 0, 1, …, in any order
 	InOrder                             // whole numbers that rise, or fall, from every row to the next
 	NamedIdentifier                     // many whole numbers under a name such as id or zip
-	GroupKeys                           // many whole numbers with as many rows each, or in order with some rows each
-	DifferentTexts                      // hardly a text in two rows
-	DigitCodes                          // texts of so many digits each, as postcodes are, with fewer than five rows each
+	GroupKeys                           // many whole numbers, each equally often, or several times and in order
+	DifferentTexts                      // texts that hardly ever occur in two rows
+	DigitCodes                          // texts of digits, as many in each, such as postcodes, with fewer than five rows each
 	Dates                               // days or times
 	TwoValues                           // two different numbers
 	FewValues                           // few different numbers, as codes and grades have, which do not vary as counts do
@@ -34,27 +34,27 @@ const (
 	Numbers                             // other numbers
 	Levels                              // texts
 	ManyLevels                          // texts, with fewer than five rows each
-	DecimalCommas                       // texts for the commas in their decimals alone
+	DecimalCommas                       // texts only because their decimals have commas
 	TextsInNumbers                      // texts, though most cells are numbers
 	MissingTexts                        // texts, some of which often stand for missing values
-	DecimalPoints                       // texts for the points in their decimals, where others have commas
-	SeparatedThousands                  // texts for separators of thousands
+	DecimalPoints                       // texts only because their decimals have points, where other columns have commas
+	SeparatedThousands                  // texts only because thousands are separated
 )
 
-// A Suggestion is a kind with what it was seen by.
+// A Suggestion is a kind and the reason for it.
 type Suggestion struct {
 	Kind   Kind
 	Cause  Cause
 	Detail string   // the numbers or texts in question, for a message; may be empty
 	Texts  []string // of TextsInNumbers and MissingTexts: the levels in question
-	// Gaps, of TextsInNumbers, says that the texts are likely to stand for missing values: at most three, without a digit,
-	// in a tenth of the cells or known for it, among more different numbers than codes have.
+	// Gaps, for TextsInNumbers, says that the texts probably stand for missing values: there are at most three,
+	// without digits; they fill at most a tenth of the cells or are known for this use; and the column has more
+	// different numbers than codes have.
 	Gaps bool
 }
 
-// Suggest looks for what a column is. [Table.Kinds] goes by the form of single values; this is the second look, at
-// how they vary and at the order of the rows. The first rule that holds decides, and L is the number of different
-// values:
+// Suggest guesses the kind of a column. [Table.Kinds] uses the form of single values; Suggest also uses how they
+// vary, and the order of the rows. The first rule that holds decides, and L is the number of different values:
 //
 //	every column
 //	  L = 1                                                        Unvarying
@@ -82,15 +82,15 @@ type Suggestion struct {
 //	  positive, skewness 1 or more and twice that of ln x          the better of Positive and Continuous
 //	  others                                                       Continuous
 //
-// Better is what has the larger BIC as a description of the column alone: Categorical by the shares of the values,
-// Count, Continuous and Positive by one to three classes of Poisson, normal and lognormal distributions, the normal
-// ones rounded where the numbers are whole. Where one Poisson class is enough, and beside Categorical, Continuous has
-// to be better by 3 nats; where counts vary more than their mean, each further class has to make Count better by 3
-// nats: broad distributions such as that of ages look like several Poisson classes, too. Codes and marks end where
-// Poisson distributions would go on. Large counts alone are Continuous: to them, normal distributions come as close,
-// without a variance that is tied to the mean.
+// The better kind is the one with the larger BIC as a description of the column alone: Categorical by the shares of
+// the values; Count, Continuous and Positive by one to three classes of Poisson, normal and lognormal distributions,
+// the normal ones rounded if the numbers are whole. Continuous has to be better by 3 nats than Categorical, and than
+// Count if one Poisson class is enough. If counts vary more than their mean, Count has to be better by 3 nats for
+// each further class, because broad distributions such as that of ages look like several Poisson classes, too. Codes
+// and marks end where Poisson distributions would go on. Large counts alone are Continuous: normal distributions fit
+// them as well, and their variance is not tied to the mean.
 //
-// It does not see everything: a measured number may be called id, and the rows may be sorted by one. Weights are
+// Suggest can be wrong: a measurement may be called id, and the rows may be sorted by a measurement. Weights are
 // as for [Table.Constant]. A column that is not there is Continuous.
 func (t *Table) Suggest(name string, weights []float64) Suggestion {
 	j := t.place(name)
@@ -118,8 +118,8 @@ func (t *Table) Suggest(name string, weights []float64) Suggestion {
 	return h.suggestWhole()
 }
 
-// Identifies is [Table.Suggest] of a column of numbers that identify rows or are dates. ok is false for others, most of
-// which it finds at their first values.
+// Identifies is [Table.Suggest] for a column of numbers that identify rows or are dates. ok is false for other
+// columns, most of which it recognises by their first values.
 func (t *Table) Identifies(name string, weights []float64) (s Suggestion, ok bool) {
 	if j := t.place(name); j < 0 || t.columns[j].factor != nil || !t.mayIdentify(t.columns[j], name) {
 		return s, false

@@ -73,8 +73,8 @@ func defaultName(j int) string { return "V" + strconv.Itoa(j+1) }
 // Rows is the number of rows, N.
 func (t *Table) Rows() int { return t.rows }
 
-// EmptyLines is the number of lines of a CSV file above its last row that have nothing, and were skipped. In a file of
-// one column they may stand for missing values.
+// EmptyLines returns the number of empty lines above the last row of a CSV file, which were skipped. In a file of one
+// column they may stand for missing values.
 func (t *Table) EmptyLines() int { return t.skipped }
 
 // Cols is the number of columns, numeric and categorical.
@@ -190,7 +190,7 @@ func (t *Table) DropMissing() (complete *Table, dropped int, err error) {
 	return t.dropRows(t.missingIn)
 }
 
-// DropEmpty is [Table.DropMissing] of the rows in which every cell is missing, but for those of some columns.
+// DropEmpty is [Table.DropMissing] for the rows in which every cell is missing, except cells of the columns but.
 func (t *Table) DropEmpty(but ...string) (complete *Table, dropped int, err error) {
 	if t.complete() {
 		return t, 0, nil
@@ -267,8 +267,8 @@ func (t *Table) dropRows(drop func(row int) bool) (complete *Table, dropped int,
 	return kept, dropped, nil
 }
 
-// Origin is the place, from 0, that a row had when it was read, before [Table.DropMissing] left out others. Errors
-// count rows by it. A table of [Blocks] counts the rows of those before it, too.
+// Origin returns the position, from 0, that a row had when it was read, before [Table.DropMissing] left out
+// others. Errors number rows by it. In a table of [Blocks] it also counts the rows of the tables before.
 func (t *Table) Origin(row int) int {
 	if t.origin == nil {
 		return t.first + row
@@ -509,11 +509,11 @@ func (t *Table) refuseNumber(i int, v float64) error {
 	return fmt.Errorf("row %d of column %q %w", row, name, ErrMissing)
 }
 
-// ErrMissing is part of the error about a missing value where there is no place for one: see
+// ErrMissing is part of the error about a missing value where none is allowed: see
 // [Table.DropMissing].
 var ErrMissing = errors.New("is missing; fill it in, or leave the row out")
 
-// ErrHeader is part of the error about a categorical column that would be numeric but for the first row of
+// ErrHeader is part of the error about a categorical column that would be numeric without the first row of
 // a CSV file: see [CSVOptions].Header.
 var ErrHeader = errors.New("the first row looks like a header: read it with a header")
 
@@ -525,7 +525,7 @@ var ErrNoHeader = errors.New("if the first line is data, say that there is no he
 // [CSVOptions].Header.
 var ErrWhichHeader = errors.New("say whether there is a header")
 
-// HeaderOfYears says whether some names in the header of a CSV file are years, and numbers, so that it could be data.
+// HeaderOfYears reports whether some names in the header of a CSV file are years, so that the header could be data.
 func (t *Table) HeaderOfYears() bool { return t.years }
 
 // underHeader says whether the only text of categorical column j is in the file's first row.

@@ -9,7 +9,7 @@ import (
 	"strconv"
 )
 
-// Cells are what the cells of a column are that is written.
+// Cells is the type of the cells of a column that is written.
 type Cells int
 
 const (
@@ -18,13 +18,13 @@ const (
 	Texts                 // UTF-8; an empty one is a missing value
 )
 
-// A Head says of a column that is written what it is called and what is in it.
+// A Head has the name of a column that is written, and the type of its cells.
 type Head struct {
 	Name  string
 	Cells Cells
 }
 
-// Heads are heads of columns of numbers.
+// Heads returns the heads of columns of numbers.
 func Heads(names []string) []Head {
 	heads := make([]Head, len(names))
 	for j, name := range names {
@@ -33,17 +33,17 @@ func Heads(names []string) []Head {
 	return heads
 }
 
-// A Writer writes a table, some rows after others, in memory that does not grow with them. [NewCSVWriter] makes one,
-// and so does [github.com/latent-go/latent/data/columnar.NewParquetWriter].
+// A Writer writes a table block by block, in memory that does not grow with the number of rows. [NewCSVWriter] makes
+// one, and so does [github.com/latent-go/latent/data/columnar.NewParquetWriter].
 type Writer interface {
 	// Write adds rows: texts are the cells of the columns of texts, row by row and in the order of the columns, numbers
 	// those of the others. It is an error if they are not cells of equally many whole rows, or if the file below fails.
 	Write(texts []string, numbers []float64) error
-	// Close ends the table, and not the file below.
+	// Close ends the table. It does not close the file below.
 	Close() error
 }
 
-// RowsOf is the number of rows that [Writer].Write is given for columns of these heads.
+// RowsOf returns how many rows of columns with these heads the arguments of [Writer].Write have.
 func RowsOf(heads []Head, texts []string, numbers []float64) (int, error) {
 	wide := 0 // texts a row
 	for _, h := range heads {

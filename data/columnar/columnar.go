@@ -1,5 +1,5 @@
 // Package columnar reads tables from files in columnar formats: Parquet, and Arrow's file format (Feather version 2)
-// and stream format. It stands apart from package data, whose users need not compile Arrow's code.
+// and stream format. It is separate from package data, so that users of that package need not compile Arrow's code.
 package columnar
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/latent-go/latent/internal/panics"
 )
 
-// Options say what is read, and where to.
+// Options say what is read, and where it is kept.
 type Options struct {
 	// Keep says whether the column of a name is read, nil: all are. What is not read costs nothing.
 	Keep func(name string) bool
@@ -26,7 +26,7 @@ type Options struct {
 	NA []string
 	// Store is where the numbers lie; nil: in memory.
 	Store *data.Store
-	// Progress hears how many rows of how many are read, from time to time; nil: nobody does.
+	// Progress is called from time to time with the number of rows read and the number of all rows; nil: it is not.
 	Progress func(rows, of int)
 }
 
@@ -81,9 +81,9 @@ func Read(paths []string, o Options) (*data.Table, error) {
 	return t.done(0), nil
 }
 
-// Blocks is [Read] of one table after another, each of some of the rows, so that memory does not grow with their
-// number: it holds a row group of Parquet as it is in the file, or a record batch of Arrow, and 8 MB of numbers.
-// [data.Table.Origin] counts all rows.
+// Blocks is [Read] as a sequence of tables, each with some of the rows, so that memory does not grow with the
+// number of rows: it holds a row group of Parquet as it is in the file, or a record batch of Arrow, and 8 MB of
+// numbers. [data.Table.Origin] counts all rows.
 func Blocks(paths []string, o Options) iter.Seq2[*data.Table, error] {
 	return func(yield func(*data.Table, error) bool) {
 		all, err := openAll(paths, o)
