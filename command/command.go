@@ -1,5 +1,5 @@
-// Package command is the command latent as a function, for a main package of one's own: with families and models that
-// latent has not, all of fit, select, predict, sample, pages, checkpoints and completion are theirs, too.
+// Package command is the command latent as a function, for a main package of your own. The families and models that
+// it adds work with fit, select, predict, sample, pages, checkpoints and completion.
 //
 //	func main() {
 //		own := builtin.Family{Name: "negative-binomial", Of: numeric.Family{Density: negativeBinomial{}}}
@@ -23,15 +23,16 @@ import (
 type Host struct {
 	Name   string          // of the program in its messages; empty: latent
 	Models fitted.Registry // the values of --model, its default first; nil: those of package builtin
-	// Group are processes that run the command together, with the same arguments; nil: one process alone. Local is how
-	// many of them, with this one, share the memory of this machine; at least 1 with a Group.
+	// Group is the processes that run the command together, with the same arguments; nil: this process alone. Local
+	// is how many of them, including this one, share the memory of this machine; at least 1 with a Group.
 	Group framework.Group
 	Local int
-	// Passes readies passes over the rows that are made elsewhere, such as by a cluster; nil: here. Not with a Group.
+	// Passes prepares passes over the rows that other processes make, such as those of a cluster; nil: this process
+	// makes them. It cannot be combined with a Group.
 	Passes func(ctx context.Context, j Job) (Passes, error)
 }
 
-// A Job is what processes elsewhere open to make the passes of a command: see [Open].
+// A Job is what other processes open to make the passes of a command: see [Open].
 type Job struct {
 	Args  []string // of the command
 	Data  string   // in place of --data, whatever folder a process is in
@@ -39,7 +40,7 @@ type Job struct {
 	Rows  int
 }
 
-// Passes are made elsewhere.
+// Passes are passes over the rows that other processes make.
 type Passes interface {
 	fitted.Passes
 	Close() error
@@ -54,19 +55,19 @@ func (h Host) internal() command.Host {
 }
 
 // Main runs the command with the arguments of the process, until it is done or the process is told to end, and
-// returns the exit status: 0 when done, 1 when data or fit failed, 2 when the command, or the Host, is wrong. It is
-// called once.
+// returns the exit status: 0 when done, 1 when data or fit failed, 2 when the command line or the Host is invalid.
+// Call it once.
 func Main(h Host) (status int) { return command.Main(h.internal()) }
 
-// Run runs the command with its arguments, not the program's name among them, and returns the exit status of [Main].
+// Run runs the command with its arguments, without the program's name, and returns the exit status of [Main].
 func Run(ctx context.Context, h Host, args []string, stdin io.Reader, stdout, stderr io.Writer) (status int) {
 	return command.Run(ctx, h.internal(), args, stdin, stdout, stderr)
 }
 
-// Opened are the rows of a [Job], with its model.
+// Opened holds the rows of a [Job] and its model.
 type Opened struct{ opened *command.Opened }
 
-// Open opens the rows of a job and readies its model, one of those of the [Host], for shares of its passes.
+// Open opens the rows of a job and prepares its model, one of those of the [Host], for shares of its passes.
 func Open(ctx context.Context, models fitted.Registry, j Job) (*Opened, error) {
 	o, err := command.Open(ctx, models, command.Job(j))
 	if err != nil {
@@ -83,5 +84,5 @@ func (o *Opened) Share(ctx context.Context, state []byte, first, last, shards, w
 	return o.opened.Share(ctx, state, first, last, shards, workers)
 }
 
-// Close gives back what was opened.
+// Close releases what was opened.
 func (o *Opened) Close() error { return o.opened.Close() }

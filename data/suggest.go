@@ -24,7 +24,7 @@ const (
 	NamedIdentifier                     // many whole numbers under a name such as id or zip
 	GroupKeys                           // many whole numbers, each equally often, or several times and in order
 	DifferentTexts                      // texts that hardly ever occur in two rows
-	DigitCodes                          // texts of digits, as many in each, such as postcodes, with fewer than five rows each
+	DigitCodes                          // texts of digits, all of one length, such as postcodes; fewer than five rows each
 	Dates                               // days or times
 	TwoValues                           // two different numbers
 	FewValues                           // few different numbers, as codes and grades have, which do not vary as counts do

@@ -8,17 +8,17 @@ import (
 	"github.com/latent-go/latent/framework"
 )
 
-// Solutions are those of a closed form for every K, from 1 to Max.
+// Solutions holds the solutions of a closed form for every K, from 1 to Max.
 type Solutions[R any] interface {
 	Max() int // the largest K that has a solution
 	Value(k int, c framework.Criterion) (float64, error)
-	// Evaluation is that of the estimates that a criterion is of.
+	// Evaluation evaluates the estimates to which a criterion refers.
 	Evaluation(k int, of framework.Criterion) (framework.Evaluation, error)
 	// Found describes a solution that was chosen by a criterion, alone or among others.
 	Found(k int, by framework.Criterion, alone bool) (R, error)
 }
 
-// A ClosedForm is the [Problem] of a model that is solved, for every K up to some at once.
+// A ClosedForm is the [Problem] of a model with a closed form: it solves for every K up to kmax at once.
 type ClosedForm[R any] func(kmax int) (Solutions[R], error)
 
 // Fit solves for K.
@@ -93,8 +93,8 @@ func (s *Selection[R]) fail(err error) {
 	s.Values, s.Fits, s.Errs = append(s.Values, row), append(s.Fits, nil), append(s.Errs, err)
 }
 
-// Solved is the outcome of a closed form: what it found, by a criterion, with BIC and AIC, NaN where it is of no
-// likelihood.
+// Solved returns the outcome of a closed form: what was found, with its value by criterion c, BIC and AIC. The latter
+// two are NaN if e has no likelihood.
 func Solved[R any](
 	found R, c framework.Criterion, value float64, e framework.Evaluation,
 ) *framework.Result[R, struct{}] {
@@ -106,7 +106,7 @@ func Solved[R any](
 	return f
 }
 
-// SelectionOf is a selection of fits that are known, with the values that they have. What has no fit has an error.
+// SelectionOf returns a selection of given fits with the values that they have. A nil fit has an error.
 func SelectionOf[R any](
 	ks []int, criteria []framework.Criterion, fits []*framework.Result[R, struct{}], errs ...error,
 ) *Selection[R] {

@@ -29,10 +29,10 @@ type Definition struct {
 	Methods  []Method // values of --method, the default first
 	// New makes the settings of a fit. Of some models of package builtin it is nil: the command knows those.
 	New func() Settings
-	// Load makes a model of a file, and checks that its parts go together: it is about what somebody may have changed.
-	// An error is prefixed with what is said of damaged files, unless [ErrNothing] is in it.
+	// Load makes a model from a file, and checks that its parts are consistent, since somebody may have changed the
+	// file. The caller prefixes its errors with the text for damaged files, unless they wrap [ErrNothing].
 	Load func(f *File) (Model, error)
-	// Advice is what flags can do about an error of a fit, such as "--method em"; empty: nothing. It may be nil.
+	// Advice names flags that avoid an error of a fit, such as "--method em"; empty: none do. It may be nil.
 	Advice func(err error) string
 }
 
@@ -43,17 +43,18 @@ type Method struct {
 	Criteria []framework.Criterion // what its fits are compared by, its own first
 	Further  []framework.Criterion // others that it has where they are asked for: they take more passes over the rows
 	Swept    []framework.Criterion // likewise, where fits of every K are compared
-	// FindsK says that one fit finds K; of other methods every K is fitted, and the fits are compared.
+	// FindsK says that one fit finds K. With other methods every K is fitted, and the fits are compared.
 	FindsK bool
-	// ClosedForm says that it has neither iterations nor starts, nor options of those.
+	// ClosedForm says that the method has no iterations and no starts, and none of their options.
 	ClosedForm bool
-	// Search is how a search ends, which has starts and no iterations: "no move gains". Empty: it is none.
+	// Search says how a search ends, such as "no move gains". A search has starts but no iterations. Empty for other
+	// methods.
 	Search    string
 	Prior     []string // keys of [Request].Prior; nil: the method has no place for one
 	Bootstrap bool     // what its fits find is a [Bootstrapper]
 }
 
-// MethodNamed is the method of that name, where the model has it.
+// MethodNamed returns the method of that name, if the model has it.
 func (d Definition) MethodNamed(name string) (Method, bool) {
 	at := slices.IndexFunc(d.Methods, func(m Method) bool { return m.Name == name })
 	if at < 0 {
@@ -62,7 +63,7 @@ func (d Definition) MethodNamed(name string) (Method, bool) {
 	return d.Methods[at], true
 }
 
-// MethodsOf are those that the optional interfaces of a model allow, with their criteria.
+// MethodsOf returns the methods that the optional interfaces of a model allow, with their criteria.
 func MethodsOf[B, P any, S framework.Statistics[S]](m framework.Model[B, P, S]) (list []Method) {
 	if _, is := m.(framework.Variational); is {
 		return []Method{{Name: "vb", Engine: framework.EM, Criteria: []framework.Criterion{framework.ELBO}}}
@@ -90,8 +91,8 @@ func MethodsOf[B, P any, S framework.Statistics[S]](m framework.Model[B, P, S]) 
 	return list
 }
 
-// Estimating are gfab, fab and em of a model that estimates its parameters, each by its own criterion, with those of
-// the theory, BIC, AIC and the last ones; further ones are of all three.
+// Estimating returns the methods gfab, fab and em of a model that estimates its parameters. The criteria of each
+// begin with its own and end with BIC, AIC and the last ones; all three methods have the further ones.
 func Estimating(further []framework.Criterion, last ...framework.Criterion) []Method {
 	of := func(own ...framework.Criterion) []framework.Criterion {
 		return slices.Concat(own, []framework.Criterion{framework.BIC, framework.AIC}, last)
@@ -106,8 +107,8 @@ func Estimating(further []framework.Criterion, last ...framework.Criterion) []Me
 	}
 }
 
-// ByEvidence are the methods of [Estimating] where the evidence is gfab's own criterion, and a further one of the
-// others.
+// ByEvidence returns the methods of [Estimating] with the evidence as gfab's own criterion, and as a further
+// criterion of the others.
 func ByEvidence(last ...framework.Criterion) []Method {
 	evidence := []framework.Criterion{framework.Evidence}
 	list := Estimating(evidence, last...)
@@ -115,7 +116,8 @@ func ByEvidence(last ...framework.Criterion) []Method {
 	return list
 }
 
-// OfClasses are the methods of [ByEvidence] of a model whose z is a class, swept by these criteria.
+// OfClasses returns the methods of [ByEvidence] for a model whose z is a class. Sweeps over K compare by these
+// criteria.
 func OfClasses(swept ...framework.Criterion) []Method {
 	list := ByEvidence(framework.ICL, framework.ELBO)
 	for i := range list {
@@ -124,23 +126,23 @@ func OfClasses(swept ...framework.Criterion) []Method {
 	return list
 }
 
-// Settings are what a model can be told beyond what all can: a pointer to a struct whose exported fields are the
+// Settings are the options of a model beyond those of all models: a pointer to a struct whose exported fields are the
 // flags of the model (tags of kong), the fields of "settings" in JSON and in files (tags of encoding/json), and plain
 // Go to a library user.
 type Settings interface {
-	// Check refuses settings that do not go together, by a *[SettingError] where one of them is to blame. It is asked
+	// Check returns an error for inconsistent settings, a *[SettingError] if one of them is to blame. It is called
 	// before any data are read.
 	Check(r Request) error
-	// Bind readies the model for a table.
+	// Bind prepares the model for a table.
 	Bind(ctx context.Context, t *Table, r Request) (*Bound, error)
 }
 
-// NoiseSettings are those of a model with normal noise, to be embedded in its settings.
+// NoiseSettings are the settings of a model with normal noise, to be embedded in its own.
 type NoiseSettings struct {
 	Noise *string `json:"noise,omitempty" placeholder:"NAME" enum:"diagonal,isotropic" help:"Variances of the noise: diagonal, one for each column, or isotropic, one for all. Default: diagonal."`
 }
 
-// Isotropic says that the noise has one variance.
+// Isotropic reports whether the noise has one variance.
 func (s NoiseSettings) Isotropic() bool { return s.Noise != nil && *s.Noise == "isotropic" }
 
 // A Request is what is asked of a fit beside the settings of the model.
@@ -168,7 +170,7 @@ type Table struct {
 	Pairs   *Pairs           // of models of pairs, in place of Rows
 }
 
-// Names are those of the columns.
+// Names returns the names of the columns.
 func (t *Table) Names() []string {
 	names := make([]string, len(t.Columns))
 	for j, c := range t.Columns {
@@ -184,7 +186,7 @@ type Pairs struct {
 	Numbers []float64   // of each row, finite and not negative; nil: there are none
 }
 
-// Number is that of a row, 1 where there are none.
+// Number returns the number of a row, or 1 if there are no numbers.
 func (p *Pairs) Number(row int) float64 {
 	if p.Numbers == nil {
 		return 1
@@ -231,7 +233,7 @@ type (
 	Doubtful interface {
 		Doubts() []error
 	}
-	// A Sized model has another K than the shape of its fit, such as the rank of a product of matrices.
+	// A Sized model has a K that differs from the shape of its fit, such as the rank of a product of matrices.
 	Sized interface {
 		Size() int
 	}
@@ -243,18 +245,19 @@ type (
 	Extended interface {
 		Fields() any
 	}
-	// A Shown model has fields in JSON alone, which files do without.
+	// A Shown model has fields in JSON that model files do not have.
 	Shown interface {
 		Shown() any
 	}
-	// A Bootstrapper adds standard errors to what it says, by tables drawn from the fit and fitted anew.
+	// A Bootstrapper adds standard errors to its description, from tables that are drawn from the fit and fitted
+	// anew.
 	Bootstrapper interface {
 		Bootstrap(ctx context.Context, o bootstrap.Options) (bootstrap.Outcome, error)
 	}
 )
 
-// A Description is what a model says that it found. It says it once: the page has all of it, and text the sentences of
-// Finding, the facts, and the tables of sections that are not Long.
+// A Description is what a model reports about its fit. It serves two outputs: the page shows all of it; text shows
+// the sentences of Finding, the facts, and the tables of sections that are not Long.
 type Description struct {
 	Finding  report.Section // what is said first: a text, and an item for each latent dimension
 	Omitted  string         // a sentence about those that have no item, or nothing
@@ -262,23 +265,24 @@ type Description struct {
 	Sections []report.Section
 }
 
-// Families are those that components may have, by the names that flags and files have for them.
+// Families are the families that components may have, by their names in flags and files.
 type Families interface {
-	// Names are those of all families, the default first, or of those that can describe a single column beside others.
+	// Names returns the names of all families, the default first, or of those that can describe a single column
+	// beside others.
 	Names(single bool) []string
-	// Joint says whether a family describes all columns together. There are such that are not listed, as numbers are
-	// part of their names.
+	// Joint says whether a family describes all columns together. Names does not list all of these, because numbers
+	// are part of some names.
 	Joint(name string) bool
-	// OfRows is the family of a row, with the families and levels of its columns.
+	// OfRows returns the family of a row whose columns have these families and levels.
 	OfRows(name string, columns []data.Column) family.Family
-	// Check says what is wrong with families of an author's own.
+	// Check returns an error for invalid families that a program has added.
 	Check() error
 }
 
-// A Registry is the models that a program knows: a value, so that a program has those that it wants.
+// A Registry lists the models that a program knows. It is a value, so that each program can have its own.
 type Registry []Definition
 
-// Names are those of the models, in their order.
+// Names returns the names of the models, in their order.
 func (r Registry) Names() (list []string) {
 	for _, d := range r {
 		list = append(list, d.Name)

@@ -57,10 +57,10 @@ func (f *Fitted) readCoders() error {
 	return nil
 }
 
-// Encode puts the cells of a row, texts in the order of Columns, into dst as Score takes them: numbers, codes of levels
-// and days of dates as latent predict reads them, with the texts for missing values, the decimals and the forms of
-// dates of the fit; NaN for what is missing. Of a model of sequences the cells are those of one step after those of
-// another.
+// Encode converts the cells of a row, texts in the order of Columns, to the numbers that Score takes, in dst:
+// numbers, codes of levels, days of dates, and NaN for missing values. It reads the texts as latent predict does,
+// with the fit's missing-value texts, decimal mark and forms of dates. For a model of sequences, the cells of each
+// step follow those of the step before.
 func (f *Fitted) Encode(dst []float64, cells []string) error {
 	d := len(f.coders)
 	if n := len(cells); n != len(dst) || n == 0 || n%d != 0 || n > d && !f.input.Sequence {

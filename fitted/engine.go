@@ -10,29 +10,29 @@ import (
 	"github.com/latent-go/latent/framework"
 )
 
-// A Problem is a model bound to a table, whatever its blocks, parameters and statistics are. R is what is said of a
-// fit.
+// A Problem is a model bound to a table, for any types of blocks, parameters and statistics. R is the type that
+// describes a fit.
 type Problem[R any] interface {
-	// Fit is [framework.Fit]. Where it is interrupted, the fit so far comes with the error.
+	// Fit is [framework.Fit]. If it is interrupted, it returns the fit so far with the error.
 	Fit(ctx context.Context, o framework.Options) (*framework.Result[R, struct{}], error)
 	// Select is [framework.Select].
 	Select(ctx context.Context, ks []int, o framework.Options, criteria ...framework.Criterion) (*Selection[R], error)
 }
 
-// A Sharer is a [Problem] whose passes can be made elsewhere.
+// A Sharer is a [Problem] whose passes can be made by other processes.
 type Sharer interface {
 	Rows() int // of the table
-	// Share is [framework.Share], of a state as encoding/gob writes it.
+	// Share is [framework.Share] with a state that encoding/gob has encoded.
 	Share(ctx context.Context, state []byte, first, last, shards, workers int) ([]byte, error)
 }
 
-// A Selection is that of [framework.Select], whose fits are without Parameters: Open describes one of them.
+// A Selection is the result of [framework.Select] with fits that have no Parameters. Open describes one of them.
 type Selection[R any] struct {
 	framework.Selection[R, struct{}]
 	Open func(i int) (*framework.Result[R, struct{}], error)
 }
 
-// An Engine is the [Problem] of a model of package framework, and what knows its types.
+// An Engine is the [Problem] of a model of package framework. It alone knows the model's types.
 type Engine[R, B, P any, S framework.Statistics[S]] struct {
 	Model  framework.Model[B, P, S]
 	Source framework.Source[B]
@@ -86,7 +86,7 @@ func (e *Engine[R, B, P, S]) Share(
 	return framework.Share(ctx, e.Model, e.Source, at, first, last, shards, workers)
 }
 
-// Selected is a selection whose fits are described one by one.
+// Selected returns a selection whose fits are described one by one.
 func Selected[R, P, S any](
 	sel *framework.Selection[P, S], found func(fit *framework.Result[P, S]) (R, error),
 ) *Selection[R] {
@@ -107,7 +107,7 @@ func Selected[R, P, S any](
 	return s
 }
 
-// With is the outcome of a fit with what is said of it in place of the parameters.
+// With returns the outcome of a fit with its description in place of the parameters.
 func With[R, P, S any](res *framework.Result[P, S], found R) *framework.Result[R, struct{}] {
 	f := &framework.Result[R, struct{}]{Parameters: found}
 	f.Shape, f.N, f.Value, f.Criterion = res.Shape, res.N, res.Value, res.Criterion
@@ -119,19 +119,20 @@ func With[R, P, S any](res *framework.Result[P, S], found R) *framework.Result[R
 
 // ---- Passes that are made elsewhere
 
-// Passes makes a pass elsewhere, as Step of a [framework.Executor] does, of a state as encoding/gob writes it.
+// Passes makes a pass in other processes, as Step of a [framework.Executor] does, with a state that encoding/gob has
+// encoded.
 type Passes interface {
 	Make(ctx context.Context, state []byte, shards int) ([][]byte, error)
 }
 
 type passesKey struct{}
 
-// WithPasses has the fits of a context made with passes elsewhere.
+// WithPasses returns a context in which the passes of fits are made by p.
 func WithPasses(ctx context.Context, p Passes) context.Context {
 	return context.WithValue(ctx, passesKey{}, p)
 }
 
-// Passing is a source with its passes where the context has them made, of a model with parameters P.
+// Passing returns src, for a model with parameters P, with its passes made as [WithPasses] has set in the context.
 func Passing[B, P any](ctx context.Context, src framework.Source[B]) framework.Source[B] {
 	passes, elsewhere := ctx.Value(passesKey{}).(Passes)
 	if _, single := src.(framework.Single[B]); single || !elsewhere {

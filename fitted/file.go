@@ -63,7 +63,7 @@ func (e *UnknownError) Error() string {
 		strings.Join(e.Known, ", "))
 }
 
-// ErrNothing is in the error of Load about a fit that found nothing: the file is whole, and of no use.
+// ErrNothing is wrapped by the error of Load about a fit that found nothing: the file is undamaged, but useless.
 var ErrNothing = errors.New("there is nothing to predict or to sample")
 
 // Seal returns the text of a model file with the fields of a JSON object.
@@ -125,7 +125,7 @@ func (r Registry) Open(path string) (*Fitted, error) {
 	return f, About(path, err)
 }
 
-// About is an error of Parse with the path of the file, and where it comes from.
+// About adds the path of the file to an error of Parse, and advice unless it wraps [ErrNothing].
 func About(path string, err error) error {
 	switch {
 	case err == nil:
@@ -136,7 +136,7 @@ func About(path string, err error) error {
 	return fmt.Errorf("%s: %w; %s", path, err, remedy)
 }
 
-// Parse loads the text of a model file. It checks that the file is whole and that its parts go together.
+// Parse loads the text of a model file. It checks that the file is complete and that its parts are consistent.
 func (r Registry) Parse(text []byte) (*Fitted, error) {
 	if err := r.Check(); err != nil {
 		return nil, err

@@ -16,7 +16,7 @@ func (n Number) MarshalJSON() ([]byte, error) {
 	return json.Marshal(float64(n))
 }
 
-// Numbers are those of a list.
+// Numbers converts a list to Numbers.
 func Numbers(values []float64) []Number {
 	list := make([]Number, len(values))
 	for i, v := range values {

@@ -26,8 +26,8 @@ import (
 //	rows that are drawn        Sample(p P, n int, rng *rand.Rand) (x []float64, labels []int, err error)
 //	checks of files            Check(p P) error
 //
-// P in JSON are its exported fields, or what MarshalJSON makes of it, and has to be all of P. Text and page have a
-// row for each latent dimension, of fields of K numbers or K times as many.
+// JSON has the exported fields of P, or what MarshalJSON makes of it; this must be all of P. Text and page have a row
+// for each latent dimension, from fields of K numbers or a multiple of K.
 func Plain[P any, S framework.Statistics[S]](name, title string, m framework.Model[framework.Rows, P, S]) Definition {
 	d := Definition{Name: name, Title: title, New: func() Settings { return &plainSettings[P, S]{model: m} }}
 	if m == nil {

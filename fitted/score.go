@@ -12,7 +12,7 @@ import (
 	"github.com/latent-go/latent/framework"
 )
 
-// A Fitted is a model as it was saved. Goroutines may use it at the same time.
+// A Fitted is a saved model. Goroutines may use it at the same time.
 type Fitted struct {
 	File  File
 	Model Model
@@ -42,13 +42,13 @@ func (f *Fitted) ready() error {
 	return f.readCoders()
 }
 
-// Columns are those that a row has, in their order.
+// Columns returns the columns of a row, in their order.
 func (f *Fitted) Columns() []data.Column { return f.File.Columns }
 
-// Score puts what the model says of a row into dst: the numbers that its Layout names, as latent predict writes them,
-// to 1e-12. A row has the numbers of the model's columns in their order, codes from 0 for levels and NaN for what is
-// missing. Of a model of sequences a row is one sequence, the numbers of one step after those of another, and dst has
-// those that the Layout names of each step.
+// Score computes the numbers that the Layout names for a row, as latent predict writes them, to 1e-12, and puts them
+// into dst. A row has the numbers of the model's columns in their order, codes from 0 for levels and NaN for what is
+// missing. For a model of sequences, a row is one sequence, step after step, and dst has the Layout's numbers of each
+// step.
 //
 // Goroutines may score at the same time: each takes a scorer of a pool, so that nothing is allocated once there are as
 // many as goroutines.
@@ -61,8 +61,8 @@ func (f *Fitted) Score(row, dst []float64) error {
 	return f.score(w, row, dst)
 }
 
-// LogProb is ln p(row) in nats, or of a regression that of the response given the others; of a model of sequences that
-// of the sequence, the sum over its steps. Goroutines may call it at the same time.
+// LogProb returns ln p(row) in nats. For a regression it is that of the response given the other columns; for a model
+// of sequences that of the sequence, the sum over its steps. Goroutines may call it at the same time.
 func (f *Fitted) LogProb(row []float64) (float64, error) {
 	if f.log < 0 {
 		return 0, ErrNoLikelihood
@@ -191,7 +191,7 @@ func (f *Fitted) checkNumbers(dst []float64) error {
 	return nil
 }
 
-// OutOfRange says that number i of those that a model gives of rows is none.
+// OutOfRange returns the text of an error about number i of a score, whose value v is not finite.
 func OutOfRange(l Layout, i int, v float64) string {
 	return fmt.Sprintf("has the %s %v: its numbers are out of the range of the model's", l.Names()[i%l.Width()], v)
 }

@@ -1,13 +1,13 @@
-// Package grouping joins the components of a mixture into groups: a class of rows that has not the shape of a
-// component, such as a skewed or a bent one, is described by several components, whatever criterion chose their number,
-// and a reader looks for the classes.
+// Package grouping joins the components of a mixture into groups. A class of rows that does not have the shape of a
+// component, such as a skewed or a bent class, is described by several components, whatever criterion chose their
+// number; but a reader looks for the classes.
 //
-// Groups are made of two things. [Overlap] sums over the rows what their posteriors say: C_kl = Σ_n q_nk q_nl. For two
-// groups A and B
+// Groups are found from two quantities. [Overlap] sums products of the rows' posteriors: C_kl = Σ_n q_nk q_nl. For
+// two groups A and B
 //
 //	overlap(A, B) = Σ_{k∈A, l∈B} C_kl / min(N_A, N_B),   N_A = Σ_{k∈A} N_k,
 //
-// is the probability that a row of the smaller group is found in the other one, where its label is drawn from its
+// is the probability that a row of the smaller group is found in the other one when its label is drawn from its
 // posterior twice: the directly estimated misclassification probability (DEMP) of Hennig (2010, Advances in Data
 // Analysis and Classification 4, 3–34), with drawn labels in place of most probable ones. One pass over the rows then
 // serves the whole hierarchy, as the sums of groups are sums of those of their components; with most probable labels
@@ -18,15 +18,15 @@
 //
 //	ridge(A, B) = max_{k∈A, l∈B} f(pass_kl) / min(h_A, h_B)
 //
-// is 1 where the density does not fall on the way, and near 0 where a gap parts the groups. f is the density of all
-// components: where another one fills the gap between two, their rows are connected. The lowest point of any path
-// bounds from below the level at which the two are in one connected set {x: f(x) ≥ level} (Hartigan 1975, chapter 11),
-// so that a ridge is never more than there is. That the lower of the two *group* peaks is the scale keeps a chain of
-// small bumps from joining two large classes.
+// is 1 where the density does not fall on the way, and near 0 where a gap separates the groups. f is the density of
+// all components: where another one fills the gap between two, their rows are connected. The lowest point of any path
+// bounds from below the level at which the two are in one connected set {x: f(x) ≥ level} (Hartigan 1975, chapter
+// 11), so that a ridge is never overstated. The scale is the lower of the two *group* peaks, so that a chain of small
+// bumps cannot join two large classes.
 //
-// [Join] merges two groups at each step, down to one. Two are proposed as one where they are [Joining.Close]: of
-// overlap and ridge one alone is not enough, as halves of a long class overlap little and a wide class around a narrow
-// one has no mode of its own. There are never less than two groups: whether a table is one class, K = 1 says. The
+// [Join] merges two groups at each step, down to one. Two groups are proposed as one if they are [Joining.Close].
+// This needs both overlap and ridge: the halves of a long class overlap little, and a wide class around a narrow one
+// has no mode of its own. At least two groups are proposed, since only K = 1 says that a table is one class. The
 // thresholds were chosen on drawn tables (docs/theory/groups.md). Without a terrain, as for codes, the overlap alone
 // decides, and has to be larger: classes of codes overlap.
 package grouping

@@ -8,8 +8,9 @@ import (
 	"github.com/latent-go/latent/framework"
 )
 
-// An Overlap sums over rows how much their posteriors share among the components. The zero value is empty, and takes K
-// from the first row. It has K(K+1)/2 + K numbers, whatever the number of rows; sums of parts of the rows add.
+// An Overlap sums over rows how much their posteriors share among the components. The zero value is empty, and takes
+// K from the first row. It has K(K+1)/2 + K numbers for any number of rows. The Overlap of all rows is the sum of
+// those of their parts.
 type Overlap struct {
 	Rows     []float64 // N_k = Σ w_n q_nk, K
 	Assigned []float64 // weights of the rows whose most probable component it is, the first of equals, K
@@ -18,8 +19,8 @@ type Overlap struct {
 	some []int     // components that a row may belong to
 }
 
-// A Scorer gives ln p of the rows of a block, which is not looked at, and their posteriors q, rows×K, in slices that it
-// is given to use again, as that of a mixture does.
+// A Scorer returns ln p of the rows of a block, which this package ignores, and their posteriors q, rows×K, like the
+// scorer of a mixture. It may reuse the slices that it is given.
 type Scorer = func(b framework.Rows, logProb, q []float64) ([]float64, []float64, error)
 
 // Over makes one pass over a source, with a scorer for each goroutine. The bits are the same for any number of workers

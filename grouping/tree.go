@@ -9,7 +9,7 @@ import (
 const (
 	// LeastOverlap and LeastRidge are what two groups need to be proposed as one.
 	LeastOverlap, LeastRidge = 0.11, 0.7
-	// LeastAlone is the overlap that they need where the density between them is not known.
+	// LeastAlone is the overlap that they need if the density between them is not known.
 	LeastAlone = 0.25
 	// MostComponents is the largest K that is joined: the sums of K = 1000 are 4 MB for each part of the rows.
 	MostComponents = 1000
@@ -27,7 +27,7 @@ type Joining struct {
 	Ridge   float64  // of the density between them, 0 to 1; NaN where it is not known
 }
 
-// Close says whether the two groups are proposed as one.
+// Close reports whether the two groups are proposed as one.
 func (j Joining) Close() bool {
 	if math.IsNaN(j.Ridge) {
 		return j.Overlap >= LeastAlone
@@ -35,16 +35,16 @@ func (j Joining) Close() bool {
 	return j.Overlap >= LeastOverlap && j.Ridge >= LeastRidge
 }
 
-// A Tree is the hierarchy of groups of K components: K − 1 joins, the first of which belong together most.
+// A Tree is the hierarchy of groups of K components: K − 1 joins, the closest groups first.
 type Tree struct {
 	K      int
 	Joined []Joining
 }
 
-// Join makes the hierarchy: of the pairs of groups that are [Joining.Close] that of the largest overlap is joined, and
-// where none is left that of the largest overlap × ridge. Without a terrain (nil) the overlap alone decides. Of pairs
-// that are worth the same the first groups are joined. It errs where K is larger than [MostComponents], or the terrain
-// has another size.
+// Join builds the hierarchy. Each step joins the pair of groups with the largest overlap among those that are
+// [Joining.Close]; if there is none, the pair with the largest overlap × ridge. Without a terrain (nil) the overlap
+// alone decides. If several pairs are equal, the first groups are joined. It is an error if K is larger than
+// [MostComponents], or if the terrain has another size.
 func Join(o *Overlap, terrain Terrain) (*Tree, error) {
 	k := len(o.Rows)
 	switch {
@@ -61,7 +61,7 @@ func Join(o *Overlap, terrain Terrain) (*Tree, error) {
 	return t, nil
 }
 
-// Proposed is the number of groups before the first join of two that are not close: 2 at least, where there are two
+// Proposed returns the number of groups before the first join of two that are not close; at least 2 if there are two
 // components.
 func (t *Tree) Proposed() int {
 	for i, j := range t.Joined {
@@ -72,8 +72,8 @@ func (t *Tree) Proposed() int {
 	return t.K
 }
 
-// Cut is the partition into so many groups: the components of each, ascending from 0, the groups by their first one. It
-// errs where there are not so many components.
+// Cut returns the partition into that many groups: the components of each, ascending from 0, the groups by their
+// first one. It is an error if there are fewer components.
 func (t *Tree) Cut(groups int) ([][]int, error) {
 	if groups < min(1, t.K) || groups > t.K {
 		return nil, fmt.Errorf("grouping: %d groups of %d components: choose 1 to %d", groups, t.K, t.K)

@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// DataScaled is the weakly informative prior of a Gaussian whose location and units
-// are those of the data: a normal–inverse Wishart distribution centred at the data's
-// mean with the data's covariance for Ψ. A component then expects to lie about where
-// the data lie, Kappa rows strong, and to be about as wide, Nu rows strong.
+// DataScaled is the weakly informative prior of a Gaussian whose location and units are
+// those of the data: a normal–inverse Wishart distribution centred at the data's mean
+// with the data's covariance for Ψ. So a component is expected to be about where the data
+// are, with the weight of Kappa rows, and about as wide, with that of Nu rows.
 //
 // Unlike the other priors its zero value has a meaning, the usual choice: Kappa = 1,
 // the weight of one row, and Nu = D, the smallest integer with which the distribution is
@@ -19,8 +19,8 @@ type DataScaled struct {
 	Nu    float64 `json:"nu"`    // 0 means the number of columns
 }
 
-// Check says whether Kappa and Nu are finite and not negative. That Nu is more than
-// D − 1 is known, and said, by Wishart.
+// Check says whether Kappa and Nu are finite and not negative. Wishart, which knows D,
+// checks that Nu is more than D − 1.
 func (s DataScaled) Check() error {
 	for _, field := range []struct {
 		name  string
@@ -60,8 +60,8 @@ func (s DataScaled) Wishart(mean, covariance []float64) (NormalInverseWishart, e
 
 // InverseGamma returns the prior of one column's mean and variance, given the data's:
 // Wishart with D = 1, that is, Shape = Nu/2 (½ by default) and Rate = variance/2. A
-// Gaussian with diagonal covariance has one for each column. Its Check refuses what a
-// column without variance gives.
+// Gaussian with diagonal covariance has one for each column. If the column has no
+// variance, Check of the result returns an error.
 func (s DataScaled) InverseGamma(mean, variance float64) NormalInverseGamma {
 	s = s.orDefault(1)
 	return NormalInverseGamma{Mean: mean, Kappa: s.Kappa, Shape: s.Nu / 2, Rate: variance / 2}

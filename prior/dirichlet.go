@@ -19,9 +19,9 @@ import (
 // categorical variable; in the form of [Conjugate] with T the indicators of all
 // values but the last and η_i = ln(p_i/p_n), ν = n·Alpha and νχ_i = Alpha.
 //
-// Under a small Alpha variational Bayes empties the components it does not need: of
-// Bernoulli components of M columns, with prior Beta(b, b), all of these if Alpha is
-// below (M+1)/2 and ½ + Mb (K, Theorem 5.1.2, case 1).
+// With a small Alpha, variational Bayes empties the components that it does not need. For Bernoulli components of M
+// columns, with prior Beta(b, b), it empties all of these if Alpha is below (M+1)/2 and ½ + Mb (K, Theorem 5.1.2,
+// case 1).
 type Dirichlet struct {
 	Alpha float64 `json:"alpha"`
 }

@@ -22,17 +22,16 @@
 //	evidence := after.LogNorm() - before.LogNorm() // ln ∫ p(X|μ) p(μ) dμ
 //	mode, err := after.Mode()                      // the MAP estimate
 //
-// [NormalInverseWishart] and [IsotropicNormal] have the expected log density of a row, the divergences and the modes
-// that a Gaussian component takes of its posterior. [Natural], [NaturalDirichlet] and [NaturalShapeRate] are priors by
-// their pseudo-counts in the natural parameters of a likelihood, which rows and the sums of their statistics add to:
-// what a family of one observation needs of its prior.
+// [NormalInverseWishart] and [IsotropicNormal] provide the expected log density of a row, the divergences and the
+// modes that a Gaussian component needs from its posterior. [Natural], [NaturalDirichlet] and [NaturalShapeRate]
+// describe a prior by its pseudo-counts in the natural parameters of a likelihood, to which the number of rows and
+// the sums of their statistics are added: all that a family of one observation needs from its prior.
 //
 // Every LogNorm is the log, in nats, of the integral of the density without its
 // constant, which the type's comment spells out. So evidences and the terms of the
 // variational free energy are differences of LogNorm, and expectations are its
 // derivatives.
 //
-// Methods other than Check take a prior that passes it; of another the result is
-// arbitrary, NaN included. A dst argument is reused where its capacity suffices, and
-// may be nil.
+// Methods other than Check need a prior that passes Check; otherwise their results are arbitrary, and may be NaN. A
+// dst argument is reused where its capacity suffices, and may be nil.
 package prior

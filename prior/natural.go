@@ -6,7 +6,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// A Distribution is that of one number: [Beta], [Gamma].
+// A Distribution is the distribution of one number: [Beta], [Gamma].
 type Distribution interface {
 	Prior
 	LogNorm() float64
@@ -16,20 +16,20 @@ type Distribution interface {
 	Rand(rng *rand.Rand) float64
 }
 
-// A Likelihood ln p(x|η) = ηx − ψ of one parameter is what the distributions D of that parameter are conjugate to:
-// in η their density is ∝ exp(ητ − νψ), with pseudo-counts ν of rows and τ of their sum.
+// A Likelihood ln p(x|η) = ηx − ψ of one parameter has the distributions D of that parameter as conjugate priors: in
+// η their density is ∝ exp(ητ − νψ), with pseudo-counts ν of rows and τ of their sum.
 type Likelihood[D Distribution] struct {
-	// Pseudo is ν and τ of a prior.
+	// Pseudo returns ν and τ of a prior.
 	Pseudo func(prior D) (nu, tau float64)
-	// Posterior has the pseudo-counts ν and τ, to which a prior has come.
+	// Posterior returns the posterior with the pseudo-counts ν and τ.
 	Posterior func(prior D, nu, tau float64) D
-	// Expected is E[η] and E[ψ].
+	// Expected returns E[η] and E[ψ].
 	Expected func(D) (eta, psi float64)
 	// Predictive and Curvature are those of a row with the exposure e and the sum x (see [Natural.Predictive]),
 	// of which the distribution holds a share out.
 	Predictive func(prior, after D, e, x, out float64) (factor, log float64)
 	Curvature  func(after D, e, x float64) float64
-	// Factors are the factors of Predictive of rows that are 0 or 1, all at once; nil where rows are other numbers.
+	// Factors computes the factors of Predictive for rows of 0 and 1, all at once; nil if rows have other numbers.
 	Factors func(prior, after D, labels, out, factors []float64)
 
 	Mean    string // what χ of a [Conjugate] may be
@@ -78,8 +78,8 @@ var BernoulliProbability = &Likelihood[Beta]{
 	Mean: "a number between 0 and 1",
 }
 
-// Natural is a prior of one parameter in terms of pseudo-counts h = (ν, τ), which a
-// posterior is known by: the prior's plus the number of rows and the sum of x.
+// Natural is a prior of one parameter in terms of pseudo-counts h = (ν, τ). Those of a posterior are the prior's plus
+// the number of rows and the sum of x.
 type Natural[D Distribution] struct {
 	Of     *Likelihood[D]
 	Before D // the prior

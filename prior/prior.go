@@ -8,9 +8,8 @@ import (
 // Prior is what a model's field holds: a distribution of parameters, or a rule that
 // makes one. A family finds out which by a type switch.
 type Prior interface {
-	// Check returns an error that names the first hyperparameter which no
-	// distribution has, and its value. Apart from DataScaled's, no zero stands for a
-	// default.
+	// Check returns an error that names the first invalid hyperparameter, and its value.
+	// Apart from DataScaled's, no zero stands for a default.
 	Check() error
 }
 

@@ -6,9 +6,9 @@ import (
 	"github.com/latent-go/latent/internal/special"
 )
 
-// Student is the posterior predictive distribution of W columns under a [NormalInverseWishart] or an [IsotropicNormal],
-// known by the distance δ of the row from its mean: (x−m)ᵀΨ⁻¹(x−m), or ‖x−m‖²/(2·rate). Adding t times the row to the
-// posterior multiplies its scale, |Ψ| or the rate, by 1 + tκδ/(κ+t), so that but for a constant
+// Student is the posterior predictive distribution of W columns under a [NormalInverseWishart] or an
+// [IsotropicNormal], known by the distance δ of the row from its mean: (x−m)ᵀΨ⁻¹(x−m), or ‖x−m‖²/(2·rate). Adding t
+// times the row to the posterior multiplies its scale, |Ψ| or the rate, by 1 + tκδ/(κ+t), so that up to a constant
 //
 //	LogNorm(t) = −(W/2) ln(κ+t) + G(a+ts) − (a+ts) ln(1 + tκδ/(κ+t)) − t·scale
 //
@@ -62,8 +62,8 @@ func (p NormalInverseWishart) LogEvidence(before NormalInverseWishart, logNorm f
 	return p.LogNorm(logDet) - logNorm - (p.Kappa-before.Kappa)*float64(len(p.Mean))*special.HalfLogTwoPi, err
 }
 
-// LogPredictive is the log density of a row at a distance, in nats, of which a share out is left out of the posterior:
-// at least the prior is left.
+// LogPredictive returns the log density of a row at a distance, in nats, after a share out of the row has been
+// removed from the posterior; at most, this leaves the prior.
 func (s *Student) LogPredictive(distance, out float64) float64 {
 	out = max(0, min(out, s.rows))
 	kappa, a := s.kappa-out, s.shape+(1-out)*s.step

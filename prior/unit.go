@@ -5,12 +5,14 @@ import (
 	"math"
 )
 
-// UnitInformation is the prior of the evidence (docs/theory/evidence.md, section 2): about the table as one class, with
-// the information of one row of it (Kass & Wasserman 1995). Its zero value is the usual choice.
+// UnitInformation is the prior of the evidence (docs/theory/evidence.md, section 2): it is centred at the fit of the
+// table as one class, and has the information of one row of the table (Kass & Wasserman 1995). Its zero value is the
+// usual choice.
 type UnitInformation struct {
 	// Rows is what the prior is worth, in rows of the table; 0 means 1.
 	Rows float64 `json:"rows,omitempty"`
-	// Covariance is what that of a covariance with axes in any direction is worth, in rows; 0 means √D in D columns.
+	// Covariance is what the prior of a covariance with axes in any direction is worth, in rows; 0 means √D for D
+	// columns.
 	Covariance float64 `json:"covariance,omitempty"`
 }
 
@@ -28,8 +30,8 @@ func (u UnitInformation) Check() error {
 	return nil
 }
 
-// AsUnitInformation is p, or the default where it is nil, for models whose evidence has no other prior. It errs where p
-// is another, or improper.
+// AsUnitInformation returns p, or the default if p is nil, for models whose evidence has no other prior. It returns
+// an error if p is another prior, or improper.
 func AsUnitInformation(p Prior) (u UnitInformation, err error) {
 	if p == nil {
 		return u, nil
@@ -41,7 +43,7 @@ func AsUnitInformation(p Prior) (u UnitInformation, err error) {
 	return u, u.Check()
 }
 
-// RowsOr is Rows or its default.
+// RowsOr returns Rows or its default.
 func (u UnitInformation) RowsOr() float64 {
 	if u.Rows == 0 {
 		return 1
@@ -49,7 +51,7 @@ func (u UnitInformation) RowsOr() float64 {
 	return u.Rows
 }
 
-// CovarianceOr is Covariance or its default in so many columns.
+// CovarianceOr returns Covariance or its default for that many columns.
 func (u UnitInformation) CovarianceOr(columns int) float64 {
 	if u.Covariance == 0 {
 		return math.Sqrt(float64(columns))

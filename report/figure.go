@@ -39,7 +39,7 @@ type Panel struct {
 	Dots    bool // on curves, at each x
 	Log     bool // y has a log scale: what is not positive is left out
 	Integer bool // ticks of y at integers alone
-	// Late lets the scale leave out low values of the first tenth of many x, which would compress the rest.
+	// Late allows the scale to omit low values in the first tenth of many x, which would compress the rest.
 	Late   bool
 	Height float64 // 0: a usual one
 }
@@ -95,12 +95,13 @@ type Matrix struct {
 	Title, About  string
 	Cells         [][]float64 // of each row from the top, from 0, which is left blank, to 1
 	Rows, Columns []float64   // where lines divide the picture, as shares of its height and width
-	// RowNames and ColumnNames are those of the parts that these divide it into, one more each.
+	// RowNames and ColumnNames are the names of the parts into which Rows and Columns divide the picture; there is
+	// one more of each.
 	RowNames, ColumnNames []string
 	ColumnsName           string // above the picture
 }
 
-// Relative takes values to shades by the largest magnitude among them.
+// Relative converts values to shades by dividing them by the largest magnitude among them.
 func Relative(values [][]float64) [][]float64 {
 	largest := 0.0
 	for _, row := range values {

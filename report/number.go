@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Missing stands for a number that is not there or not finite.
+// Missing stands for a number that is absent or not finite.
 const Missing = "–"
 
 // NoBreak is a space at which no line ends.
@@ -40,7 +40,8 @@ func (c Cell) String() string {
 	return Readable(c.Value)
 }
 
-// Digits is the value in the digits of JSON, where String has fewer; else, and of texts and spreads, it is empty.
+// Digits returns the value with the digits of JSON, if String has fewer. Otherwise, and for texts, spreads and dates,
+// it is empty.
 func (c Cell) Digits() string {
 	if c.As == Words || c.As == Spreads || c.As == Dates {
 		return ""
@@ -51,7 +52,8 @@ func (c Cell) Digits() string {
 	return ""
 }
 
-// Digits writes v in the digits of encoding/json; what JSON has no number for is [Missing].
+// Digits writes v with the digits of encoding/json. A value that is not finite, for which JSON has no number, is
+// [Missing].
 func Digits(v float64) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return Missing
@@ -63,8 +65,8 @@ func Digits(v float64) string {
 	return string(text)
 }
 
-// Readable writes v in four significant digits, whole numbers below ten million in all of theirs, and other large and
-// small ones in three with a power of ten; what is not finite is [Missing].
+// Readable writes v with four significant digits. Whole numbers below ten million have all their digits; other large
+// and small numbers have three digits and a power of ten. A value that is not finite is [Missing].
 func Readable(v float64) string {
 	const digits, most, least = 4, 1e7, 1e-4
 	size := math.Abs(v)
@@ -88,8 +90,8 @@ func Readable(v float64) string {
 	return text
 }
 
-// Fixed writes v with so many decimals, or, of a negative number, rounded to tens, hundreds and so on; what is not
-// finite is [Missing].
+// Fixed writes v with that many decimals; if decimals is negative, v is rounded to tens, hundreds and so on. A value
+// that is not finite is [Missing].
 func Fixed(v float64, decimals int) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return Missing

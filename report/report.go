@@ -1,5 +1,5 @@
-// Package report is a document of typed values: what was found, in sentences, tables and figures, before anybody has
-// decided how it is written. Package report/html writes it as a page.
+// Package report defines a document of typed values: results as sentences, tables and figures, independent of the
+// format in which they are written. Package report/html writes it as a page.
 //
 //	table := report.Table{Caption: "weights", Columns: report.Columns("component", "weight")}
 //	table.Add(1, report.Share(0.64))
@@ -7,8 +7,8 @@
 //	weights := report.Section{Title: "Components", Tables: []report.Table{table}}
 //	d := &report.Document{Title: "A fit", Sections: []report.Section{weights}}
 //
-// A cell has its value and how people read it, so that a page can round and a file need not. Figures draw columns of
-// the tables in their section: every number that is drawn can be read.
+// A cell has a value and says how people read it, so that a page can round and a file need not. Figures draw columns
+// of the tables in their section, so that every number that is drawn can also be read.
 package report
 
 import (
@@ -36,7 +36,7 @@ type Section struct {
 	Wide     bool // takes the full width of a large screen
 }
 
-// An Item is what is said of one class, such as a component.
+// An Item describes one class, such as a component.
 type Item struct {
 	Group int // of its colour, from 0, as points have it
 	Name  string
@@ -45,7 +45,7 @@ type Item struct {
 	Text  string
 }
 
-// Printable shows what a terminal would obey instead of printing it, such as the end of a line or an escape.
+// Printable makes visible what a terminal would obey instead of printing, such as line ends and escapes.
 func Printable(name string) string {
 	if strings.IndexFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) < 0 {
 		return name

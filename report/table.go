@@ -12,7 +12,7 @@ type Table struct {
 	Columns []Column
 	Rows    [][]Cell
 	Open    bool // shown at once, and not only when its caption is chosen
-	Long    bool // not in the text of a command: what people look for stands elsewhere
+	Long    bool // left out of a command's text, which has its essentials elsewhere
 	// Low and High say what the strongest shades of negative and of positive cells mean; with both empty there is no key.
 	Low, High string
 }
@@ -50,7 +50,7 @@ func (t *Table) Add(cells ...any) {
 	t.Rows = append(t.Rows, row)
 }
 
-// Values are the numbers among the cells of column j.
+// Values returns the numbers among the cells of column j.
 func (t *Table) Values(j int) (values []float64) {
 	for _, row := range t.Rows {
 		if row[j].As != Words {
@@ -63,7 +63,7 @@ func (t *Table) Values(j int) (values []float64) {
 // Series draws column j under a name.
 func (t *Table) Series(name string, j int) []Series { return []Series{{Name: name, Y: t.Values(j)}} }
 
-// Check panics where rows and columns differ in number, which is misuse.
+// Check panics if a row does not have one cell for each column.
 func (t *Table) Check() {
 	for i, row := range t.Rows {
 		if len(row) != len(t.Columns) {
@@ -82,7 +82,7 @@ type Cell struct {
 	Shade float64 // from −1 to 1: the strength of its colour, one for negative and one for positive values; 0: none
 }
 
-// A Quantity is what a value is to its readers. Files have all digits of it.
+// A Quantity says what kind of value readers see. Files have all digits of the value.
 type Quantity uint8
 
 // The quantities.
@@ -126,8 +126,8 @@ func Shaded(cell any, shade float64) Cell {
 	return c
 }
 
-// Of is the cell of a Go value: of a text or truth its words, of an integer a count, of a float a number; of a [Cell]
-// that cell. It panics at others.
+// Of returns the cell of a Go value: words for a text or a bool, a count for an integer, a number for a float, and a
+// [Cell] as it is. It panics for other types.
 func Of(value any) Cell {
 	if c, ok := value.(Cell); ok {
 		return c

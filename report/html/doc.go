@@ -7,7 +7,7 @@
 // escaped (html/template): names of columns may hold anything. The page's policy lets
 // the browser load nothing and run that one script, which it knows by its hash.
 //
-// Figures are drawn by hand, and not by gonum/plot as those of module reproduce: their colours and texts are classes of
-// the page's style sheet, so that they follow its modes, and their marks have tooltips. Coordinates that are not finite
-// leave their mark out; a number that is not finite is a dash, as it is null in JSON.
+// Figures are drawn by hand, and not by gonum/plot as those of module reproduce: their colours and texts are classes
+// of the page's style sheet, so that they follow its modes, and their marks have tooltips. A mark with a coordinate
+// that is not finite is omitted; a number that is not finite is shown as a dash, where JSON has null.
 package html

@@ -63,8 +63,8 @@ func px(v float64) string {
 	return text
 }
 
-// Write writes the document as a page. Tables whose rows and columns differ in number are misuse, at which it panics.
-// What HTML has no place for, such as control characters, becomes U+FFFD.
+// Write writes the document as a page. It panics if a row of a table does not have one cell for each column.
+// Characters that HTML does not allow, such as control characters, become U+FFFD.
 func Write(w io.Writer, d *report.Document) error {
 	for _, s := range d.Sections {
 		for _, t := range s.Tables {
