@@ -67,18 +67,18 @@ type Suggestion struct {
 //	  others                                                       Categorical
 //	whole numbers
 //	  L = 2                                                        Binary
-//	  dates such as 20240131, L > 7                                Date
+//	  dates such as 20240131, L > 7; years without a gap, L > 12   Date
 //	  1, 2, … or 0, 1, … as rows, or in order; 8 rows or more      Identifier
 //	  called id, zip, phone or the like, L > 7                     Identifier
 //	  keys of groups of rows, L > 12                               Identifier
-//	  L ≤ 7, 5 rows each, without 0                                Categorical
+//	  L ≤ 7, 5 rows each, without 0, not all multiples of 5        Categorical
 //	  L ≤ 7, 5 rows each, from 0 on                                the better of Categorical and Count
 //	  L ≤ 12 from 0 on without a gap, 5 rows each                  the best of Categorical, Count and Continuous
 //	  L ≤ 12 from 1 on without a gap, 5 rows each                  the better of Categorical and Continuous
-//	  others, the least of which is 0 to 9                         the better of Count and Continuous
+//	  others, the least of which after 0 is 1 to 9                 the better of Count and Continuous
 //	numbers, and whole ones that are Continuous by these rules
 //	  L = 2                                                        Binary
-//	  L ≤ 7, 5 rows each                                           Categorical
+//	  L ≤ 7, 5 rows each, in equal steps                           Categorical
 //	  positive, skewness 1 or more and twice that of ln x          the better of Positive and Continuous
 //	  others                                                       Continuous
 //
