@@ -367,3 +367,8 @@ func markdown(t *testing.T) map[string]string {
 	}
 	return texts
 }
+
+// Tools find what a service imports and calls by a line of the guide.
+func TestGuideToServicesHasTheLineForTools(t *testing.T) {
+	assert.Contains(t, "\n"+contents(t, "../../docs/guides/service.md"), "\nservice: github.com/latent-go/latent/builtin Load LogProb\n")
+}
