@@ -3,6 +3,7 @@ package data
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"sync"
@@ -212,6 +213,23 @@ func (s *Store) regionOf(x []float64) *region {
 		}
 	}
 	return nil
+}
+
+// Spool copies what r has to a temporary file, which the caller closes and which goes with the store at the latest.
+func (s *Store) Spool(r io.Reader) (*os.File, error) {
+	file, err := os.CreateTemp("", "latent-*.spool")
+	if err != nil {
+		return nil, fmt.Errorf("no temporary file: %w", err)
+	}
+	s.mu.Lock()
+	s.regions = append(s.regions, &region{file: file, named: os.Remove(file.Name()) != nil})
+	s.mu.Unlock()
+	if _, err := io.Copy(file, r); err != nil {
+		file.Close() //nolint:errcheck // the copy's error says more
+		return nil, fmt.Errorf("no whole copy in the temporary file %s: %w; set TMPDIR to a folder with more room",
+			file.Name(), err)
+	}
+	return file, nil
 }
 
 // scratch maps a new temporary file.

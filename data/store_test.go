@@ -3,11 +3,13 @@ package data
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -204,4 +206,25 @@ func TestAStoreWatchesFilesThatAreReadOnce(t *testing.T) {
 	require.NoError(t, store.Check(), "they are forgotten")
 	var none *Store
 	require.NoError(t, none.Watch(path))
+}
+
+// TestSpooledFilesGoWithTheStore: they hold what was read, and a reader that fails is an error.
+func TestSpooledFilesGoWithTheStore(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir)
+	store := NewStore(0)
+	file, err := store.Spool(strings.NewReader("rows"))
+	require.NoError(t, err)
+	got := make([]byte, 5)
+	n, err := file.ReadAt(got, 0)
+	require.ErrorIs(t, err, io.EOF)
+	require.Equal(t, "rows", string(got[:n]))
+	require.NoError(t, file.Close())
+
+	_, err = store.Spool(iotest.ErrReader(os.ErrDeadlineExceeded))
+	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+	require.NoError(t, store.Close())
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Empty(t, left)
 }

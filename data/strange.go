@@ -18,8 +18,8 @@ var strange = []struct {
 	{regexp.MustCompile(`^PK\x03\x04|^7z\xbc\xaf|^Rar!`), "an archive", "unpack it, and name a file within"},
 	{regexp.MustCompile(`^BZh|^\xfd7zXZ|^\x28\xb5\x2f\xfd`), "compressed by another program than gzip", "decompress it"},
 	{regexp.MustCompile(`^SQLite format 3`), "a database", "export one table of it as CSV in UTF-8"},
-	{regexp.MustCompile(`^PAR1|^ARROW1|^\xff\xff\xff\xff`), "a Parquet or Arrow file", "name it as a file that ends " +
-		"there, and not as standard input or a part of another"},
+	{regexp.MustCompile(`^PAR1|^ARROW1|^\xff\xff\xff\xff`), "a Parquet or Arrow file", "decompress it, or " +
+		"name it as a file of its own"},
 	{regexp.MustCompile(`^\x89HDF|^RDX[23]\n|^[XA]\n\x00\x00\x00|^\x80[\x02-\x05]`), "a file of objects, of R or Python perhaps", saveAsUTF8},
 	{regexp.MustCompile(`(?i)^\s*<(!doctype|html|\?xml|svg|head|body)`), "a page of the web, or XML",
 		"if it was downloaded, what came is no table: look at it; else " + saveAsUTF8},

@@ -22,6 +22,8 @@ type Options struct {
 	// Text says whether the cells of a column are texts also where the file has numbers, nil: none is. Integers keep all
 	// their digits.
 	Text func(name string) bool
+	// Open opens the file of a path, nil: [os.Open]. It is closed in the end.
+	Open func(path string) (*os.File, error)
 	// NA lists texts, and numbers, that are missing values as well.
 	NA []string
 	// Store is where the numbers lie; nil: in memory.
@@ -42,12 +44,20 @@ const (
 	streamMagic  = "\xff\xff\xff\xff" // before the length of every message, since Arrow 0.15
 )
 
+// HeadSize is how many bytes [Begins] needs.
+const HeadSize = len(arrowMagic)
+
+// Begins reports whether the first bytes of a file, or all of a shorter one, are those of one of the formats.
+func Begins(head []byte) bool {
+	return bytes.HasPrefix(head, []byte(parquetMagic)) || bytes.HasPrefix(head, []byte(arrowMagic)) ||
+		bytes.HasPrefix(head, []byte(streamMagic))
+}
+
 // Is reports whether a file begins as one of the formats does.
 func Is(f *os.File) bool {
-	head := make([]byte, len(arrowMagic))
+	head := make([]byte, HeadSize)
 	n, _ := f.ReadAt(head, 0)
-	return bytes.HasPrefix(head[:n], []byte(parquetMagic)) || string(head[:n]) == arrowMagic ||
-		bytes.HasPrefix(head[:n], []byte(streamMagic))
+	return Begins(head[:n])
 }
 
 // Read reads files, one below the other, as one table. Their columns are those of the first, in its order; another file
@@ -132,7 +142,7 @@ type files struct {
 func openAll(paths []string, o Options) (*files, error) {
 	all := &files{paths: paths}
 	for i, path := range paths {
-		f, err := open(path)
+		f, err := open(path, o)
 		if err != nil {
 			return all, err
 		}
@@ -212,8 +222,12 @@ type source interface {
 	Put(t *table, columns []field, from int) error
 }
 
-func open(path string) (_ source, err error) {
-	f, err := os.Open(path)
+func open(path string, o Options) (_ source, err error) {
+	opened := os.Open
+	if o.Open != nil {
+		opened = o.Open
+	}
+	f, err := opened(path)
 	if err != nil {
 		return nil, err
 	}

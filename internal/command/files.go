@@ -1,6 +1,7 @@
 package command
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -55,11 +56,7 @@ func (f *inputFlags) reader(
 		Store:    s.store,
 	}
 	if source == "-" {
-		stdin := progress.reads(s.stdin)
-		parts := []data.Part{{Open: func() (io.ReadCloser, error) { return io.NopCloser(stdin), nil }}}
-		return &input{name: "standard input"}, &reader{
-			whole:  func() (*data.Table, error) { return data.Read(stdin, o) },
-			blocks: func() iter.Seq2[*data.Table, error] { return data.Blocks(parts, o) }}, nil
+		return f.standardInput(s, o, progress)
 	}
 	paths, err := filesOf(source)
 	if err != nil {
@@ -75,11 +72,9 @@ func (f *inputFlags) reader(
 			errors.New("some of the files are Parquet or Arrow and others are not: a table has one format"),
 		)
 	case columns > 0:
-		own := f.columnarOptions(in, o)
-		own.Progress = progress.counts
-		return in, &reader{paths: paths, names: true,
-			whole:  func() (*data.Table, error) { return columnar.Read(paths, own) },
-			blocks: func() iter.Seq2[*data.Table, error] { return columnar.Blocks(paths, own) }}, nil
+		r := f.columnarReader(in, paths, o, nil, progress)
+		r.paths = paths
+		return in, r, nil
 	}
 	progress.follows(paths)
 	open := func(path string) (*os.File, error) {
@@ -107,6 +102,45 @@ func (f *inputFlags) reader(
 		}
 	}
 	return in, r, nil
+}
+
+// standardInput reads text as it comes. A columnar format is read twice, as its rows are counted first, and a pipe is
+// copied to a file.
+func (f *inputFlags) standardInput(s *session, o data.CSVOptions, progress *readProgress) (*input, *reader, error) {
+	in := &input{name: "standard input"}
+	stdin := progress.reads(s.stdin)
+	file, regular := stdin.(*os.File)
+	columns := regular && columnar.Is(file)
+	if !regular {
+		buffered := bufio.NewReader(stdin)
+		head, _ := buffered.Peek(columnar.HeadSize) // an error comes again when it is read
+		stdin, columns = buffered, columnar.Begins(head)
+	}
+	if columns {
+		open := func(string) (_ *os.File, err error) {
+			if !regular {
+				file, err = s.store.Spool(stdin)
+			}
+			return file, err
+		}
+		return in, f.columnarReader(in, []string{in.name}, o, open, progress), nil
+	}
+	parts := []data.Part{{Open: func() (io.ReadCloser, error) { return io.NopCloser(stdin), nil }}}
+	return in, &reader{
+		whole:  func() (*data.Table, error) { return data.Read(stdin, o) },
+		blocks: func() iter.Seq2[*data.Table, error] { return data.Blocks(parts, o) }}, nil
+}
+
+// columnarReader reads files in columnar formats; open is nil where their paths open them.
+func (f *inputFlags) columnarReader(
+	in *input, paths []string, o data.CSVOptions, open func(path string) (*os.File, error), progress *readProgress,
+) *reader {
+	own := f.columnarOptions(in, o)
+	own.Open = open
+	own.Progress = progress.counts
+	return &reader{names: true,
+		whole:  func() (*data.Table, error) { return columnar.Read(paths, own) },
+		blocks: func() iter.Seq2[*data.Table, error] { return columnar.Blocks(paths, own) }}
 }
 
 // explain names the file in an error about it.

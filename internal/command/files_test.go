@@ -1,10 +1,12 @@
 package command
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -52,6 +54,43 @@ func writeBlobs(t *testing.T, path string, from, n int) {
 	require.NoError(t, w.Write(b.NewRecordBatch()))
 	require.NoError(t, w.Close())
 	require.NoError(t, file.Close())
+}
+
+// TestArrowOnAPipe: standard input may have a columnar format, from a pipe or a file, and gives what the file of that name
+// does, whole and in blocks; nothing is left in the folder of temporary files.
+func TestArrowOnAPipe(t *testing.T) {
+	dir, temporary := t.TempDir(), t.TempDir()
+	t.Setenv("TMPDIR", temporary)
+	path, model := filepath.Join(dir, "blobs.arrow"), filepath.Join(dir, "model.json")
+	writeBlobs(t, path, 0, 300)
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	fit := []string{"fit", "--drop", "kind,tags", "--format", "json", "--k", "2", "--out", model, "--data"}
+	predict := []string{"predict", model, "--data"}
+	for _, args := range [][]string{fit, predict} {
+		seconds := regexp.MustCompile(`"seconds":[^,}]*`)
+		want, _ := done(t, append(args, path)...)
+		status, piped, stderr := latent(string(text), append(args, "-")...)
+		require.Zero(t, status, stderr)
+		require.Equal(t, seconds.ReplaceAllString(want, ""), seconds.ReplaceAllString(piped, ""))
+
+		file, err := os.Open(path)
+		require.NoError(t, err)
+		defer file.Close() //nolint:errcheck // nothing was written
+		var out, errs bytes.Buffer
+		require.Zero(t, run(t.Context(), append(args, "-"), file, &out, &errs), &errs)
+		require.Equal(t, seconds.ReplaceAllString(want, ""), seconds.ReplaceAllString(out.String(), ""))
+
+		fails(t, statusFailed, "standard input: no whole Arrow file", string(text[:len(text)/2]), append(args, "-")...)
+	}
+	fails(t, statusFailed, `standard input: column "tags" is of type list<`, string(text), "fit", "--data", "-")
+	fails(t, statusFailed, "standard input: it has none of the columns", string(text), "predict", model, "--data", "-", "--drop", "x,y")
+	left, err := os.ReadDir(temporary)
+	require.NoError(t, err)
+	require.Empty(t, left)
+
+	t.Setenv("TMPDIR", filepath.Join(dir, "nowhere"))
+	fails(t, statusFailed, "no temporary file", string(text), "fit", "--data", "-")
 }
 
 // TestTablesOfSeveralFiles: files of a pattern, of any format, are the table that one CSV file is, and give the same fit and predictions.
