@@ -98,9 +98,9 @@ func installed(t *testing.T) {
 // Scripts of the pages, by how a line begins that runs one, and what the interpreter has to have; a line is left out where it
 // has not. LATENT_PYTHON names another python3.
 var scripts = map[string][]string{
-	"python3 docs/guides/scripts/with_pandas.py":     {"-c", "import pandas, pyarrow"},
-	"python3 docs/guides/scripts/fit_and_predict.py": {"-c", ""},
-	"Rscript docs/guides/scripts/fit_and_predict.R":  {"-e", "library(jsonlite)"},
+	"python3 docs/guides/scripts/with_scikit_learn.py": {"-c", "import pandas; from latent import LatentMixture"},
+	"python3 docs/guides/scripts/fit_and_predict.py":   {"-c", ""},
+	"Rscript docs/guides/scripts/fit_and_predict.R":    {"-e", "library(jsonlite)"},
 }
 
 // script runs a script; ok is false where its interpreter is not at hand.

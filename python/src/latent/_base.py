@@ -1,0 +1,335 @@
+"""What all estimators have: a fit by the command, and what is asked of it."""
+
+import csv
+import html
+import io
+import json
+import os
+import re
+import tempfile
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute
+import pyarrow.csv
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from . import _command
+
+# Flags that are called otherwise than the parameters.
+FLAGS = {"n_components": "k", "max_components": "kmax", "n_init": "restarts", "covariance": "cov", "rotation": "rotate"}
+
+
+def _flag(name, value):
+    """The arguments that give a flag a value, none where it is None or False."""
+    if value is None or value is False:
+        return []
+    flag = "--" + FLAGS.get(name, name).replace("_", "-")
+    if value is True:
+        return [flag]
+    if isinstance(value, dict):
+        value = [f"{_item(key)}={one}" for key, one in value.items()]
+    elif isinstance(value, (list, tuple)):
+        value = [_item(one) for one in value]
+    else:
+        value = [str(value)]
+    return [f"{flag}={','.join(value)}"]
+
+
+def _item(name):
+    """A name of a list, with its commas protected."""
+    return str(name).replace("\\", "\\\\").replace(",", "\\,")
+
+
+def _seed(random_state):
+    if not isinstance(random_state, (int, np.integer)):
+        random_state = check_random_state(random_state).randint(2**31 - 1)
+    return _flag("seed", random_state)
+
+
+def _is_text(kind):
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+
+
+class Report:
+    """A page about a fit, or about rows beside those of the fit; a notebook shows it.
+
+    Attributes
+    ----------
+    html : str
+        The page, which needs no other file and no network.
+    """
+
+    def __init__(self, html):
+        self.html = html
+
+    def save(self, path):
+        """Write the page to a file."""
+        Path(path).write_text(self.html, encoding="utf-8")
+
+    def _repr_html_(self):
+        page = html.escape(self.html, quote=True)
+        return f'<iframe srcdoc="{page}" title="latent" sandbox="allow-scripts" width="100%" height="800"></iframe>'
+
+
+class Estimator(BaseEstimator):
+    """What all models have: a fit by the command, whose model file is kept as bytes."""
+
+    _least_features = 1
+    _gaps = True  # missing values are integrated out
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self._gaps
+        return tags
+
+    def _table(self, X, fits):
+        """X as an Arrow table."""
+        if hasattr(X, "__arrow_c_stream__") or hasattr(X, "__dataframe__"):
+            validate_data(self, X, reset=fits, skip_check_array=True)
+            table = self._of_frame(X)
+        else:
+            X = validate_data(
+                self,
+                X,
+                reset=fits,
+                dtype=None,
+                ensure_all_finite="allow-nan" if self._gaps else True,
+                ensure_min_samples=2 if fits else 1,
+                ensure_min_features=self._least_features if fits else 1,
+            )
+            table = pa.table([_column(X[:, j]) for j in range(X.shape[1])], names=self._names(X.shape[1]))
+        for name, column in zip(table.column_names, table.columns):
+            if pa.types.is_floating(column.type) and pa.compute.any(pa.compute.is_inf(column)).as_py():
+                raise ValueError(f"Input X contains infinity, in column {name!r}.")
+        return table
+
+    def _of_frame(self, X):
+        try:
+            if type(X).__module__.startswith("pandas"):
+                table = pa.Table.from_pandas(X, preserve_index=False)
+            else:
+                table = pa.table(X)
+        except (pa.ArrowException, TypeError) as error:
+            raise ValueError(f"X: {error}") from error
+        return table.rename_columns(self._names(table.num_columns))
+
+    def _names(self, n):
+        """Names of the columns on the pipe."""
+        return list(getattr(self, "feature_names_in_", [f"x{j}" for j in range(n)]))
+
+    def _with_sequences(self, table, lengths):
+        """The table with a further column that says which sequence a row belongs to, and the flag that names it."""
+        if lengths is None:
+            return table, []
+        lengths = np.asarray(lengths)
+        if lengths.ndim != 1 or lengths.dtype.kind not in "iu" or (lengths < 1).any() or lengths.sum() != len(table):
+            raise ValueError(
+                f"lengths are {lengths}: they must be positive integers with the sum {len(table)}, the rows of X"
+            )
+        name = "sequence"
+        while name in table.column_names:
+            name += "_"
+        return table.append_column(name, pa.array(np.repeat(np.arange(len(lengths)), lengths))), _flag("sequence", name)
+
+    def _fit(self, X, lengths=None):
+        table = self._table(X, fits=True)
+        parameters = self.get_params()
+        seed, jobs = parameters.pop("random_state"), parameters.pop("n_jobs")
+        options = parameters.pop("options") or {}
+        parameters.pop("unseen", None)
+        if self.n_components is not None:
+            parameters.pop("max_components")
+        flags = [*_seed(seed), *_flag("workers", None if jobs is None else max(jobs, 0)), *_flag("model", self._model)]
+        for name, value in {**parameters, **options}.items():
+            flags += _flag(name, value)
+        selects = _flag("select", table.column_names)
+        if not hasattr(self, "feature_names_in_") and len(selects[0]) < 2**14:  # systems bound the length of arguments
+            flags += selects  # else measurements that identify rows are left out
+        sent, sequence = self._with_sequences(table, lengths)
+        with tempfile.TemporaryDirectory() as folder:
+            model, report = os.path.join(folder, "model.json"), os.path.join(folder, "report")
+            wrote = _command.run(
+                ["fit", "--data=-", "--format=json", f"--out={model}", f"--report={report}", *flags, *sequence], sent
+            )
+            self._saved = Path(model).read_bytes()
+            self._page = zlib.compress(Path(report, "index.html").read_bytes())
+        self._texts = [field.name for field in table.schema if _is_text(field.type)]
+        self._form = type(X).__module__.partition(".")[0] if hasattr(X, "columns") else "numpy"
+        self._take(json.loads(wrote))
+        return self
+
+    def _take(self, result):
+        """Take what the command says of a fit."""
+        self.result_ = result
+        self.columns_ = [column["name"] for column in result["columns"]]
+        self.n_components_ = result["k"]
+        self.converged_ = result["converged"]
+        self.n_iter_ = max(result["iterations"], 1)
+        self.criteria_ = result["criteria"]
+        self.evidence_ = result["criteria"].get("evidence")
+        self.gfic_ = result["criteria"].get("gfic")
+
+    def _run(self, command, *args, table=None):
+        """What the command writes of the saved model."""
+        with tempfile.TemporaryDirectory() as folder:
+            model = os.path.join(folder, "model.json")
+            Path(model).write_bytes(self._saved)
+            try:
+                return _command.run([command, model, "--quiet", *args], table)
+            except ValueError as error:
+                raise ValueError(str(error).replace(model, "the model")) from None
+
+    def _predict(self, pattern, X, lengths=None, *args):
+        """What the command predicts of the rows: the columns whose names the pattern matches, as an array."""
+        check_is_fitted(self)
+        table, sequence = self._with_sequences(self._table(X, fits=False), lengths)
+        unseen = _flag("unseen", getattr(self, "unseen", None))
+        wrote = self._run("predict", "--data=-", *sequence, *unseen, *args, table=table)
+        head = next(csv.reader(io.TextIOWrapper(io.BytesIO(wrote), "utf-8")))
+        names = [name for name in head if re.fullmatch(pattern, name)]
+        of = pa.csv.ConvertOptions(include_columns=names, column_types={name: pa.float64() for name in names})
+        predicted = pa.csv.read_csv(io.BytesIO(wrote), convert_options=of)
+        return np.column_stack([column.to_numpy() for column in predicted.columns])
+
+    def _labels(self, X, lengths=None):
+        return self._predict("label|state", X, lengths).ravel().astype(int) - 1
+
+    def _probabilities(self, X, lengths=None):
+        return self._predict(r"p\d+", X, lengths)
+
+    def _scores(self, X, lengths=None):
+        return self._predict("log_(likelihood|likelihood_bound|predictive)", X, lengths).ravel()
+
+    def _sample(self, n_samples, random_state, labels):
+        """Rows in the form of those of the fit, and the components that they are drawn from."""
+        check_is_fitted(self)
+        seed = _seed(self.random_state if random_state is None else random_state)
+        drawn = self._run("sample", *_flag("rows", n_samples), *seed, *_flag("labels", labels))
+        types = {name: pa.string() for name in self._texts}
+        table = pa.csv.read_csv(io.BytesIO(drawn), convert_options=pa.csv.ConvertOptions(column_types=types))
+        y = table.column(table.num_columns - 1).to_numpy() - 1 if labels else None
+        X = table.select([name for name in self._names(self.n_features_in_) if name in self.columns_])
+        if self._form == "pandas":
+            return X.to_pandas(), y
+        if self._form == "numpy":
+            kind = object if any(_is_text(column.type) for column in X.columns) else float
+            return np.column_stack([column.to_numpy().astype(kind) for column in X.columns]), y
+        return X, y
+
+    def _criterion(self, name, penalty, scores):
+        if self.result_[name] is None:
+            raise ValueError(f"{name} is not to be had of method {self.result_['method']}: criteria_ has what is")
+        if scores is None:
+            return -2 * self.result_[name]
+        return -2 * scores.sum() + self.result_["df"] * penalty(len(scores))
+
+    def report(self, X=None):
+        """The page about the fit, or about how the rows of X lie beside those of the fit; a notebook shows it.
+
+        Parameters
+        ----------
+        X : array-like or frame, optional
+
+        Returns
+        -------
+        Report
+        """
+        check_is_fitted(self)
+        if X is None:
+            if self._page is None:
+                raise ValueError("the page about a fit is made by fit, and a model file has none: pass X, or fit again")
+            return Report(zlib.decompress(self._page).decode())
+        with tempfile.TemporaryDirectory() as folder:
+            self._predict("", X, None, f"--report={folder}")
+            return Report(Path(folder, "index.html").read_text(encoding="utf-8"))
+
+    def save(self, path):
+        """Write the model file, which ``latent predict`` and :func:`latent.load` read.
+
+        Parameters
+        ----------
+        path : str or path
+        """
+        check_is_fitted(self)
+        Path(path).write_bytes(self._saved)
+
+
+def _column(values):
+    """A column of an array: numbers, or texts where it has some."""
+    if values.dtype.kind in "OUS":
+        values = [np.nan if value is None else value for value in values.tolist()]
+        try:
+            values = [float(value) for value in values]
+        except ValueError:
+            return pa.array([None if value != value else str(value) for value in values], pa.string())
+    return pa.array(np.asarray(values, dtype=np.float64), from_pandas=True)
+
+
+class Criteria:
+    """Criteria in scikit-learn's form, of models whose rows are independent."""
+
+    def bic(self, X=None):
+        """BIC in scikit-learn's form, −2 ln L + d ln N: lower is better. In ``criteria_`` it is −½ of that.
+
+        Parameters
+        ----------
+        X : array-like or frame, optional
+            Default: the rows of the fit.
+
+        Returns
+        -------
+        float
+        """
+        check_is_fitted(self)
+        return self._criterion("bic", np.log, None if X is None else self._scores(X))
+
+    def aic(self, X=None):
+        """AIC in scikit-learn's form, −2 ln L + 2 d: lower is better. In ``criteria_`` it is −½ of that.
+
+        Parameters
+        ----------
+        X : array-like or frame, optional
+            Default: the rows of the fit.
+
+        Returns
+        -------
+        float
+        """
+        check_is_fitted(self)
+        return self._criterion("aic", lambda n: 2, None if X is None else self._scores(X))
+
+    def score_samples(self, X):
+        """Log-likelihood of each row.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            In nats.
+        """
+        return self._scores(X)
+
+    def score(self, X, y=None):
+        """Mean log-likelihood of the rows.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_samples, n_features)
+        y : ignored
+
+        Returns
+        -------
+        float
+            In nats a row.
+        """
+        return float(np.mean(self._scores(X)))
