@@ -40,12 +40,18 @@ func Models(own ...Family) fitted.Registry {
 	gaussian, all := families.Only{families.Gaussian}, loader{set}
 	return fitted.Registry{
 		{Name: "mixture", Starts: 10, Title: "Mixture", About: "components with distributions of their own",
-			Part: "component", Example: "faithful", Families: set, Load: all.mixture, Methods: mixing()},
+			Part: "component", Example: "faithful", Families: set, Load: all.mixture, Methods: mixing(),
+			Help: "latent fit takes cvb0 where that finds K in a table of codes and counts (to 1,000) of at most 1,000,000 " +
+				"cells, else gfab; measured columns are compared under several covariance structures (--cov). latent select " +
+				"takes em, and gfab for the evidence. " + priorOfClasses},
 		{Name: "bernmix", Starts: 10, Title: "Bernoulli mixture", About: "a mixture with Bernoulli columns only",
 			Part: "component", Example: "housevotes84", Families: families.Only{families.Bernoulli}, Load: all.mixture,
-			Methods: mixing()},
+			Methods: mixing(), Help: "The method is chosen as for mixture. --prior of map, vb and cvb0: a (Dirichlet of the " +
+				"weights) and b (beta(b, b) of the probabilities)."},
 		{Name: "hmm", Starts: 10, Title: "Hidden Markov model", About: "a hidden Markov model: rows that follow one another",
-			Part: "state", Example: "geyser", Families: set, Load: all.chain, Methods: chaining()},
+			Part: "state", Example: "geyser", Families: set, Load: all.chain, Methods: chaining(),
+			Help: "latent select takes em, and gfab for the evidence. --prior of map and vb has start and transitions " +
+				"(Dirichlet, of the first state and of each row) and stay (added for the same state), too. " + priorOfClasses},
 		{
 			Name:     "regression",
 			Starts:   10,
@@ -66,6 +72,11 @@ func Models(own ...Family) fitted.Registry {
 		blockmodel.Definition(families.Only{families.Bernoulli, families.Poisson}),
 	}
 }
+
+// priorOfClasses says what --prior has of what classes, or states, describe.
+const priorOfClasses = "--prior of map, vb and cvb0: weights (Dirichlet; not of states), kappa and nu (gaussian and " +
+	"lognormal, scaled by the data), a and b (bernoulli, beta), shape and rate (poisson and exponential, gamma), alpha " +
+	"(categorical and multinomial, Dirichlet). Of gfab: rows and covariance."
 
 // mixing are the methods of mixtures: what integrates the parameters out or counts labels takes a further pass.
 func mixing() []fitted.Method {

@@ -149,7 +149,8 @@ func TestAModelInOneLine(t *testing.T) {
 	require.Contains(t, string(page), "Geometric mixture")
 	require.Contains(t, run("fit --model geometric --restarts 2 --data "+csv), "chosen K        2 of at most 10")
 	require.Contains(t, run("select --model geometric --kmax 3 --data "+csv), "chooses K = ")
-	require.Contains(t, run("fit --model geometric --help"), "geometric (Geometric mixture)")
+	require.Contains(t, run("help fit"), "geometric (Geometric mixture)")
+	require.Contains(t, run("help geometric"), "geometric: Geometric mixture.")
 	require.Contains(t, run("completion bash"), "blockmodel geometric")
 
 	for line, want := range map[string]string{

@@ -19,6 +19,7 @@ type Definition struct {
 	Name     string   // as flags and files have it: "mixture"
 	Title    string   // what it is called in the field: "Hidden Markov model"
 	About    string   // what --help says of it; empty: the title
+	Help     string   // what latent help NAME says beside its methods and flags, in sentences; empty: nothing
 	Part     string   // what one latent dimension is called; empty: dimension
 	Several  bool     // a row has several of them, such as features, in place of one
 	Example  string   // the embedded data set that shows it, of data.Datasets; empty: none does

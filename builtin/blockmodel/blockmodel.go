@@ -21,6 +21,10 @@ import (
 func Definition(families fitted.Families) fitted.Definition {
 	return fitted.Definition{Name: "blockmodel", Title: "Stochastic block model", Pairs: true, Starts: 10, Part: "block",
 		About: "blocks of the nodes of a graph: the rows are edges, two names and perhaps a weight", Example: "karate",
+		Help: "greedy finds the labels of the highest exact ICL, by moves of nodes and merges of blocks. --weights names " +
+			"the column of the weights of edges, by default the third; 0 is no edge, and such a row names nodes that may " +
+			"have none. --prior of greedy: weights (Dirichlet), a and b (beta of the probability of an edge, gamma shape " +
+			"and rate of a mean weight).",
 		Families: families, New: func() fitted.Settings { return new(Settings) }, Load: load,
 		Methods: append([]fitted.Method{{Name: "greedy", Engine: framework.EM, FindsK: true,
 			Search:   "no move or merge gains",

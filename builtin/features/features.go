@@ -25,6 +25,7 @@ import (
 // Definition is that of binary features: package [features].
 func Definition(families fitted.Families) fitted.Definition {
 	return fitted.Definition{Name: "features", Title: "Binary features", Part: "feature", Several: true, Starts: 5,
+		About:   "binary factors: a row has any of several features",
 		Example: "iris", Families: families, New: func() fitted.Settings { return new(Settings) }, Load: load,
 		Methods: fitted.ByEvidence(framework.ICL, framework.ELBO)}
 }

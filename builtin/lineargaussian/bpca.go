@@ -17,6 +17,8 @@ func BPCA(families fitted.Families) fitted.Definition {
 	d := pcaOf("bpca", "Bayesian PCA", families)
 	further := []framework.Criterion{framework.Evidence}
 	d.Methods = fitted.Estimating(further, framework.ELBO)
+	d.Help = "--prior of vb: a_alpha, b_alpha, a_lambda and b_lambda (gamma shapes and rates), alpha (fixed; 1 is VB1), " +
+		"unit (the standard deviation that counts as 1)."
 	d.Methods = append(d.Methods,
 		fitted.Method{Name: "vb", Engine: framework.EM, Criteria: []framework.Criterion{framework.ELBO},
 			Prior: []string{"a_alpha", "b_alpha", "a_lambda", "b_lambda", "alpha", "unit"}},

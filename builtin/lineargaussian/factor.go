@@ -36,6 +36,8 @@ func Factor(families fitted.Families) fitted.Definition {
 	}
 	return fitted.Definition{Name: "factor", Title: "Factor analysis", About: "factor analysis, canonical correlation",
 		Example: "satellite", Families: families, Gaps: true, Methods: methods,
+		Help: "closed-form is gfab without iterations, and requires a table without missing entries: of others gfab is " +
+			"the default.",
 		New: func() fitted.Settings { return new(FactorSettings) }, Load: loadFactor,
 		Advice: func(err error) string {
 			if errors.Is(err, factor.ErrTooFewRows) {

@@ -32,9 +32,11 @@ func VBMF(families fitted.Families) fitted.Definition {
 		Title:    "Variational Bayesian matrix factorisation",
 		Example:  "satellite",
 		Families: families,
-		Methods:  []fitted.Method{solved, iterated},
-		New:      func() fitted.Settings { return new(VBMFSettings) },
-		Load:     loadVBMF,
+		Help: "--prior: noise (variance), a and b (variances of the entries of the factors of columns and of rows); " +
+			"what is not given is estimated.",
+		Methods: []fitted.Method{solved, iterated},
+		New:     func() fitted.Settings { return new(VBMFSettings) },
+		Load:    loadVBMF,
 		Advice: func(err error) string {
 			if errors.Is(err, vbmf.ErrNoNoise) {
 				return "--prior noise=VARIANCE"

@@ -29,6 +29,8 @@ import (
 func Definition(families fitted.Families) fitted.Definition {
 	return fitted.Definition{Name: "topics", Title: "Topics", Pairs: true, Part: "topic", Example: "bars",
 		About: "latent Dirichlet allocation, of a list of documents, words and counts", Families: families,
+		Help: "--prior: alpha (of each topic in a document) and beta (of each word in a topic), 0.1 and 0.01 where only " +
+			"the other is given; without --prior both are estimated.",
 		New: func() fitted.Settings { return new(Settings) }, Load: load,
 		Methods: []fitted.Method{{Name: "cvb0", Engine: framework.PrunedEM, FindsK: true,
 			Criteria: []framework.Criterion{framework.Collapsed}, Prior: []string{"alpha", "beta"}}}}

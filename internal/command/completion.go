@@ -61,6 +61,14 @@ func valuesOf(flag *kong.Flag) []string {
 	return strings.Split(flag.Enum, ",")
 }
 
+// wordsOf are those that an argument can be.
+func wordsOf(known *registry, app *kong.Application, command *kong.Node, arg *kong.Positional) []string {
+	if command.Name == "help" {
+		return known.topics(app)
+	}
+	return strings.FieldsFunc(arg.Enum, func(r rune) bool { return r == ',' })
+}
+
 // flagsOf are the flags of a command, with those of every command and, of each model, those that it alone has.
 func flagsOf(known *registry, app *kong.Application, command *kong.Node) (list []*kong.Flag) {
 	at := map[string]int{}
@@ -101,7 +109,7 @@ func bashCompletion(known *registry, app *kong.Application, program string) stri
 		}
 		for _, arg := range command.Positional {
 			fmt.Fprintf(&values, "\t'%s %s') words='%s' ;;\n", command.Name, command.Name,
-				strings.ReplaceAll(arg.Enum, ",", " "))
+				strings.Join(wordsOf(known, app, command, arg), " "))
 		}
 		fmt.Fprintf(&flags, "\t%s) flags='%s' ;;\n", command.Name, strings.Join(list, " "))
 	}
@@ -155,9 +163,9 @@ func fishCompletion(known *registry, app *kong.Application, program string) stri
 			b.WriteString(line + "\n")
 		}
 		for _, arg := range command.Positional {
-			if arg.Enum != "" {
+			if list := wordsOf(known, app, command, arg); list != nil {
 				fmt.Fprintf(&b, "complete -c %s -n '__fish_seen_subcommand_from %s' -f -a %s\n", program, command.Name,
-					fishQuoted(strings.ReplaceAll(arg.Enum, ",", " ")))
+					fishQuoted(strings.Join(list, " ")))
 			}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/alecthomas/kong"
 	"github.com/stretchr/testify/assert"
@@ -78,6 +79,69 @@ func TestHelpHasTheFlagsOfTheModel(t *testing.T) {
 	assert.NotContains(t, stdout, "Flags of --model")
 }
 
+// TestHelpIsAScreenWithAllNames: --help describes a dozen flags and names the others once, by topic; latent help
+// describes all.
+func TestHelpIsAScreenWithAllNames(t *testing.T) {
+	t.Setenv("COLUMNS", "80")
+	for _, command := range grammar(t).Children {
+		short, _ := done(t, command.Name, "--help")
+		whole, _ := done(t, "help", command.Name)
+		assert.LessOrEqual(t, strings.Count(short, "\n"), 50, command.Name)
+		for line := range strings.Lines(short + whole) {
+			assert.LessOrEqual(t, utf8.RuneCountInString(line), 81, line)
+		}
+		if strings.Contains(short, "Further flags") {
+			_, named, _ := strings.Cut(short, "\nFlags")
+			_, described, _ := strings.Cut(whole, "\n\n")
+			for _, flag := range command.Flags {
+				assert.Len(t, regexp.MustCompile(`[ (]--`+flag.Name+`([=,\n]| {2})`).FindAllString(named, -1), 1, "%s --%s", command.Name, flag.Name)
+				assert.Contains(t, described, "\n  "+spelled(flag), command.Name)
+			}
+		}
+	}
+	whole, _ := done(t, "help")
+	top, _ := done(t, "--help")
+	assert.Equal(t, top, whole)
+}
+
+// TestHelpOfAModel has its methods, families and flags, and the keys of its prior.
+func TestHelpOfAModel(t *testing.T) {
+	for _, name := range known.values() {
+		page, _ := done(t, "help", name)
+		m := known.models[known.resolve(name)]
+		for _, method := range m.Methods {
+			assert.Regexp(t, `(?m)^    `+method.Name+` +`+strings.ToLower(method.Criteria[0].Name), page)
+			for _, key := range method.Prior {
+				assert.Regexp(t, `\b`+key+`\b`, page)
+			}
+		}
+		for _, flag := range known.flagsOfModel(m.Name) {
+			assert.Contains(t, page, "  "+spelled(flag))
+		}
+	}
+	page, _ := done(t, "help", "features")
+	assert.Contains(t, page, "binary factors")
+	page, _ = done(t, "help", "lca")
+	assert.Contains(t, page, "--model lca is --model mixture --family categorical.")
+}
+
+// TestNamesOfTheField stand for flags and models, and change nothing else.
+func TestNamesOfTheField(t *testing.T) {
+	same := func(one, other string) {
+		t.Helper()
+		a, _ := done(t, strings.Fields(one+" --k 2 --format json")...)
+		b, _ := done(t, strings.Fields(other+" --k 2 --format json")...)
+		assert.Equal(t, withoutTime(a), withoutTime(b))
+	}
+	same("fit --data housevotes84 --model lca --n-init 2", "fit --data housevotes84 --model mixture --family categorical --restarts 2")
+	same("fit --data iris --select Species,Sepal.Length --model=lca --covariates Sepal.Length",
+		"fit --data iris --select Species,Sepal.Length --family categorical --gate Sepal.Length")
+}
+
+func withoutTime(text string) string {
+	return regexp.MustCompile(`"seconds":[^,}]*`).ReplaceAllString(text, "")
+}
+
 func TestBashCompletes(t *testing.T) {
 	bash, err := exec.LookPath("bash")
 	if err != nil {
@@ -94,6 +158,7 @@ func TestBashCompletes(t *testing.T) {
 		{"latent completion z", "^zsh$"},
 		{"latent predict completion.g", "^completion.go$"},
 		{"latent sample m.json --gi", "^--given$"},
+		{"latent help hm", "^hmm$"},
 	} {
 		complete := script + `COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _latent; printf '%s\n' "${COMPREPLY[@]}"`
 		out, err := exec.Command(bash, append([]string{"--norc", "-c", complete, "bash"}, strings.Fields(c.typed)...)...).CombinedOutput()

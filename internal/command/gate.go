@@ -27,7 +27,7 @@ var gateMethods = []string{methodGFAB, methodFAB, methodEM}
 
 // gateSettings name the columns of a gate.
 type gateSettings struct {
-	Gate []string `json:"gate,omitempty" placeholder:"COL" help:"Columns that the probabilities of the components depend on, by a multinomial logistic regression (latent class regression, mixtures of experts). The components describe the other columns; --regress may name columns of the gate too. Texts, and columns that --columns has as categorical, become indicators of their levels but the first. With --method gfab, fab or em; iterations are extrapolated, as by --accelerate."`
+	Gate []string `json:"gate,omitempty" aliases:"covariates" placeholder:"COL" help:"Columns that the probabilities of the components depend on, by a multinomial logistic regression (latent class regression, mixtures of experts). The components describe the other columns; --regress may name columns of the gate too. Texts, and columns that --columns has as categorical, become indicators of their levels but the first. With --method gfab, fab or em; iterations are extrapolated, as by --accelerate."`
 }
 
 func (g *gateSettings) gated() []string { return g.Gate }

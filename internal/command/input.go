@@ -18,11 +18,11 @@ import (
 
 // fittingFlags say what is fitted to which rows.
 type fittingFlags struct {
-	Data string `placeholder:"FILE|NAME" help:"CSV, NPY (also gzipped), Parquet or Arrow file, or a pattern such as 'part-*.csv' of files that are one table; - for standard input; or an embedded data set, see latent datasets. Default: one that shows the model, such as faithful for mixture."`
-	inputFlags
-	idFlags
+	Data       string `group:"table" brief:"Table: a CSV, NPY, Parquet or Arrow file, - for standard input, or an embedded data set (latent datasets)." placeholder:"FILE|NAME" help:"CSV, NPY (also gzipped), Parquet or Arrow file, or a pattern such as 'part-*.csv' of files that are one table; - for standard input; or an embedded data set, see latent datasets. Default: one that shows the model, such as faithful for mixture."`
+	inputFlags `group:"table"`
+	idFlags    `group:"table"`
 	modelFlags
-	Shards int `default:"16" placeholder:"N" range:"[1,65536]" help:"Partial sums of an iteration: so many goroutines, of all processes together, can have a part in it. Another number rounds otherwise."`
+	Shards int `group:"large" default:"16" placeholder:"N" range:"[1,65536]" help:"Partial sums of an iteration: so many goroutines, of all processes together, can have a part in it. Another number rounds otherwise."`
 }
 
 // source is what --data names, or the data set that shows the model.
@@ -48,8 +48,8 @@ func (f *fittingFlags) setup(s *session, in *input, kmax *int, least int) (*task
 
 // inputFlags say how the rows are read and which columns are used.
 type inputFlags struct {
-	Select   []string    `placeholder:"COL" help:"Use these columns only, in this order."`
-	Drop     []string    `placeholder:"COL" help:"Leave these columns out."`
+	Select   []string    `brief:"Use these columns only." placeholder:"COL" help:"Use these columns only, in this order."`
+	Drop     []string    `brief:"Leave these columns out." placeholder:"COL" help:"Leave these columns out."`
 	Header   string      `default:"auto" enum:"auto,yes,no" help:"Whether the first row of a CSV file names the columns: auto, yes or no."`
 	NA       []string    `name:"na" sep:"none" placeholder:"TEXT" help:"Cells of this text are missing values, as empty ones, NA and NaN are. Repeatable. latent predict takes those of the fit too."`
 	Decimal  decimalFlag `placeholder:".|," help:"What decimals follow in a CSV file: a point or a comma; the other one separates thousands. Default: what the numbers at its beginning show; of latent predict, what the fit was given."`

@@ -100,12 +100,13 @@ type commands struct {
 	Quiet  bool     `xor:"log" help:"No remarks and no progress on standard error: nothing but an error."`
 	Log    *string  `xor:"log" enum:"text,json" placeholder:"text|json" help:"Standard error as a log, a line each with its time: errors, remarks, and every ten seconds the progress of long work."`
 
-	Fit      fitCommand      `cmd:"" help:"Fit a model and choose its size. Without flags: gFAB with a Gaussian mixture on the embedded Old Faithful data."`
-	Select   selectCommand   `cmd:"" help:"Score every number of components, or of latent dimensions, in a range by several criteria."`
-	Predict  predictCommand  `cmd:"" help:"Components, or latent means, and log-likelihood of each row under a saved model."`
+	Fit      fitCommand      `cmd:"" example:"fit --data table.csv --report page" help:"Fit a model and choose its size. Without flags: gFAB with a Gaussian mixture on the embedded Old Faithful data."`
+	Select   selectCommand   `cmd:"" example:"select --data table.csv --kmax 6" help:"Score every number of components, or of latent dimensions, in a range by several criteria."`
+	Predict  predictCommand  `cmd:"" example:"predict model.json --data table.csv --out rows.csv" help:"Components, or latent means, and log-likelihood of each row under a saved model."`
 	Sample   sampleCommand   `cmd:"" help:"Draw rows from a saved model."`
 	Datasets datasetsCommand `cmd:"" help:"List the embedded data sets."`
 	Version  versionCommand  `cmd:"" help:"Print the version."`
+	Help     helpCommand     `cmd:"" help:"Describe all flags of a command, or the methods, priors and flags of a model."`
 
 	Completion completionCommand `cmd:"" help:"Write the script that has a shell complete commands, flags and values."`
 	Man        manCommand        `cmd:"" help:"Write the manual page, for man."`
@@ -172,16 +173,16 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if err := s.crew.meet(ctx, args); err != nil {
 		return s.fail(err)
 	}
-	help := &watched{Writer: s.stdout}
 	var all commands
-	parser, err := newParser(&all, s.known, s.name, args, kong.Writers(help, s.stderr),
+	var failed error
+	parser, err := newParser(&all, s.known, s.name, args, s.helping(false, &failed),
 		kong.Exit(func(int) { answered = true }))
 	if err != nil {
 		return s.fail(err)
 	}
 	command, err := parser.Parse(args)
-	if help.err != nil {
-		return s.fail(help.err)
+	if failed != nil {
+		return s.fail(failed)
 	}
 	if answered {
 		return statusDone
@@ -219,21 +220,6 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return statusDone
 }
 
-// watched remembers the first error of a writer. The parser would take it for an error in
-// the arguments.
-type watched struct {
-	io.Writer
-	err error
-}
-
-func (w *watched) Write(p []byte) (int, error) {
-	n, err := w.Writer.Write(p)
-	if w.err == nil {
-		w.err = err
-	}
-	return n, err
-}
-
 // withChoices adds to an error of the parser what would be right: the commands where one
 // was expected, the flags where one is unknown, and what stands in for an argument that is
 // missing or too many.
@@ -253,10 +239,11 @@ func (s *session) withChoices(err error, args []string) error {
 	}
 	switch {
 	case strings.HasPrefix(err.Error(), "unknown flag") && command != nil:
-		for _, flag := range at.Flags() {
-			names = append(names, "--"+flag.Name)
+		problem, near, _ := strings.Cut(strings.TrimSuffix(err.Error(), "?"), ", did you mean ")
+		if near != "" {
+			near = strings.NewReplacer("one of ", "", `"`, "", ", ", " or ").Replace(near) + " is perhaps meant, and "
 		}
-		return fmt.Errorf("%w: the flags are %s", err, strings.Join(names, ", "))
+		return fmt.Errorf("%s: %slatent help %s has all flags", problem, near, command.Name)
 	case unexpected && command != nil && takes(command, "data"):
 		return fmt.Errorf("%w: data are named by --data %s", err, word(extra))
 	case unexpected && command != nil:

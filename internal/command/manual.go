@@ -36,18 +36,26 @@ func manual(known *registry, app *kong.Application) string {
 		for _, arg := range command.Positional {
 			put(".TP\n\\fI%s\\fR\n%s", roff(arg.Tag.PlaceHolder), roff(arg.Help))
 		}
-		for _, flag := range command.Flags {
-			if flag.Group == nil {
+		for _, one := range sectionsOf(command.Flags) {
+			if one.Key == ownGroup {
+				continue
+			}
+			if one.Key != "" {
+				put(".PP\n%s:", roff(one.Title))
+			}
+			for _, flag := range one.flags {
 				putFlag(put, flag)
 			}
 		}
 	}
 	for _, name := range known.names() {
-		if flags := known.flagsOfModel(name); len(flags) > 0 {
-			put(".SH FLAGS OF LATENT FIT AND SELECT \\-\\-MODEL %s", roff(strings.ToUpper(name)))
-			for _, flag := range flags {
-				putFlag(put, flag)
-			}
+		flags, help := known.flagsOfModel(name), known.models[name].Help
+		if help == "" && len(flags) == 0 {
+			continue
+		}
+		put(".SH LATENT FIT AND SELECT \\-\\-MODEL %s\n%s", roff(strings.ToUpper(name)), roff(help))
+		for _, flag := range flags {
+			putFlag(put, flag)
 		}
 	}
 	put(".SH FLAGS OF EVERY COMMAND")
@@ -70,18 +78,7 @@ func putFlag(put func(format string, args ...any), flag *kong.Flag) {
 	if !flag.IsBool() {
 		name += "=" + `\fI` + roff(placeholder(flag)) + `\fR`
 	}
-	put(".TP\n%s\n%s", name, roff(flag.Help))
-}
-
-// placeholder stands for the value of a flag.
-func placeholder(flag *kong.Flag) string {
-	switch {
-	case flag.PlaceHolder != "":
-		return flag.PlaceHolder
-	case flag.HasDefault && flag.Default != "":
-		return flag.Default
-	}
-	return strings.ToUpper(flag.Name)
+	put(".TP\n%s\n%s", name, roff(explained(flag)))
 }
 
 // usageOf is a command with its arguments.
@@ -89,6 +86,11 @@ func usageOf(command *kong.Node) string {
 	words := []string{command.Name}
 	for _, arg := range command.Positional {
 		words = append(words, arg.Tag.PlaceHolder)
+	}
+	for _, flag := range command.Flags {
+		if flag.Required {
+			words = append(words, spelled(flag))
+		}
 	}
 	return strings.Join(append(words, "[flags]"), " ")
 }

@@ -633,7 +633,7 @@ func TestStandardErrorsSayThatTheyAreOfCompleteData(t *testing.T) {
 	assert.Contains(t, stdout, `"complete_data_standard_errors":{`)
 	assert.Contains(t, stdout, `"weight_complete_data_standard_error":`)
 	assert.NotContains(t, stdout, `"standard_errors"`)
-	stdout, _ = done(t, "fit", "--help")
+	stdout, _ = done(t, "help", "fit")
 	assert.Contains(t, strings.Join(strings.Fields(stdout), " "), "they ignore the uncertainty about labels")
 }
 

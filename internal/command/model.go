@@ -1,8 +1,10 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -40,14 +42,18 @@ var byName = map[string]model{
 type registry struct {
 	fitted.Registry                  // the default first
 	models          map[string]model // by name
+	aliases         map[string]alias // by name, those of models that there are
 }
+
+// An alias is a name that the field has for a model with one family, and a data set that shows it.
+type alias struct{ model, family, example string }
 
 // registryOf has the models of a host.
 func registryOf(list fitted.Registry) (*registry, error) {
 	if list == nil {
 		list = builtin.Models()
 	}
-	r := &registry{list, map[string]model{}}
+	r := &registry{Registry: list, models: map[string]model{}}
 	if err := list.Check(); err != nil {
 		return nil, err
 	}
@@ -64,7 +70,33 @@ func registryOf(list fitted.Registry) (*registry, error) {
 		}
 		r.models[d.Name] = m.withMethods(d.Methods)
 	}
+	mixture, is := r.models["mixture"]
+	if _, taken := r.models["lca"]; is && !taken && slices.Contains(mixture.Families.Names(false), families.Categorical) {
+		r.aliases = map[string]alias{"lca": {"mixture", families.Categorical, "housevotes84"}}
+	}
 	return r, nil
+}
+
+// resolve is the name of a model that another name stands for.
+func (r *registry) resolve(name string) string { return cmp.Or(r.aliases[name].model, name) }
+
+// values are those of --model.
+func (r *registry) values() []string {
+	return slices.Concat(r.Names(), slices.Sorted(maps.Keys(r.aliases)))
+}
+
+// AfterApply puts the model and its family in the place of another name, once the arguments are parsed.
+func (f *modelFlags) AfterApply() error {
+	of, is := f.known.aliases[f.Model]
+	switch {
+	case !is:
+		return nil
+	case f.Family != "" && f.Family != of.family:
+		return fmt.Errorf("--model %s has --family %s: leave --family %s out, or take --model %s", f.Model, of.family,
+			f.Family, of.model)
+	}
+	f.Model, f.Family = of.model, of.family
+	return nil
 }
 
 // names are those of the models, in order.

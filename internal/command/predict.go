@@ -14,18 +14,18 @@ import (
 )
 
 type predictCommand struct {
-	Data string `required:"" placeholder:"FILE|NAME" help:"CSV, NPY (also gzipped), Parquet or Arrow file, or a pattern such as 'part-*.csv' of files that are one table; - for standard input; or an embedded data set, see latent datasets."`
-	inputFlags
-	Unseen   string   `default:"error" enum:"error,missing" help:"Levels of categorical columns that the model has not seen: error refuses them, missing takes them for missing values."`
-	Saved    string   `arg:"" name:"model" placeholder:"MODEL.json" help:"Model saved by latent fit --out."`
-	ID       []string `name:"id" placeholder:"COL" help:"Pass these columns through, as texts and before the predictions: names and numbers of rows, say. They need not be in the model. Default: those of the fit, where the data have them."`
-	Sequence string   `placeholder:"COL" help:"hmm: the column that says which sequence a row belongs to. Default: the one of the fit, where the data have it; else the table is one sequence."`
-	Forecast *int     `placeholder:"STEPS" range:"[0,inf)" help:"hmm: predict the so many steps that follow each sequence in place of those that are there: probabilities of the states, means and standard deviations of the columns, and probabilities of the levels of categorical ones."`
-	Label    string   `placeholder:"COL" help:"Known classes of the rows (mixtures, hmm): compare components to this column by the adjusted Rand index and a cross-table, in JSON, on standard output where --out names a file, or else on standard error."`
-	Fill     bool     `help:"Write the rows themselves, with their missing entries filled in by their means given the others (factor, features), in place of what the model says of them."`
-	Out      string   `placeholder:"FILE" help:"File to write: Parquet where its name ends in .parquet. Default, and -: standard output."`
-	Format   string   `default:"csv" enum:"csv,json" help:"Output: csv or json."`
-	Report   string   `placeholder:"DIR" help:"Write DIR/index.html: how the rows lie beside those of the fit: components then and now, how likely the rows are, which columns moved, rows unlike all that the model expects."`
+	Data       string `group:"table" brief:"Table: a CSV, NPY, Parquet or Arrow file, - for standard input, or an embedded data set." required:"" placeholder:"FILE|NAME" help:"CSV, NPY (also gzipped), Parquet or Arrow file, or a pattern such as 'part-*.csv' of files that are one table; - for standard input; or an embedded data set, see latent datasets."`
+	inputFlags `group:"table"`
+	Unseen     string   `group:"table" default:"error" enum:"error,missing" help:"Levels of categorical columns that the model has not seen: error refuses them, missing takes them for missing values."`
+	Saved      string   `arg:"" name:"model" placeholder:"MODEL.json" help:"Model saved by latent fit --out."`
+	ID         []string `group:"table" brief:"Pass these columns through, before the predictions. Default: those of the fit." name:"id" placeholder:"COL" help:"Pass these columns through, as texts and before the predictions: names and numbers of rows, say. They need not be in the model. Default: those of the fit, where the data have them."`
+	Sequence   string   `group:"table" placeholder:"COL" help:"hmm: the column that says which sequence a row belongs to. Default: the one of the fit, where the data have it; else the table is one sequence."`
+	Forecast   *int     `group:"output" brief:"hmm: predict so many steps that follow." placeholder:"STEPS" range:"[0,inf)" help:"hmm: predict the so many steps that follow each sequence in place of those that are there: probabilities of the states, means and standard deviations of the columns, and probabilities of the levels of categorical ones."`
+	Label      string   `group:"table" brief:"Known classes of the rows, compared with the components." placeholder:"COL" help:"Known classes of the rows (mixtures, hmm): compare components to this column by the adjusted Rand index and a cross-table, in JSON, on standard output where --out names a file, or else on standard error."`
+	Fill       bool     `group:"output" brief:"Write the rows with their missing entries filled in." help:"Write the rows themselves, with their missing entries filled in by their means given the others (factor, features), in place of what the model says of them."`
+	Out        string   `group:"output" brief:"File to write, .csv or .parquet. Default: standard output." placeholder:"FILE" help:"File to write: Parquet where its name ends in .parquet. Default, and -: standard output."`
+	Format     string   `group:"output" brief:"Output: csv or json." default:"csv" enum:"csv,json" help:"Output: csv or json."`
+	Report     string   `group:"output" brief:"Write DIR/index.html: how the rows lie beside those of the fit." placeholder:"DIR" help:"Write DIR/index.html: how the rows lie beside those of the fit: components then and now, how likely the rows are, which columns moved, rows unlike all that the model expects."`
 
 	drift *drift // of --report
 }

@@ -97,7 +97,7 @@ func (r *registry) modelNamed(args []string) string {
 			name = args[i+1]
 		}
 	}
-	return name
+	return r.resolve(name)
 }
 
 // newParser makes the parser of all commands. Those that fit have the flags of the model that the arguments name.
@@ -114,24 +114,11 @@ func newParser(
 		f.known, f.own = known, m.settings()
 		f.Plugins = kong.Plugins{f.flags()}
 	}
-	parser, err := kong.New(c, append(options, kong.Name(program),
+	return kong.New(c, append(options, kong.Name(program),
 		kong.Description("Latent variable models that choose their own size."),
-		kong.Vars{"model": known.Registry[0].Name, "models": strings.Join(known.Names(), ","), "titles": known.titles()},
+		kong.Vars{"model": known.Registry[0].Name, "models": strings.Join(known.values(), ","), "titles": known.titles()},
 		kong.WithHyphenPrefixedParameters(true), // --k -1 is about -1, and --na - about a dash
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true}))...)
-	if err != nil {
-		return nil, err
-	}
-	own := flagFields(m)
-	group := &kong.Group{Key: name, Title: "Flags of --model " + name + ":"}
-	for _, command := range parser.Model.Children {
-		for _, flag := range command.Flags {
-			if _, is := own[flag.Name]; is && fits(command) {
-				flag.Group = group
-			}
-		}
-	}
-	return parser, nil
+		kong.ExplicitGroups(flagGroups(name)))...)
 }
 
 // titles are the models for --help.
@@ -139,6 +126,9 @@ func (r *registry) titles() string {
 	var list []string
 	for _, d := range r.Registry {
 		list = append(list, fmt.Sprintf("%s (%s)", d.Name, cmp.Or(d.About, d.Title)))
+	}
+	for name, of := range r.aliases {
+		list = append(list, fmt.Sprintf("%s (latent class analysis, --model %s --family %s)", name, of.model, of.family))
 	}
 	if last := len(list) - 1; last > 0 {
 		list[last] = "or " + list[last]
@@ -168,12 +158,25 @@ func flagFieldsOf(t reflect.Type) map[string]reflect.StructField {
 func (r *registry) modelsWith(flag, value string) (names []string) {
 	for name, m := range r.models {
 		field, has := flagFields(m)[flag]
+		if !has && flag != "" {
+			field, has = byAlias(flagFields(m), flag)
+		}
 		if has && (value == "" || slices.Contains(strings.Split(field.Tag.Get("enum"), ","), value)) {
 			names = append(names, name)
 		}
 	}
 	slices.Sort(names)
 	return names
+}
+
+// byAlias is the field that has a flag for another name.
+func byAlias(fields map[string]reflect.StructField, flag string) (field reflect.StructField, has bool) {
+	for _, field := range fields {
+		if slices.Contains(strings.Split(field.Tag.Get("aliases"), ","), flag) {
+			return field, true
+		}
+	}
+	return field, false
 }
 
 // flagsOfModel are the flags that a model has beyond those of all.
@@ -183,7 +186,7 @@ func (r *registry) flagsOfModel(name string) (list []*kong.Flag) {
 		panic(err) // which a test would have seen
 	}
 	for _, flag := range parser.Model.Children[0].Flags {
-		if flag.Group != nil {
+		if flag.Group != nil && flag.Group.Key == ownGroup {
 			list = append(list, flag)
 		}
 	}
