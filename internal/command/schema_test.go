@@ -1,6 +1,8 @@
 package command
 
 import (
+	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -59,6 +61,51 @@ func conforms(t *testing.T, schema *jsonschema.Schema, text string, about ...any
 	value, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
 	require.NoError(t, err)
 	assert.NoError(t, schema.Validate(value), about...)
+}
+
+// TestFieldsAreInOneStyle: lower case, words joined by underscores. What outputs have, the closed schemas have.
+func TestFieldsAreInOneStyle(t *testing.T) {
+	files, err := filepath.Glob("../../docs/schema/*.json")
+	require.NoError(t, err)
+	count := 0
+	var names func(value any)
+	names = func(value any) {
+		switch s := value.(type) {
+		case map[string]any:
+			fields, _ := s["properties"].(map[string]any)
+			for name := range fields {
+				assert.Regexp(t, `^[a-z][a-z0-9]*(_[a-z0-9]+)*$`, name)
+				count++
+			}
+			for _, inner := range s {
+				names(inner)
+			}
+		case []any:
+			for _, inner := range s {
+				names(inner)
+			}
+		}
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		var schema any
+		require.NoError(t, json.Unmarshal(text, &schema))
+		names(schema)
+	}
+	assert.Greater(t, count, 300)
+}
+
+// A regressor far out leaves its weight out of the prior's scatter, which the file keeps.
+func TestSchemasHaveWhatRegressorsFarOutAdd(t *testing.T) {
+	rows := strings.Builder{}
+	rows.WriteString("x,y\n999,1\n")
+	for i := range 60 {
+		fmt.Fprintf(&rows, "%d,%d\n", i%10, 2*(i%10)+i*i%7)
+	}
+	text, _ := done(t, "fit", "--data", file(t, "far.csv", rows.String()), "--model", "regression", "--response", "y", "--k", "1", "--format", "json")
+	require.Contains(t, text, `"regressors":[`)
+	conforms(t, schemas(t)["fit"], text)
 }
 
 // A schema that takes anything would hold nothing.

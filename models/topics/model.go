@@ -31,12 +31,12 @@ const (
 
 // Parameters are the posterior of the topics given q, Dirichlet(β + Counts), and the concentrations.
 type Parameters struct {
-	K      int       `keep:"count"`
-	Words  int       // V, of the vocabulary
-	Counts []float64 `keep:"columns"` // n_wk, expected tokens of each word in each topic, V×K
-	Tokens []float64 `keep:"rows"`    // n_k, their sums over words
-	Alpha  float64   // of each topic in a document
-	Beta   float64   // of each word in a topic
+	K      int       `json:"k" keep:"count"`
+	Words  int       `json:"words"`                 // V, of the vocabulary
+	Counts []float64 `json:"counts" keep:"columns"` // n_wk, expected tokens of each word in each topic, V×K
+	Tokens []float64 `json:"tokens" keep:"rows"`    // n_k, their sums over words
+	Alpha  float64   `json:"alpha"`                 // of each topic in a document
+	Beta   float64   `json:"beta"`                  // of each word in a topic
 }
 
 // SolvesFixedPoint marks the model: CVB0 solves an equation for q.
