@@ -83,6 +83,8 @@ type Ellipse struct {
 type Heat struct {
 	Title, About  string
 	Rows, Columns []string    // their names
+	Heads         []string    // above each row, a head of those from there on; empty: none
+	Classes       bool        // columns are the items that can be chosen, in order: the chosen one is framed
 	ColumnsName   string      // what the columns are
 	Shade         [][]float64 // a cell's value on a scale from −1 over 0, which has no colour, to 1; NaN: an empty cell
 	Texts         [][]string  // of the cells' tooltips

@@ -30,6 +30,7 @@ type Section struct {
 	Text     string
 	Warnings []string
 	Items    []Item
+	Choose   string      // of many items, such as "Choose a component": each is listed briefly, the chosen one in full
 	Figure   Figure      // a Chart, Heat or Matrix; nil: none
 	Facts    [][2]string // names and values, which may have several lines
 	Tables   []Table
@@ -42,6 +43,7 @@ type Item struct {
 	Name  string
 	Size  string  // in words
 	Share float64 // from 0 to 1, drawn as a bar
+	Brief string  // in a few words, of sections whose items can be chosen; may be empty
 	Text  string
 }
 

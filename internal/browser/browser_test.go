@@ -74,6 +74,7 @@ func TestPages(t *testing.T) {
 			t.Run("tables", func(t *testing.T) { p.tables(t, report) })
 			t.Run("layout", func(t *testing.T) { p.layout(t, c.name) })
 			t.Run("keyboard", p.keyboard)
+			t.Run("choice", p.choice)
 			t.Run("names", p.names)
 			assert.Empty(t, p.said(), "messages and requests")
 			t.Run("axe", func(t *testing.T) { p.accessible(t, axe) })
@@ -197,6 +198,26 @@ func (p *tab) keyboard(t *testing.T) {
 	ask[chromedp.Void](t, p, `document.querySelector("summary").focus()`)
 	p.do(t, chromedp.KeyEvent(kb.Enter))
 	assert.True(t, ask[bool](t, p, `document.querySelector("summary").parentElement.open`), "Enter unfolds")
+}
+
+// choice goes through the classes of a page that has them to be chosen, by the arrow keys: what is said of one is shown, and its
+// column of the figure is framed.
+func (p *tab) choice(t *testing.T) {
+	n := ask[int](t, p, `document.querySelectorAll(".choose input").length`)
+	if n == 0 {
+		return
+	}
+	assert.Positive(t, ask[int](t, p, `document.querySelectorAll("rect.chosen").length`))
+	ask[chromedp.Void](t, p, `document.querySelector(".choose input:checked").focus()`)
+	for i := range n {
+		shown := ask[[]string](t, p, `[...document.querySelectorAll(".told")].filter((e) => e.checkVisibility()).map((e) => e.querySelector("strong").textContent)`)
+		require.Len(t, shown, 1)
+		assert.Regexp(t, fmt.Sprintf(` %d$`, i+1), shown[0])
+		framed := ask[[]string](t, p, `[...new Set([...document.querySelectorAll("rect.chosen")].filter((e) => getComputedStyle(e).stroke !== "none").map((e) => e.classList[1]))]`)
+		assert.Equal(t, []string{fmt.Sprintf("h%d", i+1)}, framed)
+		p.do(t, chromedp.KeyEvent(kb.ArrowDown))
+	}
+	assert.True(t, ask[bool](t, p, `document.querySelector(".choose input").checked`), "after the last comes the first")
 }
 
 // thin takes away all but some of what a page repeats, such as the rows of a long table, of each of which the same can be said.

@@ -27,6 +27,7 @@ var pages = []pageCase{
 	{"mixture", []string{"fit"}, nil, nil},
 	{"mixed columns", []string{"fit", "--family", "auto", "--data", "FILE"}, mixedTable, nil},
 	{"latent classes", []string{"fit", "--family", "auto", "--data", "FILE"}, answers, nil},
+	{"sixteen classes", []string{"fit", "--model", "lca", "--method", "em", "--k", "16", "--restarts", "1", "--data", "FILE"}, opinions, nil},
 	{"fourteen components", []string{"fit", "--method", "em", "--k", "14", "--data", "FILE"}, fourteen, nil},
 	{"one component", []string{"fit", "--k", "1", "--data", "iris"}, nil, nil},
 	{"unusual names", []string{"fit", "--method", "em", "--kmax", "3", "--data", "FILE"}, unusualNames, nil},
@@ -142,6 +143,32 @@ func answers() string {
 			}
 		}
 		text.WriteString([]string{"a", "b", "c"}[r.IntN(3)] + "\n")
+	}
+	return text.String()
+}
+
+// opinions are answers in four levels to twelve questions, of sixteen classes of people.
+func opinions() string {
+	r := source()
+	questions := strings.Split("economy,health,school,roads,police,climate,taxes,housing,pensions,defence,farming,culture", ",")
+	levels := []string{"no", "rather no", "rather yes", "yes"}
+	likely := make([][]int, 16)
+	for k := range likely {
+		for range questions {
+			likely[k] = append(likely[k], r.IntN(len(levels)))
+		}
+	}
+	var text strings.Builder
+	text.WriteString(strings.Join(questions, ",") + "\n")
+	for i := range 1600 {
+		var cells []string
+		for _, level := range likely[i%(1+i%16)] {
+			if r.IntN(4) == 0 {
+				level = r.IntN(len(levels))
+			}
+			cells = append(cells, levels[level])
+		}
+		text.WriteString(strings.Join(cells, ",") + "\n")
 	}
 	return text.String()
 }

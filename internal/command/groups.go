@@ -73,8 +73,16 @@ func (v *groupsView) of(component int) int {
 // sets lists the groups: {1, 3}, {2}.
 func (v *groupsView) sets() string {
 	var list []string
+	alone := 0
 	for _, g := range v.Groups {
-		list = append(list, setOfNumbers(g))
+		if len(v.Groups) > mostShaded && len(g) == 1 {
+			alone++
+		} else {
+			list = append(list, setOfNumbers(g))
+		}
+	}
+	if alone > 0 {
+		list = append(list, counted(alone, "component")+" alone")
 	}
 	return listed(list, mostRows)
 }
@@ -181,8 +189,8 @@ func (v *groupsView) sections() []report.Section {
 	if v.joins() {
 		about = v.sentence() + "."
 	}
-	table := report.Table{Caption: "groups that are joined, those that belong together most first", Open: true,
-		Columns: report.Columns("groups left", "joined", "with", "overlap", "ridge")}
+	table := report.Table{Caption: "groups that are joined, those that belong together most first",
+		Open: len(v.Joined) < mostShaded, Columns: report.Columns("groups left", "joined", "with", "overlap", "ridge")}
 	for i, j := range v.Joined {
 		ridge := any(report.Missing)
 		if j.Ridge == j.Ridge {

@@ -124,10 +124,34 @@ func (f *components) certaintySection(in *input, shown []component) ([]report.Se
 				report.Percentage(n/c.weight))})
 	}
 	chart.Panels = []report.Panel{panel}
-	confusion := report.Table{
+	confusion := f.confusion(c, shown)
+	if len(shown) > mostShaded {
+		heat := report.Heat{Title: fmt.Sprintf("Which %ss are taken for which", f.noun), ColumnsName: f.noun, High: "100 %",
+			Columns: numbered("", len(shown)), Classes: true, Root: true,
+			About: fmt.Sprintf("How probable the %[1]ss, columns, are on average for the rows that are assigned to a %[1]s. "+
+				"Where a row has colour in two places, the two are taken for each other.", f.noun)}
+		for _, row := range confusion.Rows {
+			var shades []float64
+			var texts []string
+			for _, cell := range row[2:] {
+				shades, texts = append(shades, cell.Shade), append(texts, report.Percentage(cell.Value))
+			}
+			heat.Rows, heat.Shade, heat.Texts = append(heat.Rows, row[0].String()), append(heat.Shade, shades),
+				append(heat.Texts, texts)
+		}
+		return append(section(chart.Title, chart, bins), section(heat.Title, heat, confusion)...), nil
+	}
+	list := section(chart.Title, chart, bins, confusion)
+	list[0].Wide = len(shown) > mostBeside
+	return list, nil
+}
+
+// confusion is how probable the classes are, on average, for the rows that are assigned to each.
+func (f *components) confusion(c *certainty, shown []component) report.Table {
+	table := report.Table{
 		Caption: "mean probabilities, in percent, of the rows that are assigned to a " + f.noun,
 		Columns: append(report.Columns("assigned to", "rows"), report.Classes(numbered("", len(shown))...)...),
-		Open:    true,
+		Open:    len(shown) <= mostShaded,
 		High:    "100 %",
 	}
 	for k := range shown {
@@ -139,11 +163,9 @@ func (f *components) certaintySection(in *input, shown []component) ([]report.Se
 				cells = append(cells, report.Shaded(report.Percent(c.mean[k][l]), c.mean[k][l]))
 			}
 		}
-		confusion.Add(cells...)
+		table.Add(cells...)
 	}
-	list := section(chart.Title, chart, bins, confusion)
-	list[0].Wide = len(shown) > mostBeside
-	return list, nil
+	return table
 }
 
 // mostBeside is how many classes a table has room for in half a page.

@@ -25,8 +25,11 @@ func (f *components) sections(in *input) ([]report.Section, error) {
 		return nil, err
 	}
 	certainty, err := f.certaintySection(in, shown)
-	return slices.Concat(f.numbersSection(in, shown, pooled), f.probabilitiesSection(shown, pooled), plane, certainty,
-		f.groups.sections(), f.correlationsSection(shown)), err
+	first, next := f.numbersSection(in, shown, pooled), f.probabilitiesSection(shown, pooled)
+	if len(shown) > mostShaded && f.levels(shown, f.order[0]) != nil { // which separates most
+		first, next = next, first
+	}
+	return slices.Concat(first, next, plane, certainty, f.groups.sections(), f.correlationsSection(shown)), err
 }
 
 // heaviest are the components that hold rows, as many as there is room for.
@@ -80,6 +83,7 @@ func summaries(columns []data.Column, names []family.Number, class []float64) []
 // A profile is one row of a heat map: a column, or one level of it.
 type profile struct {
 	name   string // of the row
+	level  string // that it is about, of columns of levels
 	column int
 	key    string // of the value
 }
@@ -111,16 +115,16 @@ func (f *components) levels(shown []component, j int) []profile {
 	case !families.Named(c.Family).Shares:
 		return nil
 	case c.Family == families.Bernoulli && len(c.Levels) > 0:
-		return []profile{{report.Printable(c.Name) + " = " + report.Printable(c.Levels[1]), j, keys[0]}}
+		return []profile{profileOf(c, j, c.Levels[1], keys[0])}
 	case c.Family != families.Categorical:
-		return []profile{{report.Printable(c.Name), j, keys[0]}}
+		return []profile{{name: report.Printable(c.Name), level: keys[0], column: j, key: keys[0]}}
 	}
 	if len(keys) == 2 { // one says both
 		l := truth(c)
 		if l < 0 {
 			l = 1
 		}
-		return []profile{{report.Printable(c.Name) + " = " + report.Printable(keys[l]), j, keys[l]}}
+		return []profile{profileOf(c, j, keys[l], keys[l])}
 	}
 	peaks := make([]float64, len(keys))
 	for l, key := range keys {
@@ -130,9 +134,59 @@ func (f *components) levels(shown []component, j int) []profile {
 	}
 	var list []profile
 	for _, l := range chosen(peaks, mostLevels) {
-		list = append(list, profile{report.Printable(c.Name) + " = " + report.Printable(keys[l]), j, keys[l]})
+		list = append(list, profileOf(c, j, keys[l], keys[l]))
 	}
 	return list
+}
+
+// profileOf is the row of a level.
+func profileOf(c data.Column, j int, level, key string) profile {
+	level = report.Printable(level)
+	return profile{report.Printable(c.Name) + " = " + level, level, j, key}
+}
+
+// heat draws a table of profiles of more classes than it has room for in columns: nil of fewer, and of tables that have
+// a row for each class. Rows of several levels of one column stand below its name.
+func (f *components) heat(t report.Table, heat report.Heat, list []profile) report.Figure {
+	const first = 3 // column of a class, after name, separation and all rows
+	k := len(t.Columns) - first
+	if k <= mostShaded || len(t.Rows) != len(list) || t.Columns[first].Class == 0 {
+		return nil
+	}
+	heat.Columns, heat.ColumnsName, heat.Classes = numbered("", k), f.noun, true
+	several := slices.ContainsFunc(list, func(p profile) bool {
+		return slices.IndexFunc(list, func(o profile) bool { return o.column == p.column && o != p }) >= 0
+	})
+	for i, row := range t.Rows {
+		p := list[i]
+		var shades []float64
+		var texts []string
+		for _, cell := range row[first:] {
+			shades = append(shades, cell.Shade)
+			texts = append(texts, fmt.Sprintf("%s (all rows %s)", cell, row[first-1]))
+		}
+		name, head := row[0].String(), ""
+		if several {
+			if name = p.level; i == 0 || list[i-1].column != p.column {
+				head = fmt.Sprintf("%s (separation %s)", report.Printable(f.columns[p.column].Name), row[1])
+			}
+		}
+		heat.Rows, heat.Heads = append(heat.Rows, name), append(heat.Heads, head)
+		heat.Shade, heat.Texts = append(heat.Shade, shades), append(heat.Texts, texts)
+	}
+	return heat
+}
+
+// mapped is a section with a table of profiles, and where there are many classes its heat map, above the numbers.
+func (f *components) mapped(of report.Heat, t report.Table, list []profile, further ...report.Table) []report.Section {
+	t = turned(t, f.noun)
+	figure := f.heat(t, of, list)
+	t.Open = figure == nil
+	result := section(of.Title, figure, append([]report.Table{t}, further...)...)
+	if figure == nil {
+		result[0].Wide, result[0].Text = true, of.About
+	}
+	return result
 }
 
 // profileColumns are those of a table of profiles.
@@ -158,7 +212,7 @@ func (f *components) probabilitiesSection(shown []component, pooled []columnSumm
 	if len(list) == 0 {
 		return nil
 	}
-	table := report.Table{Caption: "probabilities", Open: true}
+	table := report.Table{Caption: "probabilities"}
 	table.Columns = f.profileColumns(shown)
 	largest := 0.0
 	for _, p := range list {
@@ -185,10 +239,9 @@ func (f *components) probabilitiesSection(shown []component, pooled []columnSumm
 		table.Low, table.High = fmt.Sprintf("%.2g points less than in all rows", 100*largest),
 			fmt.Sprintf("%.2g points more", 100*largest)
 	}
-	result := section("Probabilities by "+f.noun, nil, turned(table, f.noun))
-	result[0].Text = text + f.aboutSeparation(shown) + leftOut(cut, "column", "which separate less") + f.levelsLeftOut()
-	result[0].Wide = true
-	return result
+	text += f.aboutSeparation(shown) + leftOut(cut, "column", "which separate less") + f.levelsLeftOut()
+	return f.mapped(report.Heat{Title: "Probabilities by " + f.noun, About: text,
+		Low: fmt.Sprintf("%.2g points less", 100*largest), High: fmt.Sprintf("%.2g more", 100*largest)}, table, list)
 }
 
 // levelsLeftOut is a sentence about columns with more levels than are shown.
@@ -222,7 +275,7 @@ func (f *components) numbersSection(in *input, shown []component, pooled []colum
 			leftOut(cut, "column", "")
 		return result
 	}
-	table := report.Table{Caption: "means ± standard deviations", Open: true}
+	table := report.Table{Caption: "means ± standard deviations"}
 	table.Columns = f.profileColumns(shown)
 	scores, largest := make([][]float64, len(list)), 0.0
 	for i, p := range list {
@@ -251,11 +304,10 @@ func (f *components) numbersSection(in *input, shown []component, pooled []colum
 		table.Low, table.High = fmt.Sprintf("lower by %.2g sd of all rows", largest),
 			fmt.Sprintf("higher by %.2g sd", largest)
 	}
-	result := section("Means by "+f.noun, nil, turned(table, f.noun), f.parametersSheet(shown, every))
-	result[0].Text = fmt.Sprintf("Mean ± standard deviation of each column in each %s.", f.noun) +
-		f.aboutSeparation(shown) + leftOut(cut, "column", "which separate less")
-	result[0].Wide = true
-	return result
+	text := fmt.Sprintf("Mean ± standard deviation of each column in each %s.", f.noun) + f.aboutSeparation(shown) +
+		leftOut(cut, "column", "which separate less")
+	return f.mapped(report.Heat{Title: "Means by " + f.noun, About: text, Low: fmt.Sprintf("lower by %.2g sd", largest),
+		High: fmt.Sprintf("higher by %.2g", largest)}, table, list, f.parametersSheet(shown, every))
 }
 
 // wholeOf are mean and standard deviation of a column over all rows: of the rows, or, of levels in an order, of their

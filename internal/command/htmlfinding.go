@@ -47,12 +47,13 @@ func (f *components) finding(in *input) (list report.Section, err error) {
 		return list, err
 	}
 	for k, c := range shown {
-		text, err := f.setApart(in, k, pooled)
+		brief, text, err := f.setApart(in, k, pooled)
 		if err != nil {
 			return list, err
 		}
 		list.Items = append(list.Items, report.Item{
-			Group: k, Name: fmt.Sprintf("%s %d", capital(f.noun), k+1), Size: f.size(c), Share: float64(c.Weight), Text: text,
+			Group: k, Name: fmt.Sprintf("%s %d", capital(f.noun), k+1), Size: f.size(c), Share: float64(c.Weight),
+			Brief: brief, Text: text,
 		})
 	}
 	return list, nil
@@ -122,16 +123,17 @@ const weak = 0.25
 
 // A contrast is a column that sets a class apart, in words, and by how much.
 type contrast struct {
-	said string
-	nats float64
+	said  string // "higher income (64 ± 5, in all rows 40 ± 12)"; empty where the difference is too small for words
+	brief string // "income 64 ± 5"
+	nats  float64
 }
 
-// setApart is the sentence about class k.
-func (f *components) setApart(in *input, k int, pooled []columnSummary) (string, error) {
+// setApart is the sentence about class k, and what sets it apart most in a few words.
+func (f *components) setApart(in *input, k int, pooled []columnSummary) (brief, text string, err error) {
 	const least, share = 0.02, 0.1 // nats, and of the largest
 	list, err := f.contrasts(in, k, pooled)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	var said []string
 	begin := "Set apart by"
@@ -140,13 +142,13 @@ func (f *components) setApart(in *input, k int, pooled []columnSummary) (string,
 	}
 	for _, c := range list {
 		if c.said != "" && c.nats >= max(least, share*list[0].nats) && len(said) < mostSaid {
-			said = append(said, c.said)
+			said, brief = append(said, c.said), cmp.Or(brief, c.brief)
 		}
 	}
 	if len(said) == 0 {
-		return "No single column sets it apart from all rows.", nil
+		return "", "No single column sets it apart from all rows.", nil
 	}
-	return begin + " " + enumerated(said) + ".", nil
+	return brief, begin + " " + enumerated(said) + ".", nil
 }
 
 // contrasts are the columns by how far class k is from all rows in them, the farthest first; as many as may be said.
@@ -163,25 +165,26 @@ func (f *components) contrasts(in *input, k int, pooled []columnSummary) (list [
 		slices.SortStableFunc(ranked, func(a, b mixture.Contrast) int { return cmp.Compare(b.Divergence, a.Divergence) })
 	}
 	for _, c := range ranked[:min(len(ranked), 4*mostSaid)] {
-		nats := c.Divergence
-		if nats == 0 && !f.measured(c.Column) { // which nobody knows
-			nats = weak
+		one := f.say(in, c.Column, f.list[k].Columns[c.Column], pooled[c.Column])
+		if one.nats = c.Divergence; one.nats == 0 && !f.measured(c.Column) { // which nobody knows
+			one.nats = weak
 		}
-		list = append(list, contrast{f.say(in, c.Column, f.list[k].Columns[c.Column], pooled[c.Column]), nats})
+		list = append(list, one)
 	}
 	return list, nil
 }
 
-// say is how a class differs from all rows in a column; empty where the difference is too small for words.
-func (f *components) say(in *input, j int, own, pooled columnSummary) string {
+// say is how a class differs from all rows in a column.
+func (f *components) say(in *input, j int, own, pooled columnSummary) contrast {
 	// standard deviations, ratio of standard deviations, difference of probabilities
 	const little, other, points = 0.2, 1.25, 0.02
 	c := f.columns[j]
 	name := called(c)
 	if c.Family == families.Multinomial {
 		p, all := own.number(0), pooled.number(0)
-		return fmt.Sprintf("%s %s (%s of the counts, in all rows %s)", moreOr(p > all, "more", "fewer"), name,
-			report.Percentage(p), report.Percentage(all))
+		brief := moreOr(p > all, "more", "fewer") + " " + name
+		return contrast{brief: brief, said: fmt.Sprintf("%s (%s of the counts, in all rows %s)", brief,
+			report.Percentage(p), report.Percentage(all))}
 	}
 	if levels := levelNames(c); levels != nil {
 		p, all := own.probabilities(c), pooled.probabilities(c)
@@ -192,27 +195,32 @@ func (f *components) say(in *input, j int, own, pooled columnSummary) string {
 			}
 		}
 		if p[best]-all[best] < points {
-			return ""
+			return contrast{}
 		}
-		return fmt.Sprintf("%s = %s (%s, in all rows %s)", name, isolated(report.Printable(shortened(levels[best]))),
-			report.Percentage(p[best]), report.Percentage(all[best]))
+		brief := fmt.Sprintf("%s = %s", name, isolated(report.Printable(shortened(levels[best]))))
+		return contrast{brief: brief,
+			said: fmt.Sprintf("%s (%s, in all rows %s)", brief, report.Percentage(p[best]), report.Percentage(all[best]))}
 	}
 	if !f.measured(j) {
-		return fmt.Sprintf("%s with %s (in all rows %s)", name, own.listed(), pooled.listed())
+		brief := name + " with " + own.listed()
+		return contrast{brief: brief, said: fmt.Sprintf("%s (in all rows %s)", brief, pooled.listed())}
 	}
 	here, all := f.spreadOf(own, j), f.whole(in, j)
-	numbers := fmt.Sprintf("(%s, in all rows %s)", here, all)
+	how := ""
 	switch shift, ratio := (here.Value-all.Value)/all.SD, here.SD/all.SD; {
 	case shift >= little:
-		return "higher " + name + " " + numbers
+		how = "higher"
 	case shift <= -little:
-		return "lower " + name + " " + numbers
+		how = "lower"
 	case ratio <= 1/other:
-		return "less varied " + name + " " + numbers
+		how = "less varied"
 	case ratio >= other:
-		return "more varied " + name + " " + numbers
+		how = "more varied"
+	default:
+		return contrast{}
 	}
-	return ""
+	return contrast{brief: fmt.Sprintf("%s %s", name, here),
+		said: fmt.Sprintf("%s %s (%s, in all rows %s)", how, name, here, all)}
 }
 
 func moreOr(yes bool, more, less string) string {

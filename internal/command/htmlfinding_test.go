@@ -257,3 +257,44 @@ func TestFindingsOfStates(t *testing.T) {
 	}
 	assert.False(t, strings.Contains(page, " 1 rows"))
 }
+
+// Of many classes one is chosen from a list, and their probabilities are a heat map: columns by their separation, the numbers on hover
+// those of the JSON, and all of them in a folded table. Of few classes the table is all.
+func TestManyClassesAreChosenAndMapped(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	var text strings.Builder
+	text.WriteString("a,b,c,age\n")
+	for i := range 600 {
+		k := i % 12
+		fmt.Fprintf(&text, "%s,%s,%s,%.2f\n", []string{"no", "perhaps", "yes"}[(k+max(0, r.IntN(9)-7))%3], []string{"east", "south", "west", "north"}[(k/3+max(0, r.IntN(6)-4))%4],
+			[]string{"x", "y", "z"}[r.IntN(3)], 40+10*r.NormFloat64())
+	}
+	args := []string{"--data", file(t, "many.csv", text.String()), "--family", "auto", "--method", "em", "--restarts", "1", "--max-iter", "40"}
+	few := pageOf(t, append(args, "--k", "4")...)
+	assert.NotContains(t, few.text, `type="radio"`)
+	assert.NotContains(t, few.text, `class="chosen`)
+	assert.NotContains(t, few.text, "Numbers: probabilities")
+
+	p := pageOf(t, append(args, "--k", "12")...)
+	n := p.length(t, "components")
+	require.Greater(t, n, mostShaded)
+	assert.Equal(t, n, strings.Count(p.text, `type="radio"`))
+	assert.Contains(t, p.text, "<legend>Choose a component:</legend>")
+	assert.Contains(t, p.text, "Numbers: probabilities")
+	assert.Less(t, strings.Index(p.text, "Probabilities by component"), strings.Index(p.text, "Means by component"), "what separates most comes first")
+
+	heads := regexp.MustCompile(`<text class="bold"[^>]*>(\w+) \(separation ([\d.]+)\)`).FindAllStringSubmatch(p.text, -1)
+	require.Len(t, heads, 3)
+	for i := range heads[1:] {
+		assert.GreaterOrEqual(t, number64(t, heads[i][2]), number64(t, heads[i+1][2]))
+	}
+	tips := regexp.MustCompile(`<title>(\w+) \(separation [\d.]+\)\n(\w+)\ncomponent (\d+): (.*?) \(all rows .*?\)</title>`).FindAllStringSubmatch(p.text, -1)
+	assert.Len(t, tips, n*(3+4+3))
+	for _, tip := range tips {
+		k, err := strconv.Atoi(tip[3])
+		require.NoError(t, err)
+		j := strings.Index("abc", tip[1])
+		said := report.Percentage(number64(t, p.at(t, "components", k-1, "columns", j, "values", tip[2])))
+		assert.Equal(t, strings.ReplaceAll(said, report.NoBreak, " "), html.UnescapeString(tip[4]))
+	}
+}

@@ -72,6 +72,9 @@ func (r *fitReport) findingSection(in *input) ([]report.Section, error) {
 		}
 	}
 	list.Title, list.Wide = "What was found", true
+	if r.kind.classes && len(list.Items) > mostShaded {
+		list.Choose = "Choose a " + r.kind.Part
+	}
 	list.Text = strings.TrimSpace(list.Text + " " + r.clarity())
 	for _, warning := range r.Warnings {
 		list.Warnings = append(list.Warnings, in.shortly(warning))

@@ -37,6 +37,12 @@ func drawn(of report.Figure) *figure {
 	return nil
 }
 
+// tall says whether a figure is so high that two sections have room beside it.
+func tall(of report.Figure) bool {
+	f := drawn(of)
+	return f != nil && f.Height > 1.5*width
+}
+
 // explain adds an entry to the legend, once.
 func (f *figure) explain(k key) {
 	if k.Text != "" && !slices.Contains(f.Keys, k) {

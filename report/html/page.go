@@ -23,25 +23,39 @@ var (
 	//go:embed script.js
 	script string
 
-	style = rules + stackedRules()
+	style = rules + stackedRules() + chosenRules()
 )
 
 // parsed is the page's template, whose functions write what Go values have no form for.
 var parsed = template.Must(template.New("page").Funcs(template.FuncMap{
-	"px":      px,
-	"tint":    tint,
-	"shape":   shape,
-	"ordinal": func(i int) string { return strconv.Itoa(i + 1) },
-	"percent": func(share float64) float64 { return 100 * max(0, min(1, share)) },
-	"style":   func() template.CSS { return template.CSS(style) },
-	"script":  func() template.JS { return template.JS(script) },
-	"policy":  policy,
-	"before":  func(i int) int { return i - 1 },
-	"drawn":   drawn,
-	"keyOf":   shadesOf,
-	"widthOf": widthOf,
-	"classOf": classOf,
+	"px":         px,
+	"tint":       tint,
+	"shape":      shape,
+	"ordinal":    func(i int) string { return strconv.Itoa(i + 1) },
+	"percentage": report.Percentage,
+	"percent":    func(share float64) float64 { return 100 * max(0, min(1, share)) },
+	"style":      func() template.CSS { return template.CSS(style) },
+	"script":     func() template.JS { return template.JS(script) },
+	"policy":     policy,
+	"before":     func(i int) int { return i - 1 },
+	"drawn":      drawn,
+	"tall":       tall,
+	"keyOf":      shadesOf,
+	"widthOf":    widthOf,
+	"classOf":    classOf,
 }).Parse(pageTemplate))
+
+// mostChosen is how many items there are rules for.
+const mostChosen = 40
+
+// chosenRules frame the class that is chosen among the items, in figures whose columns are classes.
+func chosenRules() string {
+	var text strings.Builder
+	for i := 1; i <= mostChosen; i++ {
+		fmt.Fprintf(&text, ":root:has(.choose [value=\"%d\"]:checked) .h%d{stroke:var(--ink)}\n", i, i)
+	}
+	return text.String()
+}
 
 // policy allows the page's own style and script, by their hashes, and nothing else.
 func policy() string {

@@ -96,12 +96,17 @@ func hostilePage() *report.Document {
 		facts = append(facts, [2]string{name, name})
 		items = append(items, report.Item{Group: i, Name: name, Size: name, Share: 0.5, Text: name})
 	}
-	page.Sections = []report.Section{{Title: all, Text: all, Warnings: hostile, Items: items, Facts: facts}}
+	for i := range items {
+		items[i].Brief = hostile[i]
+	}
+	page.Sections = []report.Section{{Title: all, Text: all, Warnings: hostile, Items: items, Facts: facts},
+		{Title: all, Items: items, Choose: all}}
 	series := []report.Series{{Name: all, Y: values, Tip: all}, {Name: "b", Y: values, Tip: ""}}
 	for _, f := range []report.Figure{
 		report.Chart{Title: all, About: all, XName: all, X: values, Panels: []report.Panel{{Name: all, Series: series}}, Notes: hostile, Events: []int{2}, EventsName: all},
 		report.Chart{Title: all, About: all, XName: all, Names: hostile, Panels: []report.Panel{{Name: all, Bars: true, Series: series, Levels: []report.Level{{Name: all, Value: 1}}}}},
 		report.Heat{Title: all, About: all, Rows: hostile, Columns: hostile, ColumnsName: all, Shade: report.Relative(cells), Texts: texts, Low: all, High: all},
+		report.Heat{Title: all, About: all, Rows: hostile, Heads: hostile, Columns: hostile, ColumnsName: all, Classes: true, Shade: report.Relative(cells), Texts: texts, Low: all, High: all},
 		report.Chart{Title: all, About: all, XName: all, Panels: []report.Panel{{Name: all, Points: points, Groups: hostile, EllipsesName: all, Ellipses: []report.Ellipse{{X: 0, Y: 0, XX: 1, XY: 0, YY: 1, Group: 0, Name: all, Tip: all}}}}},
 		report.Chart{Title: all, About: all, XName: all, X: values, Panels: []report.Panel{{Name: all, BinsName: all, Bins: []report.Bin{{From: 0, To: 1, Height: 1, Tip: all}}, Series: series}}},
 	} {
@@ -163,8 +168,8 @@ func TestEveryFigureIsNamedAndHasItsTable(t *testing.T) {
 			assert.Contains(t, []string{"row", "col"}, attributes["scope"])
 		}
 	})
-	assert.Equal(t, 5, figures)
-	assert.Equal(t, 5+1, tables) // and the facts
+	assert.Equal(t, 6, figures)
+	assert.Equal(t, 6+1, tables) // and the facts
 	assert.Len(t, labels, 2*figures)
 	for _, label := range labels {
 		assert.NotEmpty(t, ids[label], label)
@@ -386,4 +391,31 @@ func TestPartsOfAMatrixHaveNames(t *testing.T) {
 		}
 	}
 	assert.Equal(t, []string{"first", "last"}, texts)
+}
+
+// TestItemsCanBeChosen: each has a button with what is said of it below, the first is chosen, and the figure of classes
+// has a frame for each, by a rule of the style sheet.
+func TestItemsCanBeChosen(t *testing.T) {
+	const n = mostChosen
+	heat := report.Heat{Title: "h", About: "h", Rows: []string{"no", "yes", "no"}, Heads: []string{"farming", "", "school"}, ColumnsName: "class", Classes: true}
+	d := &report.Document{Title: "t", Sections: []report.Section{{Title: "found", Choose: "Choose a class"}}}
+	for i := range n {
+		d.Sections[0].Items = append(d.Sections[0].Items, report.Item{Group: i, Name: fmt.Sprint("class ", i+1), Share: 0.125, Brief: "farming = yes", Text: fmt.Sprint("said of ", i+1)})
+		heat.Columns = append(heat.Columns, fmt.Sprint(i+1))
+	}
+	for range heat.Rows {
+		heat.Shade, heat.Texts = append(heat.Shade, make([]float64, n)), append(heat.Texts, make([]string, n))
+	}
+	d.Sections = append(d.Sections, report.Section{Title: "heat", Figure: heat})
+	page := string(written(t, d))
+	assert.Equal(t, n, strings.Count(page, `type="radio" name="c1"`))
+	assert.Equal(t, 1, strings.Count(page, "checked=\"checked\""))
+	assert.Contains(t, page, `value="1" checked="checked"`)
+	for i := 1; i <= n; i++ {
+		assert.Regexp(t, fmt.Sprintf(`(?s)value="%d".{0,20} />.{0,200}</span> farming = yes</label>\s*<div class="told">.{0,600}<p>said of %[1]d</p></div>`, i), page)
+		assert.Contains(t, style, fmt.Sprintf(`:has(.choose [value="%d"]:checked) .h%[1]d{`, i))
+		assert.Equal(t, 2, strings.Count(page, fmt.Sprintf(`class="chosen h%d"`, i)), "beside each head")
+	}
+	assert.Contains(t, page, "<title>farming\nyes\nclass 2: </title>")
+	assert.Contains(t, page, "<title>school\nno\nclass 2: </title>")
 }
