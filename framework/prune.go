@@ -14,16 +14,22 @@ import (
 	"github.com/latent-go/latent/laplace"
 )
 
-// degenerate applies the eigenvalue rule to a point whose curvature is known. It
-// returns the projection onto the dimensions that stay, or nil when all do.
+// degenerate applies the eigenvalue rule to a point whose curvature is known, and drops a dimension
+// whose information is singular. It returns the projection onto the dimensions that stay, or nil when all do.
 func (r *run[B, P, S]) degenerate(p *point[P, S]) (*point[P, S], error) {
 	if r.options.FixedK || p.K == 1 || p.f == nil || r.options.climbs() {
 		return nil, nil
 	}
 	rule := r.options.Prune.Eigenvalue
 	verdict, err := rule.Apply(p.f, p.K, r.can.rotator != nil)
-	if err != nil || len(verdict.Dropped) == 0 {
+	if err != nil {
 		return nil, err
+	}
+	if len(verdict.Dropped) == 0 {
+		if k, singular := p.f.Singular(); singular {
+			return r.escape(p, &DegenerateError{Dimension: k, Reason: laplace.ErrSingular}), nil
+		}
+		return nil, nil
 	}
 	if verdict.Basis != nil {
 		signal, err := r.can.rotator.Signal(p.S, p.P)

@@ -1,13 +1,40 @@
 package framework_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/laplace"
 )
+
+// blind knows nothing of the highest of three rates.
+type blind struct{ poisson }
+
+func (blind) Curvature(s *counts, p *rates, f *laplace.Curvature) error {
+	for k, nk := range s.Nk {
+		if len(s.Nk) == 3 && p.Rates[k] == slices.Max(p.Rates) {
+			f.Class(k, nk, laplace.Diagonal{0})
+		} else {
+			f.Class(k, nk, unitInformation)
+		}
+	}
+	return nil
+}
+
+// A component of which the rows say nothing, so that ln|F| is −Inf, leaves; where none may, the fit ends.
+func TestSingularComponentsArePruned(t *testing.T) {
+	src := table(mixed(300, 1))
+	res, err := framework.Fit(background, blind{}, src, framework.Options{K: 3})
+	require.NoError(t, err)
+	assert.Equal(t, 2, res.Shape.K)
+	assert.Equal(t, "degenerate", res.Pruned[0].Rule)
+	_, err = framework.Fit(background, blind{}, src, framework.Options{K: 3, FixedK: true})
+	assert.ErrorContains(t, err, "gFIC is +Inf at K = 3")
+}
 
 // tried counts the projections of a mixture.
 type tried struct {

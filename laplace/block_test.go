@@ -41,9 +41,9 @@ func randomDiagonal(rng *rand.Rand, n int) Diagonal {
 
 // randomBlock draws a structure of about size n, nested to the given depth.
 func randomBlock(rng *rand.Rand, n, depth int) Block {
-	kinds := 5
+	kinds := 6
 	if depth == 0 {
-		kinds = 3
+		kinds = 4
 	}
 	switch rng.IntN(kinds) {
 	case 0:
@@ -53,6 +53,8 @@ func randomBlock(rng *rand.Rand, n, depth int) Block {
 	case 2:
 		return NewDense(randomSPD(rng, n))
 	case 3:
+		return NewSpectral(randomSPD(rng, n))
+	case 4:
 		return Scaled{Factor: math.Exp(rng.NormFloat64()), Of: randomBlock(rng, n, depth-1)}
 	default:
 		return Kronecker{A: randomBlock(rng, 1+rng.IntN(3), depth-1), B: randomBlock(rng, n, depth-1)}
@@ -66,6 +68,8 @@ func similar(rng *rand.Rand, b Block) Block {
 		return randomDiagonal(rng, len(b))
 	case *Dense:
 		return NewDense(randomSPD(rng, b.SymmetricDim()))
+	case *Spectral:
+		return NewSpectral(randomSPD(rng, b.SymmetricDim()))
 	case Scaled:
 		return Scaled{Factor: math.Exp(rng.NormFloat64()), Of: similar(rng, b.Of)}
 	case Kronecker:
@@ -87,6 +91,8 @@ func plain(b Block) *mat.Dense {
 		out.Copy(mat.NewDiagDense(n, b))
 	case *Dense:
 		out.Copy(mat.NewSymDense(n, slices.Clone(b.entries)))
+	case *Spectral:
+		out.Product(b.vectors, mat.NewDiagDense(n, b.values), b.vectors.T())
 	case Scaled:
 		out.Scale(b.Factor, plain(b.Of))
 	case Kronecker:

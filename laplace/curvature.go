@@ -152,6 +152,20 @@ func (f *Curvature) LogDet() float64 {
 	return f.logDet
 }
 
+// Singular is the latent dimension of the first block whose information is singular, −1 where the dimensions mix; found is
+// false where there is no such block, and LogDet is finite but for counts of 0.
+func (f *Curvature) Singular() (k int, found bool) {
+	if !math.IsInf(f.LogDet(), -1) {
+		return 0, false
+	}
+	for i := range f.blocks {
+		if b := &f.blocks[i]; math.IsInf(b.information.LogDet(), -1) {
+			return b.k, true
+		}
+	}
+	return 0, false
+}
+
 // LogDetCounts is Σ_i ln|Count_i/N ⊗ I|, what FIC charges. Blocks that do not factor count as
 // they are.
 func (f *Curvature) LogDetCounts() float64 { return f.logCounts }

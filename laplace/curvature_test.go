@@ -197,3 +197,17 @@ func TestReusedCurvatureDoesNotAllocate(t *testing.T) {
 		}
 	}))
 }
+
+// A block without information is named; counts of 0 are not its fault.
+func TestSingularBlocksAreNamed(t *testing.T) {
+	var f Curvature
+	f.Reset(10, false)
+	f.Class(0, 4, Identity(2))
+	f.Class(1, 0, Identity(2))
+	_, found := f.Singular()
+	assert.False(t, found)
+	f.Class(2, 6, Diagonal{1, 0})
+	k, found := f.Singular()
+	assert.True(t, found)
+	assert.Equal(t, 2, k)
+}

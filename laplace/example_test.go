@@ -54,3 +54,10 @@ func ExampleNewDense() {
 	fmt.Printf("ln|F| = %.4f, tr F⁻¹ = %.4f\n", block.LogDet(), block.InverseTrace(mat.NewDiagDense(2, []float64{1, 1})))
 	// Output: ln|F| = 1.0986, tr F⁻¹ = 1.3333
 }
+
+// The sum of two numbers is hardly known beside their difference. Put together again, the matrix would lose it.
+func ExampleNewSpectral() {
+	f := laplace.NewSpectral(mat.NewSymDense(2, []float64{1e17, -1e17, -1e17, 1e17})).AtLeast(0.5)
+	fmt.Printf("%.3g, ln|F| = %.2f\n", f.Eigenvalues(nil), f.LogDet())
+	// Output: [0.5 2e+17], ln|F| = 39.14
+}

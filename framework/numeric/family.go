@@ -294,35 +294,28 @@ func (f factor) InformationRows(rows Weighted, params []float64, pooled *family.
 	xi, theta := f.split(params)
 	info := mat.NewSymDense(free, nil)
 	m.information(rows, xi, theta, w, true, info)
-	if v, bad := notFinite(info); bad {
-		m.enter(f.curvatureMethod(), -1, rows.Class)
-		return nil, m.refused("the second derivatives at component %v, shared %v hold %v; the density must have two "+
-			"finite derivatives inside its range", xi, theta, v)
-	}
 	inverse, err := f.fromCoordinates(xi, w)
-	if err != nil {
-		return nil, fmt.Errorf("component %d: %w", rows.Class+1, err)
+	if err == nil {
+		info = congruent(inverse, info)
+		err = m.twiceDifferentiable(info, rows.Class, xi, theta)
 	}
-	return laplace.NewDense(floored(congruent(inverse, info), 1/rows.N)), nil
+	if err != nil {
+		return nil, &framework.DegenerateError{Dimension: rows.Class, Reason: err}
+	}
+	// All rows of a component together hold at least as much information as one row of the whole table: parameters of
+	// which they hold less cost nothing, and do not lower the component's charge by being unknown.
+	return laplace.NewSpectral(info).AtLeast(1 / rows.N), nil
 }
 
-// floored has no eigenvalue below least, at which all rows of a component together hold as much information as one row
-// of the whole table: parameters of which they hold less cost nothing, and do not lower the component's charge by being
-// unknown.
-func floored(info *mat.SymDense, least float64) *mat.SymDense {
-	var eigen mat.EigenSym
-	if !eigen.Factorize(info, true) {
-		return info
+// twiceDifferentiable is an error where second derivatives of a component are not finite.
+func (m *machine) twiceDifferentiable(info *mat.SymDense, k int, xi, theta []float64) error {
+	v, bad := notFinite(info)
+	if !bad {
+		return nil
 	}
-	values := eigen.Values(nil)
-	if values[0] >= least {
-		return info
-	}
-	var vectors, scaled mat.Dense
-	eigen.VectorsTo(&vectors)
-	scaled.Apply(func(_, j int, v float64) float64 { return v * max(values[j], least) }, &vectors)
-	scaled.Mul(&scaled, vectors.T())
-	return linalg.SymmetricPart(&scaled)
+	m.enter(m.curvatureMethod(), -1, k)
+	return m.refused("the second derivatives at component %v, shared %v hold %v; the density must have two finite "+
+		"derivatives inside its range", xi, theta, v)
 }
 
 func (c *compiled) curvatureMethod() string {

@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/laplace"
 )
@@ -76,7 +77,7 @@ func informed(precision *mat.SymDense, most float64) *mat.SymDense {
 		}
 	}
 	scale(-1)
-	precision = floored(precision, least)
+	precision.CopySym(laplace.NewSpectral(precision).AtLeast(least))
 	scale(1)
 	return precision
 }
@@ -153,11 +154,11 @@ func (u *unitPrior) term(v []float64, n, worth float64, info *mat.SymDense) (lap
 	if err := inverse.Inverse(u.slopes(v)); err != nil && inverse.IsEmpty() {
 		return t, fmt.Errorf("numeric: the coordinates of %v about %v: %w", v, u.unit, err)
 	}
-	var eigen mat.EigenSym
-	if !eigen.Factorize(congruent(&inverse, info), false) {
-		return t, fmt.Errorf("numeric: the second derivatives at %v are not finite", v)
+	scaled := congruent(&inverse, info)
+	if x, bad := notFinite(scaled); bad {
+		return t, fmt.Errorf("numeric: the second derivatives at %v hold %v", v, x)
 	}
-	for _, ratio := range eigen.Values(nil) {
+	for _, ratio := range laplace.NewSpectral(scaled).Eigenvalues(nil) {
 		t.Information += (math.Log1p(max(0, ratio)) - math.Log1p(n/worth)) / 2
 	}
 	return t, nil
@@ -203,14 +204,13 @@ func (f factor) IntegralsRows(
 				m.information(own, xi, theta, w, true, info)
 				info.ScaleSym(own.N, info)
 			}
-			if v, bad := notFinite(info); bad {
-				m.enter(f.curvatureMethod(), -1, k)
-				return m.refused("the second derivatives at component %v, shared %v hold %v; the density must have "+
-					"two finite derivatives inside its range", xi, theta, v)
+			err := m.twiceDifferentiable(info, k, xi, theta)
+			var t laplace.Term
+			if err == nil {
+				t, err = component.term(xi, own.N, worth, info)
 			}
-			t, err := component.term(xi, own.N, worth, info)
 			if err != nil {
-				return fmt.Errorf("component %d: %w", k+1, err)
+				return &framework.DegenerateError{Dimension: k, Reason: err}
 			}
 			add(k, 0, t)
 		}
