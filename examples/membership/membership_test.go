@@ -17,7 +17,7 @@ import (
 	"github.com/latent-go/latent/framework/numeric"
 )
 
-var model = numeric.Continuous{Density: Density{Concentration: 1}, Axes: true}
+var model = numeric.Continuous{Density: WithGradient{Density{Concentration: 1}}, Axes: true}
 
 // corners of the triangle that rows are drawn from.
 var corners = [][]float64{{0, 0, 0}, {4, 0, 2}, {0, 4, -2}}
@@ -42,7 +42,7 @@ func points(t *testing.T, n int) *framework.Table {
 	return table
 }
 
-func fit(t *testing.T, src *framework.Table, k, iterations int) *framework.Result[*numeric.ContinuousParameters, *numeric.Posteriors] {
+func fit(t *testing.T, model numeric.Continuous, src *framework.Table, k, iterations int) *framework.Result[*numeric.ContinuousParameters, *numeric.Posteriors] {
 	res, err := framework.Fit(context.Background(), model, src, framework.Options{K: k, Method: framework.EM, Tolerance: 1e-4, MaxIterations: iterations, Also: []framework.Criterion{framework.GFIC, framework.BIC}})
 	require.NoError(t, err)
 	assert.Zero(t, res.Fall)
@@ -52,7 +52,7 @@ func fit(t *testing.T, src *framework.Table, k, iterations int) *framework.Resul
 // Three corners are found: gFIC of two latent dimensions is the highest.
 func TestCornersAreFound(t *testing.T) {
 	src := points(t, 60)
-	one, two := fit(t, src, 1, 100), fit(t, src, 2, 100)
+	one, two := fit(t, model, src, 1, 100), fit(t, model, src, 2, 100)
 	gfic := func(k int, value float64) float64 { t.Logf("K = %d: gFIC %.1f", k, value); return value }
 	best := gfic(2, two.Scores[1].Value)
 	assert.Greater(t, best, gfic(1, one.Scores[1].Value)+10)
@@ -66,14 +66,14 @@ func TestCornersAreFound(t *testing.T) {
 		assert.Less(t, nearest, 0.8, "of edges of 4.5 to 7.2")
 	}
 	if !testing.Short() {
-		assert.Less(t, gfic(3, fit(t, src, 3, 15).Scores[1].Value), best-10)
+		assert.Less(t, gfic(3, fit(t, model, src, 3, 15).Scores[1].Value), best-10)
 	}
 }
 
-// Between two corners ln p(x) is an integral over the share. The bound is near it, to the error of the rule of two points.
-func TestBoundIsNearTheIntegral(t *testing.T) {
+// Between two corners ln p(x) is an integral over the share, and LogProb is that to the error of the rule.
+func TestLogProbIsNearTheIntegral(t *testing.T) {
 	src := points(t, 40)
-	p := fit(t, src, 1, 20).Parameters
+	p := fit(t, model, src, 1, 20).Parameters
 	bound, err := model.LogProb(src.All(), p, nil)
 	require.NoError(t, err)
 	sd := math.Sqrt(p.Shared[3])
@@ -85,6 +85,15 @@ func TestBoundIsNearTheIntegral(t *testing.T) {
 			}
 			return density
 		}, 0, 1, 400, nil, 0))
-		assert.InDelta(t, exact, v, 0.1)
+		assert.InDelta(t, exact, v, 0.005)
 	}
+}
+
+// The gradient is that of LogJoint, and the fit without it is the same.
+func TestGradientKeepsTheAnswer(t *testing.T) {
+	src := points(t, 40)
+	with := fit(t, model, src, 1, 20)
+	res := fit(t, numeric.Continuous{Density: Density{Concentration: 1}, Axes: true}, src, 1, 20)
+	assert.InDelta(t, with.Value, res.Value, 1e-6)
+	assert.InDelta(t, with.Scores[1].Value, res.Scores[1].Value, 1e-5)
 }

@@ -21,6 +21,8 @@ type hill struct {
 	most []float64
 	// curvature puts an approximation of −∇²value at 0 into dst, positive definite or not.
 	curvature func(dst *mat.SymDense)
+	// flat is a length of the gradient that counts as none, above that of rounding; 0: that of rounding.
+	flat float64
 }
 
 // climb returns where the value is largest, as far as can be seen, its gain over the value at 0, and whether the
@@ -30,6 +32,7 @@ type hill struct {
 func (h *hill) climb() (t []float64, gain float64, level bool) {
 	start := h.value(make([]float64, h.dim))
 	flat, noise := flatness(start)
+	flat = max(flat, h.flat)
 	root, widths := h.precondition()
 	t, g := make([]float64, h.dim), make([]float64, h.dim)
 	slope := func(dst, s []float64) {
@@ -241,6 +244,40 @@ func curvatureOf(dst *mat.SymDense, f func(t []float64) float64, w *widths, n fl
 		for j := i; j < d; j++ {
 			dst.SetSym(i, j, (4*dst.At(i, j)-far.At(i, j))/3)
 		}
+	}
+}
+
+// gradientDifferences puts −∇²f at 0 into dst, by central differences of its gradient over about 10⁻³ of the distance
+// over which f curves by one: a sum over n rows to about 10⁻⁶/n. step is a first guess of them.
+func gradientDifferences(dst *mat.SymDense, gradient func(dst, t, widths []float64), step float64) {
+	d := dst.SymmetricDim()
+	t, unit := make([]float64, d), make([]float64, d)
+	below, above := make([]float64, d), make([]float64, d)
+	fill(unit, 1)
+	for i := range d {
+		length := step
+		for range 8 {
+			t[i] = -length
+			gradient(below, t, unit)
+			t[i] = length
+			gradient(above, t, unit)
+			width := 1 / math.Sqrt(math.Abs(below[i]-above[i])/(2*length))
+			if width-width != 0 { // beyond the range of f, or flat
+				break
+			}
+			if length < width/100 && length > 1e-5*width {
+				break
+			}
+			length = 1e-3 * width
+		}
+		for j := range d {
+			v := (below[j] - above[j]) / (2 * t[i])
+			if j < i {
+				v = (v + dst.At(i, j)) / 2
+			}
+			dst.SetSym(i, j, v)
+		}
+		t[i] = 0
 	}
 }
 

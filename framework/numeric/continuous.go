@@ -19,10 +19,11 @@ import (
 // Continuous is the model of a [JointDensity], with z_n ∈ R^K: EM, FAB, gFAB, criteria and pruning from ln p(x, z|Ξ,
 // Θ).
 //
-// q(z_n) is the Gaussian that maximises the bound of ln p(x_n), and every expectation over it, in the local step, the
-// global step and the criteria, is taken at the same points. So both steps ascend one function, and EM never falls.
-// Where ln p(x, z) is quadratic in z, as in linear Gaussian models, the points are exact, and the bound is ln p(x).
-// Elsewhere the error is that of the rule: 2K points see ln p up to its third power in z; Nodes asks for more.
+// q(z_n) is known at the points of adaptive Gauss–Hermite quadrature about the mode of each row's z, with the curvature
+// there for units, and every expectation over it, in the local step, the global step and the criteria, is taken at these
+// points. So LogJoint + H(q) is ln p(X) by that rule. Where ln p(x, z) is quadratic in z, as in linear Gaussian models,
+// which is found out when a fit begins, 2K points are exact, and EM never falls. Elsewhere the error is that of the rule,
+// and by as much EM may fall.
 //
 // The latent dimensions are taken to mix linearly: turning z and Ξ together changes nothing. Then F is (S/N) ⊗ B, with
 // S = Σ E[z zᵀ] and B, P×P, the information about Σ_k z_k ξ_k; that is exact where ξ_k acts through such sums and the
@@ -34,7 +35,7 @@ import (
 type Continuous struct {
 	Density JointDensity
 	Axes    bool // the latent dimensions do not mix
-	Nodes   int  // of Gauss–Hermite rules in each latent dimension; 0 for 2K points
+	Nodes   int  // of the rule in each latent dimension; 0 for 15, 7, 5 at K = 1, 2, 3, and 3 beyond, or 2K points in all
 }
 
 // MarshalJSON names the density's type, so that a checkpoint knows which one it belongs to.
@@ -44,7 +45,8 @@ func (m Continuous) MarshalJSON() ([]byte, error) {
 		Density JointDensity
 		Axes    bool
 		Nodes   int
-	}{fmt.Sprintf("%T", m.Density), m.Density, m.Axes, m.Nodes})
+		Rule    string
+	}{fmt.Sprintf("%T", m.Density), m.Density, m.Axes, m.Nodes, "adaptive"})
 }
 
 // Pooled is the table as one component, which the units of the curvature are taken from.
@@ -54,6 +56,8 @@ type Pooled struct {
 	Shared    []float64 `json:"shared"`    // Θ
 	// R, row-major and upper triangular, where RᵀR is the information of a row about the Real numbers of ξ
 	Root []float64 `json:"root"`
+	// Quadratic says that ln p(x, z) is so in z, in a model of continuous z
+	Quadratic bool `json:"quadratic,omitempty"`
 }
 
 func (w *Pooled) root() *mat.TriDense {
@@ -88,7 +92,7 @@ func (m Continuous) compiled(p *ContinuousParameters) (*compiledJoint, error) {
 	if p.compiled != nil && p.compiled.columns == p.D {
 		return p.compiled, nil
 	}
-	return compileJoint(m.Density, p.D, m.Nodes)
+	return compileJoint(m.Density, p.D, m.Nodes, p.Pooled != nil && p.Pooled.Quadratic)
 }
 
 // must is compiled where the parameters come from Init, which has done it before.
@@ -105,7 +109,7 @@ func (m Continuous) Check(p *ContinuousParameters) error {
 	if p == nil || p.K < 1 || p.D < 1 || p.Pooled == nil {
 		return errors.New("numeric: parameters without latent dimensions, columns or the whole table")
 	}
-	c, err := compileJoint(m.Density, p.D, m.Nodes)
+	c, err := m.compiled(p)
 	if err != nil {
 		return err
 	}
@@ -120,7 +124,7 @@ func (m Continuous) Check(p *ContinuousParameters) error {
 	if err := c.shared.check(p.Shared); err != nil {
 		return fmt.Errorf("numeric: shared %w", err)
 	}
-	_, err = rule(p.K, m.Nodes)
+	_, err = c.machine().rule(p.K)
 	return err
 }
 
@@ -134,28 +138,31 @@ func (m Continuous) Init(
 	if err != nil {
 		return nil, err
 	}
-	c, err := compileJoint(m.Density, blocks[0].D, m.Nodes)
-	if err != nil {
-		return nil, err
+	if m.Nodes < 0 {
+		return nil, fmt.Errorf("numeric: Nodes is %d; must not be negative", m.Nodes)
 	}
-	if _, err := rule(k, m.Nodes); err != nil {
+	c, err := compileJoint(m.Density, blocks[0].D, m.Nodes, true)
+	if err != nil {
 		return nil, err
 	}
 	w, err := c.pooled(blocks)
 	if err != nil {
 		return nil, err
 	}
+	if c.quadratic, err = c.isQuadratic(blocks, w); err != nil {
+		return nil, err
+	}
+	w.Quadratic = c.quadratic
+	if _, err := c.machine().rule(k); err != nil {
+		return nil, err
+	}
 	p := &ContinuousParameters{K: k, D: c.columns, Shared: slices.Clone(w.Shared), Pooled: w, compiled: c}
-	root := w.root()
 	for range k {
-		xi := mat.NewVecDense(c.component.numbers, nil)
-		for i := range c.component.numbers {
-			xi.SetVec(i, rng.NormFloat64()/math.Sqrt(float64(k)))
+		xi, err := w.draw(rng, 1/float64(k))
+		if err != nil {
+			return nil, err
 		}
-		if err := xi.SolveVec(root, xi); err != nil {
-			return nil, fmt.Errorf("numeric: %w", err)
-		}
-		p.Components = append(p.Components, xi.RawVector().Data...)
+		p.Components = append(p.Components, xi...)
 	}
 	return p, nil
 }
@@ -189,24 +196,21 @@ func (c *compiledJoint) pooled(blocks []framework.Rows) (_ *Pooled, err error) {
 	s := newPosteriors(c, 1)
 	s.Blocks = blocks
 	w := &Pooled{Component: make([]float64, c.component.numbers), Shared: make([]float64, c.shared.numbers)}
+	rule := axial(1)
+	prior := local{[]float64{0}, []float64{1}, rule.weight}
 	s.each(func(b framework.Rows, i, _ int) bool {
-		s.Means, s.Roots = append(s.Means, 0), append(s.Roots, 1)
-		s.add(b.Weight(i), s.Means[:1], s.Roots[:1])
+		s.append(b.Weight(i), prior, rule)
 		return true
 	})
 	if w.N = s.N; !(w.N > 0) {
 		return nil, errors.New("numeric: the rows have no weight")
 	}
 	c.shared.neutral(w.Shared)
-	rule, err := one.rule(1)
-	if err != nil {
-		return nil, err
-	}
 	s.each(func(b framework.Rows, i, _ int) bool {
 		if b.Weight(i) == 0 {
 			return true
 		}
-		if v := one.expected(rule, b.Row(i), b.First+i, []float64{0}, []float64{1}, w.Component, w.Shared); v-v != 0 {
+		if v := one.expected(rule, b.Row(i), b.First+i, prior, w.Component, w.Shared); v-v != 0 {
 			one.enter("LogJoint", b.First+i, -1)
 			err = one.violated("it returned %v for the row %v at component %v, shared %v, where the fit begins", v,
 				b.Row(i), w.Component, w.Shared)
@@ -237,6 +241,60 @@ func (c *compiledJoint) pooled(blocks []framework.Rows) (_ *Pooled, err error) {
 		)
 	}
 	return w, nil
+}
+
+// isQuadratic reports whether ln p(x, z) is quadratic in z: a few rows along a few lines, at loadings of about the size
+// of the noise.
+func (c *compiledJoint) isQuadratic(blocks []framework.Rows, w *Pooled) (_ bool, err error) {
+	if c.inferrer != nil {
+		return true, nil
+	}
+	m := c.machine()
+	defer m.recover(&err)
+	rng := rand.New(rand.NewPCG(1, 2))
+	z, values := make([]float64, 2), make([]float64, 5)
+	for _, b := range blocks {
+		for i := 0; i < b.N; i += max(1, b.N/8) {
+			if b.Weight(i) == 0 {
+				continue
+			}
+			var xi []float64
+			for range z {
+				loadings, err := w.draw(rng, 1)
+				if err != nil {
+					return false, err
+				}
+				xi = append(xi, loadings...)
+			}
+			from, along := [2]float64{rng.NormFloat64(), rng.NormFloat64()}, [2]float64{rng.NormFloat64(), rng.NormFloat64()}
+			size := 1.0
+			for t := range values {
+				for a := range z {
+					z[a] = from[a] + float64(t-2)*along[a]
+				}
+				values[t] = m.logJoint(b.Row(i), z, b.First+i, xi, w.Shared)
+				size = max(size, math.Abs(values[t]))
+			}
+			third := values[4] - 2*values[3] + 2*values[1] - values[0]
+			fourth := values[4] - 4*values[3] + 6*values[2] - 4*values[1] + values[0]
+			if !(math.Abs(third) < 1e-11*size && math.Abs(fourth) < 1e-11*size) {
+				return false, nil
+			}
+		}
+	}
+	return true, nil
+}
+
+// draw is a latent dimension from a normal distribution with so many times the covariance that a row's noise leaves.
+func (w *Pooled) draw(rng *rand.Rand, times float64) ([]float64, error) {
+	xi := mat.NewVecDense(len(w.Component), nil)
+	for i := range w.Component {
+		xi.SetVec(i, rng.NormFloat64()*math.Sqrt(times))
+	}
+	if err := xi.SolveVec(w.root(), xi); err != nil {
+		return nil, fmt.Errorf("numeric: %w", err)
+	}
+	return xi.RawVector().Data, nil
 }
 
 // ---- Local step
@@ -274,18 +332,21 @@ func (m Continuous) Infer(b framework.Rows, p *ContinuousParameters, s *Posterio
 	if b.D != s.one.columns {
 		return 0, fmt.Errorf("numeric: %w", framework.FaultyRow(b.First, "has %d columns, the model %d", b.D, s.one.columns))
 	}
+	rule, err := s.one.rule(p.K)
+	if err != nil {
+		return 0, err
+	}
 	for i := range b.N {
 		if b.Weight(i) == 0 { // left out, whatever it holds
-			s.Means, s.Roots = append(s.Means, make([]float64, p.K)...), append(s.Roots, identity(p.K)...)
+			s.append(0, local{make([]float64, p.K), identity(p.K), rule.weight}, rule)
 			continue
 		}
-		mean, root, err := s.one.infer(b, i, p, s.extra)
+		q, h, err := s.one.infer(b, i, p, s.extra, rule)
 		if err != nil {
 			return 0, err
 		}
-		s.add(b.Weight(i), mean, root)
-		s.Means, s.Roots = append(s.Means, mean...), append(s.Roots, root...)
-		sum += b.Weight(i) * entropy(root, p.K)
+		s.append(b.Weight(i), q, rule)
+		sum += b.Weight(i) * h
 	}
 	s.Blocks = append(s.Blocks, b)
 	return sum, nil
@@ -311,6 +372,7 @@ type jointTask struct {
 	pooled     *Pooled // nil where it is not known yet
 	axes       bool
 	far        bool
+	fewer      *points // for what only guides the search
 }
 
 // objective is the search for Θ, with Ξ where both is true.
@@ -328,7 +390,7 @@ func (t *jointTask) objective(both bool) objective {
 		shared.move(t.shared, step[n:], theta)
 	}
 	g := objective{n: t.s.N}
-	g.dim = dim
+	g.dim, g.flat = dim, 1e-6 // 5·10⁻¹³ nats are left
 	g.most = make([]float64, n)
 	fill(g.most, math.Inf(1))
 	g.most = append(g.most, shared.reach()...)
@@ -343,21 +405,6 @@ func (t *jointTask) objective(both bool) objective {
 	}
 	g.boundarySteps = func(near float64) [][]float64 { return shared.boundarySteps(t.shared, near, n, dim) }
 	g.snap = func(float64) {}
-	g.curvature = func(dst *mat.SymDense) {
-		dst.Zero()
-		if both {
-			t.precision(dst)
-		}
-		if shared.free == 0 {
-			return
-		}
-		block, step := mat.NewSymDense(shared.free, nil), make([]float64, dim)
-		curvatureOf(block, func(u []float64) float64 {
-			copy(step[n:], u)
-			return g.value(step)
-		}, t.widths(), t.s.N, false)
-		place(dst, block, n)
-	}
 	if t.differentiable != nil {
 		dxi, dtheta := make([]float64, len(xi)), make([]float64, len(theta))
 		g.gradient = func(dst, step, widths []float64) {
@@ -369,7 +416,37 @@ func (t *jointTask) objective(both bool) objective {
 			shared.chain(t.shared, step[n:], dtheta, dst[n:], widths[n:])
 		}
 	}
+	g.curvature = func(dst *mat.SymDense) { t.guide(dst, both) }
 	return g
+}
+
+// guide puts an approximation of minus the second derivatives into dst, for the search alone: at few points of each row.
+func (t *jointTask) guide(dst *mat.SymDense, both bool) {
+	if t.fewer == nil {
+		t.fewer = axial(t.s.K)
+	}
+	own := *t
+	own.rule = t.fewer
+	g := own.objective(both)
+	if g.gradient != nil {
+		gradientDifferences(dst, g.gradient, 1e-3/math.Sqrt(t.s.N))
+		return
+	}
+	dst.Zero()
+	shared := t.jointMachine.shared
+	n := g.dim - shared.free
+	if n > 0 {
+		own.precision(dst)
+	}
+	if shared.free == 0 {
+		return
+	}
+	block, step := mat.NewSymDense(shared.free, nil), make([]float64, g.dim)
+	curvatureOf(block, func(u []float64) float64 {
+		copy(step[n:], u)
+		return g.value(step)
+	}, t.widths(), t.s.N, false)
+	place(dst, block, n)
 }
 
 // widths are those of Θ, which has about unit information a row in its coordinates; unknown where there are Real ones.
@@ -418,9 +495,13 @@ func (m Continuous) Maximize(s *Posteriors, p, dst *ContinuousParameters) (_ *Co
 	dst.Shared = append(dst.Shared[:0], p.Shared...)
 	one := c.machine()
 	defer one.recover(&err)
+	rule, err := one.rule(p.K)
+	if err != nil {
+		return dst, err
+	}
 	if c.estimator != nil {
 		one.enter("EstimateJoint", -1, -1)
-		if err := c.estimator.EstimateJoint(Inferred{s.N, s.K, s}, dst.Components, dst.Shared); err != nil {
+		if err := c.estimator.EstimateJoint(Inferred{s.N, s.K, s, rule}, dst.Components, dst.Shared); err != nil {
 			one.leave()
 			return dst, err
 		}
@@ -429,10 +510,6 @@ func (m Continuous) Maximize(s *Posteriors, p, dst *ContinuousParameters) (_ *Co
 		}
 		one.leave()
 		return dst, nil
-	}
-	rule, err := one.rule(p.K)
-	if err != nil {
-		return dst, err
 	}
 	t := &jointTask{
 		jointMachine: one, s: s, rule: rule, components: dst.Components, shared: dst.Shared, axes: m.Axes, pooled: p.Pooled,
@@ -482,8 +559,7 @@ func (m Continuous) Shape(p *ContinuousParameters) framework.Shape {
 
 // ---- Judging rows
 
-// LogProb is the bound of ln p(x_n|Π) of each row, in nats, with the expectation taken by the rule: ln p(x_n|Π) itself
-// where ln p(x, z) is quadratic in z.
+// LogProb is ln p(x_n|Π) of each row, in nats, by the rule.
 func (m Continuous) LogProb(b framework.Rows, p *ContinuousParameters, dst []float64) (_ []float64, err error) {
 	c, err := m.compiled(p)
 	if err != nil {
@@ -500,11 +576,11 @@ func (m Continuous) LogProb(b framework.Rows, p *ContinuousParameters, dst []flo
 	}
 	dst = resized(dst, b.N)
 	for i := range b.N {
-		mean, root, err := one.infer(b, i, p, nil)
+		q, h, err := one.infer(b, i, p, nil, rule)
 		if err != nil {
 			return nil, err
 		}
-		dst[i] = one.expected(rule, b.Row(i), b.First+i, mean, root, p.Components, p.Shared) + entropy(root, p.K)
+		dst[i] = one.expected(rule, b.Row(i), b.First+i, q, p.Components, p.Shared) + h
 	}
 	return dst, nil
 }

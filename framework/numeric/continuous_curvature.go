@@ -24,7 +24,7 @@ func (m *jointMachine) observe(
 	if m.informer != nil && !axes {
 		b := mat.NewSymDense(n, nil)
 		m.enter("InformationJoint", -1, -1)
-		m.informer.InformationJoint(Inferred{s.N, k, s}, xi, theta, b)
+		m.informer.InformationJoint(Inferred{s.N, k, s, rule}, xi, theta, b)
 		if v, bad := notFinite(b); bad {
 			return nil, m.violated("it holds %v", v)
 		}
@@ -35,19 +35,32 @@ func (m *jointMachine) observe(
 	if err != nil {
 		return nil, err
 	}
-	trial := make([]float64, len(xi))
+	trial, dxi, dtheta := make([]float64, len(xi)), make([]float64, len(xi)), make([]float64, len(theta))
 	sum := mat.NewSymDense(n, nil)
 	for a := range k {
 		f := mat.NewSymDense(n, nil)
-		curvatureOf(f, func(step []float64) float64 {
+		at := func(step []float64) {
 			copy(trial, xi)
 			for b := range k {
-				for i, v := range step {
-					trial[b*n+i] += directions.At(b, a) * v
-				}
+				linalg.Axpy(directions.At(b, a), step, trial[b*n:(b+1)*n])
 			}
-			return m.total(s, rule, trial, theta)
-		}, m.component.widths(xi[:n], pooled, s.N), s.N, fine)
+		}
+		if m.differentiable != nil {
+			gradientDifferences(f, func(dst, step, _ []float64) {
+				at(step)
+				clear(dxi)
+				m.gradient(s, rule, trial, theta, dxi, dtheta)
+				clear(dst)
+				for b := range k {
+					linalg.Axpy(directions.At(b, a), dxi[b*n:(b+1)*n], dst)
+				}
+			}, 1e-3/math.Sqrt(s.N))
+		} else {
+			curvatureOf(f, func(step []float64) float64 {
+				at(step)
+				return m.total(s, rule, trial, theta)
+			}, m.component.widths(xi[:n], pooled, s.N), s.N, fine)
+		}
 		if v, bad := notFinite(f); bad {
 			m.enter("LogJoint", -1, -1)
 			return nil, m.violated("its second derivatives by the components hold %v at components %v, shared %v; "+

@@ -118,14 +118,13 @@ func lifted(n int, seed uint64) []float64 {
 	return x
 }
 
-// Where z does not enter quadratically the iteration still ascends one function, and with Gauss–Hermite points the bound lies
-// below ln p(x) by little.
+// Where z does not enter quadratically the iteration still ascends, and what it ascends is ln p(x) to the error of the rule.
 func TestCountsWithContinuousZ(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
 	src := tableOf(t, lifted(30, 1), 3)
-	for _, m := range []numeric.Continuous{{Density: counted{}}, {Density: counted{}, Nodes: 5}} {
+	for _, m := range []numeric.Continuous{{Density: counted{}}, {Density: counted{}, Nodes: 5}, {Density: counted{}, Nodes: 3}} {
 		res, err := framework.Fit(ctx, m, src, framework.Options{K: 1, Method: framework.EM, Tolerance: 1e-7})
 		require.NoError(t, err)
 		assert.Less(t, res.Fall, 1e-8)
@@ -139,14 +138,10 @@ func TestCountsWithContinuousZ(t *testing.T) {
 			for z := -10.0; z <= 10; z += 0.01 {
 				exact += 0.01 * math.Exp(counted{}.LogJoint(src.All().Row(i), []float64{z}, p.Components, p.Shared))
 			}
-			gap := math.Log(exact) - bound[i]
-			worst = max(worst, math.Abs(gap))
-			if m.Nodes > 0 {
-				assert.Greater(t, gap, -1e-6)
-			}
+			worst = max(worst, math.Abs(math.Log(exact)-bound[i]))
 		}
 		t.Logf("Nodes %d: %d iterations, bound %.6f, at most %.1e from ln p(x); loadings %.3f", m.Nodes, res.Iterations, res.Evaluation.Bound(), worst, p.Components)
-		assert.Less(t, worst, 0.02)
+		assert.Less(t, worst, map[int]float64{0: 1e-9, 5: 1e-4, 3: 1e-2}[m.Nodes])
 		sign := math.Copysign(1, p.Components[0])
 		for j, w := range []float64{0.9, 0.7, -0.8} {
 			assert.InDelta(t, w, sign*p.Components[j], 0.35) // three standard errors of 30 rows

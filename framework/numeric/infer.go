@@ -3,56 +3,63 @@ package numeric
 import (
 	"math"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/linalg"
 )
 
-// infer finds q(z) = N(mean, root·rootᵀ) of a row: the maximum, over mean and root, of
+// infer finds q(z) of a row, and its entropy: with g(z) = ln p(x, z|Π) − ½ zᵀ extra z,
 //
-//	J = Σ_i weight_i g(mean + root·at_i) + ln|root|,   g(z) = ln p(x, z|Π) − ½ zᵀ extra z,
+//	q_i ∝ v_i exp g(z_i),   z_i = mean + root·at_i,   ln Σ_i v_i exp g(z_i) ≈ ln ∫ exp g,
 //
-// which is the bound of ln p(x) with the expectation taken by the rule. Newton's step from z = 0 ends there at once
-// where g is quadratic; elsewhere it is where two searches begin, for the mode of g and then for the maximum of J.
+// where v_i = exp(volume_i)·|root| is the volume that the rule gives to a point (adaptive Gauss–Hermite quadrature, Naylor
+// & Smith 1982; Pinheiro & Bates 1995), mean is the mode of g and root·rootᵀ = (−∇²g)⁻¹ there. Where g is quadratic, q is
+// Gaussian and the weights are those of the rule.
 func (m *jointMachine) infer(
-	b framework.Rows, i int, p *ContinuousParameters, extra *mat.SymDense,
-) (mean, root []float64, err error) {
-	k, row, x := p.K, b.First+i, b.Row(i)
+	b framework.Rows, i int, p *ContinuousParameters, extra *mat.SymDense, rule *points,
+) (q local, h float64, err error) {
+	row, x := b.First+i, b.Row(i)
 	if m.inferrer != nil {
-		return m.posterior(x, row, p, extra)
-	}
-	rule, err := m.rule(k)
-	if err != nil {
-		return nil, nil, err
+		if q, err = m.posterior(x, row, p, extra); err != nil {
+			return q, 0, err
+		}
+		q.weight = rule.weight
+		return q, entropy(q.root, p.K), nil
 	}
 	g := func(z []float64) float64 {
 		return m.logJoint(x, z, row, p.Components, p.Shared) - quadratic(extra, z)
 	}
-	mean = make([]float64, k)
-	root, err = m.laplace(g, mean, x, row)
-	if err != nil {
-		return nil, nil, err
+	q.mean = make([]float64, p.K)
+	if q.root, err = m.laplace(g, q.mean, x, row); err != nil {
+		return q, 0, err
 	}
-	j := &gaussians{k: k, g: g, rule: rule, mean: mean, root: root, m: m}
-	objective := objective{hill: hill{dim: k + k*(k+1)/2, value: j.value, curvature: j.curvature}, move: j.move}
-	for range rounds {
-		step, gain, level := objective.climb()
-		if gain > 0 {
-			j.move(step)
-		}
-		if level || gain <= 1e-12 {
-			break
-		}
-	}
-	for a := range rule.weight {
-		z := m.point(rule, a, j.mean, j.root)
-		if v := m.logJoint(x, z, row, p.Components, p.Shared); v-v != 0 {
+	logs := make([]float64, len(rule.weight))
+	for a := range logs {
+		z := m.point(rule, a, q)
+		v := g(z)
+		if v-v != 0 {
 			m.enter("LogJoint", row, -1)
-			return nil, nil, m.violated("it returned %v at z = %v for the row %v with components %v and shared %v; "+
+			return q, 0, m.violated("it returned %v at z = %v for the row %v with components %v and shared %v; "+
 				"must be a number for every z", v, z, x, p.Components, p.Shared)
 		}
+		logs[a] = rule.volume[a] + v
 	}
-	return j.mean, j.root, nil
+	if !rule.weighted {
+		q.weight = rule.weight
+		return q, entropy(q.root, p.K), nil
+	}
+	floats.AddConst(-floats.LogSumExp(logs), logs)
+	q.weight = make([]float64, len(logs))
+	for a, v := range logs {
+		q.weight[a] = math.Exp(v)
+		h += q.weight[a] * (rule.volume[a] - v)
+	}
+	for a := range p.K {
+		h += math.Log(q.root[a*p.K+a])
+	}
+	return q, h, nil
 }
 
 // quadratic is ½ zᵀaz; 0 for nil.
@@ -66,44 +73,25 @@ func quadratic(a *mat.SymDense, z []float64) float64 {
 
 // laplace moves z to the mode of g and returns the root of (−∇²g)⁻¹ there.
 func (m *jointMachine) laplace(g func(z []float64) float64, z []float64, x []float64, row int) ([]float64, error) {
-	k := len(z)
-	at := make([]float64, k)
-	value := func(t []float64) float64 {
-		for i := range at {
-			at[i] = z[i] + t[i]
-		}
-		return g(at)
-	}
 	if v := g(z); v-v != 0 {
 		m.enter("LogJoint", row, -1)
 		return nil, m.violated("it returned %v at z = %v for the row %v; must be a number for every z", v, z, x)
 	}
-	unit := &widths{make([]float64, k), make([]float64, k)}
-	fill(unit.guess, 1)
-	fill(unit.most, math.Inf(1))
-	curvature := mat.NewSymDense(k, nil)
-	bend := func(dst *mat.SymDense) { curvatureOf(dst, value, unit, 1, true) }
-	h := &hill{dim: k, value: value, curvature: bend}
-	for range rounds {
-		step, gain, _ := h.climb()
-		for i, t := range step {
-			z[i] += t
-		}
-		if gain <= 1e-6 {
-			break
-		}
+	k := len(z)
+	s := &summit{g: g, z: z, stride: 1e-3, widths: make([]float64, k), slope: make([]float64, k),
+		curvature: mat.NewSymDense(k, nil)}
+	if m.quadratic {
+		s.stride = 1 // differences are exact at any distance, and best at a large one
 	}
-	bend(curvature)
-	var chol mat.Cholesky
-	if !chol.Factorize(curvature) {
-		m.enter("LogJoint", row, -1)
-		return nil, m.refused("it has no strict maximum in z for the row %v: the second derivatives at %v are %v; a "+
-			"proper prior of z has one", x, z, mat.Formatted(curvature, mat.Squeeze()))
-	}
+	fill(s.widths, 1)
+	s.climb()
+	s.steady()
 	var inverse mat.SymDense
-	if err := chol.InverseTo(&inverse); err != nil {
+	var chol mat.Cholesky
+	if !chol.Factorize(s.curvature) || chol.InverseTo(&inverse) != nil {
 		m.enter("LogJoint", row, -1)
-		return nil, m.refused("the second derivatives by z at %v are nearly singular: %w", z, err)
+		return nil, m.refused("it has no strict maximum in z for the row %v: minus the second derivatives at %v are %v; "+
+			"a proper prior of z has one", x, z, mat.Formatted(s.curvature, mat.Squeeze()))
 	}
 	root, ok := lowerRoot(&inverse)
 	if !ok {
@@ -113,99 +101,157 @@ func (m *jointMachine) laplace(g func(z []float64) float64, z []float64, x []flo
 	return root, nil
 }
 
-// gaussians are q(z) in coordinates about N(mean, root·rootᵀ): the step (a, c) leads to the mean m + root·a and the
-// root root·C, with C lower triangular and its diagonal in logarithms.
-type gaussians struct {
-	k          int
-	g          func(z []float64) float64
-	rule       *points
-	mean, root []float64
-	m          *jointMachine
-
-	newMean, newRoot []float64
+// A summit is the search for the mode of a function of few variables: Newton's method with a line search, in which what
+// curves upwards, or not at all, is taken to curve downwards. Derivatives are central differences.
+type summit struct {
+	g         func(z []float64) float64
+	z         []float64
+	stride    float64   // of differences, in widths
+	widths    []float64 // distances over which g changes by about one
+	value     float64   // here
+	slope     []float64
+	curvature *mat.SymDense // −∇²g
 }
 
-func (j *gaussians) at(t []float64) (mean, root []float64) {
-	k := j.k
-	j.newMean, j.newRoot = resized(j.newMean, k), resized(j.newRoot, k*k)
-	c := func(a, b int) float64 {
-		v := t[k+a*(a+1)/2+b]
-		if a == b {
-			return math.Exp(v)
+// steady takes the curvature at shorter distances where it is not positive definite, as near a bend of steep items that is
+// sharper than the rest of g, and then that of each axis alone over a long one, which a strictly concave function has.
+func (s *summit) steady() {
+	var chol mat.Cholesky
+	for range 3 {
+		if chol.Factorize(s.curvature) && chol.Cond() < 1e12 {
+			return
 		}
-		return v
+		s.stride /= 8
+		s.differentiate()
 	}
-	for a := range k {
-		j.newMean[a] = j.mean[a]
-		for b := range a + 1 {
-			j.newMean[a] += j.root[a*k+b] * t[b]
-			v := 0.0
-			for l := b; l <= a; l++ {
-				v += j.root[a*k+l] * c(l, b)
+	at := append([]float64(nil), s.z...)
+	const far = 1. / 8
+	s.curvature.Zero()
+	for i, z := range s.z {
+		at[i] = z + far
+		above := s.g(at)
+		at[i] = z - far
+		below := s.g(at)
+		at[i] = z
+		s.curvature.SetSym(i, i, (2*s.value-above-below)/(far*far))
+	}
+}
+
+// climb moves z to a mode, where differentiate has been called last. Of a strictly concave function that is the maximum.
+func (s *summit) climb() {
+	from := make([]float64, len(s.z))
+	for range rounds {
+		s.differentiate()
+		step := s.newton()
+		gain := linalg.Dot(step, s.slope) / 2 // of a quadratic function
+		if !(gain > 1e-13*max(1, math.Abs(s.value))) {
+			return
+		}
+		copy(from, s.z)
+		for length := 1.0; ; length /= 2 {
+			floats.AddScaledTo(s.z, from, length, step)
+			// a quarter of what the slope promises; NaN and −Inf turn the search back
+			if s.g(s.z) >= s.value+length*gain/2 {
+				break
 			}
-			j.newRoot[a*k+b] = v
-		}
-		for b := a + 1; b < k; b++ {
-			j.newRoot[a*k+b] = 0
-		}
-	}
-	return j.newMean, j.newRoot
-}
-
-func (j *gaussians) value(t []float64) float64 {
-	mean, root := j.at(t)
-	sum := 0.0
-	for i, w := range j.rule.weight {
-		sum += w * j.g(j.m.point(j.rule, i, mean, root))
-	}
-	for a := range j.k {
-		sum += math.Log(root[a*j.k+a])
-	}
-	return sum
-}
-
-// curvature is that of J where g is quadratic: 1 for the mean and below the diagonal, 2 on it.
-func (j *gaussians) curvature(dst *mat.SymDense) {
-	dst.Zero()
-	for i := range j.k {
-		dst.SetSym(i, i, 1)
-		for l := range i + 1 {
-			at := j.k + i*(i+1)/2 + l
-			dst.SetSym(at, at, 1)
-			if i == l {
-				dst.SetSym(at, at, 2)
+			if length < 1e-12 { // nothing higher to be seen
+				copy(s.z, from)
+				return
 			}
 		}
 	}
+	s.differentiate()
 }
 
-func (j *gaussians) move(t []float64) {
-	mean, root := j.at(t)
-	copy(j.mean, mean)
-	copy(j.root, root)
+// differentiate puts value, slope and curvature at z in place, and takes the widths from the latter.
+func (s *summit) differentiate() {
+	s.value = s.g(s.z)
+	at := append([]float64(nil), s.z...)
+	k := len(at)
+	steps, above, below := make([]float64, k), make([]float64, k), make([]float64, k)
+	look := func(i int, times float64) { at[i] = s.z[i] + times*steps[i] }
+	for i := range at {
+		for range 30 {
+			steps[i] = math.Exp2(math.Round(math.Log2(s.stride * s.widths[i])))
+			look(i, 1)
+			above[i] = s.g(at)
+			look(i, -1)
+			below[i] = s.g(at)
+			look(i, 0)
+			bend := (2*s.value - above[i] - below[i]) / (steps[i] * steps[i])
+			s.curvature.SetSym(i, i, bend)
+			wide := s.widths[i] * math.Sqrt(math.Abs(bend))
+			if bend-bend != 0 { // beyond the range of g
+				s.widths[i] /= 16
+				continue
+			}
+			if wide <= 16 && (wide >= 1./16 || s.widths[i] > 1e6) {
+				break
+			}
+			s.widths[i] /= min(max(wide, 1./16), 1e3)
+		}
+		s.slope[i] = (above[i] - below[i]) / (2 * steps[i])
+	}
+	for i := range at {
+		for j := i + 1; j < k; j++ {
+			look(i, 1)
+			look(j, 1)
+			both := s.g(at)
+			look(i, -1)
+			look(j, -1)
+			both += s.g(at)
+			look(i, 0)
+			look(j, 0)
+			s.curvature.SetSym(i, j, (above[i]+below[i]+above[j]+below[j]-2*s.value-both)/(2*steps[i]*steps[j]))
+		}
+	}
+}
+
+// newton is the step to the maximum of the quadratic function of that slope and curvature.
+func (s *summit) newton() []float64 {
+	k := len(s.z)
+	step := make([]float64, k)
+	v := mat.NewVecDense(k, step)
+	var chol mat.Cholesky
+	if chol.Factorize(s.curvature) && chol.SolveVecTo(v, mat.NewVecDense(k, s.slope)) == nil {
+		return step
+	}
+	var eigen mat.EigenSym
+	var vectors mat.Dense
+	if !eigen.Factorize(s.curvature, true) {
+		copy(step, s.slope)
+		return step
+	}
+	eigen.VectorsTo(&vectors)
+	var turned mat.VecDense
+	turned.MulVec(vectors.T(), mat.NewVecDense(k, s.slope))
+	for i, lambda := range eigen.Values(nil) {
+		turned.SetVec(i, turned.AtVec(i)/max(math.Abs(lambda), 1e-3))
+	}
+	v.MulVec(&vectors, &turned)
+	return step
 }
 
 // posterior asks the author.
-func (m *jointMachine) posterior(
-	x []float64, row int, p *ContinuousParameters, extra *mat.SymDense,
-) (mean, root []float64, err error) {
-	mean = make([]float64, p.K)
+func (m *jointMachine) posterior(x []float64, row int, p *ContinuousParameters, extra *mat.SymDense) (q local, err error) {
+	q.mean = make([]float64, p.K)
 	cov := mat.NewSymDense(p.K, nil)
 	if extra == nil {
 		extra = mat.NewSymDense(p.K, nil)
 	}
 	m.enter("Posterior", row, -1)
-	m.inferrer.Posterior(x, p.Components, p.Shared, extra, mean, cov)
-	for _, v := range mean {
+	m.inferrer.Posterior(x, p.Components, p.Shared, extra, q.mean, cov)
+	for _, v := range q.mean {
 		if v-v != 0 {
-			return nil, nil, m.violated("it returned the mean %v", mean)
+			return q, m.violated("it returned the mean %v", q.mean)
 		}
 	}
 	root, ok := lowerRoot(cov)
 	if !ok {
-		return nil, nil, m.violated("it returned a covariance that is not positive definite: %v",
+		return q, m.violated("it returned a covariance that is not positive definite: %v",
 			mat.Formatted(cov, mat.Squeeze()))
 	}
 	m.leave()
-	return mean, root, nil
+	q.root = root
+	return q, nil
 }

@@ -1,6 +1,7 @@
 package numeric
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"math"
@@ -9,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/linalg"
 )
 
 // A JointDensity is the joint distribution of a row and its continuous latent variables: all that [Continuous] needs.
@@ -51,15 +53,16 @@ type JointInformer interface {
 	InformationJoint(rows Inferred, components, shared []float64, dst *mat.SymDense)
 }
 
-// Inferred are rows with the Gaussian posteriors of their latent variables.
+// Inferred are rows with the posteriors of their latent variables.
 type Inferred struct {
 	N float64 // Σ_n w_n
 	K int
 
-	s *Posteriors
+	s    *Posteriors
+	rule *points
 }
 
-// A Posterior is a row with q(z) = N(Mean, Root·Rootᵀ).
+// A Posterior is a row with the mean and the covariance Root·Rootᵀ of q(z).
 type Posterior struct {
 	X      []float64
 	Weight float64
@@ -72,7 +75,11 @@ func (w Inferred) All() iter.Seq[Posterior] {
 	return func(yield func(Posterior) bool) {
 		w.s.each(func(b framework.Rows, i, n int) bool {
 			weight := b.Weight(i)
-			return weight == 0 || yield(Posterior{b.Row(i), weight, w.s.mean(n), w.s.root(n)})
+			if weight == 0 {
+				return true
+			}
+			mean, root, _ := w.s.local(n, w.rule).gaussian(w.rule)
+			return yield(Posterior{b.Row(i), weight, mean, root})
 		})
 	}
 }
@@ -88,6 +95,7 @@ type compiledJoint struct {
 	columns           int
 	component, shared *plan
 	nodes             int
+	quadratic         bool // ln p(x, z) is, in z
 
 	inferrer       Inferrer
 	differentiable JointDifferentiable
@@ -95,11 +103,11 @@ type compiledJoint struct {
 	informer       JointInformer
 }
 
-func compileJoint(density JointDensity, columns, nodes int) (c *compiledJoint, err error) {
+func compileJoint(density JointDensity, columns, nodes int, quadratic bool) (c *compiledJoint, err error) {
 	if density == nil {
 		return nil, fmt.Errorf("numeric: the model has no Density")
 	}
-	c = &compiledJoint{density: density, columns: columns, nodes: nodes}
+	c = &compiledJoint{density: density, columns: columns, nodes: nodes, quadratic: quadratic}
 	m := c.machine()
 	defer m.recover(&err)
 	m.enter("Layout", -1, -1)
@@ -141,28 +149,38 @@ func (c *compiledJoint) machine() *jointMachine {
 
 // points are those of a rule for expectations under N(0, I_K): Σ_i weight_i f(at_i).
 type points struct {
-	at     []float64 // rows of K
-	weight []float64
+	at       []float64 // rows of K
+	weight   []float64
+	volume   []float64 // ln of weight_i over the density of N(0, I_K) at at_i: Σ_i exp(volume_i) f(at_i) is ∫ f
+	weighted bool      // q has weights of its own at the points
 }
 
 // maxPoints bounds the points of a rule.
 const maxPoints = 1 << 14
 
-// rule is 2K points at ±√K along the axes, exact for polynomials of degree 3 (the spherical-radial rule of McNamee &
-// Stenger 1967), or with nodes > 0 the product of Gauss–Hermite rules, exact for degree 2·nodes − 1 in each variable.
-func rule(k, nodes int) (*points, error) {
-	if nodes == 0 {
-		p := &points{at: make([]float64, 2*k*k), weight: make([]float64, 2*k)}
-		for i := range k {
-			p.at[2*i*k+i], p.at[(2*i+1)*k+i] = math.Sqrt(float64(k)), -math.Sqrt(float64(k))
-			p.weight[2*i], p.weight[2*i+1] = 1/float64(2*k), 1/float64(2*k)
-		}
-		return p, nil
+// axial is 2K points at ±√K along the axes, exact for polynomials of degree 3 (the spherical-radial rule of McNamee &
+// Stenger 1967).
+func axial(k int) *points {
+	p := &points{at: make([]float64, 2*k*k), weight: make([]float64, 2*k)}
+	for i := range k {
+		p.at[2*i*k+i], p.at[(2*i+1)*k+i] = math.Sqrt(float64(k)), -math.Sqrt(float64(k))
+		p.weight[2*i], p.weight[2*i+1] = 1/float64(2*k), 1/float64(2*k)
 	}
-	if n := math.Pow(float64(nodes), float64(k)); n > maxPoints || nodes < 0 {
-		return nil, fmt.Errorf(
-			"numeric: %d nodes in each of %d latent dimensions are too many points: set Nodes to 0, or lower K", nodes, k,
-		)
+	return p.measured(k)
+}
+
+// defaultNodes are those of a Gauss–Hermite rule in each of K latent dimensions: 15, 7, 5 and from four dimensions on 3.
+func defaultNodes(k int) int {
+	if list := [...]int{15, 7, 5}; k <= len(list) {
+		return list[k-1]
+	}
+	return 3
+}
+
+// hermite is the product of Gauss–Hermite rules, exact for degree 2·nodes − 1 in each variable.
+func hermite(k, nodes int) (*points, error) {
+	if n := math.Pow(float64(nodes), float64(k)); n > maxPoints {
+		return nil, fmt.Errorf("numeric: %d nodes in each of %d latent dimensions are too many points: lower K", nodes, k)
 	}
 	x, w := make([]float64, nodes), make([]float64, nodes)
 	quad.Hermite{}.FixedLocations(x, w, math.Inf(-1), math.Inf(1))
@@ -179,17 +197,36 @@ func rule(k, nodes int) (*points, error) {
 		}
 		p = next
 	}
-	return p, nil
+	p.weighted = true
+	return p.measured(k), nil
 }
 
-func (m *jointMachine) rule(k int) (*points, error) {
+// measured has the volumes.
+func (p *points) measured(k int) *points {
+	p.volume = make([]float64, len(p.weight))
+	for i, w := range p.weight {
+		at := p.at[i*k : (i+1)*k]
+		p.volume[i] = math.Log(w) + (float64(k)*math.Log(2*math.Pi)+linalg.Dot(at, at))/2
+	}
+	return p
+}
+
+// rule is the one by which q(z) of K latent dimensions is known.
+func (m *jointMachine) rule(k int) (p *points, err error) {
 	if p := m.points[k]; p != nil {
 		return p, nil
 	}
-	p, err := rule(k, m.nodes)
+	if m.nodes == 0 && m.quadratic {
+		p = axial(k)
+	} else if p, err = hermite(k, cmp.Or(m.nodes, defaultNodes(k))); err != nil {
+		return nil, err
+	}
 	m.points[k] = p
 	return p, err
 }
+
+// A local is q(z) of a row: weights at the points mean + root·at_i of a rule; those of the rule where q is Gaussian.
+type local struct{ mean, root, weight []float64 }
 
 // logJoint is LogJoint at a row.
 func (m *jointMachine) logJoint(x, z []float64, row int, xi, theta []float64) float64 {
@@ -199,27 +236,32 @@ func (m *jointMachine) logJoint(x, z []float64, row int, xi, theta []float64) fl
 	return v
 }
 
-// expected is E_q[ln p(x, z|Ξ, Θ)] under q = N(mean, root·rootᵀ), by the rule.
-func (m *jointMachine) expected(p *points, x []float64, row int, mean, root, xi, theta []float64) float64 {
+// expected is E_q[ln p(x, z|Ξ, Θ)].
+func (m *jointMachine) expected(p *points, x []float64, row int, q local, xi, theta []float64) float64 {
 	sum := 0.0
-	for i, w := range p.weight {
-		sum += w * m.logJoint(x, m.point(p, i, mean, root), row, xi, theta)
+	for i, w := range q.weight {
+		sum += w * m.logJoint(x, m.point(p, i, q), row, xi, theta)
 	}
 	return sum
 }
 
-// point is mean + root·at_i.
-func (m *jointMachine) point(p *points, i int, mean, root []float64) []float64 {
-	k := len(mean)
-	m.z = resized(m.z, k)
-	at := p.at[i*k : (i+1)*k]
-	for a := range k {
-		m.z[a] = mean[a]
-		for b := range a + 1 {
-			m.z[a] += root[a*k+b] * at[b]
-		}
-	}
+// point is a point of q.
+func (m *jointMachine) point(p *points, i int, q local) []float64 {
+	m.z = resized(m.z, len(q.mean))
+	p.place(i, q, m.z)
 	return m.z
+}
+
+// place puts mean + root·at_i into z.
+func (p *points) place(i int, q local, z []float64) {
+	k := len(z)
+	at := p.at[i*k : (i+1)*k]
+	for a, v := range q.mean {
+		for b, r := range q.root[a*k : (a+1)*k] {
+			v += r * at[b]
+		}
+		z[a] = v
+	}
 }
 
 // total is Σ_n w_n E_q[ln p(x_n, z_n|Ξ, Θ)].
@@ -227,7 +269,7 @@ func (m *jointMachine) total(s *Posteriors, p *points, xi, theta []float64) floa
 	sum := 0.0
 	s.each(func(b framework.Rows, i, n int) bool {
 		if w := b.Weight(i); w > 0 {
-			sum += w * m.expected(p, b.Row(i), b.First+i, s.mean(n), s.root(n), xi, theta)
+			sum += w * m.expected(p, b.Row(i), b.First+i, s.local(n, p), xi, theta)
 		}
 		return true
 	})
@@ -238,21 +280,18 @@ func (m *jointMachine) total(s *Posteriors, p *points, xi, theta []float64) floa
 func (m *jointMachine) gradient(s *Posteriors, p *points, xi, theta, dxi, dtheta []float64) {
 	m.dxi, m.dthe = resized(m.dxi, len(xi)), resized(m.dthe, len(theta))
 	s.each(func(b framework.Rows, i, n int) bool {
-		for j, v := range p.weight {
+		if b.Weight(i) == 0 {
+			return true
+		}
+		q := s.local(n, p)
+		for j, v := range q.weight {
 			w := b.Weight(i) * v
-			if w == 0 {
-				continue
-			}
-			z := m.point(p, j, s.mean(n), s.root(n))
+			z := m.point(p, j, q)
 			m.enter("JointGradient", b.First+i, -1)
 			m.differentiable.JointGradient(b.Row(i), z, xi, theta, m.dxi, m.dthe)
 			m.leave()
-			for l, d := range m.dxi {
-				dxi[l] += w * d
-			}
-			for l, d := range m.dthe {
-				dtheta[l] += w * d
-			}
+			linalg.Axpy(w, m.dxi, dxi)
+			linalg.Axpy(w, m.dthe, dtheta)
 		}
 		return true
 	})
