@@ -3,6 +3,7 @@ package family_test
 import (
 	"context"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -101,4 +102,22 @@ func TestEqualNeighboursOfAProductAreOneFactor(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, list, c.factors, c.family.Name())
 	}
+}
+
+// One family that takes any number of columns has those that the others of a product leave; two do not know their share.
+func TestOneFamilyOfAProductTakesWhatTheOthersLeave(t *testing.T) {
+	full, two := family.Gaussian{}, family.Of{Family: family.Poisson{}, Width: 2}
+	for _, p := range []family.Product{{full, two}, {two, full}, {family.Poisson{}, full, family.Poisson{}}} {
+		require.Zero(t, p.Columns())
+		factors, err := p.On(5)
+		require.NoError(t, err)
+		i := slices.IndexFunc(factors, func(f family.Factor) bool { return f.Name() == "gaussian" })
+		require.Equal(t, 3, factors[i].Layout().Columns)
+	}
+	_, err := family.Product{full, two}.On(2)
+	require.ErrorContains(t, err, "describes 2 columns, and the table of 2 leaves none for gaussian")
+	_, err = family.Product{full, family.StudentT{}}.On(4)
+	require.ErrorContains(t, err, "both gaussian and")
+	_, err = family.Product{two, family.Bernoulli{}}.On(4)
+	require.ErrorContains(t, err, "describes 3 columns, and the table has 4")
 }

@@ -7,7 +7,8 @@ import (
 )
 
 // A Product describes a row by independent families, one a column or a group of columns,
-// from left to right: a table of mixed types is one model. Missing entries (NaN) are
+// from left to right: a table of mixed types is one model. One family that takes any number of columns,
+// such as a Gaussian, has those that the others leave. Missing entries (NaN) are
 // integrated out, column by column.
 type Product []Family
 
@@ -29,15 +30,50 @@ func (p Product) Name() string {
 	return strings.Join(names, "+")
 }
 
-// Columns is the sum over the families.
+// Columns is the sum over the families; 0 where one takes all that the others leave.
 func (p Product) Columns() int {
 	n := 0
 	for _, f := range p {
-		if f != nil { // a missing family is reported where the product is put to use
-			n += f.Columns()
+		if f == nil { // reported where the product is put to use
+			continue
 		}
+		if f.Columns() == 0 {
+			return 0
+		}
+		n += f.Columns()
 	}
 	return n
+}
+
+// widths are the columns of each family. One that takes any number has those that the others leave.
+func (p Product) widths(columns int) ([]int, error) {
+	widths, open, rest := make([]int, len(p)), -1, columns
+	for i, f := range p {
+		switch {
+		case f == nil:
+			return nil, errNoFamily
+		case f.Columns() > 0:
+			widths[i] = f.Columns()
+			rest -= widths[i]
+		case open >= 0:
+			return nil, fmt.Errorf("family: in the product %s both %s and %s take all columns that the others leave: "+
+				"give one of them a number by family.Of", p.Name(), p[open].Name(), f.Name())
+		default:
+			open = i
+		}
+	}
+	if open < 0 && rest != 0 {
+		return nil, fmt.Errorf("family: the product %s describes %d columns, and the table has %d", p.Name(),
+			columns-rest, columns)
+	}
+	if open >= 0 && rest < 1 {
+		return nil, fmt.Errorf("family: the product %s describes %d columns, and the table of %d leaves none for %s",
+			p.Name(), columns-rest, columns, p[open].Name())
+	}
+	if open >= 0 {
+		widths[open] = rest
+	}
+	return widths, nil
 }
 
 func nameOf(f Family) string {
@@ -49,18 +85,13 @@ func nameOf(f Family) string {
 
 // On lays out each family on its columns. Neighbours that can share a kernel become one factor (see [Joiner]).
 func (p Product) On(columns int) ([]Factor, error) {
-	for _, f := range p {
-		if f == nil {
-			return nil, errNoFamily
-		}
-	}
-	if p.Columns() != columns {
-		return nil, fmt.Errorf("family: the product %s describes %d columns, and the table has %d",
-			p.Name(), p.Columns(), columns)
+	widths, err := p.widths(columns)
+	if err != nil {
+		return nil, err
 	}
 	var list []Factor
-	for _, f := range p {
-		some, err := layOut(f, f.Columns())
+	for i, f := range p {
+		some, err := layOut(f, widths[i])
 		if err != nil {
 			return nil, err
 		}

@@ -152,8 +152,8 @@ func (f *Curvature) LogDet() float64 {
 	return f.logDet
 }
 
-// Singular is the latent dimension of the first block whose information is singular, −1 where the dimensions mix; found is
-// false where there is no such block, and LogDet is finite but for counts of 0.
+// Singular is the latent dimension of the first block whose information is singular, −1 where the dimensions mix;
+// found is false where there is no such block, and LogDet is finite but for counts of 0.
 func (f *Curvature) Singular() (k int, found bool) {
 	if !math.IsInf(f.LogDet(), -1) {
 		return 0, false

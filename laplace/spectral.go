@@ -8,15 +8,16 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Spectral is a symmetric matrix by its eigen-decomposition V·diag(λ)·Vᵀ. Put together again, a matrix whose eigenvalues
-// are many orders of magnitude apart loses the small ones to rounding; here each keeps its digits, and so does ln|F|.
+// Spectral is a symmetric matrix by its eigen-decomposition V·diag(λ)·Vᵀ. Put together again, a matrix whose
+// eigenvalues are many orders of magnitude apart loses the small ones to rounding; here each keeps its digits, and so
+// does ln|F|.
 type Spectral struct {
 	values  []float64  // ascending
 	vectors *mat.Dense // in columns
 }
 
-// NewSpectral decomposes a by Jacobi's method, which finds the small eigenvalues of a positive definite matrix to as many
-// digits as the matrix has when it is scaled to a unit diagonal (Demmel & Veselić 1992). Entries must be finite.
+// NewSpectral decomposes a by Jacobi's method, which finds the small eigenvalues of a positive definite matrix to as
+// many digits as the matrix has when it is scaled to a unit diagonal (Demmel & Veselić 1992). Entries must be finite.
 func NewSpectral(a mat.Symmetric) *Spectral {
 	n := a.SymmetricDim()
 	s := &Spectral{values: make([]float64, n)}
@@ -51,8 +52,8 @@ func NewSpectral(a mat.Symmetric) *Spectral {
 // sweeps bounds those of Jacobi's method, which converges quadratically after a few.
 const sweeps = 60
 
-// sweep rotates each pair of coordinates whose off-diagonal entry is not negligible beside both diagonal ones, and reports
-// whether there was one.
+// sweep rotates each pair of coordinates whose off-diagonal entry is not negligible beside the diagonal ones, and
+// reports whether there was one.
 func sweep(a, vectors *mat.Dense) (rotated bool) {
 	n, _ := a.Dims()
 	for p := range n {

@@ -22,7 +22,7 @@ type Density struct{}
 
 // Layout has one number a component.
 func (Density) Layout(int) numeric.Layout {
-	return numeric.Layout{Component: []numeric.Parameter{numeric.Probability("p", 1).In(coordinate)}}
+	return numeric.Layout{Columns: 1, Component: []numeric.Parameter{numeric.Probability("p", 1).In(coordinate)}}
 }
 
 // LogProb is ln p(x|p); −Inf where x is no count.

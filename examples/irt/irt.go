@@ -1,10 +1,11 @@
-// Package irt holds item response models of several dimensions (Reckase 2009): the answers 0 and 1 of a person to D items
-// depend on K abilities,
+// Package irt holds item response models of several dimensions (Reckase 2009): the answers 0 and 1 of a person to D
+// items depend on K abilities,
 //
 //	P(x_j = 1 | z) = F(b_j + Σ_k z_k a_kj),    z ~ N(0, I)
 //
-// with F logistic (the two-parameter logistic model, Birnbaum 1968) or normal (the normal ogive, Bock & Aitkin 1981). For
-// a person neither the posterior of z nor its mode has a closed form, and [Density] is all that package numeric asks for.
+// with F logistic (the two-parameter logistic model, Birnbaum 1968) or normal (the normal ogive, Bock & Aitkin 1981).
+// For a person neither the posterior of z nor its mode has a closed form, and [Density] is all that package numeric
+// asks for.
 package irt
 
 import (

@@ -17,7 +17,8 @@ import (
 type negativeBinomial struct{} // counts that vary more than their mean
 
 func (negativeBinomial) Layout(int) numeric.Layout {
-	return numeric.Layout{Component: []numeric.Parameter{numeric.Positive("mean", 1), numeric.Positive("shape", 1)}}
+	return numeric.Layout{Columns: 1,
+		Component: []numeric.Parameter{numeric.Positive("mean", 1), numeric.Positive("shape", 1)}}
 }
 
 func (negativeBinomial) LogProb(x, component, _ []float64) float64 {

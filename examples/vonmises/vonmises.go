@@ -26,7 +26,7 @@ type Density struct{}
 
 // Layout is the mean vector of each component.
 func (Density) Layout(int) numeric.Layout {
-	return numeric.Layout{Component: []numeric.Parameter{numeric.Real("mean", 2)}}
+	return numeric.Layout{Columns: 1, Component: []numeric.Parameter{numeric.Real("mean", 2)}}
 }
 
 // LogProb is κ cos(x − μ) − ln 2π I₀(κ), and −Inf where m is not in the disc.

@@ -23,7 +23,9 @@ type Density struct{}
 // Layout is the same for any table; LogProb looks at the first column.
 func (Density) Layout(int) numeric.Layout {
 	return numeric.Layout{
-		Component: []numeric.Parameter{numeric.Rate("rate", 1)}, Shared: []numeric.Parameter{numeric.Probability("zeros", 1)},
+		Columns:   1,
+		Component: []numeric.Parameter{numeric.Rate("rate", 1)},
+		Shared:    []numeric.Parameter{numeric.Probability("zeros", 1)},
 	}
 }
 

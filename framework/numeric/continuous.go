@@ -20,10 +20,10 @@ import (
 // Θ).
 //
 // q(z_n) is known at the points of adaptive Gauss–Hermite quadrature about the mode of each row's z, with the curvature
-// there for units, and every expectation over it, in the local step, the global step and the criteria, is taken at these
-// points. So LogJoint + H(q) is ln p(X) by that rule. Where ln p(x, z) is quadratic in z, as in linear Gaussian models,
-// which is found out when a fit begins, 2K points are exact, and EM never falls. Elsewhere the error is that of the rule,
-// and by as much EM may fall.
+// there for units, and every expectation over it, in the local step, the global step and the criteria, is taken at
+// these points. So LogJoint + H(q) is ln p(X) by that rule. Where ln p(x, z) is quadratic in z, as in linear Gaussian
+// models, which is found out when a fit begins, 2K points are exact, and EM never falls. Elsewhere the error is that
+// of the rule, and by as much EM may fall.
 //
 // The latent dimensions are taken to mix linearly: turning z and Ξ together changes nothing. Then F is (S/N) ⊗ B, with
 // S = Σ E[z zᵀ] and B, P×P, the information about Σ_k z_k ξ_k; that is exact where ξ_k acts through such sums and the
@@ -420,7 +420,8 @@ func (t *jointTask) objective(both bool) objective {
 	return g
 }
 
-// guide puts an approximation of minus the second derivatives into dst, for the search alone: at few points of each row.
+// guide puts an approximation of minus the second derivatives into dst, for the search alone: at few points of each
+// row.
 func (t *jointTask) guide(dst *mat.SymDense, both bool) {
 	if t.fewer == nil {
 		t.fewer = axial(t.s.K)

@@ -110,7 +110,7 @@ func compile(density Density, columns int) (c *compiled, err error) {
 	m.enter("Layout", -1, -1)
 	layout := density.Layout(columns)
 	m.leave()
-	if c.component, c.shared, err = plans(layout); err != nil {
+	if c.component, c.shared, err = plans(m.of, layout, columns); err != nil {
 		return nil, err
 	}
 	c.differentiable, _ = density.(Differentiable)

@@ -14,9 +14,9 @@ import (
 //
 //	q_i ∝ v_i exp g(z_i),   z_i = mean + root·at_i,   ln Σ_i v_i exp g(z_i) ≈ ln ∫ exp g,
 //
-// where v_i = exp(volume_i)·|root| is the volume that the rule gives to a point (adaptive Gauss–Hermite quadrature, Naylor
-// & Smith 1982; Pinheiro & Bates 1995), mean is the mode of g and root·rootᵀ = (−∇²g)⁻¹ there. Where g is quadratic, q is
-// Gaussian and the weights are those of the rule.
+// where v_i = exp(volume_i)·|root| is the volume that the rule gives to a point (adaptive Gauss–Hermite quadrature,
+// Naylor & Smith 1982; Pinheiro & Bates 1995), mean is the mode of g and root·rootᵀ = (−∇²g)⁻¹ there. Where g is
+// quadratic, q is Gaussian and the weights are those of the rule.
 func (m *jointMachine) infer(
 	b framework.Rows, i int, p *ContinuousParameters, extra *mat.SymDense, rule *points,
 ) (q local, h float64, err error) {
@@ -113,8 +113,9 @@ type summit struct {
 	curvature *mat.SymDense // −∇²g
 }
 
-// steady takes the curvature at shorter distances where it is not positive definite, as near a bend of steep items that is
-// sharper than the rest of g, and then that of each axis alone over a long one, which a strictly concave function has.
+// steady takes the curvature at shorter distances where it is not positive definite, as near a bend of steep items
+// that is sharper than the rest of g, and then that of each axis alone over a long one, which a strictly concave
+// function has.
 func (s *summit) steady() {
 	var chol mat.Cholesky
 	for range 3 {
@@ -137,7 +138,8 @@ func (s *summit) steady() {
 	}
 }
 
-// climb moves z to a mode, where differentiate has been called last. Of a strictly concave function that is the maximum.
+// climb moves z to a mode, where differentiate has been called last. Of a strictly concave function that is the
+// maximum.
 func (s *summit) climb() {
 	from := make([]float64, len(s.z))
 	for range rounds {
@@ -233,7 +235,9 @@ func (s *summit) newton() []float64 {
 }
 
 // posterior asks the author.
-func (m *jointMachine) posterior(x []float64, row int, p *ContinuousParameters, extra *mat.SymDense) (q local, err error) {
+func (m *jointMachine) posterior(
+	x []float64, row int, p *ContinuousParameters, extra *mat.SymDense,
+) (q local, err error) {
 	q.mean = make([]float64, p.K)
 	cov := mat.NewSymDense(p.K, nil)
 	if extra == nil {

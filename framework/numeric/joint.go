@@ -113,7 +113,7 @@ func compileJoint(density JointDensity, columns, nodes int, quadratic bool) (c *
 	m.enter("Layout", -1, -1)
 	layout := density.Layout(columns)
 	m.leave()
-	if c.component, c.shared, err = plans(layout); err != nil {
+	if c.component, c.shared, err = plans(m.of, layout, columns); err != nil {
 		return nil, err
 	}
 	for _, q := range c.component.list {
@@ -169,7 +169,8 @@ func axial(k int) *points {
 	return p.measured(k)
 }
 
-// defaultNodes are those of a Gauss–Hermite rule in each of K latent dimensions: 15, 7, 5 and from four dimensions on 3.
+// defaultNodes are those of a Gauss–Hermite rule in each of K latent dimensions: 15, 7, 5 and from four dimensions on
+// 3.
 func defaultNodes(k int) int {
 	if list := [...]int{15, 7, 5}; k <= len(list) {
 		return list[k-1]

@@ -63,8 +63,9 @@ func (p Parameter) In(c Coordinate) Parameter {
 	return p
 }
 
-// A Layout says what numbers a model has.
+// A Layout says what numbers a model has, and of how many columns.
 type Layout struct {
+	Columns   int         // of a row that the density describes; 0 where it takes any number, as all those of a table
 	Component []Parameter // Ξ: of each latent dimension
 	Shared    []Parameter // Θ: of all together; nil for none
 }

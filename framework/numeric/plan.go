@@ -44,8 +44,15 @@ func newPlan(of string, list []Parameter) (*plan, error) {
 	return p, nil
 }
 
-// plans are those of a layout.
-func plans(l Layout) (component, shared *plan, err error) {
+// plans are those of a density's layout for rows of so many columns.
+func plans(of string, l Layout, columns int) (component, shared *plan, err error) {
+	if l.Columns < 0 {
+		return nil, nil, fmt.Errorf("numeric: Layout of %s: Columns is %d; must not be negative", of, l.Columns)
+	}
+	if l.Columns > 0 && l.Columns != columns {
+		return nil, nil, fmt.Errorf("numeric: %s describes rows of %d columns, and there are %d: leave out columns, or put "+
+			"the density beside a family of the others (family.Product, family.Of)", of, l.Columns, columns)
+	}
 	if component, err = newPlan("component", l.Component); err != nil {
 		return nil, nil, err
 	}

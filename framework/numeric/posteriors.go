@@ -11,8 +11,8 @@ import (
 )
 
 // Posteriors are what a global step of [Continuous] needs: the rows, by reference to the blocks of the source, and
-// q(z_n) of each, 8·K·(K + 1) bytes a row beside the data, and 8 for each of its points where they have weights of their
-// own, three or four times over in a fit. Rows of different shards follow one another.
+// q(z_n) of each, 8·K·(K + 1) bytes a row beside the data, and 8 for each of its points where they have weights of
+// their own, three or four times over in a fit. Rows of different shards follow one another.
 type Posteriors struct {
 	K  int
 	N  float64   // Σ_n w_n

@@ -66,3 +66,40 @@ func TestRowsMissingInPart(t *testing.T) {
 	assert.Equal(t, 0, fault.Column)
 	assert.ErrorContains(t, err, "takes all of its columns, or none")
 }
+
+// The product of the guide: a Gaussian has the columns that a density on two leaves.
+func TestGaussianBesideADensity(t *testing.T) {
+	x := append(clouds(40, 6), clouds(40, 7)...)
+	table := make([]float64, 0, 160)
+	for i := range 40 {
+		table = append(table, x[2*i], x[2*i+1], x[80+2*i], x[81+2*i])
+	}
+	beside := family.Product{family.Gaussian{}, family.Of{Family: numeric.Family{Density: diagonal{}}, Width: 2}}
+	twin := family.Product{family.Of{Family: family.Gaussian{}, Width: 2}, family.Of{Family: family.Gaussian{Covariance: family.Diagonal}, Width: 2}}
+	var values []float64
+	for _, f := range []family.Product{beside, twin} {
+		res, err := framework.Fit(ctx, mixture.Model{Family: f}, tableOf(t, table, 4), framework.Options{K: 2, Method: framework.EM, Tolerance: 1e-11})
+		require.NoError(t, err)
+		values = append(values, res.Value)
+	}
+	assert.InDelta(t, values[1], values[0], 1e-6)
+}
+
+// A density of so many columns refuses tables of others, alone and in a product.
+func TestDensityRefusesOtherColumns(t *testing.T) {
+	two := faulty{layout: func(int) numeric.Layout {
+		return numeric.Layout{Columns: 2, Component: []numeric.Parameter{numeric.Rate("rate", 2)}}
+	}}
+	src := tableOf(t, counts(30, 3, 1), 3)
+	_, err := framework.Fit(ctx, mixture.Model{Family: numeric.Family{Density: two}}, src, framework.Options{K: 2})
+	assert.ErrorContains(t, err, "numeric_test.faulty describes rows of 2 columns, and there are 3")
+	_, err = framework.Fit(ctx, mixture.Model{Family: family.Product{numeric.Family{Density: two}, family.Poisson{}}}, src, framework.Options{K: 2})
+	require.NoError(t, err)
+	_, err = framework.Fit(ctx, numeric.Continuous{Density: faultyJoint{layout: func(int) numeric.Layout {
+		return numeric.Layout{Columns: 2, Component: []numeric.Parameter{numeric.Real("loadings", 2)}}
+	}}}, src, framework.Options{K: 1})
+	assert.ErrorContains(t, err, "describes rows of 2 columns, and there are 3")
+	two.layout = func(int) numeric.Layout { return numeric.Layout{Columns: -1} }
+	_, err = framework.Fit(ctx, mixture.Model{Family: numeric.Family{Density: two}}, src, framework.Options{K: 2})
+	assert.ErrorContains(t, err, "Columns is -1")
+}
