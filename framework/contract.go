@@ -6,11 +6,33 @@ import (
 	"math"
 	"math/rand/v2"
 	"reflect"
+
+	"github.com/latent-go/latent/internal/optional"
 )
 
 // violated returns the error about a method that violated the contract of its interface.
 func (c *capabilities[B, P, S]) violated(method, format string, args ...any) error {
 	return fmt.Errorf("framework: %s of %s: %w: %s", method, c.name, ErrContract, fmt.Sprintf(format, args...))
+}
+
+// misfit is an error about a method of a model, or of its statistics, that has the name of one of an optional interface
+// and another signature or receiver: it would never be called.
+func misfit[B, P any, S Statistics[S]](m Model[B, P, S]) error {
+	err := optional.Misfit(m, reflect.TypeFor[Curved[P, S]](), reflect.TypeFor[Proper[P, S]](),
+		reflect.TypeFor[Projector[P, S]](), reflect.TypeFor[Rotator[P, S]](), reflect.TypeFor[Splitter[B, P, S]](),
+		reflect.TypeFor[Sized[P, S]](), reflect.TypeFor[Coupled[B, P, S]](), reflect.TypeFor[Expander[P, S]](),
+		reflect.TypeFor[Estimating[P, S]](), reflect.TypeFor[Penalized[P]](), reflect.TypeFor[Condenser[B]](),
+		reflect.TypeFor[Labelled[S]](), reflect.TypeFor[Collapsible[B, P, S]](), reflect.TypeFor[Coded[P, S]](),
+		reflect.TypeFor[Singular[P]](), reflect.TypeFor[Labeller[B, P, S]](), reflect.TypeFor[LogProber[B, P]](),
+		reflect.TypeFor[Assigner[B, P]](), reflect.TypeFor[Symmetric[P]](), reflect.TypeFor[Creeping]())
+	if err == nil {
+		var s S
+		err = optional.Misfit(s, reflect.TypeFor[Scaler]())
+	}
+	if err != nil {
+		return fmt.Errorf("framework: %w: %w", ErrContract, err)
+	}
+	return nil
 }
 
 // given checks that parameters are not nil.

@@ -326,3 +326,23 @@ func TestKeepAxesKeepsWhatTheTagsSay(t *testing.T) {
 	assert.Equal(t, []float64{0.5, 0.5}, framework.KeepAxes(v, 3, []int{0, 1}).Weights)
 	assert.Panics(t, func() { framework.KeepAxes(&kept{Rows: []float64{1, 2}}, 3, []int{0}) })
 }
+
+// Methods that have the name of one of an optional interface, and are not it.
+type (
+	otherRelevance struct{ poisson }
+	pointerLabels  struct{ poisson }
+)
+
+func (otherRelevance) Relevance(*counts) ([]float64, error) { return nil, nil }
+
+func (*pointerLabels) LabelEntropy(*counts) float64 { return 0 }
+
+func TestMethodsThatMissTheirInterfaceAreRefused(t *testing.T) {
+	_, err := framework.Fit(background, otherRelevance{}, table(mixed(50, 1)), framework.Options{K: 2})
+	require.ErrorIs(t, err, framework.ErrContract)
+	assert.ErrorContains(t, err, "Relevance of framework_test.otherRelevance is func(*framework_test.counts) ([]float64, error)")
+	_, err = framework.Fit(background, pointerLabels{}, table(mixed(50, 1)), framework.Options{K: 2})
+	assert.ErrorContains(t, err, "LabelEntropy of framework_test.pointerLabels has a pointer receiver")
+	_, err = framework.Fit(background, &pointerLabels{}, table(mixed(50, 1)), framework.Options{K: 2})
+	assert.NoError(t, err)
+}

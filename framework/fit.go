@@ -79,6 +79,9 @@ func reading[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S], s
 func newFit[B, P any, S Statistics[S]](
 	m Model[B, P, S], from origin[B], start Start[B, P], o Options,
 ) (*fit[B, P, S], error) {
+	if err := misfit(m); err != nil {
+		return nil, err
+	}
 	can := capabilitiesOf(m)
 	o, err := resolved(o, can)
 	if err != nil {

@@ -434,3 +434,14 @@ func TestCurvatureIsNotCheckedAtTheModeUnderAPriorOfIt(t *testing.T) {
 		}
 	}
 }
+
+// strayLabels takes statistics by value where labels are asked of a pointer.
+type strayLabels struct{ toy }
+
+func (strayLabels) LabelEntropy(sums) float64 { return 0 }
+
+// A method with the name of an optional one and another signature is named by the checks that fit.
+func TestMethodsThatMissTheirInterfaceAreNamed(t *testing.T) {
+	assert.Contains(t, failures(t, "EM", lvmtest.Run(small(right(strayLabels{})))),
+		"LabelEntropy of lvmtest_test.strayLabels is func(lvmtest_test.sums) float64")
+}

@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"reflect"
 
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/internal/linalg"
+	"github.com/latent-go/latent/internal/optional"
 	"github.com/latent-go/latent/internal/parallel"
 )
 
@@ -98,6 +100,12 @@ type compiled struct {
 	additive       Additive
 }
 
+// optionals are what a density may implement besides.
+var optionals = []reflect.Type{
+	reflect.TypeFor[Guesser](), reflect.TypeFor[Differentiable](), reflect.TypeFor[Estimator](),
+	reflect.TypeFor[Informer](), reflect.TypeFor[Additive](), reflect.TypeFor[Sampler](),
+}
+
 func compile(density Density, columns int) (c *compiled, err error) {
 	if density == nil {
 		return nil, fmt.Errorf("numeric: the family has no Density")
@@ -112,6 +120,9 @@ func compile(density Density, columns int) (c *compiled, err error) {
 	m.leave()
 	if c.component, c.shared, err = plans(m.of, layout, columns); err != nil {
 		return nil, err
+	}
+	if err := optional.Misfit(density, optionals...); err != nil {
+		return nil, fmt.Errorf("numeric: %w", err)
 	}
 	c.differentiable, _ = density.(Differentiable)
 	c.estimator, _ = density.(Estimator)

@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"reflect"
 
 	"gonum.org/v1/gonum/integrate/quad"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/linalg"
+	"github.com/latent-go/latent/internal/optional"
 )
 
 // A JointDensity is the joint distribution of a row and its continuous latent variables: all that [Continuous] needs.
@@ -103,6 +105,12 @@ type compiledJoint struct {
 	informer       JointInformer
 }
 
+// jointOptionals are what a joint density may implement besides.
+var jointOptionals = []reflect.Type{
+	reflect.TypeFor[Inferrer](), reflect.TypeFor[JointDifferentiable](), reflect.TypeFor[JointEstimator](),
+	reflect.TypeFor[JointInformer](),
+}
+
 func compileJoint(density JointDensity, columns, nodes int, quadratic bool) (c *compiledJoint, err error) {
 	if density == nil {
 		return nil, fmt.Errorf("numeric: the model has no Density")
@@ -124,6 +132,9 @@ func compileJoint(density JointDensity, columns, nodes int, quadratic bool) (c *
 	}
 	if c.component.free == 0 {
 		return nil, fmt.Errorf("numeric: Layout of %T gives a latent dimension no parameters", density)
+	}
+	if err := optional.Misfit(density, jointOptionals...); err != nil {
+		return nil, fmt.Errorf("numeric: %w", err)
 	}
 	c.inferrer, _ = density.(Inferrer)
 	c.differentiable, _ = density.(JointDifferentiable)

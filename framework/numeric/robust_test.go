@@ -580,3 +580,29 @@ func ExampleFamily() {
 	fmt.Printf("K = %d, rates %.1f\n", res.Shape.K, res.Parameters.Components)
 	// Output: K = 2, rates [12.9 2.8]
 }
+
+type (
+	otherGradient struct{ poisson }
+	pointerGuess  struct{ poisson }
+	otherJoint    struct{ ppca }
+)
+
+func (otherGradient) Gradient(_, _, _ []float64) []float64 { return nil }
+
+func (*pointerGuess) Guess(numeric.Weighted, []float64, []float64) {}
+
+func (otherJoint) Posterior(_, _ []float64) {}
+
+// A method with a known name and another signature or receiver would never be called, and is an error.
+func TestMethodsThatMissTheirInterfaceAreRefused(t *testing.T) {
+	src := tableOf(t, counts(30, 1, 1), 1)
+	for want, density := range map[string]numeric.Density{
+		"Gradient of numeric_test.otherGradient is func([]float64, []float64, []float64) []float64, and numeric.Differentiable has": otherGradient{},
+		"Guess of numeric_test.pointerGuess has a pointer receiver":                                                                 pointerGuess{},
+	} {
+		_, err := framework.Fit(ctx, mixture.Model{Family: numeric.Family{Density: density}}, src, framework.Options{K: 1})
+		assert.ErrorContains(t, err, want)
+	}
+	_, err := framework.Fit(ctx, numeric.Continuous{Density: otherJoint{}}, src, framework.Options{K: 1})
+	assert.ErrorContains(t, err, "Posterior of numeric_test.otherJoint is")
+}
