@@ -8,7 +8,8 @@ import (
 )
 
 // Misfit is an error about a method of v with the name of a method of an interface that v does not implement; nil where
-// there is none. What the method belongs to in another of the interfaces, which v implements, is no misfit.
+// there is none. What the method belongs to in another of the interfaces, which v implements, is no misfit, nor is a
+// method of an embedded type, which may serve blocks of another type.
 func Misfit(v any, interfaces ...reflect.Type) error {
 	t := reflect.TypeOf(v)
 	if t == nil {
@@ -45,6 +46,9 @@ func compare(t, i reflect.Type, want reflect.Method) error {
 	} else if !byValue {
 		return nil
 	}
+	if promoted(t, own) {
+		return nil
+	}
 	if signature := without(own.Type); signature != want.Type {
 		return fmt.Errorf("%s of %v is %v, and %v has %v: mend it, or give it another name", want.Name, t, signature, i,
 			want.Type)
@@ -54,6 +58,23 @@ func compare(t, i reflect.Type, want reflect.Method) error {
 			"pointer", want.Name, t, t, i)
 	}
 	return nil
+}
+
+// promoted reports whether a struct, or what t points to, has the method by an embedded field.
+func promoted(t reflect.Type, own reflect.Method) bool {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct {
+		return false
+	}
+	for i := range t.NumField() {
+		f := t.Field(i)
+		if m, has := f.Type.MethodByName(own.Name); f.Anonymous && has && without(m.Type) == without(own.Type) {
+			return true
+		}
+	}
+	return false
 }
 
 // without is the type of a method without its receiver.
