@@ -72,6 +72,7 @@ type Suggestion struct {
 //	  called id, zip, phone or the like, L > 7                     Identifier
 //	  keys of groups of rows, L > 12                               Identifier
 //	  L ≤ 7, 5 rows each, without 0, not all multiples of 5        Categorical
+//	  L = 3, 5 rows each                                           Categorical
 //	  L ≤ 7, 5 rows each, from 0 on                                the better of Categorical and Count
 //	  L ≤ 12 from 0 on without a gap, 5 rows each                  the best of Categorical, Count and Continuous
 //	  L ≤ 12 from 1 on without a gap, 5 rows each                  the better of Categorical and Continuous
@@ -305,7 +306,7 @@ func (h *histogram) suggestWhole() Suggestion {
 		numbers, _ = thin.score(rounded)
 	}
 	switch {
-	case few && codes >= max(counts, numbers-undecided):
+	case few && (last < 3 || codes >= max(counts, numbers-undecided)): // a Poisson saves one number of two
 		return Suggestion{Kind: Categorical, Cause: FewValues, Detail: h.span()}
 	case counts >= numbers+handicap:
 		return Suggestion{Kind: Count, Cause: VaryAsCounts, Detail: detail}

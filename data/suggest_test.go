@@ -86,6 +86,7 @@ func TestSuggestionsForColumns(t *testing.T) {
 		{"x", 30, func(i int) any { return 1 + i%5 }, Categorical, FewValues, "(5 values, 1 to 5)"},
 		{"x", 30, func(i int) any { return i%3 - 1 }, Categorical, FewValues, "(3 values, -1 to 1)"},
 		{"x", 60, func(i int) any { return i % 3 }, Categorical, FewValues, "(3 values, 0 to 2)"},
+		{"x", 300, func(i int) any { return []int{0, 0, 1, 0, 0, 1, 0, 0, 0, 2}[i%10] }, Categorical, FewValues, "(3 values, 0 to 2)"}, // as Poisson
 		{"x", 30, func(i int) any { return i % 3 * 2 }, Categorical, FewValues, "(3 values, 0 to 4)"},
 		{"x", 120, func(i int) any { return 1 + i%12 }, Categorical, FewValues, "(12 values, 1 to 12)"},
 		{"x", 120, func(i int) any { return float64(i%4) / 2 }, Categorical, FewValues, "(4 values, 0 to 1.5)"},
