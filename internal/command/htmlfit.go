@@ -116,8 +116,9 @@ func (r *fitReport) sizes() (list []sizeScore) {
 	return list
 }
 
-// clarity says how far the K that was chosen is ahead of the next best one. The words are those of Kass & Raftery
-// (1995), J. Am. Stat. Assoc. 90, p. 777, for the logarithm of a ratio of evidences.
+// clarity says how sure K is, by its probabilities if the fit has them, or else how far the K that was chosen is ahead
+// of the next best one. The words are those of Kass & Raftery (1995), J. Am. Stat. Assoc. 90, p. 777, for the
+// logarithm of a ratio of evidences.
 func (r *fitReport) clarity() string {
 	if r.Settings.FixedK {
 		return "K was given (--k), and not compared to others."
@@ -125,6 +126,9 @@ func (r *fitReport) clarity() string {
 	most := ""
 	if r.K == r.KMax && r.K > 1 {
 		most = " It is the most that was allowed (--kmax): more may be better."
+	}
+	if r.evidenceView != nil && r.SizePosterior != nil {
+		return fmt.Sprintf("How sure K is, p(K|data): %s.", howSure(r.SizePosterior, r.Credible)) + most
 	}
 	var next *sizeScore
 	ended := 0

@@ -64,6 +64,9 @@ func TestClarityOfK(t *testing.T) {
 	assert.Equal(t, "All 2 starts of 3 that did not fail came to K = 2, from at most 4.", r.clarity())
 	r.KMax = 2
 	assert.Contains(t, r.clarity(), "more may be better")
+	r.evidenceView = &evidenceView{SizePosterior: []sizeProbability{{1, 0.02}, {2, 0.98}}, Credible: []int{2}}
+	assert.Equal(t, "How sure K is, p(K|data): K = 2: 0.98, K = 1: 0.02; at least 90 %: K = 2. It is the most that was allowed (--kmax): "+
+		"more may be better.", r.clarity())
 	r.Settings.FixedK = true
 	assert.Contains(t, r.clarity(), "K was given")
 }
