@@ -59,30 +59,31 @@ func TestDecimalCommasReadAsPointsDo(t *testing.T) {
 
 func TestDecimalsAreSeenInTheFirstLines(t *testing.T) {
 	for text, comma := range map[string]bool{
-		"a;b\n1,5;x\n2,25;y\n":             true,
-		"a\tb\n1,5\tx\n2,25\ty\n":          true,
-		"1,5;2\n3;4\n":                     true, // no header
-		"a;b\n;2\n3;4,5":                   true, // no line end
-		"a,b\n\"1,5\",2\n":                 true,
-		"a;b\n1,5;1.5\n":                   false,
-		"a;b\n1,234;2\n5,678;1\n":          false, // thousands, or three decimals
-		"a;b\n1,234;2\n5,6789;1\n":         true,
-		"a;b\n1,5;2\nx;1\n":                false, // no column of numbers
-		"a;b\n1,5;2\nk.A.;1\n2,5;7\n":      true,  // a text among numbers
-		"a;b\n1,5;01.02.2024\n2;13.5.23\n": true,  // a date is no number
-		"a;b\n1;2\n3;4\n":                  false,
-		"a,b\n1,5\n2,5\n":                  false, // separators
-		"a;b\n1,2,3;2\n":                   false,
-		"a;b\n12;83,5 %\n4;7 %\n":          true,
-		"a;b\n1.234,50 €;1\n20,5 €;2\n":    true,
-		"a;b\n1.234.567;1\n":               true,  // points separate thousands
-		"a;b\n4.868;1\n537;2\n12;3\n":      true,  // as decimals would be 537.000
-		"a;b\n4.868;1,5\n537;2\n":          true,  // and so says another column
-		"a;b\n4.868;1\n537;2\n":            false, // a single one may have none
-		"a;b\n4.868;1\n0;2\n1;3\n":         false, // these often have none
-		"a;b\n4.868;1\n537;2\n12345;3\n":   false, // no separators here
-		"a;b\n4.868;1.5\n537;2\n12;3\n":    false,
-		"a;b\n0.868;1\n537;2\n12;3\n":      false,
+		"a;b\n1,5;x\n2,25;y\n":              true,
+		"a\tb\n1,5\tx\n2,25\ty\n":           true,
+		"1,5;2\n3;4\n":                      true, // no header
+		"a;b\n;2\n3;4,5":                    true, // no line end
+		"a,b\n\"1,5\",2\n":                  true,
+		"a;b\n1,5;1.5\n":                    false,
+		"a;b\n1,234;2\n5,678;1\n":           false, // thousands, or three decimals
+		"a;b\n1,234;2\n5,6789;1\n":          true,
+		"a;b\n1,5;2\nx;1\n":                 false, // no column of numbers
+		"a;b\n1,5;2\nk.A.;1\n2,5;7\n":       true,  // a text among numbers
+		"a;b\n1,5;01.02.2024\n2;13.5.23\n":  true,  // a date is no number
+		"a;b\n1;2\n3;4\n":                   false,
+		"a,b\n1,5\n2,5\n":                   false, // separators
+		"a;b\n1,2,3;2\n":                    false,
+		"a;b\n12;83,5 %\n4;7 %\n":           true,
+		"a;b\n1.234,50 €;1\n20,5 €;2\n":     true,
+		"a;b\n1.234.567;1\n":                true,  // points separate thousands
+		"a;b\n4.868;1\n537;2\n12;3\n":       true,  // as decimals would be 537.000
+		"a;b\n4.868;1,5\n537;2\n":           true,  // and so says another column
+		"a;b\n4.868;1\n537;2\n":             false, // a single one may have none
+		"a;b\n4.868;1\n0;2\n1;3\n":          false, // these often have none
+		"a;b\n4.868;1\n537;2\n12345;3\n":    false, // no separators here
+		"a;b\n4.868;1.5\n537;2\n12;3\n":     false,
+		"a;b\n1.625;1\n3;2\n2;3\n2.375;1\n": false, // far from 2 and 3 if they were thousands
+		"a;b\n0.868;1\n537;2\n12;3\n":       false,
 	} {
 		table := csvTable(t, text)
 		require.Equal(t, comma, table.DecimalComma(), "%q", text)

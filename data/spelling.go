@@ -183,14 +183,24 @@ func sameLengths(texts []string) bool {
 }
 
 // A tally has what speaks for separators of thousands: several in a number, decimals behind them, or two numbers at
-// least of one to three digits, which would have decimals, too, if those behind the separator of others were ones.
+// least of one to three digits, which would have decimals, too, if those behind the separator of others were ones, and
+// the largest of which is nearer to the others with their thousands than to these as decimals.
 type tally struct {
-	sure  bool
-	small [2]float64
+	sure    bool
+	small   [2]float64
+	largest float64 // without a separator
+	least   float64 // with one
 }
 
 func (t *tally) sees(w numeral) {
-	switch v := math.Abs(w.value); {
+	v := math.Abs(w.value)
+	switch {
+	case w.groups == 0:
+		t.largest = max(t.largest, v)
+	case t.least == 0 || v < t.least:
+		t.least = v
+	}
+	switch {
 	case w.groups > 1 || w.groups > 0 && !w.whole:
 		t.sure = true
 	case w.groups > 0 || !w.whole || v < 2 || v > 999:
@@ -201,7 +211,9 @@ func (t *tally) sees(w numeral) {
 	}
 }
 
-func (t *tally) thousands() bool { return t.sure || t.small[1] > 0 }
+func (t *tally) thousands() bool {
+	return t.sure || t.small[1] > 0 && t.largest*t.largest > t.least*t.least/1000
+}
 
 // takeSpellings makes columns of texts numeric that hold numbers which are written in another way.
 func (b *csvBuilder) takeSpellings(t *Table) (*Table, error) {

@@ -92,9 +92,14 @@ func (t *table) addText(j int, text string) error {
 	return fmt.Errorf("row %d of it is %.60q, which is not UTF-8", len(t.cells[j].Codes)+1, text)
 }
 
+// isNull reports whether a cell is null, as all of the null type are, which has no bitmap that says so.
+func isNull(values arrow.Array, i int) bool {
+	return values.DataType().ID() == arrow.NULL || values.IsNull(i)
+}
+
 // textAt is the text of a category; empty where it is null.
 func textAt(values arrow.Array, i int) string {
-	if values.IsNull(i) {
+	if isNull(values, i) {
 		return ""
 	}
 	switch a := values.(type) {
@@ -183,7 +188,7 @@ func widen[T constraints.Integer | constraints.Float](dst []float64, stride int,
 
 // numberAt is a number of one of the rarer types.
 func numberAt(values arrow.Array, i int) (float64, error) {
-	if values.IsNull(i) {
+	if isNull(values, i) {
 		return math.NaN(), nil
 	}
 	switch a := values.(type) {

@@ -352,3 +352,20 @@ func TestChecksumsOfPages(t *testing.T) {
 		require.Greater(t, summed, 300, name)
 	}
 }
+
+// TestColumnsOfTheNullTypeAreMissing: a frame whose column holds nothing but None has the null type, whether numbers or texts are
+// expected of it.
+func TestColumnsOfTheNullTypeAreMissing(t *testing.T) {
+	fields := []arrow.Field{{Name: "x", Type: arrow.PrimitiveTypes.Float64, Nullable: true}, {Name: "gone", Type: arrow.Null, Nullable: true}}
+	b := array.NewRecordBuilder(memory.DefaultAllocator, arrow.NewSchema(fields, nil))
+	b.Field(0).(*array.Float64Builder).AppendValues([]float64{1, 2}, nil)
+	b.Field(1).AppendNull()
+	b.Field(1).AppendNull()
+	path := filepath.Join(t.TempDir(), "null.arrow")
+	writeArrow(t, path, b.NewRecordBatch())
+	for _, text := range []bool{false, true} {
+		table, err := columnar.Read([]string{path}, columnar.Options{Text: func(name string) bool { return text && name == "gone" }})
+		require.NoError(t, err)
+		require.True(t, table.Empty("gone"))
+	}
+}

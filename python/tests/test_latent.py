@@ -413,3 +413,20 @@ def test_the_environment_has_the_command():
     )
     failed = subprocess.run([command, "fit", "--k=0"], capture_output=True, text=True)
     assert failed.returncode == 2 and failed.stderr == "latent: --k is 0: it must be at least 1\n"
+
+
+def test_lengths_by_place_are_refused():
+    x = np.random.default_rng(1).normal(size=(40, 2))
+    model = latent.HiddenMarkov(2, n_init=1)
+    with pytest.raises(ValueError, match="lengths go by keyword"):
+        model.fit(x, [20, 20])
+    with pytest.raises(ValueError, match="lengths go by keyword"):
+        model.fit(x, lengths=[20, 20]).score(x, [20, 20])
+
+
+def test_columns_of_none_are_missing():
+    x = np.random.default_rng(1).normal(size=40)
+    frame = pd.DataFrame({"x": x, "kind": ["a", "b"] * 20})
+    model = latent.LatentMixture(2, n_init=1).fit(frame)
+    assert np.isfinite(model.score_samples(frame.head(2).assign(kind=None))).all()
+    assert np.isfinite(model.score_samples(pd.DataFrame([{"x": None, "kind": "a"}]))).all()

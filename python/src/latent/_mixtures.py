@@ -324,6 +324,13 @@ class LatentClasses(_Mixture):
                 )
 
 
+def _refuse_lengths(X, y):
+    """Numbers that add up to the rows of X, and are fewer, are lengths that were given by place, as of hmmlearn."""
+    rows = np.shape(X)[0]
+    if y is not None and len(y) < rows and np.sum(y) == rows:
+        raise ValueError(f"y has {len(y)} numbers, and X {rows} rows: lengths go by keyword, lengths=[...]")
+
+
 class HiddenMarkov(_Components, DensityMixin, Estimator):
     """A hidden Markov model whose number of states is found: rows that follow one another.
 
@@ -444,6 +451,7 @@ class HiddenMarkov(_Components, DensityMixin, Estimator):
         -------
         self
         """
+        _refuse_lengths(X, y)
         return self._fit(X, lengths)
 
     def predict(self, X, lengths=None):
@@ -504,6 +512,7 @@ class HiddenMarkov(_Components, DensityMixin, Estimator):
         float
             In nats a row.
         """
+        _refuse_lengths(X, y)
         return float(np.mean(self._scores(X, lengths)))
 
     def bic(self, X=None, lengths=None):
