@@ -198,7 +198,8 @@ func (b *csvBuilder) begin(r io.Reader, o CSVOptions) (*records, error) {
 	if err != nil {
 		return nil, explain(err, records.Comma, first, 0, 0)
 	}
-	b.Decimal, b.decimalSeen = records.decimal, records.seen
+	// Where commas separate fields they are no decimals of those without quotes, whatever an earlier table had.
+	b.Decimal, b.decimalSeen = records.decimal, records.seen && !(records.Comma == ',' && records.decimal == ',')
 	b.firstLine = records.line(0)
 	header := o.Header == HeaderYes
 	if o.Header == HeaderAuto {

@@ -137,3 +137,12 @@ func TestSpellingsOfBlocks(t *testing.T) {
 	}
 	require.Equal(t, 1<<19, rows)
 }
+
+// Points in a file whose fields commas separate are no thousands because another file had decimal commas.
+func TestPointsBesideCommasBetweenFields(t *testing.T) {
+	for text, numeric := range map[string]bool{"a,b\n30.125,1\n1.500,2\n": false, "a;b\n30.125;1\n1.500;2\n": true, "a,b\n\"30.125,5\",1\n1.500,2\n": true} {
+		table, err := ReadCSV(strings.NewReader(text), CSVOptions{Decimal: ','})
+		require.NoError(t, err)
+		assert.Equal(t, numeric, table.Levels("a") == nil, text)
+	}
+}
