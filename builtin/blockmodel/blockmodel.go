@@ -9,12 +9,13 @@ import (
 	"encoding/gob"
 	"errors"
 	"fmt"
+	"math"
+
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/families"
 	"github.com/latent-go/latent/internal/wording"
 	"github.com/latent-go/latent/models/blockmodel"
-	"math"
 )
 
 // Definition is that of stochastic block models: package [blockmodel].

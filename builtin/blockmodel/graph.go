@@ -4,14 +4,15 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"math"
+	"math/rand/v2"
+	"strconv"
+
 	"github.com/latent-go/latent/builtin/internal/scoring"
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/blockmodel"
-	"math"
-	"math/rand/v2"
-	"strconv"
 )
 
 // A graph is a block model. Its rows are pairs of nodes, from and to: codes of the names of nodes.

@@ -2,15 +2,16 @@ package blockmodel
 
 import (
 	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/wording"
 	"github.com/latent-go/latent/models/blockmodel"
 	"github.com/latent-go/latent/report"
-	"math"
-	"slices"
-	"strconv"
-	"strings"
 )
 
 // mostBins bounds the cells of the picture of a graph on each side: what lies in a cell is its density.

@@ -80,11 +80,14 @@ func (in *input) unmeasured(out []string) (list []suspect) {
 		if slices.Contains(out, name) || name == in.weights {
 			continue
 		}
-		found := data.Suggestion{Kind: data.Continuous}
-		if !slices.Contains(in.dates.Names, name) && in.wholeOrTwo(j) {
-			found = in.Suggest(name, in.frequencies)
+		if slices.Contains(in.dates.Names, name) || !in.wholeOrTwo(j) {
+			measured = true
+			continue
 		}
-		switch found.Kind {
+		if measured && len(in.different(j, mostCodes+1)) > mostCodes {
+			continue // neither codes nor, beside measurements, counts that matter
+		}
+		switch found := in.Suggest(name, in.frequencies); found.Kind {
 		case data.Binary, data.Categorical, data.Count:
 			list = append(list, suspect{name, found})
 		case data.Continuous, data.Positive:
