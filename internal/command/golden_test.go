@@ -1,4 +1,4 @@
-//go:build noasm && amd64 && !amd64.v3
+//go:build amd64 && !amd64.v3 && !noasm
 
 package command
 
@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -31,13 +32,27 @@ func withoutTimes(text []byte) []byte { return clocks.ReplaceAll(text, []byte("$
 // is kept there, to the last bit: standard error and output as on a terminal, and of files the SHA-256. They hold refactorings to what
 // was there before; a change that is meant to change outputs writes them anew, and its message says why:
 //
-//	go test -tags noasm ./internal/command -run TestGoldenFits -update
+//	go test ./internal/command -run TestGoldenFits -update
 //
-// The bits are those of the portable kernels on amd64, where the compiler fuses no multiplications and additions. Each command names its
-// criterion, so that defaults may change. With -keep DIR, diff -r compares the files of two versions.
+// The bits are those of the portable kernels on amd64, where the compiler fuses no multiplications and additions: the test runs itself
+// as on a processor without AVX2. Each command names its criterion, so that defaults may change. With -keep DIR, diff -r compares the
+// files of two versions.
 //
 // A file there begins with its commands, an empty line after them. In a command that begins with +, the + is the first one.
 func TestGoldenFits(t *testing.T) {
+	const portable = "cpu.avx512f=off,cpu.avx2=off"
+	if os.Getenv("GODEBUG") != portable {
+		if testing.Short() {
+			t.Skip("many fits")
+		}
+		t.Parallel()
+		again := exec.Command(os.Args[0], "-test.run", "^TestGoldenFits$", fmt.Sprintf("-update=%t", *updateDocs), "-keep", *keepGolden)
+		again.Env = append(os.Environ(), "GODEBUG="+portable)
+		said, err := again.CombinedOutput()
+		require.NoError(t, err, string(said))
+		require.Contains(t, string(said), "PASS")
+		return
+	}
 	files, err := filepath.Glob("testdata/golden/*.txt")
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
