@@ -240,7 +240,7 @@ func TestELBOIsTheExpectationItClaimsToBe(t *testing.T) {
 		require.NoError(t, err)
 		mean, cov := posteriorOf(before.Parameters, x)
 		rng := rand.New(rand.NewPCG(5, 5))
-		const draws = 40000
+		const draws = 10000
 		values := make([]float64, draws)
 		for i := range values {
 			values[i] = logRatio(t, prior, q, mean, cov, x, n, d, k, rng)

@@ -104,7 +104,11 @@ func everyModel(t *testing.T) (list []string) {
 			list = append(list, line)
 		}
 	}
-	const n, d = 100_000, 16 // 49 blocks
+	const d = 16
+	n := 100_000 // 49 blocks
+	if testing.Short() {
+		n = 33_000 // 17
+	}
 	wide := " --data " + array(t, "numbers.npy", n, d, func(i, j int, rng *rand.Rand) float64 {
 		return rng.NormFloat64() + float64(i/1000%3*(j%4)) + float64(j)*rng.NormFloat64()/10
 	})
