@@ -21,6 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/latent-go/latent/data"
+	"github.com/latent-go/latent/internal/tier"
 	"github.com/latent-go/latent/report"
 )
 
@@ -468,10 +469,7 @@ func TestReportOfLargeDataIsSmall(t *testing.T) {
 	assert.Contains(t, p.text, "220 columns, which the dimensions explain least, are not listed (--format json has all).")
 	assert.Contains(t, p.text, "160 weaker dimensions are not listed (--format json has all).")
 
-	rows := 1_000_000
-	if testing.Short() {
-		rows = 20_000
-	}
+	rows := tier.Of(20_000, 200_000, 1_000_000)
 	tall := make([]float64, 2*rows)
 	for i := range tall {
 		tall[i] = rng.NormFloat64() + float64(i/2%2*8)
