@@ -90,6 +90,16 @@ type KeptRows struct {
 	block framework.Rows // under way
 }
 
+// Weighted are the rows of the only class, on the columns from at to at + columns.
+func (r *KeptRows) Weighted(at, columns int) Weighted {
+	w := Weighted{rows: r, at: at, len: columns, k: 1}
+	w.Each(func(_ int, _ []float64, weight float64) bool {
+		w.N += weight
+		return true
+	})
+	return w
+}
+
 // observe notes rows that are going to be added.
 func (r *KeptRows) observe(b framework.Rows, first, n int) {
 	r.block = framework.Rows{First: b.First + first, N: n, D: b.D, Stride: b.Stride}

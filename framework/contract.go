@@ -15,18 +15,33 @@ func (c *capabilities[B, P, S]) violated(method, format string, args ...any) err
 	return fmt.Errorf("framework: %s of %s: %w: %s", method, c.name, ErrContract, fmt.Sprintf(format, args...))
 }
 
+// optionals are the interfaces that a model may implement besides Model.
+func optionals[B, P any, S Statistics[S]]() []reflect.Type {
+	return []reflect.Type{
+		reflect.TypeFor[Curved[P, S]](), reflect.TypeFor[Projector[P, S]](), reflect.TypeFor[Proper[P, S]](),
+		reflect.TypeFor[LogProber[B, P]](), reflect.TypeFor[Assigner[B, P]](), reflect.TypeFor[Sized[P, S]](),
+		reflect.TypeFor[Rotator[P, S]](), reflect.TypeFor[Splitter[B, P, S]](), reflect.TypeFor[Coupled[B, P, S]](),
+		reflect.TypeFor[InOrder](), reflect.TypeFor[Expander[P, S]](), reflect.TypeFor[Estimating[P, S]](),
+		reflect.TypeFor[Penalized[P]](), reflect.TypeFor[ReplacesPrior](), reflect.TypeFor[Variational](),
+		reflect.TypeFor[BoundedLikelihood](), reflect.TypeFor[FixedPoint](), reflect.TypeFor[Labelled[S]](),
+		reflect.TypeFor[Condenser[B]](), reflect.TypeFor[Creeping](), reflect.TypeFor[Symmetric[P]](),
+		reflect.TypeFor[Collapsible[B, P, S]](), reflect.TypeFor[Labeller[B, P, S]](), reflect.TypeFor[Coded[P, S]](),
+		reflect.TypeFor[Singular[P]](),
+	}
+}
+
+// Interfaces names the optional interfaces that a model implements, and Scaler where its statistics do.
+func Interfaces[B, P any, S Statistics[S]](m Model[B, P, S]) []string {
+	var s S
+	return append(optional.Names(m, optionals[B, P, S]()...), optional.Names(s, reflect.TypeFor[Scaler]())...)
+}
+
 // misfit is an error about a method of a model, or of its statistics, that has the name of one of an optional interface
 // and another signature or receiver: it would never be called.
 func misfit[B, P any, S Statistics[S]](m Model[B, P, S]) error {
-	err := optional.Misfit(m, reflect.TypeFor[Curved[P, S]](), reflect.TypeFor[Proper[P, S]](),
-		reflect.TypeFor[Projector[P, S]](), reflect.TypeFor[Rotator[P, S]](), reflect.TypeFor[Splitter[B, P, S]](),
-		reflect.TypeFor[Sized[P, S]](), reflect.TypeFor[Coupled[B, P, S]](), reflect.TypeFor[Expander[P, S]](),
-		reflect.TypeFor[Estimating[P, S]](), reflect.TypeFor[Penalized[P]](), reflect.TypeFor[Condenser[B]](),
-		reflect.TypeFor[Labelled[S]](), reflect.TypeFor[Collapsible[B, P, S]](), reflect.TypeFor[Coded[P, S]](),
-		reflect.TypeFor[Singular[P]](), reflect.TypeFor[Labeller[B, P, S]](), reflect.TypeFor[LogProber[B, P]](),
-		reflect.TypeFor[Assigner[B, P]](), reflect.TypeFor[Symmetric[P]](), reflect.TypeFor[Creeping]())
+	var s S
+	err := optional.Misfit(m, optionals[B, P, S]()...)
 	if err == nil {
-		var s S
 		err = optional.Misfit(s, reflect.TypeFor[Scaler]())
 	}
 	if err != nil {

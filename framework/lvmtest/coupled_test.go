@@ -262,7 +262,7 @@ func (m underestimated) LogProb(b framework.Rows, p *rates, dst []float64) ([]fl
 
 func coupledMutants() []mutant {
 	of := func(name, check string, m framework.Model[framework.Rows, *rates, *sums]) mutant {
-		return mutant{name, check, running(right(m))}
+		return mutant{name: name, check: check, run: running(right(m))}
 	}
 	return []mutant{
 		of("lowering", "update", lowering{}),

@@ -18,13 +18,16 @@
 // failures as an error instead, and [Run] the outcome of every check.
 //
 // With Model and Data alone the suite checks the local and the global step by comparison,
-// sums over rows, memory, convergence, encoding and determinism, at K = 1, 2 and 3. More of the
-// [Case] gives more:
+// sums over rows, memory, convergence, encoding and determinism, at K = 1, 2 and 3; that Keep keeps
+// what it is asked for, that Shape.Free is the rank of the rows' scores, and, where the likelihood
+// says that the model knows no units, that nothing else does. What a density of package numeric has
+// besides its log density is compared with that, and the failure names the method. With testing's -v
+// the suite lists the optional interfaces that it found. More of the [Case] gives more:
 //
-//	Free         the gradient of the global step, D_Π
+//	Free         the gradient of the global step, D_Π, and that no parameter too many is counted free
 //	Latent       the curvature, against a numeric Hessian
 //	Symmetry     labels and rotations
-//	Units        changes of units, and K under them
+//	Units        other changes of units, and of blocks that are no Rows and no Sequences
 //	Degenerate   the projection (paper G, eq. 3), and the order of the relevances
 //	Sample       whether a fit to rows from the model gives the model back
 //	Data.Sizes   N, where a row is more than one unit of data

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/latent-go/latent/framework"
@@ -27,8 +28,14 @@ const some = 12
 
 // units compares fits after a few iterations, and where the model prunes, the K at the end.
 func (r *run[B, P, S]) units() {
-	r.given(r.Units != nil, "Units")
-	for _, u := range r.Units {
+	units := r.Units
+	if units == nil {
+		u, ok := r.rescaled()
+		r.given(ok, "Units")
+		r.notef("Case.Units is not given: one fit of the table in other units is one of the table in these, so all must be")
+		units = []Units[B]{u}
+	}
+	for _, u := range units {
 		for _, o := range r.ways() {
 			o.FixedK, o.MaxIterations, o.Tolerance = true, some, 1e-300
 			for _, o.K = range r.ks() {
@@ -40,6 +47,56 @@ func (r *run[B, P, S]) units() {
 			r.inUnits(fmt.Sprintf("from K = %d by gFAB", k), u, framework.Options{K: k})
 		}
 	}
+}
+
+// rescaled are the rows in other units, each column in its own or all in one, where the likelihood of the fewest latent
+// dimensions says that the model knows no units: it moves by N ln|det A| and nothing else.
+func (r *run[B, P, S]) rescaled() (_ Units[B], ok bool) {
+	rows, ok := rowsOf(r.Data.all(0).blocks[0])
+	if !ok || rows.Entries != nil {
+		return Units[B]{}, false
+	}
+	each, one := make([]float64, rows.D), make([]float64, rows.D)
+	for j := range rows.D {
+		each[j], one[j] = math.Exp2(float64(4-3*(j%4))), 4
+	}
+	for _, scale := range [][]float64{each, one} {
+		u := Units[B]{Name: fmt.Sprintf("columns times %v", scale), Data: r.Data}
+		u.Data.Block = func(list []int, weights []float64, first int) B {
+			return scaled(r.Data.Block(list, weights, first), scale)
+		}
+		for _, s := range scale {
+			u.LogDet += math.Log(s)
+		}
+		o := framework.Options{K: slices.Min(r.ks()), Method: framework.EM, FixedK: true, NoMoves: true, Workers: 1,
+			MaxIterations: some, Tolerance: 1e-300, Seed: r.Seed}
+		here, err := framework.Fit(context.Background(), r.Model, r.Data.all(0), o)
+		r.must(err, "Fit", wayOf(o))
+		there, err := framework.Fit(context.Background(), r.Model, u.Data.all(0), o)
+		if err == nil && r.near(here.Value, there.Value+here.N*u.LogDet, math.Abs(here.N*u.LogDet)) {
+			return u, true
+		}
+	}
+	return Units[B]{}, false
+}
+
+// scaled is a block with column j of its rows, or of its steps, times scale[j].
+func scaled[B any](b B, scale []float64) B {
+	times := func(rows framework.Rows) framework.Rows {
+		x := make([]float64, rows.N*rows.D)
+		for i := range rows.N {
+			floats.MulTo(x[i*rows.D:(i+1)*rows.D], rows.Row(i), scale)
+		}
+		rows.X, rows.Stride = x, rows.D
+		return rows
+	}
+	switch v := any(&b).(type) {
+	case *framework.Rows:
+		*v = times(*v)
+	case *framework.Sequences:
+		v.Steps = times(v.Steps)
+	}
+	return b
 }
 
 // inUnits compares two fits. Where they differ, those of a first local step show whether they

@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat/distmv"
 
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/lvmtest"
@@ -143,6 +144,21 @@ func (linear) LogJoint(s *moments, p *loadings) float64 {
 	return -n*d/2*math.Log(2*math.Pi*p.Noise) - residual(s, p)/(2*p.Noise) - n*float64(p.K)/2*math.Log(2*math.Pi) - mat.Trace(s.zz())/2
 }
 
+// LogProb is that of N(0, WWᵀ + σ²I).
+func (linear) LogProb(b framework.Rows, p *loadings, dst []float64) ([]float64, error) {
+	cov := mat.NewSymDense(b.D, nil)
+	cov.SymOuterK(1, p.w())
+	for d := range b.D {
+		cov.SetSym(d, d, cov.At(d, d)+p.Noise)
+	}
+	normal, _ := distmv.NewNormal(make([]float64, b.D), cov, nil)
+	dst = dst[:0]
+	for i := range b.N {
+		dst = append(dst, normal.LogProb(b.Row(i)))
+	}
+	return dst, nil
+}
+
 func (linear) Shape(p *loadings) framework.Shape {
 	return framework.Shape{K: p.K, Component: len(p.W), Shared: 1, Free: len(p.W) + 1 - p.K*(p.K-1)/2}
 }
@@ -189,6 +205,15 @@ func upTo(k int) []int {
 		list[i] = i
 	}
 	return list
+}
+
+// fixedAxes counts loadings as if no rotation left x as it is.
+type fixedAxes struct{ linear }
+
+func (m fixedAxes) Shape(p *loadings) framework.Shape {
+	s := m.linear.Shape(p)
+	s.Free = s.Total()
+	return s
 }
 
 // unmixed takes what z contributes to x for that of each dimension by itself.

@@ -44,6 +44,37 @@ func (m charging) Charges(s *sums, p *rates) []framework.Charge {
 	return list
 }
 
+// unidentified counts a parameter less than can be told from the rows.
+type unidentified struct{ toy }
+
+func (m unidentified) Shape(p *rates) framework.Shape {
+	s := m.toy.Shape(p)
+	s.Free = max(1, s.Total()-1)
+	return s
+}
+
+func (m unidentified) Charges(s *sums, p *rates) []framework.Charge {
+	list := m.toy.Charges(s, p)
+	if len(p.Rates) > 1 {
+		list[0].Free--
+	}
+	return list
+}
+
+// largest charges by the largest component, which is no sum over rows.
+type largest struct{ toy }
+
+func (m largest) Charges(s *sums, p *rates) []framework.Charge {
+	list := m.toy.Charges(s, p)
+	list[0].N = slices.Max(s.Nk)
+	return list
+}
+
+// misnamed has a method of another signature than that of the interface.
+type misnamed struct{ toy }
+
+func (misnamed) LabelEntropy(s sums) float64 { return s.H }
+
 // halfway stops its global step half way to the maximum: the objective still rises.
 type halfway struct{ toy }
 
@@ -368,6 +399,54 @@ func (m wrongWay) Keep(s *sums, p *rates, dims []int) (*sums, *rates, error) {
 	return m.toy.Keep(s, p, dims)
 }
 
+// first keeps the first dimensions, whatever it is asked for.
+type first struct{ toy }
+
+func (m first) Keep(s *sums, p *rates, dims []int) (*sums, *rates, error) {
+	return m.toy.Keep(s, p, upTo(len(dims)))
+}
+
+// firstSums keeps the right parameters, with the sums of the first dimensions.
+type firstSums struct{ toy }
+
+func (m firstSums) Keep(s *sums, p *rates, dims []int) (*sums, *rates, error) {
+	t, _, err := m.toy.Keep(s, p, upTo(len(dims)))
+	_, q, _ := m.toy.Keep(s, p, dims)
+	return t, q, err
+}
+
+// drifting moves what it keeps by a little.
+type drifting struct{ toy }
+
+func (m drifting) Keep(s *sums, p *rates, dims []int) (*sums, *rates, error) {
+	t, q, err := m.toy.Keep(s, p, dims)
+	if len(dims) < len(p.Rates) {
+		q.Rates[0] *= 1.0001
+	}
+	return t, q, err
+}
+
+// sharingAll gives back what it gets where all dimensions are kept.
+type sharingAll struct{ toy }
+
+func (m sharingAll) Keep(s *sums, p *rates, dims []int) (*sums, *rates, error) {
+	if len(dims) == len(p.Rates) {
+		return s, p, nil
+	}
+	return m.toy.Keep(s, p, dims)
+}
+
+// sharingSums projects its statistics in place, from the second dimension on.
+type sharingSums struct{ toy }
+
+func (m sharingSums) Keep(s *sums, p *rates, dims []int) (*sums, *rates, error) {
+	t, q, err := m.toy.Keep(s, p, dims)
+	if n := len(dims); n < len(s.Nk) && dims[0] == len(s.Nk)-n {
+		t.Nk = s.Nk[dims[0]:]
+	}
+	return t, q, err
+}
+
 // restless changes something when there is nothing to drop.
 type restless struct{ toy }
 
@@ -442,7 +521,7 @@ func (m halving) Split(ctx context.Context, src framework.Source[framework.Rows]
 // splitters are the mutants that divide.
 func splitters() []mutant {
 	of := func(name string, wrong func(p, q *rates, k int) (*rates, float64)) mutant {
-		return mutant{name, "split", running(right(halving{wrong: wrong}))}
+		return mutant{name: name, check: "split", run: running(right(halving{wrong: wrong}))}
 	}
 	return []mutant{
 		of("dividing nothing", func(p, _ *rates, _ int) (*rates, float64) { return p, 0 }),
@@ -465,7 +544,7 @@ func splitters() []mutant {
 		}),
 		of("promising in units", func(_, q *rates, k int) (*rates, float64) { return q, q.Rates[k] }),
 		of("promising NaN", func(_, q *rates, _ int) (*rates, float64) { return q, math.NaN() }),
-		{"reshaping", "split", running(right(reshaping{}))},
+		{name: "reshaping", check: "split", run: running(right(reshaping{}))},
 	}
 }
 
@@ -549,8 +628,9 @@ func (m observant) Infer(b framework.Rows, p *rates, s *sums) (float64, error) {
 
 // A mutant is a case with one thing wrong and the check that finds it.
 type mutant struct {
-	name, check string
+	name, check string // more than one check, with commas between them, where one mistake is several
 	run         func() []lvmtest.Outcome
+	alone       func() []lvmtest.Outcome // those checks, with Model and Data alone; nil where that is not asked
 }
 
 // A breed is a right model with all that its case gives, and mutants of it.
@@ -563,23 +643,27 @@ type breed struct {
 func breeds() []breed {
 	return []breed{
 		{"mixture", running(right(toy{})), mixtures()},
-		{"under a prior", running(penalizedCase(1)), []mutant{{"steep", "curvature", running(penalizedCase(1.01))}}},
+		{"under a prior", running(penalizedCase(1)), []mutant{{name: "steep", check: "curvature", run: running(penalizedCase(1.01))}}},
 		{"under a proper prior", running(right(proper{})), properMutants()},
 		{"coupled under a proper prior", running(right(properCoupled{})), []mutant{
-			{"lowering", "update", running(right(loweringPrior{}))},
+			{name: "lowering", check: "update", run: running(right(loweringPrior{}))},
 		}},
 		{"coupled", running(right(coupled{})), coupledMutants()},
 		{"in order", running(right(inOrder{})), []mutant{
-			{"more than each", "responsibilities", running(right(mislabelledInOrder{factor: 1.001}))},
-			{"less than none", "responsibilities", running(right(mislabelledInOrder{factor: -0.1}))},
+			{name: "more than each", check: "responsibilities", run: running(right(mislabelledInOrder{factor: 1.001}))},
+			{name: "less than none", check: "responsibilities", run: running(right(mislabelledInOrder{factor: -0.1}))},
 		}},
-		{"bounded", running(right(bounded{})), []mutant{{"improper", "likelihood", running(right(underestimated{}))}}},
+		{"bounded", running(right(bounded{})), []mutant{{name: "improper", check: "likelihood", run: running(right(underestimated{}))}}},
 		{"mixing", running(mixing(linear{})), nil},
 		{"rotating", running(rotating(linear{})), []mutant{
-			{"unmixed", "rotation", running(rotating(unmixed{}))},
-			{"half rotated", "rotation", running(rotating(halfRotated{}))},
-			{"backwards", "rotation", running(rotating(backwards{}))},
-			{"in place", "rotation", running(rotating(inPlace{}))},
+			{name: "unmixed", check: "rotation", run: running(rotating(unmixed{}))},
+			{name: "half rotated", check: "rotation", run: running(rotating(halfRotated{}))},
+			{name: "backwards", check: "rotation", run: running(rotating(backwards{}))},
+			{name: "in place", check: "rotation", run: running(rotating(inPlace{}))},
+			{name: "fixed axes", check: "identifiability", run: running(rotating(fixedAxes{}))},
+		}},
+		{"density", running(densityCase(regression{})), []mutant{
+			{name: "information twice", check: "density", run: running(densityCase(regression{informs: times(2)}))},
 		}},
 	}
 }
@@ -590,7 +674,9 @@ func running[P any, S framework.Statistics[S]](c lvmtest.Case[framework.Rows, P,
 
 func mixtures() []mutant {
 	of := func(name, check string, m framework.Model[framework.Rows, *rates, *sums]) mutant {
-		return mutant{name, check, running(right(m))}
+		return mutant{name, check, running(right(m)), func() []lvmtest.Outcome {
+			return lvmtest.RunSome(toyCase{Model: m, Data: right(toy{}).Data}, strings.Split(check, ",")...)
+		}}
 	}
 	badSample := right(toy{})
 	sample := badSample.Sample
@@ -608,10 +694,18 @@ func mixtures() []mutant {
 		of("charging too much", "charges", charging{wrong: func(l []framework.Charge) { l[1].Parameters++ }}),
 		of("charging for what is not free", "charges", charging{wrong: func(l []framework.Charge) { l[1].Free++ }}),
 		of("charging nobody", "charges", charging{wrong: func(l []framework.Charge) { l[0].Latent = false }}),
+		of("unidentified", "identifiability", unidentified{}),
+		of("charging by the largest", "charges", largest{}),
+		of("charging by all rows twice", "charges", charging{wrong: func(l []framework.Charge) { l[1].N *= 2 }}),
+		of("first", "kept dimensions,projection,split", first{}),
+		of("first sums", "kept dimensions,projection", firstSums{}),
+		of("drifting", "projection", drifting{}),
+		of("sharing all", "memory", sharingAll{}),
+		of("sharing sums", "memory", sharingSums{}),
 		of("charging by the table", "charges", charging{wrong: func(l []framework.Charge) { l[1].N = 100 }}),
 		of("halfway", "global step", halfway{}),
 		of("steep", "curvature", steep{}),
-		of("unlogged", "curvature", unlogged{}),
+		of("unlogged", "counts", unlogged{}),
 		of("overcounted", "counts", overcounted{}),
 		of("selfish", "counts", selfish{}),
 		of("brief", "counts", brief{}),
@@ -627,7 +721,7 @@ func mixtures() []mutant {
 		of("sorted", "order", sorted{}),
 		of("singular", "blocks", singular{}),
 		of("unweighted", "weights", unweighted{}),
-		{"other units of data", "weights", running(doubled)},
+		{name: "other units of data", check: "weights", run: running(doubled)},
 		of("constant", "scale", constant{}),
 		of("absolute", "extrapolation", absolute{}),
 		of("stale", "memory", stale{}),
@@ -636,7 +730,7 @@ func mixtures() []mutant {
 		of("sharing", "memory", sharing{}),
 		of("allocating", "allocations", allocating{}),
 		of("misordered", "relevance", misordered{}),
-		of("wrong way", "projection", wrongWay{}),
+		of("wrong way", "kept dimensions,projection", wrongWay{}),
 		of("restless", "idempotence", restless{}),
 		of("favouring", "symmetry", favouring{}),
 		of("wholesale", "units", wholesale{}),
@@ -647,7 +741,7 @@ func mixtures() []mutant {
 		of("unexported", "checkpoint", unexported{}),
 		of("observant", "workers", observant{}),
 		of("tiled", "processes", tiled{}),
-		{"bad sample", "sample", running(badSample)},
+		{name: "bad sample", check: "sample", run: running(badSample)},
 	}...)
 }
 

@@ -182,7 +182,7 @@ func (m loweringPrior) Update(b framework.Rows, p *rates, tilt *laplace.Tilt, no
 
 func properMutants() []mutant {
 	of := func(name, check string, m framework.Model[framework.Rows, *rates, *sums]) mutant {
-		return mutant{name, check, running(right(m))}
+		return mutant{name: name, check: check, run: running(right(m))}
 	}
 	return []mutant{
 		of("off the mode", "posterior step", offMode{}),

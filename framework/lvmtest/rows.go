@@ -231,23 +231,30 @@ func (r *run[B, P, S]) usedResults(at state[P, S]) {
 	}
 }
 
-// projectedMemory overwrites a projection, which must not reach what was projected.
+// projectedMemory overwrites projections, which must not reach what was projected.
 func (r *run[B, P, S]) projectedMemory(at state[P, S], src *source[B]) {
 	m, ok := r.Model.(framework.Projector[P, S])
-	if !ok || at.k == 1 {
+	if !ok {
 		return
 	}
 	next := r.maximize(at.where, at.s, at.p)
 	look := func() string { return string(r.text("parameters", next)) + r.seen(at) }
 	before := look()
-	s, p := r.kept(m, at.where, at.s, next, upTo(at.k)[:at.k-1])
-	where := at.where + ", projected"
-	q := r.maximize(where, s, p)
-	t := r.step(where, q, nil, nil, src)
-	_ = r.maximizeIn(where, t.s, q, p)
-	s.Merge(t.s)
-	if look() != before {
-		r.errorf("%s: Keep changes its arguments, or shares memory with them", at.where)
+	all := upTo(at.k)
+	for _, dims := range [][]int{all[:at.k-1], all[1:], all} {
+		if len(dims) < max(1, r.Least) {
+			continue
+		}
+		s, p := r.kept(m, at.where, at.s, next, dims)
+		where := at.where + ", projected"
+		q := r.maximize(where, s, p)
+		t := r.step(where, q, nil, nil, src)
+		_ = r.maximizeIn(where, t.s, q, p)
+		s.Merge(t.s)
+		if look() != before {
+			r.errorf("%s: Keep of %d latent dimensions changes its arguments, or shares memory with them", at.where, len(dims))
+			return
+		}
 	}
 }
 

@@ -19,7 +19,11 @@ func checks[B, P any, S framework.Statistics[S]]() []check[B, P, S] {
 		return check[B, P, S]{Outcome{Check: name, Equation: equation}, hold}
 	}
 	return []check[B, P, S]{
+		one("interfaces", "every method with the name of an optional one is one", (*run[B, P, S]).interfaces),
+		one("density", "what a density of package numeric has besides its log density is what that says",
+			(*run[B, P, S]).density),
 		one("shape", "K, D_Ξ and D_Π are what they are counted to be", (*run[B, P, S]).shape),
+		one("identifiability", "Shape.Free is the rank of ∂ln p(x_n|Π)÷∂Π", (*run[B, P, S]).identifiability),
 		one("charges", "the charges add up to the numbers of Shape, and their N to units of data", (*run[B, P, S]).charges),
 		one("global step", "∇E_q[ln p(X,Z|Π)] = 0, and no Π′ has a higher E_q[ln p(X,Z|Π′)]", (*run[B, P, S]).globalStep),
 		one("posterior step", "∇(E_q[ln p(X,Z|Π)] + ln p(Π)) = 0 where MaximizePosterior leads, and it never lowers it",
@@ -49,6 +53,7 @@ func checks[B, P any, S framework.Statistics[S]]() []check[B, P, S] {
 			(*run[B, P, S]).relevance),
 		one("rotation", "a rotation of z leaves p(X,Z|Π) unchanged, and rotates Signal", (*run[B, P, S]).rotation),
 		one("projection", "p(X,Z|Π) = p(X,Z̃|Π̃) where Z is degenerate (paper G, eq. 3)", (*run[B, P, S]).projection),
+		one("kept dimensions", "Keep keeps the latent dimensions that it is asked for", (*run[B, P, S]).keptDimensions),
 		one("idempotence", "T(T(Z,Π)) = T(Z,Π)", (*run[B, P, S]).idempotence),
 		one("split", "Split divides one of K latent dimensions between two that differ, K + 1 of them with the Shape "+
 			"of any", (*run[B, P, S]).split),
@@ -110,9 +115,9 @@ func (r *run[B, P, S]) charges() {
 			if c.Latent {
 				latent += c.Parameters
 			}
-			if c.Parameters < 0 || c.Free < 0 || !(c.N > 0) || math.IsInf(c.N, 0) {
-				r.errorf("%s: charge %d is of %d parameters, %d of them free, from %v units of data", at.where, i+1,
-					c.Parameters, c.Free, c.N)
+			if c.Parameters < 0 || c.Free < 0 || !(c.N > 0) || !r.Unweighted && c.N > (1+r.tolerance())*at.s.Weight() {
+				r.errorf("%s: charge %d is of %d parameters, %d of them free, from %v of %v units of data", at.where, i+1,
+					c.Parameters, c.Free, c.N, at.s.Weight())
 			}
 		}
 		shape := r.Model.Shape(at.p)
@@ -124,6 +129,7 @@ func (r *run[B, P, S]) charges() {
 		if r.Unweighted {
 			continue
 		}
+		r.additiveCharges(at, charges)
 		doubled := r.other(at, at.where+", every row twice",
 			r.Data.arranged(arrangement{order: upTo(len(twice)), weights: twice}))
 		for i, c := range r.charged(doubled.where, doubled.s, at.p) {
@@ -131,6 +137,25 @@ func (r *run[B, P, S]) charges() {
 				r.errorf("%s: N of charge %d is %v, and %v when every row counts twice", at.where, i+1, charges[i].N, c.N)
 			}
 		}
+	}
+}
+
+// additiveCharges holds the N of all parameters together to be a sum over rows.
+func (r *run[B, P, S]) additiveCharges(at state[P, S], all []framework.Charge) {
+	total := func(charges []framework.Charge) (sum float64) {
+		for _, c := range charges {
+			sum += float64(c.Parameters) * c.N
+		}
+		return sum
+	}
+	half, parts := r.Data.Rows/2, 0.0
+	for _, rows := range [][]int{upTo(r.Data.Rows)[:half], upTo(r.Data.Rows)[half:]} {
+		part := r.other(at, at.where+", half of the rows", r.Data.arranged(arrangement{order: rows, first: rows[0]}))
+		parts += total(r.charged(part.where, part.s, at.p))
+	}
+	if want := total(all); !r.near(want, parts, want) {
+		r.errorf("%s: N of the charges, once a parameter, adds up to %v, and over the two halves of the rows to %v", at.where,
+			want, parts)
 	}
 }
 
@@ -233,7 +258,6 @@ func (r *run[B, P, S]) curvature() {
 				}
 			}
 		}
-		r.consistent(at.where, f, entries)
 	}
 	r.notef("largest relative difference: %.2g", worst)
 }
@@ -283,6 +307,7 @@ func (r *run[B, P, S]) counts() {
 	_ = able[framework.Curved[P, S]](r, "Curved")
 	for _, at := range r.early() {
 		here := r.curvatureOf(at.where, at.s, at.p, false)
+		r.consistent(at.where, here, dense(here.Blocks()))
 		if !here.Factors() {
 			r.skipf("F of %T does not factor", r.Model)
 		}

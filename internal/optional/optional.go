@@ -5,6 +5,7 @@ package optional
 import (
 	"fmt"
 	"reflect"
+	"strings"
 )
 
 // Misfit is an error about a method of v with the name of a method of an interface that v does not implement; nil where
@@ -33,6 +34,17 @@ func Misfit(v any, interfaces ...reflect.Type) error {
 		}
 	}
 	return nil
+}
+
+// Names are those of the interfaces that v implements.
+func Names(v any, interfaces ...reflect.Type) (names []string) {
+	for _, i := range interfaces {
+		if v != nil && reflect.TypeOf(v).Implements(i) {
+			name, _, _ := strings.Cut(i.Name(), "[")
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // compare is an error where t, or a pointer to it, has the method and still does not implement the interface.
