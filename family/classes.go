@@ -178,8 +178,11 @@ func (c *Classes) Observe(b framework.Rows, first, n int) error {
 	if b.D != c.plan.size.Columns {
 		return fmt.Errorf("family: a row of %d columns does not go with a model of %d", b.D, c.plan.size.Columns)
 	}
-	if b.Entries != nil && len(c.plan.parts) > 1 {
+	switch {
+	case b.Entries != nil && len(c.plan.parts) > 1:
 		return errSparse
+	case b.Entries == nil && b.Stride < b.D:
+		return b.Check()
 	}
 	for i := range c.plan.parts {
 		p := &c.plan.parts[i]

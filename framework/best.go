@@ -72,6 +72,9 @@ func FitBest[B, P any, S Statistics[S]](ctx context.Context, models []Model[B, P
 	}
 	tasks := make([]string, len(models))
 	for i, m := range models {
+		if err := needed(ctx, m, src); err != nil {
+			return nil, err
+		}
 		tasks[i] = taskOf(m, o)
 	}
 	ctx, leave, err := together(ctx, o.Group, tasks, src.Rows())

@@ -2,12 +2,15 @@ package framework
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"path/filepath"
 	"reflect"
 
 	"github.com/latent-go/latent/internal/optional"
+	"github.com/latent-go/latent/internal/panics"
 )
 
 // violated returns the error about a method that violated the contract of its interface.
@@ -48,6 +51,33 @@ func misfit[B, P any, S Statistics[S]](m Model[B, P, S]) error {
 		return fmt.Errorf("framework: %w: %w", ErrContract, err)
 	}
 	return nil
+}
+
+// needed checks that nothing that a fit needs is nil.
+func needed[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S], src Source[B]) error {
+	switch {
+	case ctx == nil:
+		return errors.New("framework: the context is nil: pass context.Background()")
+	case m == nil:
+		return errors.New("framework: the model is nil")
+	case isNil(src):
+		return errors.New("framework: the source of rows is nil: check the error of the function that made it")
+	}
+	return nil
+}
+
+// quietly makes an error of a panic in a function of the caller's that is no method of a model, with the place.
+func quietly(what string, call func() error) (err error) {
+	defer func() {
+		if p := panics.Of(recover()); p != nil {
+			place := ""
+			if len(p.Frames) > 0 {
+				place = fmt.Sprintf(" (%s:%d)", filepath.Base(p.Frames[0].File), p.Frames[0].Line)
+			}
+			err = fmt.Errorf("framework: %s panicked: %v%s", what, p.Value, place)
+		}
+	}()
+	return call()
 }
 
 // given checks that parameters are not nil.

@@ -171,6 +171,9 @@ var (
 		}}
 )
 
+// empty says that there is nothing that a criterion is worth.
+func (c Criterion) empty() bool { return c.Value == nil && c.Sweep == nil }
+
 // Criteria lists all criteria.
 func Criteria() []Criterion {
 	return []Criterion{Evidence, Completed, GFIC, FIC, BICEM, BIC, AIC, ICL, ELBO, Collapsed, ExactICL, DNML, SBIC, Slope}
@@ -259,6 +262,9 @@ func (a *capabilities[B, P, S]) supports(c Criterion) error {
 		improper = a.supportsPrior(c.Name)
 	}
 	switch {
+	case c.empty():
+		return fmt.Errorf("framework: the criterion %q has no Value and no Sweep: take one of Criteria, or CriterionByName",
+			c.Name)
 	case c.Needs&NeedsEstimates != 0 && a.variational:
 		return fmt.Errorf("framework: %s charges for estimated parameters, and %s integrates them out: use ELBO",
 			c.Name, a.name)

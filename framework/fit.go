@@ -25,6 +25,9 @@ import (
 func Fit[B, P any, S Statistics[S]](
 	ctx context.Context, m Model[B, P, S], src Source[B], o Options,
 ) (*Result[P, S], error) {
+	if err := needed(ctx, m, src); err != nil {
+		return nil, err
+	}
 	return FitFrom(ctx, m, src, m.Init, o)
 }
 
@@ -36,6 +39,12 @@ type Start[B, P any] func(ctx context.Context, src Source[B], k int, rng *rand.R
 func FitFrom[B, P any, S Statistics[S]](
 	ctx context.Context, m Model[B, P, S], src Source[B], start Start[B, P], o Options,
 ) (res *Result[P, S], err error) {
+	if err := needed(ctx, m, src); err != nil {
+		return nil, err
+	}
+	if start == nil {
+		return nil, errors.New("framework: the start is nil: Fit begins with the model's own")
+	}
 	ctx, leave, err := together(ctx, o.Group, taskOf(m, o), src.Rows())
 	if err != nil {
 		return nil, err
@@ -319,7 +328,7 @@ func (f *fit[B, P, S]) record(e Event) error {
 	defer f.recording.Unlock()
 	e.snapshot = f.encode
 	if f.recorderErr == nil {
-		if err := f.options.Recorder.Record(e); err != nil {
+		if err := quietly("the Recorder", func() error { return f.options.Recorder.Record(e) }); err != nil {
 			f.recorderErr = fmt.Errorf("framework: stopped by the %w: %w", errRecorder, err)
 		}
 	}
@@ -575,6 +584,10 @@ func LocalStep[B, P any, S Statistics[S]](
 		s       S
 		entropy float64
 	}
+	var none S
+	if err := needed(ctx, m, src); err != nil {
+		return none, 0, err
+	}
 	sum, err := Fold(ctx, src, workers,
 		func() (*partial, error) {
 			a := &partial{s: m.NewStatistics(p)}
@@ -591,7 +604,6 @@ func LocalStep[B, P any, S Statistics[S]](
 			return nil
 		})
 	if err != nil {
-		var none S
 		return none, 0, err
 	}
 	return sum.s, sum.entropy, nil

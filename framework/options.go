@@ -135,6 +135,12 @@ type Options struct {
 	Resume []byte
 }
 
+// mostShards and mostRestarts bound what a fit keeps from the first iteration on.
+const (
+	mostShards   = 1 << 16
+	mostRestarts = 1 << 20
+)
+
 // DefaultTolerance and DefaultMaxIterations are the defaults of [Options].
 const (
 	DefaultTolerance     = 1e-9
@@ -152,6 +158,14 @@ func resolved[B, P any, S Statistics[S]](o Options, can *capabilities[B, P, S]) 
 			"framework: tolerance %v, iterations %d, restarts %d, DoubleTo %d, workers %d, shards %d and sample %d "+
 				"must not be negative", o.Tolerance, o.MaxIterations, o.Restarts, o.DoubleTo, o.Workers, o.Shards, o.Sample,
 		)
+	}
+	switch {
+	case o.Shards > mostShards:
+		return o, fmt.Errorf("framework: Shards is %d; must be at most %d: each holds statistics", o.Shards, mostShards)
+	case o.Restarts > mostRestarts:
+		return o, fmt.Errorf("framework: Restarts is %d; must be at most %d", o.Restarts, mostRestarts)
+	case o.Recorder != nil && isNil(o.Recorder):
+		return o, fmt.Errorf("framework: the Recorder is a nil %T: leave it out", o.Recorder)
 	}
 	if o.Tolerance == 0 {
 		o.Tolerance = DefaultTolerance
@@ -191,7 +205,7 @@ func resolved[B, P any, S Statistics[S]](o Options, can *capabilities[B, P, S]) 
 		return o, fmt.Errorf("framework: %s keeps its q and is a Rotator, and a kept q cannot be rotated: leave Rotate out",
 			can.name)
 	}
-	if o.Criterion.Value == nil && o.Criterion.Sweep == nil {
+	if o.Criterion.empty() && o.Criterion.Name == "" {
 		o.Criterion = can.own(o.Method)
 	}
 	for _, c := range append([]Criterion{o.Criterion}, o.Also...) {

@@ -178,7 +178,11 @@ func (r *run[B, P, S]) openSpan(ctx context.Context, of span) {
 func (r *run[B, P, S]) loop(ctx context.Context) error {
 	if r.at.Current == nil {
 		rng := rand.New(rand.NewPCG(r.options.Seed, uint64(r.index)))
-		p, err := r.init(context.WithValue(ctx, startKey{}, r.start), r.src, r.options.K, rng)
+		var p P
+		err := quietly("the start", func() (err error) {
+			p, err = r.init(context.WithValue(ctx, startKey{}, r.start), r.src, r.options.K, rng)
+			return err
+		})
 		if err == nil {
 			err = r.can.given("Init", p)
 		}

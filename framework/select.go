@@ -149,6 +149,9 @@ func CredibleSet(posterior []float64, mass float64) []int {
 func Select[B, P any, S Statistics[S]](
 	ctx context.Context, m Model[B, P, S], src Source[B], ks []int, o Options, criteria ...Criterion,
 ) (s *Selection[P, S], err error) {
+	if err := needed(ctx, m, src); err != nil {
+		return nil, err
+	}
 	ctx, leave, err := together(ctx, o.Group, [2]any{ks, taskOf(m, o, criteria...)}, src.Rows())
 	if err != nil {
 		return nil, err
@@ -157,11 +160,17 @@ func Select[B, P any, S Statistics[S]](
 	if len(ks) == 0 {
 		return nil, errors.New("framework: no numbers of latent dimensions to select from")
 	}
+	for i, c := range criteria {
+		if c.empty() {
+			return nil, fmt.Errorf("framework: criterion %d of %d is empty: leave it out for the method's own", i+1,
+				len(criteria))
+		}
+	}
 	if len(criteria) > 0 {
 		o.Criterion, o.Also = criteria[0], criteria[1:]
 	}
 	can := capabilitiesOf(m)
-	if o.Criterion.Value == nil && o.Criterion.Sweep == nil {
+	if o.Criterion.empty() && o.Criterion.Name == "" {
 		o.Criterion = can.own(o.Method)
 	}
 	asked := append([]Criterion{o.Criterion}, o.Also...)

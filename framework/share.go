@@ -53,6 +53,9 @@ type State[P any] struct {
 func Share[B, P any, S Statistics[S]](
 	ctx context.Context, m Model[B, P, S], src Source[B], at State[P], first, last, shards, workers int,
 ) ([]byte, error) {
+	if err := needed(ctx, m, src); err != nil {
+		return nil, err
+	}
 	if shards < 1 || first < 0 || last < first || shards < last {
 		return nil, fmt.Errorf("framework: shards %d to %d of %d", first, last, shards)
 	}

@@ -47,6 +47,9 @@ func (b Rows) Row(i int) []float64 {
 		b.Entries.Put(i, row)
 		return row
 	}
+	if b.Stride < b.D {
+		panic(fmt.Sprintf("framework: Rows of stride %d and %d columns: Stride must be at least D", b.Stride, b.D))
+	}
 	return b.X[i*b.Stride : i*b.Stride+b.D]
 }
 
@@ -92,8 +95,8 @@ func (b Rows) Check() error {
 		return fmt.Errorf("framework: a block of %d rows has a Start of length %d for its entries, not %d", b.N,
 			len(b.Entries.Start), b.N+1)
 	case b.Entries == nil && (b.N < 0 || b.D < 0 || b.Stride < b.D || b.N > 0 && len(b.X) < (b.N-1)*b.Stride+b.D):
-		return fmt.Errorf("framework: a block of %d rows, %d columns and stride %d does not go with %d numbers", b.N,
-			b.D, b.Stride, len(b.X))
+		return fmt.Errorf("framework: a block of %d rows, %d columns and stride %d does not go with %d numbers: Stride is "+
+			"at least D", b.N, b.D, b.Stride, len(b.X))
 	}
 	return checkBlockWeights(b.Weights, b.N, b.First)
 }

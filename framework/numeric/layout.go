@@ -386,8 +386,15 @@ func (n simplexKind) slope(_, _ []float64, j *window) { ones(int(n)-1, j) }
 
 // ---- Symmetric positive definite matrices
 
-func (n spdKind) numbers() int { return int(n) * int(n) }
-func (n spdKind) free() int    { return int(n) * (int(n) + 1) / 2 }
+// numbers of more rows than anything could hold are as many as these rows, so that no product overflows.
+func (n spdKind) numbers() int {
+	if n > mostNumbers {
+		return int(n)
+	}
+	return int(n) * int(n)
+}
+
+func (n spdKind) free() int { return int(n) * (int(n) + 1) / 2 }
 
 func (n spdKind) neutral(v []float64) {
 	clear(v)

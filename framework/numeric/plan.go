@@ -5,6 +5,8 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/latent-go/latent/internal/memory"
 )
 
 // A plan is a list of parameters with the places of their numbers and coordinates.
@@ -33,6 +35,9 @@ func newPlan(of string, list []Parameter) (*plan, error) {
 		case q.kind.numbers() < least:
 			return nil, fmt.Errorf("numeric: Layout: %s parameter %q has %d numbers; must have at least %d", of, q.Name,
 				q.kind.numbers(), least)
+		case q.kind.numbers() > mostNumbers:
+			return nil, fmt.Errorf("numeric: Layout: %s parameter %q has %d numbers; must have at most %d", of, q.Name,
+				q.kind.numbers(), mostNumbers)
 		case q.coordinate != nil && !scalar(q.kind):
 			return nil, fmt.Errorf("numeric: Layout: %s parameter %q: In chooses the coordinate of a Positive, Rate "+
 				"or Probability parameter only", of, q.Name)
@@ -40,9 +45,17 @@ func newPlan(of string, list []Parameter) (*plan, error) {
 		p.list = append(p.list, placed{q, p.numbers, p.free})
 		p.numbers += q.kind.numbers()
 		p.free += q.kind.free()
+		// Second derivatives of all of them stand in a few matrices at the same time.
+		what := fmt.Sprintf("numeric: Layout: the information about %d numbers of the %s parameters", p.free, of)
+		if err := memory.Need(what, 4*8*float64(p.free)*float64(p.free)); err != nil {
+			return nil, err
+		}
 	}
 	return p, nil
 }
+
+// mostNumbers bounds the numbers of a parameter, whose products then are no overflow.
+const mostNumbers = 1 << 24
 
 // plans are those of a density's layout for rows of so many columns.
 func plans(of string, l Layout, columns int) (component, shared *plan, err error) {
