@@ -34,9 +34,9 @@ func (p *Plan) Posterior(pr prior.Prior) (*Posterior, error) {
 	b := &Posterior{Plan: p, priors: make([]FactorPrior, len(p.parts))}
 	for i := range p.parts {
 		f := &p.parts[i]
-		c, ok := f.Factor.(Conjugator)
+		c, ok := f.Factor.(ConjugateFactor)
 		if !ok {
-			return nil, fmt.Errorf("family: %s has no conjugate prior: it does not implement family.Conjugator", f.Name())
+			return nil, fmt.Errorf("family: %s has no conjugate prior: it does not implement family.ConjugateFactor", f.Name())
 		}
 		if b.priors[i], err = c.Conjugate(own[i], f.pooled); err != nil {
 			return nil, err

@@ -112,7 +112,7 @@ func (Bernoulli) Sample(xi []float64, rng *rand.Rand, x []float64) {
 
 // Conjugate takes a prior.Beta, prior.Jeffreys, which is Beta(½, ½), prior.UnitInformation, as many times that, or a
 // prior.Conjugate; by default Beta(1, 1), flat.
-func (f Bernoulli) Conjugate(p prior.Prior, _ []float64) (Conjugate, error) {
+func (f Bernoulli) Conjugate(p prior.Prior, _ []float64) (CellPrior, error) {
 	switch own := p.(type) {
 	case prior.Jeffreys:
 		p = own.Beta()

@@ -138,6 +138,6 @@ func (Categorical) Sample(xi []float64, rng *rand.Rand, x []float64) {
 // Conjugate takes a prior.Dirichlet, prior.Concentrations, one a level, prior.Jeffreys,
 // which is Dirichlet(½), prior.UnitInformation, as many times that, or a prior.Conjugate, whose Chi is the share of
 // each level; by default Dirichlet(1), flat.
-func (f Categorical) Conjugate(p prior.Prior, _ []float64) (Conjugate, error) {
+func (f Categorical) Conjugate(p prior.Prior, _ []float64) (CellPrior, error) {
 	return dirichletOf(p, f, f.Levels)
 }

@@ -77,7 +77,7 @@ func (b *Posterior) AddSpread(c *Classes, h, weights, dst []float64) {
 
 // ---- Exponential families
 
-// Predictive is a [Conjugate] that has the posterior predictive distribution, and the curvature of LogNorm, in closed
+// Predictive is a [CellPrior] that has the posterior predictive distribution, and the curvature of LogNorm, in closed
 // form: package prior's have. Of any other they are differences of LogNorm.
 type Predictive interface {
 	// Predictive is ln factor + log = LogNorm(h + (1−out)(e, t)) − LogNorm(h − out·(e, t)), where no pseudo-count
@@ -88,9 +88,9 @@ type Predictive interface {
 }
 
 // byNorm is a Predictive of any conjugate prior.
-type byNorm struct{ Conjugate }
+type byNorm struct{ CellPrior }
 
-func closed(of Conjugate) Predictive {
+func closed(of CellPrior) Predictive {
 	if p, ok := of.(Predictive); ok {
 		return p
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/latent-go/latent/prior"
 )
 
-// A complete family implements all optional interfaces, but perhaps [family.Conjugated].
+// A complete family implements all optional interfaces, but perhaps [family.ConjugateFamily].
 type complete interface {
 	family.ExponentialFamily
 	family.Expecter
@@ -147,8 +147,8 @@ func conjugated() []specimen {
 }
 
 // conjugate is the conjugate prior of such a family.
-func (s specimen) conjugate(p prior.Prior, pooled []float64) (family.Conjugate, error) {
-	return s.family.(family.Conjugated).Conjugate(p, pooled)
+func (s specimen) conjugate(p prior.Prior, pooled []float64) (family.CellPrior, error) {
+	return s.family.(family.ConjugateFamily).Conjugate(p, pooled)
 }
 
 func drawChances(t *rapid.T, n int) []float64 {

@@ -61,7 +61,7 @@ func noMean(p prior.Conjugate, f ExponentialFamily, want string) error {
 // otherwise is too, or in the general form.
 func conjugate[D prior.Distribution](
 	f ExponentialFamily, p prior.Prior, otherwise D, of *prior.Likelihood[D],
-) (Conjugate, error) {
+) (CellPrior, error) {
 	switch own := p.(type) {
 	case prior.Jeffreys:
 		return nil, improper(f, of.Instead)
@@ -89,7 +89,7 @@ func unitGamma(p prior.Prior, mean float64) prior.Prior {
 }
 
 // dirichletOf is the prior of the probabilities of levels, or categories, that p describes.
-func dirichletOf(p prior.Prior, f ExponentialFamily, levels int) (Conjugate, error) {
+func dirichletOf(p prior.Prior, f ExponentialFamily, levels int) (CellPrior, error) {
 	switch own := p.(type) {
 	case prior.Jeffreys:
 		p = own.Dirichlet()

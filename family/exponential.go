@@ -81,7 +81,7 @@ func (Exponential) Sample(xi []float64, rng *rand.Rand, x []float64) {
 
 // Conjugate takes a prior.Gamma for λ, prior.UnitInformation, or a prior.Conjugate; by default Gamma(1, mean),
 // the exponential distribution whose mean is 1/mean of the column.
-func (f Exponential) Conjugate(p prior.Prior, pooled []float64) (Conjugate, error) {
+func (f Exponential) Conjugate(p prior.Prior, pooled []float64) (CellPrior, error) {
 	p = unitGamma(p, 1/pooled[0])
 	if g, ok := p.(prior.Gamma); ok && g.Shape > 0 && !(1+(g.Shape-1) > 0) {
 		return nil, &prior.ParameterError{

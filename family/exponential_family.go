@@ -18,7 +18,7 @@ import (
 //
 // The interfaces below are optional: without [Expecter] classes are not contrasted with the table,
 // without [Deviator] they have no standard errors, without [Sampler] there are no samples, without
-// [Conjugated] no MAP and no variational Bayes.
+// [ConjugateFamily] no MAP and no variational Bayes.
 type ExponentialFamily interface {
 	Family
 	// Support says in words which values there are, such as "the counts 0, 1, 2, …".
@@ -64,19 +64,19 @@ type Deviator interface {
 	Deviations(xi []float64, n float64, dst []float64)
 }
 
-// A Conjugated family has conjugate priors.
-type Conjugated interface {
+// A ConjugateFamily family has conjugate priors.
+type ConjugateFamily interface {
 	// Conjugate makes the conjugate prior of ξ that p describes, nil for the family's
 	// default; pooled is the estimate of ξ from the pooled table, for priors scaled by the
 	// data.
-	Conjugate(p prior.Prior, pooled []float64) (Conjugate, error)
+	Conjugate(p prior.Prior, pooled []float64) (CellPrior, error)
 }
 
-// A Conjugate prior of an [ExponentialFamily], in the general form of paper K, A.2. A
+// A CellPrior is the conjugate prior of an [ExponentialFamily], in the general form of paper K, A.2. A
 // posterior is known by its pseudo-counts h = (ν, τ), 1+S numbers: the prior's own plus
 // the sums of exposures and of T(x); its density is ∝ exp(η·τ − νψ) in the natural
 // parameters.
-type Conjugate interface {
+type CellPrior interface {
 	// Prior puts the pseudo-counts of the prior into h.
 	Prior(h []float64)
 	// LogNorm is the logarithm of the integral of exp(η·τ − νψ), up to a constant that

@@ -305,21 +305,21 @@ func (l sampledKernel) Sample(xi []float64, rng *rand.Rand, x []float64) {
 // (ν, τ) of one cell after the other.
 type exponentialPrior struct {
 	exponentialKernel
-	of     []Conjugate // one a cell
+	of     []CellPrior // one a cell
 	pseudo []float64   // the prior's
 	norms  []float64   // LogNorm of the prior, one a cell
 }
 
 func (l exponentialKernel) Conjugate(p prior.Prior, w *Pooled) (FactorPrior, error) {
-	law, ok := l.law.(Conjugated)
+	law, ok := l.law.(ConjugateFamily)
 	if !ok {
 		return nil, fmt.Errorf(
-			"family: %s has no conjugate prior: it does not implement family.Conjugated (a Conjugate method)", l.Name(),
+			"family: %s has no conjugate prior: it does not implement family.ConjugateFamily (a Conjugate method)", l.Name(),
 		)
 	}
 	q := &exponentialPrior{
 		exponentialKernel: l,
-		of:                make([]Conjugate, l.cells),
+		of:                make([]CellPrior, l.cells),
 		pseudo:            make([]float64, l.cells*(1+l.s)),
 		norms:             make([]float64, l.cells),
 	}

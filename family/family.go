@@ -209,8 +209,8 @@ type Predictor interface {
 	Mean(xi, x []float64) float64
 }
 
-// A Conjugator has conjugate priors.
-type Conjugator interface {
+// A ConjugateFactor has conjugate priors.
+type ConjugateFactor interface {
 	// Conjugate makes the conjugate prior that p describes, nil for the default.
 	Conjugate(p prior.Prior, pooled *Pooled) (FactorPrior, error)
 	// Units are what the log density of ξ gains when it is measured in units of the table.

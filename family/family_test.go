@@ -31,7 +31,7 @@ func TestFamiliesDoWithoutWhatIsOptional(t *testing.T) {
 	plan.Contrast([]float64{1, 9}, pooled, divergence)
 	require.Equal(t, []float64{0, 0}, divergence)
 	_, err = plan.Posterior(nil)
-	require.ErrorContains(t, err, "poisson has no conjugate prior: it does not implement family.Conjugated")
+	require.ErrorContains(t, err, "poisson has no conjugate prior: it does not implement family.ConjugateFamily")
 }
 
 // pairs are counts of pairs: what it has from Poisson knows nothing of them.

@@ -144,7 +144,7 @@ func (Gamma) Sample(xi []float64, rng *rand.Rand, x []float64) {
 
 // Conjugate takes a prior.Conjugate, whose Chi are means of x and of ln x; by default the
 // one with the column's own means and Nu = 1, the weight of one row.
-func (f Gamma) Conjugate(p prior.Prior, pooled []float64) (Conjugate, error) {
+func (f Gamma) Conjugate(p prior.Prior, pooled []float64) (CellPrior, error) {
 	if _, ok := p.(prior.Jeffreys); ok {
 		return nil, improper(f, "prior.Conjugate")
 	}

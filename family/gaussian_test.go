@@ -28,7 +28,7 @@ type normal interface {
 	Anchored
 	Sampler
 	Describer
-	Conjugator
+	ConjugateFactor
 }
 
 // formOf is the form of a factor's covariance.

@@ -92,6 +92,6 @@ func (f Multinomial) Sample(xi []float64, rng *rand.Rand, x []float64) {
 }
 
 // Conjugate takes what that of [Categorical] takes.
-func (f Multinomial) Conjugate(p prior.Prior, _ []float64) (Conjugate, error) {
+func (f Multinomial) Conjugate(p prior.Prior, _ []float64) (CellPrior, error) {
 	return dirichletOf(p, f, f.Categories)
 }

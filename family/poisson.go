@@ -93,7 +93,7 @@ func (Poisson) Sample(xi []float64, rng *rand.Rand, x []float64) {
 
 // Conjugate takes a prior.Gamma for λ, prior.UnitInformation, or a prior.Conjugate; by default Gamma(1, 1/mean),
 // the exponential distribution with the mean of the column.
-func (f Poisson) Conjugate(p prior.Prior, pooled []float64) (Conjugate, error) {
+func (f Poisson) Conjugate(p prior.Prior, pooled []float64) (CellPrior, error) {
 	each := 1 / max(pooled[0], 1e-3) // exposure of an event
 	return conjugate(f, unitGamma(p, each), prior.Gamma{Shape: 1, Rate: each}, prior.PoissonRate)
 }

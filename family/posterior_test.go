@@ -15,7 +15,7 @@ import (
 )
 
 // conjugates runs a property of the posteriors of every family under each of its priors.
-func conjugates(t *testing.T, property func(t *rapid.T, s specimen, c family.Conjugate, h []float64)) {
+func conjugates(t *testing.T, property func(t *rapid.T, s specimen, c family.CellPrior, h []float64)) {
 	conformAll(t, conjugated(), func(t *rapid.T, s specimen, whole []float64) {
 		c, h := s.posterior(t, whole, s.draw(t), rapid.Float64Range(-1, 7).Draw(t, "ln rows"))
 		property(t, s, c, h)
@@ -23,7 +23,7 @@ func conjugates(t *testing.T, property func(t *rapid.T, s specimen, c family.Con
 }
 
 // posterior draws a prior, and adds e^logRows rows' worth of the expectations under xi.
-func (s specimen) posterior(t *rapid.T, whole, xi []float64, logRows float64) (family.Conjugate, []float64) {
+func (s specimen) posterior(t *rapid.T, whole, xi []float64, logRows float64) (family.CellPrior, []float64) {
 	c, err := s.conjugate(rapid.SampledFrom(s.priors).Draw(t, "prior"), whole)
 	require.NoError(t, err)
 	h := make([]float64, 1+s.family.Statistics())
@@ -48,14 +48,14 @@ func TestPriorsThatAreNotConjugateAreRefused(t *testing.T) {
 		}
 	}
 	for _, f := range []complete{family.Poisson{}, family.Exponential{}, family.Gamma{}} {
-		_, err := f.(family.Conjugated).Conjugate(prior.Jeffreys{}, []float64{1, 1})
+		_, err := f.(family.ConjugateFamily).Conjugate(prior.Jeffreys{}, []float64{1, 1})
 		require.ErrorContains(t, err, "take prior.", f.Name())
 	}
 }
 
 // ∂LogNorm/∂τ = E[η] and ∂LogNorm/∂ν = −E[ψ], by differences of 4th order.
 func TestExpectationsAreTheGradientOfLogNorm(t *testing.T) {
-	conjugates(t, func(t *rapid.T, s specimen, c family.Conjugate, h []float64) {
+	conjugates(t, func(t *rapid.T, s specimen, c family.CellPrior, h []float64) {
 		expected := make([]float64, len(h))
 		expected[0] = -c.Expected(h, expected[1:])
 		for i, want := range expected {
@@ -83,7 +83,7 @@ func TestExpectationsAreTheGradientOfLogNorm(t *testing.T) {
 // The density of ξ is exp(η·τ − νψ − LogNorm) in the natural parameters, with one constant
 // for all posteriors of a family.
 func TestPosteriorsHaveTheConjugateForm(t *testing.T) {
-	conjugates(t, func(t *rapid.T, s specimen, c family.Conjugate, h []float64) {
+	conjugates(t, func(t *rapid.T, s specimen, c family.CellPrior, h []float64) {
 		for range 3 {
 			xi := s.draw(t)
 			natural := s.score(xi, h[0], h[1:])
@@ -116,7 +116,7 @@ func TestPriorsAreWhatTheyAreSaidToBe(t *testing.T) {
 		{family.Categorical{Levels: 3}, nil, chances, math.Log(2)},
 		{family.Categorical{Levels: 3}, prior.Jeffreys{}, chances, prior.Concentrations{0.5, 0.5, 0.5}.LogProb(chances)},
 	} {
-		conjugate, err := c.family.(family.Conjugated).Conjugate(c.prior, c.xi)
+		conjugate, err := c.family.(family.ConjugateFamily).Conjugate(c.prior, c.xi)
 		require.NoError(t, err)
 		h := make([]float64, 1+c.family.Statistics())
 		conjugate.Prior(h)
@@ -151,7 +151,7 @@ func TestPosteriorsIntegrateToOne(t *testing.T) {
 
 // integrate sums density and density times ξ in the family's chart, around the point that
 // belongs to the mean.
-func (s specimen) integrate(c family.Conjugate, h, mean []float64) (total float64, sum []float64) {
+func (s specimen) integrate(c family.CellPrior, h, mean []float64) (total float64, sum []float64) {
 	var center []float64
 	switch len(mean) {
 	case 1:
@@ -194,7 +194,7 @@ func TestDrawsAgreeWithExpectations(t *testing.T) {
 	})
 }
 
-func agree(t require.TestingT, s specimen, c family.Conjugate, h []float64, rng *rand.Rand) {
+func agree(t require.TestingT, s specimen, c family.CellPrior, h []float64, rng *rand.Rand) {
 	const draws = 500
 	p, statistics := len(s.params()), s.family.Statistics()
 	want, xi := make([]float64, p+statistics+1), s.params()

@@ -36,7 +36,7 @@ func (of *Reference) cell(l exponentialKernel, c int) cellReference {
 
 // integrates says that the parameters are integrated out exactly, under p or the default.
 func (l exponentialKernel) integrates(p prior.Prior) bool {
-	_, conjugated := l.law.(Conjugated)
+	_, conjugated := l.law.(ConjugateFamily)
 	_, unit := l.law.(unitLaw)
 	return conjugated && (p != nil || !unit)
 }

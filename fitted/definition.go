@@ -73,7 +73,7 @@ func MethodsOf[B, P any, S framework.Statistics[S]](m framework.Model[B, P, S]) 
 	_, projects := m.(framework.Projector[P, S])
 	_, expands := m.(framework.Expander[P, S])
 	_, assigns := m.(framework.Assigner[B, P])
-	_, labels := m.(framework.Labelled[S])
+	_, labels := m.(framework.LabelEntropy[S])
 	proper, is := m.(framework.Proper[P, S])
 	var last []framework.Criterion
 	if assigns || labels {

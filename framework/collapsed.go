@@ -123,15 +123,15 @@ func (f *fit[B, P, S]) collapse(
 	if needs&NeedsCollapsed != 0 {
 		e.Collapsed, collapsed = CollapsedEvidence(ctx, f.model, f.condensed(), p, f.options.Workers)
 	}
-	if needs&(NeedsLabelled|NeedsCode) == 0 {
+	if needs&(NeedsLabeller|NeedsCode) == 0 {
 		return collapsed, nil, nil
 	}
 	labels, err := LabelStep(ctx, f.model, f.condensed(), p, f.options.Workers)
 	if err != nil {
 		return collapsed, err, err
 	}
-	if needs&NeedsLabelled != 0 {
-		e.Labelled, labelled = f.can.collapsible.LogEvidence(labels, p)
+	if needs&NeedsLabeller != 0 {
+		e.LabelEvidence, labelled = f.can.collapsible.LogEvidence(labels, p)
 	}
 	if needs&NeedsCode != 0 {
 		e.CodeLength, code = f.can.coded.CodeLength(labels, p)
@@ -142,11 +142,11 @@ func (f *fit[B, P, S]) collapse(
 // integrate fills in what stands for these before convergence, from the statistics of q alone: of the collapsed model
 // the first order.
 func (a *capabilities[B, P, S]) integrate(needs Needs, s S, p P, e *Evaluation) (err error) {
-	if needs&(NeedsCollapsed|NeedsLabelled) != 0 {
-		if e.Labelled, err = a.collapsible.LogEvidence(s, p); err != nil {
+	if needs&(NeedsCollapsed|NeedsLabeller) != 0 {
+		if e.LabelEvidence, err = a.collapsible.LogEvidence(s, p); err != nil {
 			return err
 		}
-		e.Collapsed = e.Labelled + e.Entropy
+		e.Collapsed = e.LabelEvidence + e.Entropy
 	}
 	if needs&NeedsCode != 0 {
 		e.CodeLength, err = a.coded.CodeLength(s, p)

@@ -22,11 +22,11 @@ func (c *capabilities[B, P, S]) violated(method, format string, args ...any) err
 func optionals[B, P any, S Statistics[S]]() []reflect.Type {
 	return []reflect.Type{
 		reflect.TypeFor[Curved[P, S]](), reflect.TypeFor[Projector[P, S]](), reflect.TypeFor[Proper[P, S]](),
-		reflect.TypeFor[LogProber[B, P]](), reflect.TypeFor[Assigner[B, P]](), reflect.TypeFor[Sized[P, S]](),
+		reflect.TypeFor[LogProber[B, P]](), reflect.TypeFor[Assigner[B, P]](), reflect.TypeFor[Charger[P, S]](),
 		reflect.TypeFor[Rotator[P, S]](), reflect.TypeFor[Splitter[B, P, S]](), reflect.TypeFor[Coupled[B, P, S]](),
 		reflect.TypeFor[InOrder](), reflect.TypeFor[Expander[P, S]](), reflect.TypeFor[Estimating[P, S]](),
 		reflect.TypeFor[Penalized[P]](), reflect.TypeFor[ReplacesPrior](), reflect.TypeFor[Variational](),
-		reflect.TypeFor[BoundedLikelihood](), reflect.TypeFor[FixedPoint](), reflect.TypeFor[Labelled[S]](),
+		reflect.TypeFor[BoundedLikelihood](), reflect.TypeFor[FixedPoint](), reflect.TypeFor[LabelEntropy[S]](),
 		reflect.TypeFor[Condenser[B]](), reflect.TypeFor[Creeping](), reflect.TypeFor[Symmetric[P]](),
 		reflect.TypeFor[Collapsible[B, P, S]](), reflect.TypeFor[Labeller[B, P, S]](), reflect.TypeFor[Coded[P, S]](),
 		reflect.TypeFor[Singular[P]](),

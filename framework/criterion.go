@@ -16,7 +16,7 @@ import (
 type Evaluation struct {
 	LogJoint      float64 // E_q[ln p(X,Z|Π)]
 	Entropy       float64 // H(q)
-	LabelEntropy  float64 // the part of Entropy that is the labels' (see [Labelled])
+	LabelEntropy  float64 // the part of Entropy that is the labels' (see [LabelEntropy])
 	LogDet        float64 // ln|F|, F = E_q[F_Ξ]; only where Needs asks for it
 	LogDetCounts  float64 // ln of the factor of F that q decides; likewise
 	LogLikelihood float64 // ln p(X|Π); before convergence its bound LogJoint + Entropy
@@ -24,13 +24,13 @@ type Evaluation struct {
 	N             float64 // units of data: the sum of the row weights
 	// the estimate of ln p(X) with Π integrated out (see [Collapsible]), only where Needs asks; before convergence its
 	// first order
-	Collapsed  float64
-	Labelled   float64 // ln p(X,Ẑ) with Π integrated out, Ẑ the most probable labels, likewise
-	CodeLength float64 // of [Coded], likewise
-	Evidence   float64 // the bound of ln p(X|K) under the prior (see [Proper]), likewise
+	Collapsed     float64
+	LabelEvidence float64 // ln p(X,Ẑ) with Π integrated out, Ẑ the most probable labels, likewise
+	CodeLength    float64 // of [Coded], likewise
+	Evidence      float64 // the bound of ln p(X|K) under the prior (see [Proper]), likewise
 	// ln M of equivalent modes, likewise, of the final state (see [LogModes]); NaN where it is not known
 	LogModes float64
-	Charges  []Charge // parameters and the N that they are charged by (see [Sized]); nil where N is that of all
+	Charges  []Charge // parameters and the N that they are charged by (see [Charger]); nil where N is that of all
 }
 
 // Bound is E_q[ln p(X,Z|Π)] + H(q), the lower bound of ln p(X|Π) that EM ascends
@@ -90,14 +90,14 @@ const (
 	NeedsInformation                   // the factor of F that Π decides, too
 	NeedsEstimates                     // Π is estimated, not integrated out: the model is not Variational
 	NeedsLikelihood                    // ln p(X|Π) at the final parameters: one more pass
-	NeedsAssigner                      // z is discrete: the model is an Assigner, or Labelled
+	NeedsAssigner                      // z is discrete: the model is an Assigner, or has a LabelEntropy
 	NeedsCollapsed                     // Π can be integrated out: the model is Collapsible; two more passes
-	NeedsLabelled                      // the model is Collapsible and a Labeller; one more pass
+	NeedsLabeller                      // the model is Collapsible and a Labeller; one more pass
 	NeedsCode                          // the data are discrete: the model is Coded and a Labeller; likewise
 	NeedsLearning                      // the model is Singular
 	NeedsPrior                         // the model is Proper
 
-	needsPasses = NeedsCollapsed | NeedsLabelled | NeedsCode
+	needsPasses = NeedsCollapsed | NeedsLabeller | NeedsCode
 )
 
 // A Criterion scores a fitted model, larger is better: each one approximates or
@@ -159,9 +159,9 @@ var (
 		},
 	}
 	// ExactICL is ln p(X,Ẑ) with Π integrated out, at the most probable labels: what ICL approximates.
-	ExactICL = Criterion{Name: "ExactICL", Source: "Biernacki, Celeux & Govaert 2010", Needs: NeedsLabelled,
+	ExactICL = Criterion{Name: "ExactICL", Source: "Biernacki, Celeux & Govaert 2010", Needs: NeedsLabeller,
 		Value: func(e *Evaluation) float64 {
-			return e.Labelled
+			return e.LabelEvidence
 		}}
 	// DNML is ln p(X,Ẑ|Π̂(Ẑ)) less the logarithm of what it sums to over all data of the same size, of labels and of
 	// each component by itself: minus the length of a code, for discrete data.
@@ -200,13 +200,13 @@ type capabilities[B, P any, S Statistics[S]] struct {
 	projector   Projector[P, S]
 	rotator     Rotator[P, S]
 	splitter    Splitter[B, P, S] // nil where dimensions mix
-	sized       Sized[P, S]
+	charger     Charger[P, S]
 	coupled     Coupled[B, P, S]
 	expander    Expander[P, S]
 	estimating  Estimating[P, S]
 	penalized   Penalized[P]
 	condenser   Condenser[B]
-	labelled    Labelled[S]
+	labelled    LabelEntropy[S]
 	collapsible Collapsible[B, P, S]
 	coded       Coded[P, S]
 	singular    Singular[P]
@@ -231,13 +231,13 @@ func capabilitiesOf[B, P any, S Statistics[S]](m Model[B, P, S]) *capabilities[B
 	if c.rotator == nil && c.projector != nil {
 		c.splitter, _ = m.(Splitter[B, P, S])
 	}
-	c.sized, _ = m.(Sized[P, S])
+	c.charger, _ = m.(Charger[P, S])
 	c.coupled, _ = m.(Coupled[B, P, S])
 	c.expander, _ = m.(Expander[P, S])
 	c.estimating, _ = m.(Estimating[P, S])
 	c.penalized, _ = m.(Penalized[P])
 	c.condenser, _ = m.(Condenser[B])
-	c.labelled, _ = m.(Labelled[S])
+	c.labelled, _ = m.(LabelEntropy[S])
 	c.collapsible, _ = m.(Collapsible[B, P, S])
 	c.coded, _ = m.(Coded[P, S])
 	c.singular, _ = m.(Singular[P])
@@ -274,11 +274,11 @@ func (a *capabilities[B, P, S]) supports(c Criterion) error {
 		return a.missing(c.Name, "Curved", "a Curvature method")
 	case c.Needs&NeedsAssigner != 0 && !a.assigner && a.labelled == nil:
 		return a.missing(c.Name, "Assigner", "discrete latent variables and a Responsibilities method")
-	case c.Needs&(NeedsLabelled|NeedsCode) != 0 && a.coupled != nil:
+	case c.Needs&(NeedsLabeller|NeedsCode) != 0 && a.coupled != nil:
 		return fmt.Errorf("framework: %s is taken at p(Z|X,Π), and %s keeps its q", c.Name, a.name)
-	case c.Needs&(NeedsCollapsed|NeedsLabelled) != 0 && a.collapsible == nil:
+	case c.Needs&(NeedsCollapsed|NeedsLabeller) != 0 && a.collapsible == nil:
 		return a.missing(c.Name, "Collapsible", "conjugate priors, and LogEvidence and Spread methods")
-	case c.Needs&(NeedsLabelled|NeedsCode) != 0 && !a.labels:
+	case c.Needs&(NeedsLabeller|NeedsCode) != 0 && !a.labels:
 		return a.missing(c.Name, "Labeller", "discrete latent variables and an InferLabels method")
 	case c.Needs&NeedsLearning != 0 && a.singular == nil:
 		return a.missing(c.Name, "Singular", "a LearningCoefficient method")
@@ -358,8 +358,8 @@ func (a *capabilities[B, P, S]) evaluation(m Model[B, P, S], s S, p P, entropy f
 	if a.labelled != nil {
 		e.LabelEntropy = a.labelled.LabelEntropy(s)
 	}
-	if a.sized != nil {
-		e.Charges = a.sized.Charges(s, p)
+	if a.charger != nil {
+		e.Charges = a.charger.Charges(s, p)
 		for _, c := range e.Charges {
 			if !(c.N > 0) {
 				return e, a.violated("Charges", "it charges %d parameters for %v units of data", c.Parameters, c.N)

@@ -459,8 +459,8 @@ func (f *fit[B, P, S]) score(ctx context.Context, res *Result[P, S]) (err error)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	posterior.Collapsed, posterior.Labelled, posterior.CodeLength = res.Evaluation.Collapsed, res.Evaluation.Labelled,
-		res.Evaluation.CodeLength
+	posterior.Collapsed, posterior.LabelEvidence = res.Evaluation.Collapsed, res.Evaluation.LabelEvidence
+	posterior.CodeLength = res.Evaluation.CodeLength
 	var curvature laplace.Curvature
 	var curvatureErr error
 	if needs&NeedsCurvature != 0 {
@@ -489,7 +489,7 @@ func (f *fit[B, P, S]) score(ctx context.Context, res *Result[P, S]) (err error)
 		switch {
 		case c.Needs&NeedsCollapsed != 0:
 			s.Err = collapsedErr
-		case c.Needs&NeedsLabelled != 0:
+		case c.Needs&NeedsLabeller != 0:
 			s.Err = labelledErr
 		case c.Needs&NeedsCode != 0:
 			s.Err = codeErr

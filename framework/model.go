@@ -144,10 +144,10 @@ type Charge struct {
 	N          float64 // units of data that they are estimated from
 }
 
-// Sized is a model whose parameters are not all estimated from as many units of data: the start
+// Charger is a model whose parameters are not all estimated from as many units of data: the start
 // of a hidden Markov model from the sequences, the rest from time steps. The sums over the charges
 // are those of [Shape]. For other models N is Weight.
-type Sized[P, S any] interface {
+type Charger[P, S any] interface {
 	Charges(s S, p P) []Charge
 }
 
@@ -217,10 +217,10 @@ type Assigner[B, P any] interface {
 	Responsibilities(b B, p P, dst []float64) ([]float64, error)
 }
 
-// Labelled marks a model whose rows have labels that are not all of q(z_n), as in an [Assigner] with a position beside
-// the label, or more than one of K, such as binary features: LabelEntropy is the part of the entropy that is the
+// LabelEntropy marks a model whose rows have labels that are not all of q(z_n), as in an [Assigner] with a position
+// beside the label, or more than one of K, such as binary features: it gives the part of the entropy that is the
 // labels', Σ_n w_n H(q(labels_n)) in nats, which ICL subtracts.
-type Labelled[S any] interface{ LabelEntropy(s S) float64 }
+type LabelEntropy[S any] interface{ LabelEntropy(s S) float64 }
 
 // BoundedLikelihood marks a model whose q is an approximation even at its best, such as a
 // mean-field one: LogJoint + H(q) then bounds ln p(X|Π) from below and never reaches it. Criteria

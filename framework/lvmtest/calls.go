@@ -164,7 +164,7 @@ func (r *run[B, P, S]) signal(m framework.Rotator[P, S], where string, s S, p P)
 
 // labelEntropy is the part of the entropy of q that is the labels'.
 func (r *run[B, P, S]) labelEntropy(where string, s S, entropy float64) float64 {
-	if m, ok := r.Model.(framework.Labelled[S]); ok {
+	if m, ok := r.Model.(framework.LabelEntropy[S]); ok {
 		return r.number(m.LabelEntropy(s), "LabelEntropy", where)
 	}
 	return entropy
@@ -172,7 +172,7 @@ func (r *run[B, P, S]) labelEntropy(where string, s S, entropy float64) float64 
 
 // charged are Charges, nil where all parameters are estimated from as much.
 func (r *run[B, P, S]) charged(where string, s S, p P) []framework.Charge {
-	m, ok := r.Model.(framework.Sized[P, S])
+	m, ok := r.Model.(framework.Charger[P, S])
 	if !ok {
 		return nil
 	}

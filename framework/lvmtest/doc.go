@@ -37,7 +37,7 @@
 //	Proper                       the step under the prior, the local step that goes with it, the evidence of fits
 //	Curved, Projector, Rotator   curvature, counts, the tilted local step, projection, rotation
 //	Splitter                     division, its units, and that the halves differ
-//	Sized                        that the charges add up to Shape
+//	Charger                        that the charges add up to Shape
 //	Coupled                      Update, InferAt, and that q can be copied and encoded
 //	LogProber, Assigner          the likelihood, which BoundedLikelihood makes a bound; the labels
 //	Expander, Scaler             parameter expansion, tempering and extrapolation

@@ -83,7 +83,7 @@ func TestMethodsThatAreNoneAreErrors(t *testing.T) {
 		assert.Contains(t, strings.Join(o.Failures, "\n"), "LabelEntropy of lvmtest_test.misnamed is func(lvmtest_test.sums) float64")
 	}
 	o := lvmtest.RunSome(right(toy{}), "interfaces")[0]
-	assert.Contains(t, o.Notes[0], "lvmtest_test.toy is also Curved, Projector, LogProber, Assigner, Sized, Splitter, Expander, Labelled, Scaler")
+	assert.Contains(t, o.Notes[0], "lvmtest_test.toy is also Curved, Projector, LogProber, Assigner, Charger, Splitter, Expander, LabelEntropy, Scaler")
 }
 
 // bare is the toy with nothing but what EM needs.

@@ -105,7 +105,7 @@ func (r *run[B, P, S]) shape() {
 
 // charges are of units of data, of which there are twice as many when every row counts twice.
 func (r *run[B, P, S]) charges() {
-	_ = able[framework.Sized[P, S]](r, "Sized")
+	_ = able[framework.Charger[P, S]](r, "Charger")
 	twice := slices.Repeat([]float64{2}, r.Data.Rows)
 	for _, at := range r.early() {
 		var total, latent, free int

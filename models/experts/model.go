@@ -315,7 +315,7 @@ var (
 	_ framework.Projector[*Parameters, *Statistics]             = Model{}
 	_ framework.LogProber[framework.Rows, *Parameters]          = Model{}
 	_ framework.Assigner[framework.Rows, *Parameters]           = Model{}
-	_ framework.Labelled[*Statistics]                           = Model{}
+	_ framework.LabelEntropy[*Statistics]                       = Model{}
 	_ framework.Condenser[framework.Rows]                       = Model{}
 	_ framework.Scaler                                          = (*Statistics)(nil)
 )

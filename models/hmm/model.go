@@ -459,8 +459,8 @@ var (
 	_ framework.Curved[*Parameters, *Statistics]                     = Model{}
 	_ framework.Proper[*Parameters, *Statistics]                     = Model{}
 	_ framework.Projector[*Parameters, *Statistics]                  = Model{}
-	_ framework.Sized[*Parameters, *Statistics]                      = Model{}
-	_ framework.Labelled[*Statistics]                                = Model{}
+	_ framework.Charger[*Parameters, *Statistics]                    = Model{}
+	_ framework.LabelEntropy[*Statistics]                            = Model{}
 	_ framework.LogProber[framework.Sequences, *Parameters]          = Model{}
 	_ framework.Assigner[framework.Sequences, *Parameters]           = Model{}
 	_ framework.Scaler                                               = (*Statistics)(nil)

@@ -45,7 +45,7 @@ func twoOfEach() []twoOf {
 // conjugateTwoOfEach are those with conjugate priors.
 func conjugateTwoOfEach() []twoOf {
 	return slices.DeleteFunc(twoOfEach(), func(p twoOf) bool {
-		_, ok := p.family.(family.Conjugated)
+		_, ok := p.family.(family.ConjugateFamily)
 		return !ok
 	})
 }
