@@ -48,11 +48,12 @@ type Estimator interface {
 	Estimate(rows Weighted, component, shared []float64) error
 }
 
-// An Informer has the information in closed form, for a density whose component has no Simplex and no SPD parameter.
+// An Informer has the information in closed form, for a density whose component has no Simplex, SPD or Ordered
+// parameter.
 type Informer interface {
-	// Information puts −Σ_n w_n ∇² ln p(x_n|ξ, Θ), second derivatives by the numbers of the component, into dst. It is
-	// asked for at estimates inside the ranges of the numbers, where terms with the factor Σ_n w_n ∇ ln p(x_n|ξ, Θ) = 0
-	// may be left out; on the boundaries the framework differentiates.
+	// Information puts −Σ_n w_n ∇² ln p(x_n|ξ, Θ), second derivatives by the numbers of the component but for Discrete
+	// ones, into dst. It is asked for at estimates inside the ranges of the numbers, where terms with the factor
+	// Σ_n w_n ∇ ln p(x_n|ξ, Θ) = 0 may be left out; on the boundaries the framework differentiates.
 	Information(rows Weighted, component, shared []float64, dst *mat.SymDense)
 }
 
@@ -138,7 +139,7 @@ func compile(density Density, columns int) (c *compiled, err error) {
 	}
 	if c.informer != nil {
 		for _, q := range c.component.list {
-			if _, real := q.kind.(realKind); !real && !scalar(q.kind) {
+			if _, real := q.kind.(realKind); !real && !scalar(q.kind) && q.kind.free() > 0 {
 				return nil, fmt.Errorf("numeric: Information of %T cannot be used with the parameter %q: leave the "+
 					"method out, and the framework differentiates", density, q.Name)
 			}

@@ -50,14 +50,17 @@ func Example() {
 // What the numbers of a model may be.
 func ExampleReal() {
 	for _, p := range []numeric.Parameter{
-		numeric.Real("location", 2),      // any number
-		numeric.Positive("scale", 1),     // above 0
-		numeric.Rate("rate", 1),          // 0 or more
-		numeric.Probability("share", 1),  // from 0 to 1
-		numeric.Simplex("categories", 3), // probabilities that sum to 1
-		numeric.SPD("covariance", 2),     // a positive definite matrix
+		numeric.Real("location", 2),               // any number
+		numeric.Positive("scale", 1),              // above 0
+		numeric.Rate("rate", 1),                   // 0 or more
+		numeric.Probability("share", 1),           // from 0 to 1
+		numeric.Simplex("categories", 3),          // probabilities that sum to 1
+		numeric.SPD("covariance", 2),              // a positive definite matrix
+		numeric.Interval("correlation", 1, -1, 1), // from one number to another
+		numeric.Ordered("thresholds", 3),          // ascending numbers
+		numeric.Discrete("trials", 1),             // what Guess and Estimate say
 	} {
 		fmt.Print(p.Name, " ")
 	}
-	// Output: location scale rate share categories covariance
+	// Output: location scale rate share categories covariance correlation thresholds trials
 }

@@ -366,7 +366,15 @@ func (f factor) DeviationsRows(
 	zero, widths := make([]float64, free), make([]float64, free)
 	unit, row := make([]float64, len(xi)), mat.NewVecDense(free, nil)
 	fill(widths, 1)
+	for _, q := range f.component.list {
+		if q.kind.free() == 0 {
+			fill(q.of(errs), math.NaN())
+		}
+	}
 	for i := range xi {
+		if math.IsNaN(errs[i]) {
+			continue // discrete
+		}
 		clear(unit)
 		unit[i] = 1
 		f.component.chain(xi, zero, unit, row.RawVector().Data, widths)

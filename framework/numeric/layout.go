@@ -34,7 +34,23 @@ func Positive(name string, n int) Parameter { return Parameter{Name: name, kind:
 func Rate(name string, n int) Parameter { return Parameter{Name: name, kind: rateKind(n)} }
 
 // Probability is n numbers from 0 to 1, ends included. Both coordinates are 2 arcsin √v.
-func Probability(name string, n int) Parameter { return Parameter{Name: name, kind: unitKind(n)} }
+func Probability(name string, n int) Parameter { return Interval(name, n, 0, 1) }
+
+// Interval is n numbers from low to high, ends included, such as correlations. Both coordinates are 2 arcsin √u, where
+// u is how far v is on the way from low to high.
+func Interval(name string, n int, low, high float64) Parameter {
+	return Parameter{Name: name, kind: intervalKind{n, low, high}}
+}
+
+// Ordered is n ascending numbers, such as the thresholds between grades. They are searched in the first of them and the
+// logarithms of the gaps; their curvature is taken in the first, which is in the units of Real numbers, and in the gaps
+// in units of those of the whole table.
+func Ordered(name string, n int) Parameter { return Parameter{Name: name, kind: orderedKind(n)} }
+
+// Discrete is n finite numbers that no search moves and no criterion charges for, such as a central ranking or a number
+// of trials: [Guesser] gives those of the whole table, else they are 0, and each component has these, or those that its
+// [Estimator] puts. Under the prior of the evidence they are taken over where the posterior is higher with them.
+func Discrete(name string, n int) Parameter { return Parameter{Name: name, kind: discreteKind(n)} }
 
 // Simplex is n non-negative numbers that sum to 1. Both coordinates are those of the sphere 2√v about the present
 // value.
@@ -103,9 +119,14 @@ type (
 	realKind     int
 	positiveKind int
 	rateKind     int
-	unitKind     int
 	simplexKind  int
 	spdKind      int
+	orderedKind  int
+	discreteKind int
+	intervalKind struct {
+		n         int
+		low, high float64
+	}
 )
 
 // ---- Numbers that stand for themselves
@@ -113,17 +134,17 @@ type (
 func (n realKind) numbers() int     { return int(n) }
 func (n positiveKind) numbers() int { return int(n) }
 func (n rateKind) numbers() int     { return int(n) }
-func (n unitKind) numbers() int     { return int(n) }
+func (k intervalKind) numbers() int { return k.n }
 
 func (n realKind) free() int     { return int(n) }
 func (n positiveKind) free() int { return int(n) }
 func (n rateKind) free() int     { return int(n) }
-func (n unitKind) free() int     { return int(n) }
+func (k intervalKind) free() int { return k.n }
 
-func (realKind) neutral(v []float64)     { fill(v, 0) }
-func (positiveKind) neutral(v []float64) { fill(v, 1) }
-func (rateKind) neutral(v []float64)     { fill(v, 1) }
-func (unitKind) neutral(v []float64)     { fill(v, 0.5) }
+func (realKind) neutral(v []float64)       { fill(v, 0) }
+func (positiveKind) neutral(v []float64)   { fill(v, 1) }
+func (rateKind) neutral(v []float64)       { fill(v, 1) }
+func (k intervalKind) neutral(v []float64) { fill(v, k.low+(k.high-k.low)/2) }
 
 func fill(v []float64, by float64) {
 	for i := range v {
@@ -143,14 +164,18 @@ func (rateKind) check(v []float64) error {
 	return each(v, func(x float64) bool { return x >= 0 }, "non-negative and finite")
 }
 
-func (unitKind) check(v []float64) error {
-	return each(v, func(x float64) bool { return x >= 0 && x <= 1 }, "between 0 and 1")
+func (k intervalKind) check(v []float64) error {
+	inside := func(x float64) bool { return x >= k.low && x <= k.high }
+	return each(v, inside, fmt.Sprintf("between %v and %v", k.low, k.high))
 }
 
-func (realKind) bounded(_, _ []float64) error    { return nil }
-func (rateKind) bounded(_, _ []float64) error    { return nil }
-func (unitKind) bounded(_, _ []float64) error    { return nil }
-func (simplexKind) bounded(_, _ []float64) error { return nil }
+// share is how far x is on the way from the lower end to the upper one.
+func (k intervalKind) share(x float64) float64 { return (x - k.low) / (k.high - k.low) }
+
+func (realKind) bounded(_, _ []float64) error     { return nil }
+func (rateKind) bounded(_, _ []float64) error     { return nil }
+func (intervalKind) bounded(_, _ []float64) error { return nil }
+func (simplexKind) bounded(_, _ []float64) error  { return nil }
 
 func (positiveKind) bounded(v, unit []float64) error {
 	for i, x := range v {
@@ -217,10 +242,11 @@ func (rateKind) move(v, t, dst []float64) {
 	}
 }
 
-func (unitKind) move(v, t, dst []float64) {
+func (k intervalKind) move(v, t, dst []float64) {
 	for i, x := range v {
-		sin := math.Sin(math.Atan2(math.Sqrt(x), math.Sqrt(1-x)) + t[i]/2)
-		dst[i] = sin * sin
+		u := k.share(x)
+		sin := math.Sin(math.Atan2(math.Sqrt(u), math.Sqrt(1-u)) + t[i]/2)
+		dst[i] = min(k.low+(k.high-k.low)*(sin*sin), k.high)
 	}
 }
 
@@ -236,12 +262,13 @@ func (rateKind) boundarySteps(v []float64, near float64) (list [][]float64) {
 	return list
 }
 
-func (unitKind) boundarySteps(v []float64, near float64) (list [][]float64) {
+func (k intervalKind) boundarySteps(v []float64, near float64) (list [][]float64) {
 	for i, x := range v {
-		if 2*math.Sqrt(x) < near {
+		u := k.share(x)
+		if 2*math.Sqrt(u) < near {
 			list = append(list, axis(i, len(v), 1))
 		}
-		if 2*math.Sqrt(1-x) < near {
+		if 2*math.Sqrt(1-u) < near {
 			list = append(list, axis(i, len(v), -1))
 		}
 	}
@@ -251,7 +278,10 @@ func (unitKind) boundarySteps(v []float64, near float64) (list [][]float64) {
 func (realKind) distance([]float64, int) float64     { return math.Inf(1) }
 func (positiveKind) distance([]float64, int) float64 { return math.Inf(1) }
 func (rateKind) distance(v []float64, i int) float64 { return 2 * math.Sqrt(v[i]) }
-func (unitKind) distance(v []float64, i int) float64 { return 2 * math.Sqrt(min(v[i], 1-v[i])) }
+func (k intervalKind) distance(v []float64, i int) float64 {
+	u := k.share(v[i])
+	return 2 * math.Sqrt(min(u, 1-u))
+}
 
 func axis(i, n int, length float64) []float64 {
 	t := make([]float64, n)
@@ -260,9 +290,9 @@ func axis(i, n int, length float64) []float64 {
 }
 
 // slope of Real is replaced by that of the whole table, see plan.jacobian.
-func (realKind) slope(v, _ []float64, j *window) { ones(len(v), j) }
-func (rateKind) slope(v, _ []float64, j *window) { ones(len(v), j) }
-func (unitKind) slope(v, _ []float64, j *window) { ones(len(v), j) }
+func (realKind) slope(v, _ []float64, j *window)     { ones(len(v), j) }
+func (rateKind) slope(v, _ []float64, j *window)     { ones(len(v), j) }
+func (intervalKind) slope(v, _ []float64, j *window) { ones(len(v), j) }
 
 func (positiveKind) slope(v, unit []float64, j *window) {
 	for i, x := range v {
@@ -278,13 +308,14 @@ func ones(n int, j *window) {
 
 // rise is dv/dt where numbers stand for themselves.
 func rise(k kind, v float64) float64 {
-	switch k.(type) {
+	switch k := k.(type) {
 	case positiveKind:
 		return v
 	case rateKind:
 		return math.Sqrt(v)
-	case unitKind:
-		return math.Sqrt(v * (1 - v))
+	case intervalKind:
+		u := k.share(v)
+		return (k.high - k.low) * math.Sqrt(u*(1-u))
 	}
 	return 1
 }
@@ -489,3 +520,68 @@ func (n spdKind) slope(v, unit []float64, j *window) {
 		}
 	}
 }
+
+// ---- Ascending numbers: the first, and gaps
+
+func (n orderedKind) numbers() int { return int(n) }
+func (n orderedKind) free() int    { return int(n) }
+
+func (n orderedKind) neutral(v []float64) {
+	for i := range v {
+		v[i] = float64(i) - float64(n-1)/2
+	}
+}
+
+func (orderedKind) check(v []float64) error {
+	for i, x := range v {
+		if x-x != 0 || i > 0 && x <= v[i-1] {
+			return fmt.Errorf("is %v; must be finite and ascending", v)
+		}
+	}
+	return nil
+}
+
+func (orderedKind) bounded(v, unit []float64) error {
+	for i := 1; i < len(v); i++ {
+		gap, table := v[i]-v[i-1], unit[i]-unit[i-1]
+		if ratio := gap / table; ratio < vanishing || ratio > 1/vanishing {
+			return fmt.Errorf("has numbers %d and %d that are %v apart, and %v for the whole table", i, i+1, gap, table)
+		}
+	}
+	return nil
+}
+
+func (orderedKind) move(v, t, dst []float64) {
+	dst[0] = v[0] + t[0]
+	for i := 1; i < len(v); i++ {
+		dst[i] = dst[i-1] + (v[i]-v[i-1])*math.Exp(t[i])
+	}
+}
+
+func (orderedKind) boundarySteps([]float64, float64) [][]float64 { return nil }
+func (orderedKind) distance([]float64, int) float64              { return math.Inf(1) }
+
+// slope of the first number is replaced by that of the whole table, as that of Real ones is.
+func (orderedKind) slope(v, unit []float64, j *window) {
+	j.set(0, 0, 1)
+	for i := 1; i < len(v); i++ {
+		j.set(i, i, (v[i]-v[i-1])/(unit[i]-unit[i-1]))
+	}
+}
+
+// ---- Numbers that no search moves
+
+func (n discreteKind) numbers() int { return int(n) }
+func (discreteKind) free() int      { return 0 }
+
+func (discreteKind) neutral(v []float64) { fill(v, 0) }
+
+func (discreteKind) check(v []float64) error {
+	return each(v, func(float64) bool { return true }, "finite")
+}
+
+func (discreteKind) bounded(_, _ []float64) error                 { return nil }
+func (discreteKind) move(v, _, dst []float64)                     { copy(dst, v) }
+func (discreteKind) boundarySteps([]float64, float64) [][]float64 { return nil }
+func (discreteKind) distance([]float64, int) float64              { return math.Inf(1) }
+func (discreteKind) slope(_, _ []float64, _ *window)              {}

@@ -18,6 +18,9 @@ var kinds = map[string]Parameter{
 	"Probability": Probability("v", 2),
 	"Simplex":     Simplex("v", 4),
 	"SPD":         SPD("v", 3),
+	"Interval":    Interval("v", 2, -1, 3),
+	"Ordered":     Ordered("v", 3),
+	"Discrete":    Discrete("v", 2),
 }
 
 // drawn draws values in the range of a kind: where a random step leads from the neutral point.
@@ -74,9 +77,14 @@ func coordinates(k kind, v, unit []float64) []float64 {
 		for _, x := range v {
 			phi = append(phi, 2*math.Sqrt(x))
 		}
-	case unitKind:
+	case intervalKind:
 		for _, x := range v {
-			phi = append(phi, 2*math.Asin(math.Sqrt(x)))
+			phi = append(phi, 2*math.Asin(math.Sqrt((x-k.low)/(k.high-k.low))))
+		}
+	case orderedKind:
+		phi = append(phi, v[0])
+		for i := 1; i < len(v); i++ {
+			phi = append(phi, (v[i]-v[i-1])/(unit[i]-unit[i-1]))
 		}
 	case spdKind:
 		// U⁻ᵀVU⁻¹ with unit = UᵀU.
@@ -99,8 +107,8 @@ func coordinates(k kind, v, unit []float64) []float64 {
 
 func TestSlopeIsTheDerivativeOfTheCoordinates(t *testing.T) {
 	for name, p := range kinds {
-		if name == "Simplex" {
-			continue // its coordinates are those of the step
+		if name == "Simplex" || name == "Discrete" {
+			continue // its coordinates are those of the step, or none
 		}
 		t.Run(name, rapid.MakeCheck(func(t *rapid.T) {
 			v, unit := drawn(t, p.kind, "v"), drawn(t, p.kind, "unit")

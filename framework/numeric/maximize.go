@@ -50,6 +50,11 @@ func (t *task) do() error {
 			return err
 		}
 	default:
+		for _, w := range t.rows {
+			if err := t.choose(w); err != nil {
+				return err
+			}
+		}
 		if err := t.search(t.everything(), slices.ContainsFunc(t.rows, t.starts)); err != nil {
 			return err
 		}
@@ -73,11 +78,11 @@ func (t *task) check() error {
 
 // one maximises over a single component.
 func (t *task) one(w Weighted) error {
-	if t.component.free == 0 {
-		return nil
-	}
-	if t.estimator != nil && t.prior == nil {
+	if t.estimator != nil && t.prior == nil && t.component.numbers > 0 {
 		return t.estimate(w)
+	}
+	if err := t.choose(w); err != nil || t.component.free == 0 {
+		return err
 	}
 	starts := t.starts(w)
 	err := t.search(t.alone(w), starts)
@@ -89,6 +94,33 @@ func (t *task) one(w Weighted) error {
 		g.move(step)
 	}
 	return err
+}
+
+// choose takes over the discrete numbers of the author's estimate, or all of it, where the objective is higher there.
+func (t *task) choose(w Weighted) error {
+	if t.estimator == nil || !t.component.discrete() {
+		return nil
+	}
+	xi := t.of(w.Class)
+	before := append([]float64(nil), xi...)
+	if err := t.estimate(w); err != nil {
+		return err
+	}
+	estimate := append([]float64(nil), xi...)
+	mixed := append([]float64(nil), before...)
+	for _, q := range t.component.list {
+		if q.kind.free() == 0 {
+			copy(q.of(mixed), q.of(estimate))
+		}
+	}
+	best := before
+	for _, v := range [][]float64{mixed, estimate} {
+		if t.objective(w, v, t.shared) > t.objective(w, best, t.shared) {
+			best = v
+		}
+	}
+	copy(xi, best)
+	return nil
 }
 
 // sound is an error where numbers of a component leave their ranges, or diverge from those of the whole table.
@@ -263,7 +295,7 @@ func (m *machine) information(w Weighted, xi, theta []float64, pooled *Pooled, f
 		m.leave()
 		rises := make([]float64, 0, m.component.free)
 		for _, q := range m.component.list {
-			for _, v := range q.of(xi) {
+			for _, v := range q.of(xi)[:q.kind.free()] {
 				rises = append(rises, rise(q.kind, v))
 			}
 		}
@@ -430,7 +462,7 @@ func (t *task) profile() error {
 		shared.move(given, step, t.shared)
 		sum := 0.0
 		for _, w := range t.rows {
-			if t.component.free > 0 {
+			if t.component.numbers > 0 {
 				if err := t.estimate(w); err != nil {
 					failed = err
 					return math.NaN()

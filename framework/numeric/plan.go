@@ -3,6 +3,7 @@ package numeric
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -31,16 +32,18 @@ func newPlan(of string, list []Parameter) (*plan, error) {
 		switch {
 		case q.kind == nil:
 			return nil, fmt.Errorf("numeric: Layout: %s parameter %d %q has no kind: make it with Real, Positive, "+
-				"Rate, Probability, Simplex or SPD", of, i+1, q.Name)
+				"Rate, Probability, Interval, Ordered, Simplex, SPD or Discrete", of, i+1, q.Name)
 		case q.kind.numbers() < least:
 			return nil, fmt.Errorf("numeric: Layout: %s parameter %q has %d numbers; must have at least %d", of, q.Name,
 				q.kind.numbers(), least)
 		case q.kind.numbers() > mostNumbers:
 			return nil, fmt.Errorf("numeric: Layout: %s parameter %q has %d numbers; must have at most %d", of, q.Name,
 				q.kind.numbers(), mostNumbers)
+		case outOfOrder(q.kind):
+			return nil, fmt.Errorf("numeric: Layout: %s parameter %q has an interval that is none: %v", of, q.Name, q.kind)
 		case q.coordinate != nil && !scalar(q.kind):
-			return nil, fmt.Errorf("numeric: Layout: %s parameter %q: In chooses the coordinate of a Positive, Rate "+
-				"or Probability parameter only", of, q.Name)
+			return nil, fmt.Errorf("numeric: Layout: %s parameter %q: In chooses the coordinate of a Positive, Rate, "+
+				"Probability or Interval parameter only", of, q.Name)
 		}
 		p.list = append(p.list, placed{q, p.numbers, p.free})
 		p.numbers += q.kind.numbers()
@@ -73,9 +76,15 @@ func plans(of string, l Layout, columns int) (component, shared *plan, err error
 	return component, shared, err
 }
 
+// outOfOrder reports whether the ends of an interval are no two numbers, the lower one first.
+func outOfOrder(k kind) bool {
+	i, ok := k.(intervalKind)
+	return ok && !(i.low < i.high && i.high-i.low <= math.MaxFloat64)
+}
+
 func scalar(k kind) bool {
 	switch k.(type) {
-	case positiveKind, rateKind, unitKind:
+	case positiveKind, rateKind, intervalKind:
 		return true
 	}
 	return false
@@ -141,15 +150,20 @@ func (p *plan) boundarySteps(v []float64, near float64, at, dim int) (list [][]f
 func (p *plan) snap(v []float64, near float64) (snapped bool) {
 	square := near * near / 4
 	for _, q := range p.list {
-		for i, x := range q.of(v) {
-			switch q.kind.(type) {
-			case rateKind, unitKind, simplexKind:
+		own := q.of(v)
+		for i, x := range own {
+			switch k := q.kind.(type) {
+			case rateKind, simplexKind:
 				if x > 0 && x < square {
-					q.of(v)[i], snapped = 0, true
+					own[i], snapped = 0, true
 				}
-			}
-			if _, ok := q.kind.(unitKind); ok && x < 1 && 1-x < square {
-				q.of(v)[i], snapped = 1, true
+			case intervalKind:
+				switch u := k.share(x); {
+				case u > 0 && u < square:
+					own[i], snapped = k.low, true
+				case u < 1 && 1-u < square:
+					own[i], snapped = k.high, true
+				}
 			}
 		}
 	}
@@ -192,14 +206,22 @@ func (p *plan) jacobian(v, unit []float64, root *mat.TriDense) *mat.Dense {
 	return j
 }
 
-// reals lists the coordinates of Real parameters.
+// discrete reports whether there are numbers that no search moves.
+func (p *plan) discrete() bool {
+	return slices.ContainsFunc(p.list, func(q placed) bool { return q.kind.free() == 0 })
+}
+
+// reals lists the coordinates of Real parameters, and those of the first of Ordered ones.
 func (p *plan) reals() []int {
 	var list []int
 	for _, q := range p.list {
-		if _, ok := q.kind.(realKind); ok {
+		switch q.kind.(type) {
+		case realKind:
 			for i := range q.kind.free() {
 				list = append(list, q.at+i)
 			}
+		case orderedKind:
+			list = append(list, q.at)
 		}
 	}
 	return list

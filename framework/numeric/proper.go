@@ -294,12 +294,21 @@ func (rateKind) about(v, unit, dst []float64) {
 	}
 }
 
-func (unitKind) about(v, unit, dst []float64) {
-	angle := func(x float64) float64 { return 2 * math.Atan2(math.Sqrt(x), math.Sqrt(1-x)) }
+func (k intervalKind) about(v, unit, dst []float64) {
+	angle := func(x float64) float64 { return 2 * math.Atan2(math.Sqrt(k.share(x)), math.Sqrt(1-k.share(x))) }
 	for i, x := range v {
 		dst[i] = angle(x) - angle(unit[i])
 	}
 }
+
+func (orderedKind) about(v, unit, dst []float64) {
+	dst[0] = v[0] - unit[0]
+	for i := 1; i < len(v); i++ {
+		dst[i] = math.Log((v[i] - v[i-1]) / (unit[i] - unit[i-1]))
+	}
+}
+
+func (discreteKind) about(_, _, _ []float64) {}
 
 // about is the inverse of move from unit: the direction of the great circle to v, as long as that, reflected back.
 func (n simplexKind) about(v, unit, dst []float64) {

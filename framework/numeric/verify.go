@@ -280,14 +280,14 @@ func (p *plan) nameOf(j int) string {
 	return "no coordinate"
 }
 
-// kindOf is the kind of number i, where each has a coordinate of its own.
-func (p *plan) kindOf(i int) kind {
+// riseOf is dv/dt of coordinate j, where each number has one of its own or none.
+func (p *plan) riseOf(j int, v []float64) float64 {
 	for _, q := range p.list {
-		if i < q.first+q.kind.numbers() {
-			return q.kind
+		if j < q.at+q.kind.free() {
+			return rise(q.kind, q.of(v)[j-q.at])
 		}
 	}
-	return nil
+	return math.NaN()
 }
 
 // observed are rows with the sums of an additive density, and without rows.
@@ -335,7 +335,7 @@ func (v *verifier) information(w Weighted, xi, theta []float64) {
 	if v.m.informer == nil || !v.m.component.inside(xi) {
 		return
 	}
-	raw := mat.NewSymDense(v.m.component.numbers, nil)
+	raw := mat.NewSymDense(v.m.component.free, nil)
 	for i := range raw.SymmetricDim() {
 		for j := range i + 1 {
 			raw.SetSym(i, j, math.NaN())
@@ -352,7 +352,7 @@ func (v *verifier) information(w Weighted, xi, theta []float64) {
 		for j := range i + 1 {
 			a, b := got.At(i, j), want.At(i, j)
 			if size := math.Sqrt(math.Abs(want.At(i, i) * want.At(j, j))); !(math.Abs(a-b) <= agreed*size) && finite(b) {
-				rises := rise(v.m.component.kindOf(i), xi[i]) * rise(v.m.component.kindOf(j), xi[j])
+				rises := v.m.component.riseOf(i, xi) * v.m.component.riseOf(j, xi)
 				where := v.m.component.nameOf(i)
 				if i != j {
 					where += " and " + v.m.component.nameOf(j)
