@@ -114,11 +114,11 @@ func (p *Parameters) occam(n float64, unit prior.UnitInformation) (float64, erro
 	if err != nil {
 		return 0, err
 	}
-	return nats + logVolume(p.K) + v.rotations - v.logDet/2, nil
+	return nats + LogVolume(p.K) + v.rotations - v.logDet/2, nil
 }
 
-// logVolume is ln Vol O(k), with rotations in a plane at unit speed.
-func logVolume(k int) (sum float64) {
+// LogVolume is ln Vol O(k), with rotations in a plane at unit speed.
+func LogVolume(k int) (sum float64) {
 	if k > 0 {
 		sum = math.Ln2
 	}
@@ -353,7 +353,7 @@ func (s *Statistics) bound(p *Parameters, unit prior.UnitInformation) (float64, 
 	if err != nil {
 		return 0, err
 	}
-	share := logVolume(p.K) / max(1, float64(p.K*(p.K-1)/2))
+	share := LogVolume(p.K) / max(1, float64(p.K*(p.K-1)/2))
 	if p.K == 1 {
 		best += share
 	}

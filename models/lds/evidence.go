@@ -1,0 +1,98 @@
+package lds
+
+import (
+	"errors"
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/linalg"
+	"github.com/latent-go/latent/models/factor"
+)
+
+// CheckPrior is nil: the prior is worth a step.
+func (Model) CheckPrior() error { return nil }
+
+// LogModes is 0: the evidence has the volume of rotations.
+func (Model) LogModes(*Parameters) float64 { return 0 }
+
+// MaximizePosterior is Maximize. Of directions of z without variance, loadings and dynamics are 0.
+func (m Model) MaximizePosterior(s *Statistics, p, dst *Parameters) (*Parameters, error) {
+	q, err := m.estimate(s, p, dst, 0)
+	if errors.Is(err, framework.ErrDegenerate) {
+		return m.estimate(s, p, dst, 1e-8*s.N)
+	}
+	return q, err
+}
+
+// occam is by how much the bound that q gives of the evidence is above E_q[ln p(X,Z|Π)] + H(q), in nats
+// (docs/theory/lds.md, section 3). Where z has the second moments I, mean and loadings of a column are normal about its
+// mean in the table and 0, with its variance there; each number of A is N(0, 1). These are integrated out, exactly
+// given the noise, whose logarithm is normal about that of the variance with the information of a step.
+func (s *Statistics) occam(p *Parameters) (nats float64, err error) {
+	var unit mat.Cholesky
+	var lower, inverse mat.TriDense
+	second := s.Second()
+	for i := range p.K { // so that a dimension may be empty
+		second.SetSym(i, i, 1+second.At(i, i))
+	}
+	if !unit.Factorize(second) {
+		return 0, errors.New("lds: the squares of the latent dimensions are not finite")
+	}
+	unit.Scale(1/s.N, &unit)
+	unit.LTo(&lower)
+	if err := inverse.InverseTri(&lower); err != nil {
+		return 0, err
+	}
+	standard := s.mapped(&inverse)
+	for j := range p.D {
+		noise, theta := p.NoiseOf(j)/p.Unit[j], p.coefficients(j)
+		own := mat.NewDense(1, p.K+1, theta)
+		own.Slice(0, 1, 1, p.K+1).(*mat.Dense).Mul(mat.NewDense(1, p.K, p.Loadings[j*p.K:(j+1)*p.K]), &lower)
+		own.Scale(1/math.Sqrt(p.Unit[j]), own)
+		count := block(standard.column(j), p.K+2, 1)
+		count.ScaleSym(1/noise, count)
+		x := math.Log(noise)
+		nats -= charge(count, own) + x*x/4 + math.Log1p(s.seen(j))/2*float64(len(p.Noise))/float64(p.D)
+	}
+	start, n := floats.Dot(p.Start, p.Start)/p.Spread, s.sequences()
+	nats -= charge(s.from(), p.a()) + (float64(p.starting())*math.Log1p(n)+start*n/(1+n))/2 // of ln s, less its distance
+	return nats + p.rotations(s.Second()), nil
+}
+
+// charge is ½(n ln|I + S| + tr θ(I + S⁻¹)⁻¹θᵀ) for n rows θ, each of the precision S, which is overwritten.
+func charge(precision *mat.SymDense, theta *mat.Dense) float64 {
+	rows, n := theta.Dims()
+	for i := range n {
+		precision.SetSym(i, i, 1+precision.At(i, i))
+	}
+	var chol mat.Cholesky
+	var solved, rest mat.Dense
+	if !chol.Factorize(precision) || chol.SolveTo(&solved, theta.T()) != nil {
+		return math.Inf(1)
+	}
+	rest.Mul(theta, &solved)
+	return (float64(rows)*chol.LogDet() + math.Pow(mat.Norm(theta, 2), 2) - mat.Trace(&rest)) / 2
+}
+
+// rotations is ln of the volume of rotations, in units of how well the loadings fix one, as of package factor.
+func (p *Parameters) rotations(second *mat.SymDense) (nats float64) {
+	var eigen mat.EigenSym
+	var signal mat.Dense
+	signal.Product(p.weighted(), second, p.weighted().T())
+	volume := factor.LogVolume(p.K)
+	if p.K == 1 || !eigen.Factorize(linalg.SymmetricPart(&signal), false) {
+		return volume
+	}
+	values := append(make([]float64, p.K), eigen.Values(nil)...) // of which the last K count
+	values = values[p.D:]
+	for i, a := range values {
+		for _, b := range values[:i] {
+			share := volume / float64(p.K*(p.K-1)/2)
+			nats += max(0, share+math.Log(max(0, a)+max(0, b))/2-math.Log(math.Pi*math.E)/2)
+		}
+	}
+	return nats
+}

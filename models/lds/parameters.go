@@ -1,0 +1,130 @@
+package lds
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/latent-go/latent/internal/linalg"
+)
+
+// Parameters are Π. Latent dimensions have the units in which what is new in a step, w_t, has the covariance I.
+type Parameters struct {
+	K        int       `json:"k"`
+	D        int       `json:"d"`        // columns
+	Loadings []float64 `json:"loadings"` // C, D×K
+	Mean     []float64 `json:"mean"`     // d, D
+	Noise    []float64 `json:"noise"`    // variances, D, or 1 where all columns have the same
+	Dynamics []float64 `json:"dynamics"` // A, K×K
+	Start    []float64 `json:"start"`    // mean of z_1, K
+	Spread   float64   `json:"spread"`   // variance of z_1 about it, in every direction: at least 1
+	Center   []float64 `json:"center"`   // means of the table, D
+	Unit     []float64 `json:"unit"`     // its variances, D
+}
+
+// NoiseOf is the variance of the noise of column j.
+func (p *Parameters) NoiseOf(j int) float64 { return p.Noise[min(j, len(p.Noise)-1)] }
+
+func (p *Parameters) a() *mat.Dense { return mat.NewDense(p.K, p.K, p.Dynamics) }
+func (p *Parameters) c() *mat.Dense { return mat.NewDense(p.D, p.K, p.Loadings) }
+
+// weighted is R^−½C, D×K.
+func (p *Parameters) weighted() *mat.Dense {
+	w := mat.DenseCopyOf(p.c())
+	w.Apply(func(j, _ int, v float64) float64 { return v / math.Sqrt(p.NoiseOf(j)) }, w)
+	return w
+}
+
+// like has room for parameters of k dimensions; what the table decides is shared.
+func (p *Parameters) like(k int) *Parameters {
+	return &Parameters{K: k, D: p.D, Loadings: make([]float64, p.D*k), Mean: slices.Clone(p.Mean),
+		Noise: slices.Clone(p.Noise), Dynamics: make([]float64, k*k), Start: make([]float64, k), Spread: p.Spread,
+		Center: p.Center, Unit: p.Unit}
+}
+
+// mapped are the parameters of z' = to·z, for a matrix of orthonormal rows.
+func (p *Parameters) mapped(to mat.Matrix) *Parameters {
+	k, _ := to.Dims()
+	q := p.like(k)
+	q.c().Mul(p.c(), to.T())
+	q.a().Product(to, p.a(), to.T())
+	mat.NewVecDense(k, q.Start).MulVec(to, mat.NewVecDense(p.K, p.Start))
+	return q
+}
+
+// signal is Σ_h (Aʰ)ᵀCᵀR⁻¹CAʰ over h < K: what z_t tells of x_t, x_t+1, …
+func (p *Parameters) signal() *mat.SymDense {
+	sum, ahead := mat.NewSymDense(p.K, nil), p.weighted()
+	for range p.K {
+		var square mat.SymDense
+		square.SymOuterK(1, ahead.T())
+		sum.AddSym(sum, &square)
+		ahead.Mul(mat.DenseCopyOf(ahead), p.a())
+	}
+	return sum
+}
+
+// Canonical has the dimensions along the axes of their signal, the strongest first, and the largest loading of each, in
+// units of the noise, positive; and the statistics with them.
+func (p *Parameters) Canonical(s *Statistics) (*Parameters, *Statistics) {
+	var eigen mat.EigenSym
+	if !eigen.Factorize(p.signal(), true) {
+		return p, s
+	}
+	var v, w mat.Dense
+	eigen.VectorsTo(&v)
+	to := mat.NewDense(p.K, p.K, nil)
+	w.Mul(p.weighted(), &v)
+	for k := range p.K {
+		at := p.K - 1 - k
+		most := slices.MaxFunc(mat.Col(nil, at, &w), func(a, b float64) int {
+			return int(math.Copysign(1, math.Abs(a)*(1-1e-9)-math.Abs(b))) // of equal ones the first
+		})
+		for i := range p.K {
+			to.Set(k, i, math.Copysign(1, most)*v.At(i, at))
+		}
+	}
+	return p.mapped(to), s.mapped(to)
+}
+
+var errParameters = errors.New("lds: its parameters are inconsistent, or some are not finite")
+
+// Check errs for parameters that somebody has changed so that they cannot be.
+func (p *Parameters) Check() error {
+	finite := func(list []float64, n int, least float64) bool {
+		return len(list) == n && !slices.ContainsFunc(list, func(v float64) bool { return v-v != 0 || v < least })
+	}
+	k, d, any, tiny := p.K, p.D, math.Inf(-1), math.SmallestNonzeroFloat64
+	if k < 1 || d < 1 || !finite(p.Loadings, d*k, any) || !finite(p.Mean, d, any) || !finite(p.Dynamics, k*k, any) ||
+		!finite(p.Start, k, any) || !finite(p.Center, d, any) || !finite(p.Unit, d, tiny) || !(p.Spread > 0) ||
+		!finite(p.Noise, d, tiny) && !finite(p.Noise, 1, tiny) {
+		return errParameters
+	}
+	return nil
+}
+
+// Sample draws a sequence of n steps, n×D, from its start, or where from is not nil after that z; and the last z.
+func (p *Parameters) Sample(n int, from []float64, rng *rand.Rand) (x, last []float64) {
+	last = make([]float64, p.K)
+	for range n {
+		spread := 1.0
+		if from == nil {
+			copy(last, p.Start)
+			spread = math.Sqrt(p.Spread)
+		} else {
+			mat.NewVecDense(p.K, last).MulVec(p.a(), mat.NewVecDense(p.K, from))
+		}
+		for k := range last {
+			last[k] += spread * rng.NormFloat64()
+		}
+		from = slices.Clone(last)
+		for j, mean := range p.Mean {
+			mean += linalg.Dot(p.Loadings[j*p.K:(j+1)*p.K], last)
+			x = append(x, mean+math.Sqrt(p.NoiseOf(j))*rng.NormFloat64())
+		}
+	}
+	return x, last
+}
