@@ -8,6 +8,7 @@ import (
 
 	"github.com/latent-go/latent/builtin/blockmodel"
 	"github.com/latent-go/latent/builtin/features"
+	"github.com/latent-go/latent/builtin/lds"
 	"github.com/latent-go/latent/builtin/lineargaussian"
 	"github.com/latent-go/latent/builtin/topics"
 	"github.com/latent-go/latent/data"
@@ -49,7 +50,7 @@ func Models(own ...Family) fitted.Registry {
 			Methods: mixing(), Help: "The method is chosen as for mixture. --prior of map, vb and cvb0: a (Dirichlet of the " +
 				"weights) and b (beta(b, b) of the probabilities)."},
 		{Name: "hmm", Starts: 10, Title: "Hidden Markov model", About: "a hidden Markov model: rows that follow one another",
-			Part: "state", Example: "geyser", Families: set, Load: all.chain, Methods: chaining(),
+			Part: "state", Example: "geyser", Families: set, Load: all.chain, Sequences: true, Methods: chaining(),
 			Help: "latent select takes em, and gfab for the evidence. --prior of map and vb has start and transitions " +
 				"(Dirichlet, of the first state and of each row) and stay (added for the same state), too. " + priorOfClasses},
 		{
@@ -67,6 +68,7 @@ func Models(own ...Family) fitted.Registry {
 		lineargaussian.PPCA(gaussian),
 		lineargaussian.Factor(gaussian),
 		lineargaussian.VBMF(gaussian),
+		lds.Definition(gaussian),
 		features.Definition(gaussian),
 		topics.Definition(families.Only{families.Categorical}),
 		blockmodel.Definition(families.Only{families.Bernoulli, families.Poisson}),

@@ -142,9 +142,15 @@ func TestAServiceHasFewDependencies(t *testing.T) {
 	}
 }
 
-// A row of a hidden Markov model is a sequence: its density is the product of those of its steps, given those before.
+// A row of a model of sequences is a sequence: its density is the product of those of its steps, given those before.
 func TestASequenceIsARow(t *testing.T) {
-	m, cells, said := saved(t, "--model hmm --k 2 --method em", numbers())
+	for _, fit := range []string{"--model hmm --k 2 --method em", "--model lds --k 2 --method em"} {
+		t.Run(fit, func(t *testing.T) { sequenceIsARow(t, fit) })
+	}
+}
+
+func sequenceIsARow(t *testing.T, fit string) {
+	m, cells, said := saved(t, fit, numbers())
 	var texts []string
 	want := 0.0
 	for i, row := range cells {

@@ -26,8 +26,10 @@ type Definition struct {
 	Families Families // of its components, or states; nil: there are no such
 	Gaps     bool     // entries may be missing
 	Pairs    bool     // rows are two names and perhaps a number: [Table].Pairs
-	Starts   int      // independent starts of a table of up to 5000 rows where none are asked for; 0: one
-	Methods  []Method // values of --method, the default first
+	// Sequences says that rows follow one another: [Table].Sequences. The settings then embed [SequenceSettings].
+	Sequences bool
+	Starts    int      // independent starts of a table of up to 5000 rows where none are asked for; 0: one
+	Methods   []Method // values of --method, the default first
 	// New makes the settings of a fit. Of some models of package builtin it is nil: the command knows those.
 	New func() Settings
 	// Load makes a model from a file, and checks that its parts are consistent, since somebody may have changed the
@@ -146,6 +148,14 @@ type NoiseSettings struct {
 // Isotropic reports whether the noise has one variance.
 func (s NoiseSettings) Isotropic() bool { return s.Noise != nil && *s.Noise == "isotropic" }
 
+// SequenceSettings are the settings of a model of sequences, to be embedded in its own.
+type SequenceSettings struct {
+	Sequence string `json:"sequence,omitempty" placeholder:"COL" help:"The column that says which sequence a row belongs to; rows of one sequence follow one another. Default: the table is one sequence."`
+}
+
+// SequenceColumn is the column that says which sequence a row belongs to, or nothing.
+func (s SequenceSettings) SequenceColumn() string { return s.Sequence }
+
 // A Request is what is asked of a fit beside the settings of the model.
 type Request struct {
 	Method   Method
@@ -169,6 +179,8 @@ type Table struct {
 	Columns []data.Column
 	Rows    *framework.Table // numbers, and NaN where Definition.Gaps lets them be missing, with the weights of the rows
 	Pairs   *Pairs           // of models of pairs, in place of Rows
+
+	Sequences *framework.SequenceTable // of models of sequences, the same rows with the weights of whole sequences
 }
 
 // Names returns the names of the columns.

@@ -70,6 +70,10 @@ type (
 	SequenceSampler interface {
 		SampleSequences(lengths []int, rng *rand.Rand) (x []float64, err error)
 	}
+	// A Forecaster says what follows each sequence of a block: h steps for one sequence after the other.
+	Forecaster interface {
+		Forecast(b framework.Sequences, h int) ([]Forecast, error)
+	}
 	// A ConditionalSampler draws rows given the values of their columns of [Input].Given.
 	ConditionalSampler interface {
 		SampleGiven(b framework.Rows, rng *rand.Rand) (x []float64, labels []int, err error)
@@ -96,6 +100,10 @@ type (
 		NewPriorScorer() (Scorer, error)
 	}
 )
+
+// A Forecast is what is expected of a step: numbers that the Items of the layout name, and of each column its mean and
+// standard deviation.
+type Forecast struct{ Latent, Mean, SD []float64 }
 
 // ListScores are the scores of a list of pairs.
 type ListScores struct {

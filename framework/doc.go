@@ -27,10 +27,10 @@
 // rows are frequencies; a model that is a [Condenser] has rows that repeat counted once.
 // After the first iteration the engine allocates nothing.
 //
-// Models are the packages below models: mixture, experts, hmm, bpca, factor, vbmf, features, topics, blockmodel and
-// bernmix; package family says what their classes are made of, and package data reads tables. Package numeric makes a
-// model of a log density, and one's own is tested by one call of package lvmtest. Package bootstrap has standard errors
-// and a test of K.
+// Models are the packages below models: mixture, experts, hmm, bpca, factor, vbmf, lds, features, topics, blockmodel
+// and bernmix; package family says what their classes are made of, and package data reads tables. Package numeric
+// makes a model of a log density, and one's own is tested by one call of package lvmtest. Package bootstrap has
+// standard errors and a test of K.
 //
 // The derivations are in docs/theory/gfab.md and elbo.md, the reasons for the shape of the
 // interfaces in docs/decisions/engine.md.

@@ -78,6 +78,9 @@ func (in *input) bound(s *session, d fitted.Definition) (t *fitted.Table, n int,
 	if err == nil {
 		t.Rows, err = in.source(x, n, width)
 	}
+	if err == nil && d.Sequences {
+		t.Sequences, err = in.series(t.Rows)
+	}
 	return t, n, err
 }
 

@@ -64,7 +64,7 @@ func TestCriteriaAreThoseOfTheEstimatesReported(t *testing.T) {
 				sum += l
 			}
 			require.InEpsilon(t, fit["loglik"], sum, 1e-11, "%s by %s", name, method)
-			if !known.models[name].sequences { // whose parameters are charged by several counts
+			if !known.models[name].Sequences { // whose parameters are charged by several counts
 				require.InEpsilon(t, fit["bic"], sum-fit["df"].(float64)/2*math.Log(fit["n"].(float64)), 1e-11, "%s by %s", name, method)
 			}
 			compared++

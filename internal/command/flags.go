@@ -134,7 +134,7 @@ func (f *modelFlags) check(method string) error {
 	if err := cmp.Or(f.columns().check(m), f.checkTags()); err != nil {
 		return err
 	}
-	if f.Sample > 0 && (m.Pairs || m.sequences) {
+	if f.Sample > 0 && (m.Pairs || m.Sequences) {
 		return misused("--sample %d: it is a number of rows of a table whose rows are independent", f.Sample)
 	}
 	if err := f.own.check(f); err != nil || f.byTable {

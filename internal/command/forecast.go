@@ -3,10 +3,13 @@ package command
 import (
 	"encoding/csv"
 	"io"
+	"slices"
 	"strconv"
 
 	"github.com/latent-go/latent/builtin"
 	"github.com/latent-go/latent/data"
+	"github.com/latent-go/latent/fitted"
+	"github.com/latent-go/latent/framework"
 )
 
 // checkSequences refuses flags about sequences where rows are independent, and what cannot be done with sequences.
@@ -30,8 +33,9 @@ func (c *predictCommand) checkSequences(m *modelFile) error {
 type forecastStep struct {
 	Sequence string            `json:"sequence,omitempty"`
 	Step     int               `json:"step"` // from 1
-	States   []number          `json:"responsibilities"`
-	Mean     map[string]number `json:"mean"` // of columns of numbers
+	States   []number          `json:"responsibilities,omitempty"`
+	Latent   []number          `json:"z,omitempty"` // means of latent numbers
+	Mean     map[string]number `json:"mean"`        // of columns of numbers
 	SD       map[string]number `json:"sd"`
 
 	Levels map[string]map[string]number `json:"probabilities,omitempty"` // of columns of levels
@@ -53,30 +57,25 @@ func (s *forecastStep) addLevels(c data.Column, weight float64, probabilities []
 // forecast writes the steps after each sequence.
 func (c *predictCommand) forecast(s *session, m *modelFile, p *prediction) error {
 	var steps []forecastStep
-	chain := m.saved.Model.(*builtin.Chain)
-	h, k := *c.Forecast, m.K
+	h := *c.Forecast
 	sequence := 0
 	for first, n := 0, 0; first < p.rows && h > 0; first += n {
 		if s.Err() != nil {
 			return s.Err()
 		}
 		n = p.after(first) - first
-		states, err := chain.Of.Forecast(p.series(p.block(first, n)), chain.Parameters, h)
+		ahead, err := m.ahead(p.series(p.block(first, n)), h)
 		if err != nil {
 			return rendered(p.in.name + ": " + p.errors.render(err))
 		}
-		for i := range len(states) / k {
-			step, err := expectation(chain.Of, chain.Parameters, m.Columns, states[i*k:(i+1)*k])
-			if err != nil {
-				return err
-			}
+		for i, step := range ahead {
 			step.Step = i%h + 1
 			if p.in.sequences != nil {
 				step.Sequence = p.in.sequences[sequence+i/h]
 			}
 			steps = append(steps, step)
 		}
-		sequence += len(states) / (k * h)
+		sequence += len(ahead) / h
 	}
 	return s.emit(c.Out, func(w io.Writer) error {
 		if c.Format == "json" {
@@ -89,13 +88,38 @@ func (c *predictCommand) forecast(s *session, m *modelFile, p *prediction) error
 	})
 }
 
+// ahead are the h steps after each sequence of a block.
+func (m *modelFile) ahead(b framework.Sequences, h int) (steps []forecastStep, err error) {
+	if f, is := m.saved.Model.(fitted.Forecaster); is {
+		list, err := f.Forecast(b, h)
+		for _, one := range list {
+			step := forecastStep{Latent: numbers(one.Latent), Mean: map[string]number{}, SD: map[string]number{}}
+			for j, column := range m.Columns {
+				step.Mean[column.Name], step.SD[column.Name] = number(one.Mean[j]), number(one.SD[j])
+			}
+			steps = append(steps, step)
+		}
+		return steps, err
+	}
+	chain := m.saved.Model.(*builtin.Chain)
+	states, err := chain.Of.Forecast(b, chain.Parameters, h)
+	for one := range slices.Chunk(states, m.K) {
+		step, err := expectation(chain.Of, chain.Parameters, m.Columns, one)
+		if err != nil {
+			return nil, err
+		}
+		steps = append(steps, step)
+	}
+	return steps, err
+}
+
 func writeForecast(w io.Writer, steps []forecastStep, m *modelFile, named bool) error {
 	out := csv.NewWriter(w)
 	var heads []string
 	if named {
 		heads = append(heads, "sequence")
 	}
-	heads = append(append(heads, "step"), numbered("p", m.K)...)
+	heads = append(append(heads, "step"), m.layout.Items...)
 	for _, column := range m.Columns {
 		if len(column.Levels) == 0 {
 			heads = append(heads, "mean_"+column.Name, "sd_"+column.Name)
@@ -120,7 +144,7 @@ func writeForecast(w io.Writer, steps []forecastStep, m *modelFile, named bool) 
 			record = append(record, step.Sequence)
 		}
 		record = append(record, strconv.Itoa(step.Step))
-		for _, v := range step.States {
+		for _, v := range slices.Concat(step.States, step.Latent) {
 			record = append(record, text(v, true))
 		}
 		for _, column := range m.Columns {

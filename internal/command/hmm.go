@@ -12,6 +12,7 @@ import (
 	"github.com/latent-go/latent/bootstrap"
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/families"
 	"github.com/latent-go/latent/models/hmm"
@@ -33,8 +34,8 @@ type hmmSettings struct {
 	columnSettings
 	Start *string `json:"start,omitempty" placeholder:"NAME" help:"Initialisation of the states: kmeans, random (responsibilities), rows, scaled (k-means without whitening), hierarchical (Ward), seeded (k-means++ alone), or varied: kmeans, hierarchical, scaled and rows, then seeded and rows in turn. Default: varied. Also, or after a comma, what is assumed of the first state: free, uniform, stationary, or first (with --left-right). Default: free."`
 	covarianceSettings
-	Sequence  string `json:"sequence,omitempty" placeholder:"COL" help:"The column that says which sequence a row belongs to; rows of one sequence follow one another. Default: the table is one sequence."`
-	LeftRight *int   `json:"left_right,omitempty" placeholder:"STATES" range:"[1,inf)" help:"Moves lead to the same state or up to so many states further, and never back. Such chains are cheap, and gfic takes many states: compare by bic, or give --k."`
+	fitted.SequenceSettings
+	LeftRight *int `json:"left_right,omitempty" placeholder:"STATES" range:"[1,inf)" help:"Moves lead to the same state or up to so many states further, and never back. Such chains are cheap, and gfic takes many states: compare by bic, or give --k."`
 }
 
 // starting takes --start apart.

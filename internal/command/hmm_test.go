@@ -219,7 +219,7 @@ func TestWrongSequences(t *testing.T) {
 		fails(t, 1, want, "", args...)
 	}
 	for want, args := range map[string][]string{
-		"--sequence is a flag of --model hmm, and the model is mixture":                {"fit", "--sequence", "id"},
+		"--sequence is a flag of --model hmm, lds, and the model is mixture":                {"fit", "--sequence", "id"},
 		"--left-right is a flag of --model hmm, and":                                   {"fit", "--left-right", "1"},
 		"--start free: choose one of varied":                                           {"fit", "--start", "free"},
 		"of free, uniform, stationary, first":                                          {"fit", "--model", "hmm", "--start", "x"},
@@ -237,7 +237,7 @@ func TestWrongSequences(t *testing.T) {
 		"--prior: no key \"weights\"":                                                  {"fit", "--model", "hmm", "--method", "vb", "--prior", "weights=1"},
 		"collapsed cannot be used with --model hmm":                                    {"fit", "--model", "hmm", "--criterion", "collapsed"},
 		"--method cvb0 cannot be used with --model hmm":                                {"fit", "--model", "hmm", "--method", "cvb0"},
-		"--noise is a flag of --model factor, features, mixture, and the model is hmm": {"fit", "--model", "hmm", "--noise"},
+		"--noise is a flag of --model factor, features, lds, mixture, and the model is hmm": {"fit", "--model", "hmm", "--noise"},
 		"a Dirichlet distribution has no most probable value":                          {"fit", "--model", "hmm", "--method", "map", "--prior", "transitions=0.5"},
 	} {
 		fails(t, 2, want, "", args...)

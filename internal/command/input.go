@@ -379,7 +379,7 @@ func (f *fittingFlags) load(s *session, label string) (*input, error) {
 	if err := f.takeRowNames(s, in, append(slices.Clone(gate), weights, sequence, label)...); err != nil {
 		return nil, err
 	}
-	if f.model().sequences && (gaps == missingDrop || gaps == missingEmpty) {
+	if f.model().Sequences && (gaps == missingDrop || gaps == missingEmpty) {
 		return nil, errJoins
 	}
 	if err := in.takeIDs(f.ID); err != nil {

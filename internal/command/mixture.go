@@ -91,7 +91,7 @@ func (f *modelFlags) checkClasses() error {
 	switch {
 	case f.bernoulliOnly():
 		keys, pairs = []string{"a", "b"}, nil
-	case f.model().sequences:
+	case f.model().Sequences:
 		keys = append(chainKeys, keys[1:]...)
 	}
 	if f.columns().text != "" && f.model().Families.Joint(f.Family) {
@@ -153,7 +153,7 @@ func (f *modelFlags) mixturePriors(rows family.Family) (weights prior.Dirichlet,
 		return prior.Dirichlet{Alpha: h.values["a"]}, of, nil
 	}
 	own, names, taken := family.Priors{}, parts(rows), []string{"weights"}
-	if f.model().sequences {
+	if f.model().Sequences {
 		taken = slices.Clone(chainKeys)
 	}
 	for _, f := range families.All {

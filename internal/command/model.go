@@ -24,17 +24,16 @@ type model struct {
 	selecting string   //
 	classes   bool     // z is a class: --columns, --start and ICL make sense
 	// the rows are independent: criteria that integrate the parameters out or count labels are theirs
-	mixes     bool
-	sequences bool                 // rows follow one another: --sequence
-	responds  bool                 // a column is explained by others: --response; rows are complete
-	settings  func() modelSettings // those that it alone has
+	mixes    bool
+	responds bool                 // a column is explained by others: --response; rows are complete
+	settings func() modelSettings // those that it alone has
 }
 
 // byName are what the command knows of the models of package builtin beyond their definitions.
 var byName = map[string]model{
 	"mixture":     {classes: true, mixes: true, settings: func() modelSettings { return new(mixtureSettings) }},
 	"bernmix":     {classes: true, mixes: true, settings: func() modelSettings { return new(bernmixSettings) }},
-	"hmm":         {classes: true, sequences: true, settings: func() modelSettings { return new(hmmSettings) }},
+	"hmm":         {classes: true, settings: func() modelSettings { return new(hmmSettings) }},
 	modelOfCurves: {classes: true, responds: true, settings: func() modelSettings { return new(regressionSettings) }},
 }
 

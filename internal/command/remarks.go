@@ -98,7 +98,7 @@ func (in *input) zeros(j int) (share float64, heavy bool) {
 // noteSeries says that a single series is left beside dates, or another column in order.
 func (in *input) noteSeries(s *session, out []suspect, left int) {
 	at := slices.IndexFunc(out, func(c suspect) bool { return c.Cause == data.Dates || c.Cause == data.InOrder })
-	if at >= 0 && left == 1 && in.flags != nil && !in.flags.model().sequences && in.flags.model().Families != nil {
+	if at >= 0 && left == 1 && in.flags != nil && !in.flags.model().Sequences && in.flags.model().Families != nil {
 		s.note("%s: one series is left: --model hmm takes its rows one after another, where they are in the order of %.60q",
 			in.name, out[at].name)
 	}

@@ -57,8 +57,8 @@ func (c ownSettings) floor() float64 {
 
 // sequence is the column that says which sequence a row belongs to.
 func (c ownSettings) sequence() string {
-	if h, ok := c.own.(*hmmSettings); ok {
-		return h.Sequence
+	if of, is := c.flags().(interface{ SequenceColumn() string }); is {
+		return of.SequenceColumn()
 	}
 	return ""
 }

@@ -196,7 +196,7 @@ func (r *fitReport) thin(in *input, class []int, k int) string {
 			}
 		}
 	}
-	part := moreOr(r.kind.sequences, "state", "component")
+	part := moreOr(r.kind.Sequences, "state", "component")
 	what := fmt.Sprintf("%s %d has %s (%s)", part, k+1, counted(len(rows), "row"), listed(names, mostThin))
 	switch {
 	case len(cells) > 0:

@@ -92,7 +92,7 @@ func everyModel(t *testing.T) (list []string) {
 	t.Helper()
 	for model, methods := range map[string]string{
 		"mixture": "gfab,fab,em,map,vb", "bernmix": "gfab,fab,em,map,vb,cvb0", "hmm": "gfab,fab,em,map,vb", "bpca --data iris": "gfab,fab,em,vb,closed-form", "ppca --data iris": "em,closed-form",
-		"factor --data satellite": "gfab,fab,em,closed-form", "features": "gfab,fab,em", "topics": "cvb0", "blockmodel": "greedy,gfab,fab,em", "vbmf --data iris": "vb,closed-form", "regression --data NPreg --response yn": "gfab,fab,em",
+		"factor --data satellite": "gfab,fab,em,closed-form", "features": "gfab,fab,em", "lds": "gfab,fab,em", "topics": "cvb0", "blockmodel": "greedy,gfab,fab,em", "vbmf --data iris": "vb,closed-form", "regression --data NPreg --response yn": "gfab,fab,em",
 	} {
 		for method := range strings.SplitSeq(methods, ",") {
 			line := "fit --model " + model + " --method " + method + " --kmax 3"

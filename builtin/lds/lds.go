@@ -1,0 +1,284 @@
+// Package lds is the model of package builtin whose columns follow latent numbers that a linear dynamical system moves:
+// its settings, what its fits find and say of sequences, and their files.
+package lds
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"math/cmplx"
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/latent-go/latent/builtin/internal/scoring"
+	"github.com/latent-go/latent/fitted"
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/axes"
+	"github.com/latent-go/latent/internal/wording"
+	"github.com/latent-go/latent/models/lds"
+	"github.com/latent-go/latent/report"
+)
+
+// Definition is that of linear dynamical systems: package [lds].
+func Definition(families fitted.Families) fitted.Definition {
+	return fitted.Definition{Name: "lds", Title: "Linear dynamical system", Sequences: true, Gaps: true, Starts: 5,
+		About:   "a linear dynamical system: rows that follow one another, seen through noise",
+		Example: "geyser", Families: families, New: func() fitted.Settings { return new(Settings) }, Load: load,
+		Methods: fitted.ByEvidence(),
+		Advice: func(err error) string {
+			if errors.Is(err, lds.ErrTooFewSteps) {
+				return "--criterion evidence, or --method em --criterion bic"
+			}
+			return ""
+		}}
+}
+
+// Settings are those of linear dynamical systems.
+type Settings struct {
+	fitted.SequenceSettings
+	fitted.NoiseSettings
+}
+
+// Check refuses nothing.
+func (*Settings) Check(fitted.Request) error { return nil }
+
+// Bind readies the model for the sequences.
+func (m *Settings) Bind(_ context.Context, t *fitted.Table, _ fitted.Request) (*fitted.Bound, error) {
+	model := lds.Model{Isotropic: m.Isotropic()}
+	return &fitted.Bound{What: "gaussian noise", Problem: &fitted.Engine[
+		fitted.Found, framework.Sequences, *lds.Parameters, *lds.Statistics]{Model: model, Source: t.Sequences,
+		Found: func(p *lds.Parameters, s *lds.Statistics) (fitted.Found, error) {
+			p, s = p.Canonical(s)
+			f := newFound(p, t.Names())
+			second := s.Second()
+			for k := range p.K {
+				share := 0.0
+				for j, unit := range p.Unit {
+					c := p.Loadings[j*p.K+k]
+					share += c * c * second.At(k, k) / (s.N * unit * float64(p.D))
+				}
+				f.Share, f.SD = append(f.Share, share), append(f.SD, math.Sqrt(second.At(k, k)/s.N))
+			}
+			return f, nil
+		}}}, nil
+}
+
+// found are the dynamics of sequences.
+type found struct {
+	scoring.Rows
+	parameters
+	names []string
+}
+
+// parameters are what JSON and a model file have.
+type parameters struct {
+	*lds.Parameters
+	Share []float64 `json:"share"` // of the variance of the columns, each in units of its own, that a dimension moves
+	SD    []float64 `json:"sd"`    // root of the mean square of each dimension
+}
+
+func newFound(p *lds.Parameters, names []string) *found {
+	f := &found{parameters: parameters{Parameters: p}, names: names}
+	f.Takes = fitted.Input{Gaps: true, Sequence: true}
+	f.Says = fitted.Layout{List: "mean", Items: wording.Numbered("z", p.K),
+		Last: append(wording.Numbered("sd_z", p.K), "log_predictive")}
+	return f
+}
+
+func load(f *fitted.File) (fitted.Model, error) {
+	var p parameters
+	if err := json.Unmarshal(f.Params, &p); err != nil {
+		return nil, err
+	}
+	if p.Parameters == nil || p.Check() != nil || len(p.Share) != p.K || len(p.SD) != p.K {
+		return nil, errors.New("its parameters are inconsistent, or some are not finite")
+	}
+	m := newFound(p.Parameters, (&fitted.Table{Columns: f.Columns}).Names())
+	m.parameters = p
+	return m, f.Matches(p.K, p.D)
+}
+
+func (f *found) Params() any { return f.parameters }
+
+// Doubts are about columns without noise.
+func (f *found) Doubts() []error {
+	var bare []string
+	for j, name := range f.names {
+		if f.NoiseOf(j) <= lds.Floor*f.Unit[j]*(1+1e-9) {
+			bare = append(bare, name)
+		}
+	}
+	if len(bare) == 0 {
+		return nil
+	}
+	return []error{fmt.Errorf("the noise of %s is at its least, %v of the variance: a dimension may stand for one column",
+		wording.Quoted(bare), lds.Floor)}
+}
+
+// A mode is an eigenvalue of A, or a pair of conjugates.
+type mode struct {
+	Real    fitted.Number `json:"real"`
+	Imag    fitted.Number `json:"imaginary"` // of a pair the positive one
+	Modulus fitted.Number `json:"modulus"`   // what is left of it after a step
+	Steps   fitted.Number `json:"steps"`     // until 1/e is left; null of what does not decay
+	Period  fitted.Number `json:"period"`    // in steps; null of what does not turn
+}
+
+// modes are those of A, the slowest to decay first.
+func (f *found) modes() (list []mode) {
+	var eigen mat.Eigen
+	if !eigen.Factorize(mat.NewDense(f.K, f.K, f.Dynamics), mat.EigenNone) {
+		return nil
+	}
+	of := func(v float64) fitted.Number { return fitted.Number(v) }
+	for _, v := range eigen.Values(nil) {
+		if imag(v) < 0 {
+			continue
+		}
+		m := mode{of(real(v)), of(imag(v)), of(cmplx.Abs(v)), of(math.Inf(1)), of(math.NaN())}
+		if m.Modulus < 1 {
+			m.Steps = -1 / of(math.Log(cmplx.Abs(v)))
+		}
+		if angle := cmplx.Phase(v); angle > 0 {
+			m.Period = of(2 * math.Pi / angle)
+		}
+		list = append(list, m)
+	}
+	slices.SortStableFunc(list, func(a, b mode) int { return cmp.Compare(b.Modulus, a.Modulus) })
+	return list
+}
+
+// Shown are the modes.
+func (f *found) Shown() any {
+	return struct {
+		Modes []mode `json:"modes"`
+	}{f.modes()}
+}
+
+// Describe has how the dimensions decay and turn, and what each adds to the columns.
+func (f *found) Describe() (*fitted.Description, error) {
+	a := axes.Axes{Noun: "dimension", Names: f.names, K: f.K, Shares: f.Share}
+	for j, unit := range f.Unit {
+		for k, sd := range f.SD {
+			c := f.Loadings[j*f.K+k] * sd
+			a.Loadings, a.Strength = append(a.Loadings, c), append(a.Strength, max(-1, min(1, c/math.Sqrt(unit))))
+		}
+	}
+	d := &fitted.Description{Omitted: a.Omitted(), Finding: report.Section{Items: a.Items()}}
+	d.Finding.Text = fmt.Sprintf("%s that %s from step to step, seen in %s.", wording.Counted(f.K, "latent dimension"),
+		wording.Plural(f.K, "evolves", "evolve"), wording.Counted(f.D, "column"))
+	about := "Eigenvalues of A in z_t = A z_t-1 + w_t: what is left after a step, after how many steps 1/e is left, and " +
+		"after how many it has turned once."
+	table := report.Table{Caption: "how the dimensions decay and turn",
+		Columns: report.Columns("mode", "left after a step", "steps to 1/e", "steps a turn")}
+	text := func(v fitted.Number, none string) any {
+		if v-v != 0 {
+			return none
+		}
+		return report.Of(float64(v))
+	}
+	for i, m := range f.modes() {
+		table.Add(i+1, report.Of(float64(m.Modulus)), text(m.Steps, "does not decay"), text(m.Period, "does not turn"))
+	}
+	d.Sections = a.Section("Dynamics", about, nil, table)
+	k := min(f.K, wording.MostRows)
+	columns := a.Sorted(wording.Largest(f.Unit, wording.MostProfiles))
+	about = "What a dimension of its usual size (root of the mean square) adds to each column, in its units. The colour " +
+		"is the same in standard deviations of the column." + wording.LeftOut(f.K-k, "weaker dimension", "")
+	cells := a.Cells("what each dimension adds to each column", columns, k,
+		func(j, l int) any { return a.Loadings[j*f.K+l] })
+	cells.Columns = append(cells.Columns, report.Columns("mean", "noise sd")...)
+	for i, j := range columns {
+		cells.Rows[i] = append(cells.Rows[i], report.Of(f.Mean[j]), report.Of(math.Sqrt(f.NoiseOf(j))))
+	}
+	row := []any{"share of the variance"}
+	for _, share := range f.Share[:k] {
+		row = append(row, report.Share(share))
+	}
+	cells.Add(append(row, "", "")...)
+	heat := a.Heat("What dimensions add", about, columns, k, func(j, l int) string {
+		return fmt.Sprintf("%s (%+.2f sd)", wording.Signed(a.Loadings[j*f.K+l]), a.Strength[j*a.K+l])
+	})
+	d.Sections = append(d.Sections, a.Section("What dimensions add", about, heat, cells)...)
+	return d, nil
+}
+
+// NewScorer returns a [fitted.SequenceScorer]: mean and deviation of z given all of the sequence, and ln p(x_t|x_1 …
+// x_t−1).
+func (f *found) NewScorer() (fitted.Scorer, error) { return &scorer{found: f}, nil }
+
+type scorer struct {
+	*found
+	course lds.Course
+}
+
+// Score takes the rows of a block for one sequence.
+func (c *scorer) Score(b framework.Rows, dst []float64) error {
+	return c.ScoreSequences(framework.Sequences{Steps: b, Ends: []int{b.N}}, dst)
+}
+
+func (c *scorer) ScoreSequences(b framework.Sequences, dst []float64) error {
+	err := lds.Model{}.Smooth(b, c.Parameters, &c.course)
+	for i, v := range c.course.Variance {
+		c.course.Variance[i] = math.Sqrt(v)
+	}
+	k, width := c.K, c.Says.Width()
+	for t, log := range c.course.LogDensity {
+		row := dst[t*width : (t+1)*width]
+		copy(row, c.course.Mean[t*k:(t+1)*k])
+		copy(row[k:], c.course.Variance[t*k:(t+1)*k])
+		row[2*k] = log
+	}
+	return err
+}
+
+// NewSampler draws the steps of one sequence.
+func (f *found) NewSampler(rng *rand.Rand) func(n int) (x []float64, labels []int, err error) {
+	var last []float64
+	return func(n int) (x []float64, _ []int, _ error) {
+		x, last = f.Sample(n, last, rng)
+		return x, nil, nil
+	}
+}
+
+// SampleSequences draws sequences of the given lengths.
+func (f *found) SampleSequences(lengths []int, rng *rand.Rand) (x []float64, err error) {
+	for _, n := range lengths {
+		one, _ := f.Sample(n, nil, rng)
+		x = append(x, one...)
+	}
+	return x, nil
+}
+
+// Forecast is what is expected after each sequence.
+func (f *found) Forecast(b framework.Sequences, h int) ([]fitted.Forecast, error) {
+	var c lds.Course
+	if err := (lds.Model{}).Smooth(b, f.Parameters, &c); err != nil {
+		return nil, err
+	}
+	var list []fitted.Forecast
+	k, a := f.K, mat.NewDense(f.K, f.K, f.Dynamics)
+	for i, end := range b.Ends {
+		z, cov := mat.NewVecDense(k, c.Mean[(end-1)*k:end*k]), mat.NewDense(k, k, c.End[i*k*k:(i+1)*k*k])
+		for range h {
+			z.MulVec(a, mat.VecDenseCopyOf(z))
+			cov.Product(a, mat.DenseCopyOf(cov), a.T())
+			for l := range k {
+				cov.Set(l, l, 1+cov.At(l, l))
+			}
+			one := fitted.Forecast{Latent: slices.Clone(z.RawVector().Data)}
+			for j, mean := range f.Mean {
+				row := mat.NewVecDense(k, f.Loadings[j*k:(j+1)*k])
+				one.Mean = append(one.Mean, mean+mat.Dot(row, z))
+				one.SD = append(one.SD, math.Sqrt(mat.Inner(row, cov, row)+f.NoiseOf(j)))
+			}
+			list = append(list, one)
+		}
+	}
+	return list, nil
+}
