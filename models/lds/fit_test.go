@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/lds"
 )
@@ -28,4 +29,17 @@ func TestTwoOscillationsAreFound(t *testing.T) {
 			assert.Equal(t, 2, res.Shape.K, "%s, seed %d", criterion.Name, seed)
 		}
 	}
+}
+
+// TestLikelihoodIsThatOfOtherPrograms at the maximum with one dimension: statsmodels 0.15.0 has −1440.05367 (MLEModel,
+// the best of six starts), and at the parameters found here pykalman 0.11.2 has the same.
+func TestLikelihoodIsThatOfOtherPrograms(t *testing.T) {
+	table, err := data.Load("geyser")
+	require.NoError(t, err)
+	x, n, d, err := table.Values()
+	require.NoError(t, err)
+	b := framework.Sequences{Steps: framework.Rows{N: n, D: d, X: x}, Ends: []int{n}}
+	res, err := framework.Fit(t.Context(), lds.Model{}, source(t, b), framework.Options{K: 1, Method: framework.EM})
+	require.NoError(t, err)
+	assert.InDelta(t, -1440.05367, res.Evaluation.LogLikelihood, 1e-4)
 }
