@@ -2,6 +2,7 @@ package data
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"errors"
 	"math"
@@ -21,11 +22,11 @@ type columnHead struct {
 	long      bool // a whole number without separators has more than three digits
 }
 
-// decimalOf guesses what decimals follow, from the first lines of a text. It is a comma if a column has more numbers
-// with one than texts, and no cell has a point in its number. A point or comma with three digits behind it may be a
-// separator of thousands, and shows something only where other cells of the column speak for it; seen says whether any
-// shows it. Columns that might be either are unsure.
-func decimalOf(head []byte, whole bool, comma rune, na []string) (decimal byte, seen bool, unsure []int) {
+// decimalOf guesses what decimals follow, from the first lines of a text, unless it is given. It is a comma if a column
+// has more numbers with one than texts, and no cell has a point in its number. A point or comma with three digits
+// behind it may be a separator of thousands, and shows something only where other cells of the column speak for it;
+// seen says whether any shows it. Columns that might be either are unsure.
+func decimalOf(head []byte, whole bool, comma rune, na []string, given byte) (decimal byte, seen bool, unsure []int) {
 	if !whole {
 		head = head[:bytes.LastIndexByte(head, '\n')+1]
 	}
@@ -44,7 +45,7 @@ func decimalOf(head []byte, whole bool, comma rune, na []string) (decimal byte, 
 			if cell = strings.TrimSpace(cell); fastcsv.IsMissing(cell) || slices.Contains(na, cell) {
 				continue
 			}
-			if columns[j].look(cell, first); columns[j].decimals[0] > 0 {
+			if columns[j].look(cell, first); columns[j].decimals[0] > 0 && given == 0 {
 				return '.', true, nil
 			}
 		}
@@ -61,18 +62,19 @@ func decimalOf(head []byte, whole bool, comma rune, na []string) (decimal byte, 
 	} {
 		for j := range columns {
 			for mark, decimal := range []byte{'.', ','} {
-				if shows(&columns[j], mark) > columns[j].texts {
+				if given == 0 && shows(&columns[j], mark) > columns[j].texts {
 					return decimal, true, nil
 				}
 			}
 		}
 	}
+	mark := strings.IndexByte(".,", cmp.Or(given, '.'))
 	for j, c := range columns {
-		if c.grouped[0] > c.texts && !c.long {
+		if c.grouped[mark] > c.texts && !c.long && c.decimals[mark] == 0 {
 			unsure = append(unsure, j)
 		}
 	}
-	return '.', false, unsure
+	return cmp.Or(given, '.'), given != 0, unsure
 }
 
 // look counts a cell, of the first row where that may be a header.

@@ -60,9 +60,7 @@ func newRecords(r io.Reader, o CSVOptions) (*records, error) {
 	if o.Header == HeaderAuto {
 		c.second = secondRow(head, c.Comma)
 	}
-	if o.Decimal == 0 {
-		c.decimal, c.seen, c.unsure = decimalOf(head, err == io.EOF, c.Comma, o.NA)
-	}
+	c.decimal, c.seen, c.unsure = decimalOf(head, err == io.EOF, c.Comma, o.NA, o.Decimal)
 	return c, nil
 }
 

@@ -15,10 +15,10 @@ import (
 
 // A Spelling says how a column of a CSV file writes its numbers, if they are not plain digits and decimals.
 type Spelling struct {
-	Column      string
-	Thousands   string // what separates them; empty: nothing does
-	Unit        string // beside the numbers, such as %, $ and EUR; 83.5% is 83.5
-	Hexadecimal bool   // as 0x10, which is 16
+	Column      string `json:"column"`
+	Thousands   string `json:"thousands,omitempty"`   // what separates them; empty: nothing does
+	Unit        string `json:"unit,omitempty"`        // beside the numbers, such as %, $ and EUR; 83.5% is 83.5
+	Hexadecimal bool   `json:"hexadecimal,omitempty"` // as 0x10, which is 16
 }
 
 // String says it in a few words.
@@ -42,6 +42,14 @@ func (s Spelling) String() string {
 	return strings.Join(list, ", ")
 }
 
+// Number reads a cell that is a plain number, or one that is written as s says; decimals follow a comma, or else a
+// point.
+func (s Spelling) Number(cell string, decimal byte) (v float64, ok bool) {
+	w, ok := parseNumeral(cell, cmp.Or(decimal, '.'))
+	return w.value, ok && (w.thousands == "" || w.thousands == s.Thousands) && (w.unit == "" || w.unit == s.Unit) &&
+		w.hex == s.Hexadecimal
+}
+
 var separatorNames = map[string]string{
 	",": "commas", ".": "points", " ": "blanks", "\u00a0": "blanks", "\u202f": "blanks", "\u2009": "blanks",
 	"'": "apostrophes", "’": "apostrophes",
@@ -52,7 +60,8 @@ var separatorNames = map[string]string{
 func (t *Table) Spellings() []Spelling { return t.spellings }
 
 // UnsureDecimals lists columns of a CSV file whose points were read as decimal points but may separate thousands:
-// three digits follow each point, and nothing else in the file shows the decimal mark. It is not to be changed.
+// three digits follow each point, and nothing else in the file shows the decimal mark. If the decimal mark was given,
+// they are the columns that write three digits behind each. It is not to be changed.
 func (t *Table) UnsureDecimals() []string { return t.unsure }
 
 // numeral is a number with what stands about it.

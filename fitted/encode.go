@@ -16,13 +16,15 @@ type coder struct {
 	levels *data.Coder                   // nil of numbers
 	days   func(string) (float64, error) // of dates; nil of others
 	digits bool                          // dates are digits, which might be numbers
+	as     data.Spelling                 // of numbers
 }
 
 // readings are the settings that say how a table was read.
 type readings struct {
-	NA      []string
-	Decimal string
-	Dates   data.DateColumns
+	NA        []string
+	Decimal   string
+	Dates     data.DateColumns
+	Spellings []data.Spelling
 }
 
 func (f *Fitted) readCoders() error {
@@ -51,6 +53,9 @@ func (f *Fitted) readCoders() error {
 			if one.days, err = data.Days(form); err != nil {
 				return fmt.Errorf("column %q: %w", c.Name, err)
 			}
+		}
+		if at := slices.IndexFunc(how.Spellings, func(s data.Spelling) bool { return s.Column == c.Name }); at >= 0 {
+			one.as = how.Spellings[at]
 		}
 		f.coders = append(f.coders, one)
 	}
@@ -97,6 +102,9 @@ func (f *Fitted) encode(j int, cell string) (float64, error) {
 	case c.days != nil && (kind == fastcsv.Text || c.digits): // else it is a number of days already
 		return c.days(cell)
 	case kind == fastcsv.Text:
+		if v, is := c.as.Number(trimmed, f.decimal); is && c.as.Column != "" {
+			return v, nil
+		}
 		return 0, fmt.Errorf("%.60q is no number", cell)
 	case kind == fastcsv.OutOfRange || math.IsInf(v, 0):
 		return 0, fmt.Errorf("%.60q is out of the range of numbers", cell)

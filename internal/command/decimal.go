@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -44,17 +45,55 @@ func (f *inputFlags) noteNumbers(s *session, in *input) {
 		s.note("%s: read as numbers: %s", in.name, abridged(list, ", ",
 			func(one data.Spelling) string { return fmt.Sprintf("%.60q (%s)", one.Column, one) }))
 	}
-	if list := in.UnsureDecimals(); len(list) > 0 {
+	if list := in.UnsureDecimals(); f.Decimal == 0 && len(list) > 0 {
 		s.note("%s: every point of %s has three digits behind it, and is read as that of decimals: --decimal , where it "+
 			"separates thousands, --decimal . where not", in.name, abridged(list, ", ", quotedCell))
 	}
+	f.noteOthers(s, in)
 }
+
+// noteOthers says which columns a table seems to spell in another way than that of the fit of a saved model did.
+func (f *inputFlags) noteOthers(s *session, in *input) {
+	here := spelledBy(in.Spellings())
+	then := spelledBy(f.spellings)
+	var thousands, units []string
+	for _, name := range in.Names {
+		a, b := then[name], here[name]
+		switch {
+		case len(f.spellings) == 0:
+		case f.spelled && isMark(a.Thousands) && b.Thousands == "" && slices.Contains(in.UnsureDecimals(), name):
+			thousands = append(thousands, name)
+		case a.Unit != b.Unit && (a.Column != "" || b.Unit != ""):
+			units = append(units, fmt.Sprintf("%.60q (%s there, %s here)", name, cmp.Or(a.Unit, "none"), cmp.Or(b.Unit, "none")))
+		}
+	}
+	if len(thousands) > 0 {
+		s.note("%s: every %q of %s has three digits behind it, and is read as that of decimals, though the fit's table "+
+			"separates thousands there: --decimal %s where this table does, too, or write the digits alone", in.name, f.Decimal,
+			abridged(thousands, ", ", quotedCell), map[decimalFlag]string{'.': ",", ',': "."}[f.Decimal])
+	}
+	if len(units) > 0 {
+		s.note("%s: units are not those of the fit's table, and nothing is converted: %s", in.name,
+			abridged(units, ", ", func(text string) string { return text }))
+	}
+}
+
+func spelledBy(list []data.Spelling) map[string]data.Spelling {
+	by := map[string]data.Spelling{}
+	for _, one := range list {
+		by[one.Column] = one
+	}
+	return by
+}
+
+// isMark reports whether a separator of thousands may also be that of decimals.
+func isMark(separator string) bool { return separator == "." || separator == "," }
 
 // spelt returns what decimals follow if a flag or separators of thousands show it, which numbers of a later table may
 // not show.
 func (f *inputFlags) spelt(in *input) decimalFlag {
-	if f.Decimal == 0 && slices.ContainsFunc(in.Spellings(),
-		func(one data.Spelling) bool { return one.Thousands == "." || one.Thousands == "," }) {
+	if f.Decimal == 0 &&
+		slices.ContainsFunc(in.Spellings(), func(one data.Spelling) bool { return isMark(one.Thousands) }) {
 		if in.DecimalComma() {
 			return ','
 		}
@@ -68,8 +107,9 @@ func (f *inputFlags) spelt(in *input) decimalFlag {
 func (f *inputFlags) asFitted(m *modelFile) {
 	f.fitted = m.Settings.NA
 	_ = f.fittedDates.UnmarshalText([]byte(m.Settings.Dates)) // which MarshalText wrote
+	f.spellings = m.Settings.Spellings
 	if f.Decimal == 0 && m.Settings.Decimal != "" {
-		f.Decimal = decimalFlag(m.Settings.Decimal[0])
+		f.Decimal, f.spelled = decimalFlag(m.Settings.Decimal[0]), true
 	}
 }
 
@@ -78,5 +118,7 @@ func (f *fittingFlags) settings(in *input) settings {
 	kept := f.modelFlags.settings()
 	dates, _ := in.dates.MarshalText()
 	kept.NA, kept.Decimal, kept.Dates, kept.ID = slices.Concat(f.NA, in.marks), f.spelt(in).String(), string(dates), f.ID
+	kept.Spellings = slices.DeleteFunc(slices.Clone(in.Spellings()),
+		func(one data.Spelling) bool { return !slices.Contains(in.Names, one.Column) })
 	return kept
 }

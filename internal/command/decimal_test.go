@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/latent-go/latent/builtin"
 )
 
 // customers is a table of two groups as spreadsheets in Europe save it: semicolons, decimal commas, ids and dates.
@@ -96,6 +98,34 @@ func TestNumbersAsPeopleWriteThemAreFitted(t *testing.T) {
 	_, stderr = done(t, "fit", "--k", "1", "--data", file(t, "d.csv", "a;b\n1.234;1\n5.678;2\n4.567;4\n"))
 	assert.Contains(t, stderr, `every point of "a" has three digits behind it, and is read as that of decimals: --decimal , where it separates thousands`)
 	fails(t, 1, `(--decimal . or --decimal ,)`, "", "fit", "--data", file(t, "d.csv", "a;b\n1,234;1\n5,678;2\n4,567;4\n"))
+}
+
+// A later table that writes numbers in another way than the fit's table did is noted, and fitted.Encode reads the same.
+func TestPredictNotesOtherSpellings(t *testing.T) {
+	text := "price,share\n"
+	for i := range 40 {
+		text += fmt.Sprintf("\"%d,%03d\",%d.5%%\n", 1+4*(i%2), 100+17*i, 5+i*i%83)
+	}
+	model := filepath.Join(t.TempDir(), "m.json")
+	done(t, "fit", "--data", file(t, "d.csv", text), "--out", model)
+	for table, note := range map[string]string{
+		"price,share\n1.234,5%\n5.410,4.5%\n": `every "." of "price" has three digits behind it, and is read as that of ` +
+			`decimals, though the fit's table separates thousands there: --decimal , where this table does, too`,
+		"price,share\n1234,0.5\n": `units are not those of the fit's table, and nothing is converted: "share" (% there, none here)`,
+		"price,share\n$12,5%\n":   `nothing is converted: "price" (none there, $ here)`,
+	} {
+		_, stderr := done(t, "predict", model, "--data", file(t, "new.csv", table))
+		assert.Contains(t, stderr, note)
+	}
+	_, stderr := done(t, "predict", model, "--decimal", ".", "--data", file(t, "new.csv", "price,share\n1.234,5%\n5.410,4.5%\n"))
+	assert.NotContains(t, stderr, "every")
+
+	m, err := builtin.Load(model)
+	require.NoError(t, err)
+	row := make([]float64, 2)
+	require.NoError(t, m.Encode(row, []string{"5,410", " 7%"}))
+	assert.Equal(t, []float64{5410, 7}, row)
+	require.ErrorContains(t, m.Encode(row, []string{"5 410", "7%"}), `"5 410" is no number`)
 }
 
 // What is read in another way than as UTF-8 with a header of names is noted, or asked about, with the flag.

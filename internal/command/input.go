@@ -60,6 +60,8 @@ type inputFlags struct {
 
 	fitted      []string               // further texts that are missing values, those of the fit of a saved model
 	fittedDates dateColumns            // those of its fit
+	spellings   []data.Spelling        // likewise
+	spelled     bool                   // Decimal is that of its fit
 	wanted      func(name string) bool // of the columns of Parquet and Arrow files, those that are read; nil: all are
 	required    []string               // of those, the ones that a table without them lacks
 }

@@ -179,6 +179,8 @@ type readingSettings struct {
 	Decimal    string   `json:"decimal,omitempty"`
 	Dates      string   `json:"dates,omitempty"` // columns with their forms
 	ID         []string `json:"id,omitempty"`    // columns that name the rows
+
+	Spellings []data.Spelling `json:"spellings,omitempty"` // of numbers with units or separated thousands
 }
 
 type size struct {
