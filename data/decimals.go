@@ -6,7 +6,6 @@ import (
 	"encoding/csv"
 	"errors"
 	"math"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -108,9 +107,6 @@ func (c *columnHead) look(cell string, first bool) {
 	}
 }
 
-// grouped are numbers with separators of thousands.
-var grouped = regexp.MustCompile(`^[+-]?[0-9]{1,3}([ .,'’\x{a0}\x{202f}][0-9]{3})+([.,][0-9]+)?$`)
-
 // DecimalComma reports whether the table was read from a CSV file with decimal commas.
 func (t *Table) DecimalComma() bool { return t.decimal == ',' }
 
@@ -146,14 +142,20 @@ func (f *factor) misspelt() error {
 			return kind == fastcsv.Number
 		}
 	}
+	grouped := func(level string) bool {
+		return slices.ContainsFunc([]byte{'.', ','}, func(decimal byte) bool {
+			w, is := parseNumeral(level, decimal)
+			return is && w.groups > 0
+		})
+	}
 	switch {
-	case all(grouped.MatchString):
+	case all(grouped):
 		return ErrGrouped
 	case f.decimal == ',' && all(number('.')):
 		return ErrDecimalPoint
 	case all(number(',')):
 		return ErrDecimalComma
-	case all(func(level string) bool { return grouped.MatchString(level) || number('.')(level) || number(',')(level) }):
+	case all(func(level string) bool { return grouped(level) || number('.')(level) || number(',')(level) }):
 		return ErrGrouped
 	}
 	return nil

@@ -215,8 +215,11 @@ var identifiers = regexp.MustCompile(`^(?i:id[0-9]*|uuid|guid|zip|zip[ _.-]?code
 
 var (
 	numbering   = regexp.MustCompile(`^(?i:key|index|idx|nr|no|number|account|.+[ _.-](key|nr|no))$`)
-	frequencies = regexp.MustCompile(`^(?i:freq|frequency|counts?|weights?|cases|n)$`)
+	frequencies = regexp.MustCompile(`^(?i:freq|frequency|counts?|cases|n)$`)
 )
+
+// CountsRows says whether a name such as Freq, count and n is often that of a column that says how often rows occur.
+func CountsRows(name string) bool { return frequencies.MatchString(name) }
 
 // identifies looks at whole numbers that only tell rows apart.
 func (h *histogram) identifies(name string, x []float64, names []string) (s Suggestion, ok bool) {
@@ -229,7 +232,7 @@ func (h *histogram) identifies(name string, x []float64, names []string) (s Sugg
 		return Suggestion{Kind: Date, Cause: Dates, Detail: span}, true
 	case h.areYears(x):
 		return Suggestion{Kind: Date, Cause: Dates, Detail: span}, true
-	case len(names) == 2 && low == 0 && slices.ContainsFunc(names, frequencies.MatchString): // how often each occurs
+	case len(names) == 2 && low == 0 && slices.ContainsFunc(names, CountsRows): // how often each occurs
 	case allDifferent && (low == 0 || low == 1) && high == low+float64(last):
 		return Suggestion{Kind: Identifier, Cause: RowNumbers, Detail: span}, true
 	case allDifferent &&

@@ -3,7 +3,6 @@ package command
 import (
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 
@@ -18,9 +17,6 @@ const (
 	mostCodes    = 12
 )
 
-// countsRows are names of columns that say how often rows occur.
-var countsRows = regexp.MustCompile(`^(?i:freq|frequency|counts?|cases|n)$`)
-
 // remark notes columns of numbers that hardly any family describes, with the flag that says what they are, if nobody
 // chose a family.
 func (f *fittingFlags) remark(s *session, in *input) {
@@ -32,7 +28,7 @@ func (f *fittingFlags) remark(s *session, in *input) {
 	for j, name := range in.Names {
 		switch {
 		case in.Levels(name) != nil || slices.Contains(f.gate(), name):
-		case f.Weights == "" && countsRows.MatchString(name) && in.everyRowAnother(j):
+		case f.Weights == "" && data.CountsRows(name) && in.everyRowAnother(j):
 			s.note("%s: %.60q may say how often a row occurs, as no two rows are the same but for it: --weights %s",
 				in.name, name, item(name))
 		default:
