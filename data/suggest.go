@@ -6,6 +6,7 @@ import (
 	"math"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -23,6 +24,7 @@ const (
 	InOrder                             // whole numbers that rise, or fall, from every row to the next
 	NamedIdentifier                     // many whole numbers under a name such as id or zip
 	GroupKeys                           // many whole numbers, each equally often, or several times and in order
+	LongDigits                          // whole numbers of ten digits and more, as order numbers and telephones have
 	DifferentTexts                      // texts that hardly ever occur in two rows
 	DigitCodes                          // texts of digits, all of one length, such as postcodes; fewer than five rows each
 	Dates                               // days or times
@@ -67,6 +69,8 @@ type Suggestion struct {
 //	  others                                                       Categorical
 //	whole numbers
 //	  L = 2                                                        Binary
+//	  all different, with as many digits each, 10 at least         Identifier
+//	  17 digits and more, most of which do not end in zeros        Identifier
 //	  dates such as 20240131, L > 7; years without a gap, L > 12   Date
 //	  1, 2, … or 0, 1, … as rows, or in order; 8 rows or more      Identifier
 //	  called id, zip, phone or the like, L > 7                     Identifier
@@ -110,6 +114,9 @@ func (t *Table) Suggest(name string, weights []float64) Suggestion {
 		return Suggestion{Kind: Continuous, Cause: Numbers}
 	case different == 2:
 		return Suggestion{Kind: Binary, Cause: TwoValues, Detail: fmt.Sprintf("(%g and %g)", h.values[0], h.values[1])}
+	case h.longDigits(len(x)):
+		return Suggestion{Kind: Identifier, Cause: LongDigits,
+			Detail: fmt.Sprintf("(%d digits)", len(strconv.FormatFloat(h.values[different-1], 'f', -1, 64)))}
 	case !h.whole():
 		return h.suggestNumbers()
 	}
@@ -135,7 +142,7 @@ func (t *Table) mayIdentify(c column, name string) bool {
 	named := identifiers.MatchString(name) || numbering.MatchString(name)
 	rises, falls, days, years, sorted, together := true, true, true, true, true, true
 	var counts []int32 // of the numbers from 0 to that of the rows
-	dense, before, run, runs := true, math.NaN(), 0, 0
+	dense, long, before, run, runs := true, true, math.NaN(), 0, 0
 	for row := range t.rows {
 		if row == mostBalanced && dense && !sorted && !rises && !falls && !isBalanced(counts) {
 			dense = false // and no more than a part of a large table is looked at
@@ -148,6 +155,7 @@ func (t *Table) mayIdentify(c column, name string) bool {
 			rises, falls, dense, sorted, together = false, false, false, false, false
 		} else {
 			rises, falls, sorted = rises && !(v <= before), falls && !(v >= before), sorted && !(v < before)
+			long = long && math.Abs(v) >= 1e9
 			days = days && v >= 1800_01_01 && v < 2200_01_01
 			years = years && v >= 1500 && v < 2200
 			if counts == nil {
@@ -164,11 +172,11 @@ func (t *Table) mayIdentify(c column, name string) bool {
 			}
 			run, before = run+1, v
 		}
-		if !(named || rises || falls || days || years || dense || together) {
+		if !(named || rises || falls || days || years || dense || long || together) {
 			return false
 		}
 	}
-	return named || rises || falls || days || years || together && runs > 1 && run == runs ||
+	return named || rises || falls || days || years || long || together && runs > 1 && run == runs ||
 		dense && (sorted || isBalanced(counts))
 }
 
@@ -197,6 +205,32 @@ const fewestRows, rowsPerLevel, mostCodes, mostNumbered = 8, 5, 7, 12
 // whole says whether all values are integers that are exact.
 func (h *histogram) whole() bool {
 	return !slices.ContainsFunc(h.values, func(v float64) bool { return v != math.Trunc(v) || math.Abs(v) > 1<<53 })
+}
+
+// longDigits says whether the values in so many rows are integers of ten digits or more that identify rows: all are
+// different and have as many digits, or they have 17 digits at least, which no float64 holds, and do not end in zeros
+// as measurements in small units do.
+func (h *histogram) longDigits(rows int) bool {
+	const ten, seventeen, uint64s = 1e9, 1e16, 1 << 64
+	if len(h.values) < fewestRows {
+		return false
+	}
+	least, most := math.Inf(1), 0.0
+	precise := 0
+	for _, v := range h.values {
+		if v = math.Abs(v); v != math.Trunc(v) || v < ten {
+			return false
+		}
+		least, most = min(least, v), max(most, v)
+		if v >= seventeen && len(strconv.FormatFloat(v, 'e', -1, 64)) >= len("1.23456789012345e+16") {
+			precise++
+		}
+	}
+	alike := math.Floor(math.Log10(least)) == math.Floor(math.Log10(most))
+	if least >= seventeen {
+		return (alike || most < uint64s) && 2*precise > len(h.values)
+	}
+	return alike && len(h.values) == rows
 }
 
 // few says whether there are at most so many different values, with several rows of each.

@@ -61,6 +61,11 @@ func TestSuggestionsForColumns(t *testing.T) {
 		{"rowId", 60, func(i int) any { return 7000 + i*i*13%40 }, Identifier, NamedIdentifier, ""},
 		{"ZIP", 60, func(i int) any { return 10000 + i*i*1313%40000 }, Identifier, NamedIdentifier, ""},
 		{"zip", 60, func(i int) any { return 10000 + i%3 }, Categorical, FewValues, "(3 values, 10000 to 10002)"},
+		{"x", 60, func(i int) any { return 4000000000000 + i*i*7919%9973*1e8 }, Identifier, LongDigits, "(13 digits)"}, // EAN
+		{"x", 60, func(i int) any { return 4000000000 + i*i%9*1e8 }, Continuous, VaryUnlikeCounts, ""},
+		{"x", 60, func(i int) any { return 900000000 + i*i*7919%9973*1e7 }, Continuous, VaryUnlikeCounts, ""},
+		{"x", 60, func(i int) any { return fmt.Sprintf("%d1234567%09d", 1+i%30, i*i*7919) }, Identifier, LongDigits, ""},
+		{"x", 60, func(i int) any { return fmt.Sprintf("%.4fe22", 1+float64(i*i%47)/17) }, Continuous, Numbers, ""},
 		{"arid", 60, func(i int) any { return 7000 + i*i*13%40 }, Continuous, VaryUnlikeCounts, ""},
 		{"x", 20, func(i int) any { return fmt.Sprint("n", i) }, Identifier, DifferentTexts, "(20 levels in 20 rows)"},
 		{"x", 20, func(i int) any { return fmt.Sprint("n", min(i, 17)) }, Identifier, DifferentTexts, "(18 levels in 20 rows)"},

@@ -31,6 +31,7 @@ var diagnostics = []diagnostic{
 	{data.NamedIdentifier, "", "left out, many numbers under the name of an identifier", keep(families.Gaussian)},
 	{data.GroupKeys, "", "left out, with the same rows for each number or nearly so, as keys of groups and numbers of " +
 		"steps have", keep(families.Gaussian)},
+	{data.LongDigits, "", "left out, whole numbers of many digits, as identifiers have", keep(families.Gaussian)},
 	{data.DifferentTexts, "", "left out, hardly a text in two rows, as names have", keep(families.Categorical)},
 	{data.DigitCodes, "", "left out, digits of one length with few rows each, as postcodes", keep(families.Categorical)},
 	{data.Dates, "days since 1970", "left out, dates or times", datesAsNumbers},

@@ -70,6 +70,14 @@ func TestIdentifiersInTablesOfNumbers(t *testing.T) {
 	}
 	stdout, _ := done(t, "fit", "--data", path, "--select", "year", "--k", "1", "--family", "auto")
 	assert.Contains(t, stdout, "40 rows × 1 column\n", "the only column is a measurement")
+	text = "order,x,y\n"
+	for i := range 40 {
+		text += fmt.Sprintf("98765432%09d,%.3f,%.3f\n", i*i*7919, rng.NormFloat64(), rng.NormFloat64())
+	}
+	path = file(t, "d.csv", text)
+	_, stderr := done(t, "fit", "--data", path, "--k", "1")
+	assert.Equal(t, `latent: PATH: left out, whole numbers of many digits, as identifiers have: "order" (17 digits): `+
+		"--select with all columns to fit keeps it", notes(stderr, path)[0])
 }
 
 // Columns that are hardly data of a family are noted with the flag that says what they are.
