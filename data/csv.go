@@ -32,7 +32,8 @@ type CSVOptions struct {
 	// Decimal is the decimal mark: '.' or ','; the other one may separate thousands. Zero means the mark that the
 	// numbers of the first 64 kB show, or a point if they show neither.
 	Decimal byte
-	// NA lists texts that are missing values as well, such as "?" or -999. Blanks around them do not matter.
+	// NA lists texts that are missing values as well, such as "?" or -999, which -999.0 is, too. Blanks around them do
+	// not matter.
 	NA []string
 	// Reading says how the column of that name is read. Nil means ReadByForm for all columns.
 	Reading func(name string) Reading

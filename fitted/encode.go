@@ -85,7 +85,8 @@ func (f *Fitted) encode(j int, cell string) (float64, error) {
 	trimmed := strings.TrimSpace(cell)
 	c := &f.coders[j]
 	switch {
-	case fastcsv.IsMissing(trimmed) || slices.Contains(f.missing, trimmed):
+	case fastcsv.IsMissing(trimmed) ||
+		slices.ContainsFunc(f.missing, func(text string) bool { return fastcsv.Marks(text, trimmed) }):
 		return math.NaN(), nil
 	case c.levels != nil:
 		code := c.levels.Code(cell, f.decimal)

@@ -2,9 +2,12 @@ package command
 
 import (
 	"fmt"
+	"iter"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/internal/families"
@@ -20,6 +23,7 @@ const (
 // remark notes columns of numbers that hardly any family describes, with the flag that says what they are, if nobody
 // chose a family.
 func (f *fittingFlags) remark(s *session, in *input) {
+	in.noteCodes(s)
 	if !f.anyFamily && f.Family != families.Auto || f.model().Families == nil || f.regression() != nil ||
 		len(f.columns().names) > 0 {
 		return
@@ -42,6 +46,61 @@ func (f *fittingFlags) remark(s *session, in *input) {
 			"where 0 stands for a missing value, or put a column of whether it is 0 in the place", in.name,
 			abridged(zeros, ", ", func(text string) string { return text }))
 	}
+}
+
+// noteCodes notes numbers that probably stand for missing values.
+func (in *input) noteCodes(s *session) {
+	var found, flags []string
+	for j, name := range in.Names {
+		if in.Levels(name) != nil {
+			continue
+		}
+		for code, cells := range in.missingCodes(j) {
+			text := strconv.FormatFloat(code, 'f', -1, 64)
+			found = append(found, fmt.Sprintf("%s in %s of %.60q", text, counted(cells, "cell"), name))
+			if flag := "--na=" + text; !slices.Contains(flags, flag) {
+				flags = append(flags, flag)
+			}
+		}
+	}
+	if len(found) > 0 {
+		s.note("%s: far from all other numbers of the column, as codes of missing values are: %s: %s where they are codes",
+			in.name, abridged(found, ", ", func(text string) string { return text }), strings.Join(flags, " "))
+	}
+}
+
+// missingCodes are the numbers such as -99 and 9999 at the ends of column j, each in several cells, that are further
+// from the others than these are from each other, or negative where they are not; and their cells.
+func (in *input) missingCodes(j int) iter.Seq2[float64, int] {
+	return func(yield func(float64, int) bool) {
+		counts := map[float64]int{}
+		for row := range min(in.Rows(), mostRemarked) {
+			if v := in.Number(row, j); v == v {
+				counts[v]++
+			}
+		}
+		rest := slices.Sorted(maps.Keys(counts))
+		for len(rest) > 2 {
+			low, high, last := rest[0], rest[len(rest)-1], len(rest)-1
+			switch {
+			case isCode(low) && counts[low] > 1 && (rest[1]-low > high-rest[1] || low < 0 && rest[1] >= 0):
+				rest, high = rest[1:], low
+			case isCode(high) && counts[high] > 1 && high-rest[last-1] > rest[last-1]-low:
+				rest = rest[:last]
+			default:
+				return
+			}
+			if !yield(high, counts[high]) {
+				return
+			}
+		}
+	}
+}
+
+// isCode says whether a number has only the digit 9, or only 8 or 7, from two on before the point.
+func isCode(v float64) bool {
+	text := strings.Replace(strconv.FormatFloat(math.Abs(v), 'f', -1, 64), ".", "", 1)
+	return math.Abs(v) >= 77 && strings.IndexByte("789", text[0]) >= 0 && strings.Trim(text, text[:1]) == ""
 }
 
 // everyRowAnother reports whether column j has whole numbers, from 0 on, and the others whole numbers or texts that

@@ -115,6 +115,26 @@ func TestRemarksOnColumns(t *testing.T) {
 	assert.NotContains(t, stderr, "one series")
 }
 
+// Numbers that stand for missing values, such as -999, are noted with the flag that reads them so, which takes -999.0,
+// too; numbers that others are near to are not.
+func TestCodesOfMissingValuesAreNoted(t *testing.T) {
+	text := "ozone,age,dose,even\n"
+	for i := range 60 {
+		ozone, age, dose := fmt.Sprint(float64(30+i*i%47)/8), fmt.Sprint(20+i*i%79), fmt.Sprint(100*(i*i%101))
+		if i%13 == 5 {
+			ozone, age, dose = "-999.0", []string{"99", "999"}[i%2], "9999"
+		}
+		text += fmt.Sprintf("%s,%s,%s,%d\n", ozone, age, dose, -99*(i%2))
+	}
+	path := file(t, "d.csv", text)
+	_, stderr := done(t, "fit", "--data", path, "--k", "1")
+	assert.Contains(t, notes(stderr, path), "latent: PATH: far from all other numbers of the column, as codes of missing values "+
+		`are: -999 in 5 cells of "ozone", 999 in 3 cells of "age": --na=-999 --na=999 where they are codes`)
+	_, stderr = done(t, "fit", "--data", path, "--k", "1", "--na=-999", "--na=999")
+	assert.Contains(t, stderr, `--na '-999' makes 5 cells`)
+	assert.NotContains(t, stderr, "codes of missing values")
+}
+
 // What is no table, or not one as it stands, is an error of one line that says what to do.
 func TestTablesThatCannotBeRead(t *testing.T) {
 	dir := t.TempDir()

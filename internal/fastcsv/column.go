@@ -54,13 +54,24 @@ func (c *Column) newLevel(level string) int32 {
 	return code
 }
 
+// Marks reports whether a cell without blanks around it is a text that stands for a missing value, or the same number
+// with zeros behind its decimal mark: -999.0 is -999.
+func Marks(text, cell string) bool {
+	more, is := strings.CutPrefix(cell, strings.TrimSpace(text))
+	if !is || more == "" {
+		return is
+	}
+	return (more[0] == '.' || more[0] == ',') && strings.Trim(more[1:], "0") == "" && cell[len(cell)-1] == '0' &&
+		IsDigits(strings.TrimPrefix(strings.TrimSpace(text), "-"))
+}
+
 // MarksMissing reports whether a cell is one of the texts that stand for a missing value, and counts it.
 func (c *Column) MarksMissing(cell string, missing []string) bool {
 	if len(missing) == 0 {
 		return false
 	}
 	cell = strings.TrimSpace(cell)
-	i := slices.IndexFunc(missing, func(text string) bool { return cell == strings.TrimSpace(text) })
+	i := slices.IndexFunc(missing, func(text string) bool { return Marks(text, cell) })
 	if i < 0 {
 		return false
 	}
