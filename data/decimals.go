@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/csv"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -93,7 +94,7 @@ func (c *columnHead) look(cell string, first bool) {
 			c.thousands[1-mark].sees(w)
 		} else if w.groups == 0 && w.whole {
 			c.thousands[1-mark].sees(w)
-			c.long = c.long || math.Abs(w.value) >= 1000
+			c.long = c.long || !w.multiple && math.Abs(w.value) >= 1000
 		}
 	}
 	switch {
@@ -122,6 +123,24 @@ var (
 // or if the file showed its decimal mark.
 var ErrGrouped = errors.New("a separator may be that of thousands or of decimals here, and the file does not show " +
 	"which, or they differ: say what decimals follow, or write the digits without separators")
+
+// ErrUnits is part of the error about a categorical column of numbers in several units.
+var ErrUnits = errors.New("write all numbers in one unit, or without")
+
+// units are what stands beside the numbers among the levels, "none" if nothing does; others are no numbers.
+func (f *factor) units() (units, others []string) {
+	for _, level := range f.levels {
+		w, is := parseNumeral(level, cmp.Or(f.decimal, '.'))
+		unit := cmp.Or(w.unit, "none")
+		switch {
+		case !is:
+			others = append(others, level)
+		case !slices.Contains(units, unit):
+			units = append(units, unit)
+		}
+	}
+	return units, others
+}
 
 // misspelt says why cells that are meant as numbers are texts; nil if they are none.
 func (f *factor) misspelt() error {
@@ -157,6 +176,9 @@ func (f *factor) misspelt() error {
 		return ErrDecimalComma
 	case all(func(level string) bool { return grouped(level) || number('.')(level) || number(',')(level) }):
 		return ErrGrouped
+	}
+	if units, others := f.units(); len(units) > 1 && len(others) == 0 {
+		return fmt.Errorf("its numbers have several units, %s: %w", firstQuoted(units), ErrUnits)
 	}
 	return nil
 }

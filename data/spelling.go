@@ -19,6 +19,8 @@ type Spelling struct {
 	Thousands   string `json:"thousands,omitempty"`   // what separates them; empty: nothing does
 	Unit        string `json:"unit,omitempty"`        // beside the numbers, such as %, $ and EUR; 83.5% is 83.5
 	Hexadecimal bool   `json:"hexadecimal,omitempty"` // as 0x10, which is 16
+	Multiples   bool   `json:"multiples,omitempty"`   // as 1.5k and 3M, which are 1500 and 3000000
+	Parentheses bool   `json:"parentheses,omitempty"` // about negative numbers: (5) is -5
 }
 
 // String says it in a few words.
@@ -39,6 +41,12 @@ func (s Spelling) String() string {
 		}
 		list = append(list, "thousands separated by "+name)
 	}
+	if s.Multiples {
+		list = append(list, "k for thousands, M for millions and the like")
+	}
+	if s.Parentheses {
+		list = append(list, "negative in parentheses")
+	}
 	return strings.Join(list, ", ")
 }
 
@@ -47,7 +55,7 @@ func (s Spelling) String() string {
 func (s Spelling) Number(cell string, decimal byte) (v float64, ok bool) {
 	w, ok := parseNumeral(cell, cmp.Or(decimal, '.'))
 	return w.value, ok && (w.thousands == "" || w.thousands == s.Thousands) && (w.unit == "" || w.unit == s.Unit) &&
-		w.hex == s.Hexadecimal
+		w.hex == s.Hexadecimal && (!w.multiple || s.Multiples) && (!w.enclosed || s.Parentheses)
 }
 
 var separatorNames = map[string]string{
@@ -73,6 +81,14 @@ type numeral struct {
 	digits    int
 	unit      string
 	hex       bool
+	multiple  bool // of a power of ten that letters name
+	enclosed  bool // in parentheses, and so negative
+}
+
+// multiples are what letters behind numbers stand for.
+var multiples = [][2]string{
+	{"k", "e3"}, {"K", "e3"}, {"Tsd", "e3"}, {"Tsd.", "e3"},
+	{"M", "e6"}, {"Mio", "e6"}, {"Mio.", "e6"}, {"bn", "e9"}, {"Mrd", "e9"}, {"Mrd.", "e9"},
 }
 
 // codesOfCurrencies may stand beside numbers as signs such as $ do.
@@ -112,7 +128,21 @@ func splitUnit(cell string) (number, unit string, negative bool) {
 // parseNumeral reads a cell whose decimals follow a comma, or else a point.
 func parseNumeral(cell string, decimal byte) (w numeral, ok bool) {
 	number, unit, negative := splitUnit(strings.TrimSpace(cell))
+	if last := len(number) - 1; last > 0 && !negative && number[0] == '(' && number[last] == ')' {
+		var within string
+		if number, within, negative = splitUnit(strings.TrimSpace(number[1:last])); negative || unit != "" && within != "" {
+			return w, false
+		}
+		w.enclosed, negative, unit = true, true, unit+within
+	}
 	w.unit = unit
+	power := ""
+	for _, m := range multiples {
+		if before, is := strings.CutSuffix(number, m[0]); is {
+			number, power, w.multiple = strings.TrimSpace(before), m[1], true
+			break
+		}
+	}
 	if number == "" || (number[0] < '0' || number[0] > '9') && number[0] != decimal {
 		return w, false
 	}
@@ -142,12 +172,13 @@ func parseNumeral(cell string, decimal byte) (w numeral, ok bool) {
 		}
 		w.thousands, w.groups, rest = separator, w.groups+1, rest[size:]
 	}
-	v, kind := fastcsv.ParseDecimal(plain.String()+rest, decimal)
+	v, kind := fastcsv.ParseDecimal(plain.String()+rest+power, decimal)
 	if w.value = v; negative {
 		w.value = -v
 	}
 	w.whole = rest == ""
-	return w, kind == fastcsv.Number && !math.IsInf(v, 0) && (w.groups == 0 || w.whole || rest[0] == decimal)
+	exponent := w.multiple && strings.ContainsAny(rest, "eE")
+	return w, kind == fastcsv.Number && !exponent && !math.IsInf(v, 0) && (w.groups == 0 || w.whole || rest[0] == decimal)
 }
 
 // spellingOf reads the texts of a column as numbers, and says how they are written. ok is false where some are none,
@@ -169,7 +200,8 @@ func spellingOf(texts []string, decimal byte, seen bool) (values []float64, s Sp
 		if w.hex {
 			hex++
 		}
-		long = long || w.groups == 0 && math.Abs(w.value) >= 1000
+		s.Multiples, s.Parentheses = s.Multiples || w.multiple, s.Parentheses || w.enclosed
+		long = long || w.groups == 0 && !w.multiple && math.Abs(w.value) >= 1000
 		codes = codes && w.groups > 1 && w.whole && w.digits == len(strings.Join(strings.Fields(text), ""))
 		evidence.sees(w)
 	}
@@ -204,6 +236,8 @@ type tally struct {
 func (t *tally) sees(w numeral) {
 	v := math.Abs(w.value)
 	switch {
+	case w.multiple: // of which 1.234 M may be a decimal or not
+		return
 	case w.groups == 0:
 		t.largest = max(t.largest, v)
 	case t.least == 0 || v < t.least:

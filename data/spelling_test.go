@@ -40,6 +40,10 @@ func TestNumbersAsPeopleWriteThem(t *testing.T) {
 		{"12 €|\u22127 €|+5 €", "1", 0, []float64{12, -7, 5}, "in €"},
 		{"12,50 EUR|7 EUR", "1", 0, []float64{12.5, 7}, "in EUR"},
 		{"USD 12|USD .5", "1", 0, []float64{12, 0.5}, "in USD"},
+		{"(604.50)|12|-3|( 1.5 )", "1", 0, []float64{-604.5, 12, -3, -1.5}, "negative in parentheses"},
+		{"($1,604.50)|$12|$(3)", "1", 0, []float64{-1604.5, 12, -3}, "in $, thousands separated by commas, negative in parentheses"},
+		{"5k|1.005K|3M|12|-2 bn", "1.5", 0, []float64{5000, 1005, 3e6, 12, -2e9}, "k for thousands, M for millions and the like"},
+		{"€ 1,5 Mio.|€2 Tsd", "1", 0, []float64{1.5e6, 2000}, "in €, k for thousands, M for millions and the like"},
 		{"0x10|0xfF|0X0", "1", 0, []float64{16, 255, 0}, "hexadecimal"},
 
 		{"4.868|537", "1", 0, []float64{4.868, 537}, ""}, // one whole number shows nothing
@@ -55,6 +59,11 @@ func TestNumbersAsPeopleWriteThem(t *testing.T) {
 		{"83.5%|12", "1", 0, nil, ""},
 		{"83.5%|12 €", "1", 0, nil, ""},
 		{"$5|5 €", "1", 0, nil, ""},
+		{"(5|5)", "1", 0, nil, ""},
+		{"(-5)|(+5)|-(5)", "1", 0, nil, ""},
+		{"$(5 €)|5", "1", 0, nil, ""},
+		{"1e3k|5", "1", 0, nil, ""},
+		{"k|5 k m", "1", 0, nil, ""},
 		{"0x10|16", "1", 0, nil, ""},
 		{"0x10|-0x3", "1", 0, nil, ""},
 		{"0x10|0x40000000000000", "1", 0, nil, ""},

@@ -41,6 +41,8 @@ const (
 	MissingTexts                        // texts, some of which often stand for missing values
 	DecimalPoints                       // texts only because their decimals have points, where other columns have commas
 	SeparatedThousands                  // texts only because thousands are separated
+	SeveralUnits                        // texts only because their units differ
+	TextsBesideUnits                    // texts, though most are numbers with a unit
 )
 
 // A Suggestion is a kind and the reason for it.
@@ -63,6 +65,7 @@ type Suggestion struct {
 //	texts
 //	  decimals with commas, or mostly numbers                      Categorical, to be doubted
 //	  dates or times, L > 7                                        Date
+//	  numbers with units that differ, or other texts, L > 7        Identifier
 //	  "?" and the like                                             Categorical, to be doubted
 //	  L > half the rows, and 8 or more                             Identifier
 //	  digits of one length, L > 7, fewer than 5 rows each          Identifier
@@ -424,6 +427,7 @@ func (t *Table) suggestLevels(name string) Suggestion {
 	_, err = t.Column(name)
 	detail := fmt.Sprintf("(%s in %d rows)", plural(len(levels), "level"), rows)
 	scarce := rows < rowsPerLevel*len(levels)
+	units, others := t.factor(name).units()
 	switch {
 	case errors.Is(err, ErrDecimalComma):
 		return Suggestion{Kind: Categorical, Cause: DecimalCommas}
@@ -431,10 +435,14 @@ func (t *Table) suggestLevels(name string) Suggestion {
 		return Suggestion{Kind: Categorical, Cause: DecimalPoints}
 	case errors.Is(err, ErrGrouped):
 		return Suggestion{Kind: Categorical, Cause: SeparatedThousands}
+	case errors.Is(err, ErrUnits) && len(levels) > mostCodes:
+		return Suggestion{Kind: Identifier, Cause: SeveralUnits, Detail: "(" + firstQuoted(units) + ")"}
 	case cells > 0 && numbers > cells && !(rows == len(levels) && rows >= fewestRows && cells > 1 && areShort(levels)):
 		return t.suggestMixed(name, texts, cells, numbers, len(levels))
 	case len(known) > mostCodes && areDates(known):
 		return Suggestion{Kind: Date, Cause: Dates, Detail: "(such as " + firstQuoted(known[:1]) + ")"}
+	case len(levels)-len(others) > max(mostCodes, len(others)) && len(texts) > len(others):
+		return Suggestion{Kind: Identifier, Cause: TextsBesideUnits, Texts: others, Detail: "(" + firstQuoted(others) + ")"}
 	case len(gaps) > 0:
 		return Suggestion{Kind: Categorical, Cause: MissingTexts, Detail: "(" + firstQuoted(gaps) + ")", Texts: gaps}
 	case len(levels) >= fewestRows && 2*len(levels) > rows:

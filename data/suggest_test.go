@@ -80,6 +80,9 @@ func TestSuggestionsForColumns(t *testing.T) {
 		// Texts.
 		{"x", 60, func(i int) any { return fmt.Sprintf("L%d", i*7%20) }, Categorical, ManyLevels, "(20 levels in 60 rows)"},
 		{"x", 30, func(i int) any { return fmt.Sprintf("\"1,%d\"", i%9) }, Categorical, DecimalCommas, ""},
+		{"x", 30, func(i int) any { return fmt.Sprint(i%11, []string{"%", ""}[i%2]) }, Identifier, SeveralUnits, `("%", "none")`},
+		{"x", 30, func(i int) any { return fmt.Sprint([]string{"$", "€"}[i%2], i%4) }, Categorical, Levels, ""}, // as few as codes
+		{"x", 30, func(i int) any { return []any{fmt.Sprint("$", i), "call"}[i/29] }, Identifier, TextsBesideUnits, `("call")`},
 		{"x", 30, func(i int) any { return []any{i, "x"}[i/29] }, Categorical, TextsInNumbers, `("x" in row 30, among 29 numbers)`},
 		{"x", 30, func(i int) any { return []string{"a", "b", "-", "N/A"}[i%4] }, Categorical, MissingTexts, `("-", "N/A")`},
 		{"x", 30, func(i int) any { return []string{"yes", "no"}[i%2] }, Categorical, Levels, ""},

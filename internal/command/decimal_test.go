@@ -100,6 +100,25 @@ func TestNumbersAsPeopleWriteThemAreFitted(t *testing.T) {
 	fails(t, 1, `(--decimal . or --decimal ,)`, "", "fit", "--data", file(t, "d.csv", "a;b\n1,234;1\n5,678;2\n4,567;4\n"))
 }
 
+// Numbers whose units differ are called so.
+func TestUnitsThatDiffer(t *testing.T) {
+	text := "a,b,c,x\n"
+	for i := range 30 {
+		text += fmt.Sprintf("(%d),%s%d,%s,%d\n", i*i%19, []string{"$", "€"}[i%2], i, []string{fmt.Sprintf("%dk", i), "call"}[i/29], i*i%23)
+	}
+	path := file(t, "d.csv", text)
+	_, stderr := done(t, "fit", "--data", path, "--k", "1")
+	assert.Subset(t, notes(stderr, path), []string{
+		`latent: PATH: read as numbers: "a" (negative in parentheses)`,
+		`latent: PATH: left out, numbers in several units: "b" ("$", "€"): write them in one, or in columns of their own`,
+		`latent: PATH: left out, numbers with units among which some texts are none: "c" ("call"): --na=call reads such cells as missing`,
+	})
+	_, stderr = done(t, "fit", "--data", path, "--k", "1", "--na", "call")
+	assert.Contains(t, stderr, `"c" (k for thousands`)
+	fails(t, 1, `column "b" is categorical: row 1 is "$0"; its numbers have several units, "$", "€": write all numbers in one unit`, "",
+		"fit", "--data", path, "--select", "b,x", "--family", "gaussian")
+}
+
 // A later table that writes numbers in another way than the fit's table did is noted, and fitted.Encode reads the same.
 func TestPredictNotesOtherSpellings(t *testing.T) {
 	text := "price,share\n"

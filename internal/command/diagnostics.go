@@ -43,6 +43,8 @@ var diagnostics = []diagnostic{
 		"decimals", say("write points or commas throughout (--decimal)")},
 	{data.SeparatedThousands, "texts", "taken for categorical because of separators of " +
 		"thousands, or of decimals", say("--decimal . or --decimal , says which")},
+	{data.SeveralUnits, "", "left out, numbers in several units", say("write them in one, or in columns of their own")},
+	{data.TextsBesideUnits, "", "left out, numbers with units among which some texts are none", markThem},
 	{data.TextsInNumbers, "texts", "taken for categorical because some cells are no numbers", markThem},
 	{data.MissingTexts, "texts", "with levels that often stand for missing values", markThem},
 	{data.FewValues, "few values", "taken for categorical, with few different numbers", inOrder},
