@@ -168,6 +168,8 @@ func (f *factor) misspelt() error {
 		})
 	}
 	switch {
+	case areAddresses(f.levels):
+		return nil
 	case all(grouped):
 		return ErrGrouped
 	case f.decimal == ',' && all(number('.')):

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -208,6 +209,7 @@ func spellingOf(texts []string, decimal byte, seen bool) (values []float64, s Sp
 	s.Hexadecimal = hex > 0
 	bare := func(text string) bool { return !strings.HasSuffix(strings.TrimSpace(text), "%") }
 	switch {
+	case areAddresses(texts):
 	case len(texts) == 0 || s == (Spelling{}) || hex > 0 && hex < len(texts):
 	case s.Unit == "%" && slices.ContainsFunc(texts, bare): // 83.5% is not 0.835 here
 	case s.Thousands == "." || s.Thousands == ",":
@@ -217,6 +219,14 @@ func spellingOf(texts []string, decimal byte, seen bool) (values []float64, s Sp
 		return values, s, true
 	}
 	return nil, s, false
+}
+
+// areAddresses reports whether all texts are addresses of the Internet, such as 192.168.100.200.
+func areAddresses(texts []string) bool {
+	return !slices.ContainsFunc(texts, func(text string) bool {
+		_, err := netip.ParseAddr(strings.TrimSpace(text))
+		return err != nil
+	})
 }
 
 func sameLengths(texts []string) bool {

@@ -58,7 +58,11 @@ func (in *input) auto(s *session, given *columnFamilies) ([]suspect, error) {
 		return nil, errOneRow
 	}
 	if len(list) == 0 {
-		return nil, fmt.Errorf("no column is left to fit: %s", strings.Join(notes, "; "))
+		advice := ""
+		if in.Cols() == 1 {
+			advice = " (fields are separated by commas, semicolons or tabs)"
+		}
+		return nil, fmt.Errorf("no column is left to fit: %s%s", strings.Join(notes, "; "), advice)
 	}
 	for _, note := range notes {
 		s.note("%s: %s", in.name, note)

@@ -207,7 +207,13 @@ const fewestKnown = 8
 // another separator.
 func (f *modelFlags) takeKinds(s *session, in *input) error {
 	texts := without(in.texts(), setOf(f.gate()))
-	if !f.anyFamily || f.Family != families.Gaussian || len(texts) > 0 && in.Cols() == 1 || !f.byKinds() {
+	if !f.anyFamily || f.Family != families.Gaussian || !f.byKinds() {
+		return nil
+	}
+	if len(texts) > 0 && in.Cols() == 1 {
+		if familyOf[in.Suggest(texts[0], in.frequencies).Kind] == "" { // which the error says
+			f.Family = families.Auto
+		}
 		return nil
 	}
 	if len(texts) == 0 {

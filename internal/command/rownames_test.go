@@ -115,6 +115,24 @@ func TestRemarksOnColumns(t *testing.T) {
 	assert.NotContains(t, stderr, "one series")
 }
 
+// Addresses, and other texts that differ in every row, are left out, however they look; if nothing else is there, one line
+// says so.
+func TestAddressesAreLeftOut(t *testing.T) {
+	points, commas, alone := "ip,x\n", "ip;x\n", "ip\n"
+	for i := range 40 {
+		ip := fmt.Sprintf("192.168.%d.%d", 100+i, 100+i*i%151)
+		points, commas, alone = points+fmt.Sprintf("%s,%d\n", ip, i*i%23), commas+fmt.Sprintf("%s;%d,5\n", ip, i*i%23), alone+ip+"\n"
+	}
+	for _, text := range []string{points, commas} {
+		path := file(t, "d.csv", text)
+		_, stderr := done(t, "fit", "--data", path, "--k", "1")
+		assert.Contains(t, notes(stderr, path), `latent: PATH: left out, hardly a text in two rows, as names have: "ip" (40 levels `+
+			"in 40 rows): --columns ip=categorical keeps it")
+	}
+	fails(t, 1, `no column is left to fit: left out, hardly a text in two rows, as names have: "ip" (40 levels in 40 rows): `+
+		"--columns ip=categorical keeps it (fields are separated by commas, semicolons or tabs)", "", "fit", "--data", file(t, "d.csv", alone))
+}
+
 // Numbers that stand for missing values, such as -999, are noted with the flag that reads them so, which takes -999.0,
 // too; numbers that others are near to are not.
 func TestCodesOfMissingValuesAreNoted(t *testing.T) {
