@@ -80,7 +80,7 @@ func (p Part) blocks(o CSVOptions) iter.Seq2[*Table, error] {
 			return
 		}
 		head, text, err := peek(text)
-		encoding := cmp.Or(o.Encoding, markOf(head))
+		encoding := cmp.Or(o.Encoding, utf16Of(head))
 		if err == nil {
 			text, err = decoded(text, encoding)
 		}

@@ -38,7 +38,8 @@ type CSVOptions struct {
 	// Reading says how the column of that name is read. Nil means ReadByForm for all columns.
 	Reading func(name string) Reading
 	// Encoding is the encoding of a CSV file, by its name in the Encoding Standard of WHATWG. Empty means UTF-16
-	// if a byte order mark says so, and otherwise UTF-8, or Windows-1252 if a name or a level is not valid UTF-8.
+	// if a byte order mark or the first letters say so, and otherwise UTF-8, or Windows-1252 if a name or a level
+	// is not valid UTF-8.
 	Encoding string
 	// Store is where the numbers lie, of files of any format. Nil: in memory.
 	Store  *Store

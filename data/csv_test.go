@@ -249,6 +249,27 @@ func TestReadCSVRefusesInOneLine(t *testing.T) {
 }
 
 // TestLargeNumbersAmongTextAreText: 12e4567 may be part of a hash.
+// The line that tells Excel the separator is no header, and errors count it.
+func TestExcelsLineOfTheSeparator(t *testing.T) {
+	for _, c := range [][2]string{
+		{"sep=;\r\n", "a,1;b\n1,5;2\n"}, {"\ufeffsep=;\n", "a;b\n1;2\n"}, {"\"sep=;\"\n", "a;b\n1;2\n"},
+		{"SEP=\t\n", "a;x\tb\n1\t2\n"}, {"sep=|\n", "a|b\n1|2\n3|4\n"},
+	} {
+		comma := rune(strings.Trim(c[0], "\ufeffsepSEP=\"\r\n")[0])
+		want, err := requireFastPathAgrees(t, c[1], CSVOptions{Comma: comma})
+		require.NoError(t, err)
+		got, err := requireFastPathAgrees(t, c[0]+c[1], CSVOptions{})
+		require.NoError(t, err)
+		require.Equal(t, want.Names, got.Names, c[0])
+		require.Equal(t, want.flat, got.flat, c[0])
+	}
+	_, err := ReadCSV(strings.NewReader("sep=;\na;b\n1;2\n1;2;3\n"), CSVOptions{})
+	require.ErrorContains(t, err, "line 4 has 3 fields separated by ';', expected 2 as in line 2")
+	table, err := ReadCSV(strings.NewReader("sep=x\n1\n"), CSVOptions{})
+	require.NoError(t, err)
+	require.Equal(t, []string{"sep=x"}, table.Names)
+}
+
 func TestLargeNumbersAmongTextAreText(t *testing.T) {
 	table, err := ReadCSV(strings.NewReader("commit,n\n12e4567,1\nabcdef0,2\n"), CSVOptions{})
 	require.NoError(t, err)

@@ -51,11 +51,21 @@ func decoded(text io.Reader, name string) (io.Reader, error) {
 	return transform.NewReader(text, of.NewDecoder()), nil
 }
 
-// markOf is UTF-16 where a text begins with its byte order mark, and else empty.
-func markOf(head []byte) string {
+// utf16Of is UTF-16 where a text begins with its byte order mark, or with three letters of Latin in it, and else empty.
+func utf16Of(head []byte) string {
 	if bytes.HasPrefix(head, []byte("\xfe\xff")) ||
 		bytes.HasPrefix(head, []byte("\xff\xfe")) && !bytes.HasPrefix(head, []byte("\xff\xfe\xff")) {
 		return utf16Name
+	}
+	var zero [6]bool
+	for i, c := range head[:min(len(head), len(zero))] {
+		zero[i] = c == 0
+	}
+	switch zero {
+	case [...]bool{true, false, true, false, true, false}:
+		return "utf-16be"
+	case [...]bool{false, true, false, true, false, true}:
+		return "utf-16le"
 	}
 	return ""
 }
@@ -79,8 +89,8 @@ func isWestern(text []byte) bool {
 	return others
 }
 
-// encodingFound returns the encoding of a text that is not UTF-8: UTF-16 if a mark says so, Windows-1252 if every byte
-// fits it, and else an empty name.
+// encodingFound returns the encoding of a text that is not UTF-8: UTF-16 if a mark or its first letters say so,
+// Windows-1252 if every byte fits it, and else an empty name.
 func encodingFound(open func() (io.Reader, error)) string {
 	r, err := open()
 	if err != nil {
@@ -88,7 +98,7 @@ func encodingFound(open func() (io.Reader, error)) string {
 	}
 	head := make([]byte, len(npyMagic))
 	n, _ := io.ReadFull(r, head)
-	if mark := markOf(head[:n]); mark != "" {
+	if mark := utf16Of(head[:n]); mark != "" {
 		return mark
 	}
 	text, found, part := io.MultiReader(bytes.NewReader(head[:n]), r), "", make([]byte, 1<<16)

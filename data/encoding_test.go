@@ -30,7 +30,9 @@ func TestEncodings(t *testing.T) {
 		{"late", "a;Straße\n" + strings.Repeat("1;x\n", 1<<15), "", ""},
 		{"UTF-16", encoded(marked.NewEncoder().String(text)), "", "utf-16"},
 		{"UTF-16 in the other order", encoded(unicode.UTF16(unicode.BigEndian, unicode.UseBOM).NewEncoder().String(text)), "", "utf-16"},
-		{"UTF-16 without a mark", encoded(unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM).NewEncoder().String(text)), "utf-16le", "utf-16le"},
+		{"UTF-16 without a mark", encoded(unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM).NewEncoder().String(text)), "", "utf-16le"},
+		{"in the other order", encoded(unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM).NewEncoder().String(text)), "", "utf-16be"},
+		{"UTF-16 as said", encoded(unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM).NewEncoder().String(text)), "utf-16le", "utf-16le"},
 		{"Mac", encoded(charmap.Macintosh.NewEncoder().String(text)), "macintosh", "macintosh"},
 	} {
 		want := text
@@ -76,7 +78,7 @@ func TestEncodingsThatAreNotGuessed(t *testing.T) {
 		"damaged UTF-8":                          "größe;b\nx\xe9;1\nÄ;2\n",
 		"damaged UTF-8, far from the beginning":  "größe;b\n" + strings.Repeat("y;2\n", 1<<16) + "x\xe9;3\n",
 		"letters in long lines":                  "a;b\nx\xe9;1\n" + strings.Repeat("é", 1<<17) + ";2\n",
-		"UTF-16 without a mark":                  "a\x00;\x00b\x00\n\x001\x00;\x002\x00\n\x00",
+		"UTF-16 without a mark, in Cyrillic":     "\x3f\x04;\x00b\x00\n\x001\x00;\x002\x00\n\x00",
 	} {
 		_, err := ReadCSV(strings.NewReader(text), CSVOptions{})
 		require.ErrorIs(t, err, ErrEncoding, about)

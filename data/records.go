@@ -8,10 +8,15 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"regexp"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/latent-go/latent/internal/fastcsv"
 )
+
+// separatorLine says to Excel what separates the fields of the lines below it.
+var separatorLine = regexp.MustCompile(`^"?(?i:sep)=([^"\s\pL\pN]|\t)"?\r?\n`)
 
 const saveAsUTF8 = "save the table as CSV in UTF-8, or as NPY"
 
@@ -42,11 +47,20 @@ func newRecords(r io.Reader, o CSVOptions) (*records, error) {
 	if err != nil && err != io.EOF {
 		return nil, err
 	}
-	if markOf(head) != "" { // which no UTF-8 begins with
+	if utf16Of(head) != "" { // which no UTF-8 begins with
 		return nil, fmt.Errorf("a text in UTF-16; %w", ErrEncoding)
 	}
 	if err := isStrange(head); err != nil {
 		return nil, err
+	}
+	if line := separatorLine.FindSubmatch(head); line != nil {
+		_, _ = br.Discard(len(line[0]))
+		head = head[len(line[0]):]
+		c.lines = 1
+		if o.Comma == 0 {
+			o.Comma, _ = utf8.DecodeRune(line[1])
+			c.Comma = o.Comma
+		}
 	}
 	if i := bytes.IndexByte(head, 0); i >= 0 {
 		return nil, fmt.Errorf("not a text in UTF-8: byte %d is zero; %w", i+1, ErrEncoding)
