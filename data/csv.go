@@ -58,7 +58,8 @@ const (
 // ReadCSV reads a table from comma-separated values, as RFC 4180 and [encoding/csv] understand
 // them: quoted fields may hold commas and line ends, and empty lines are skipped.
 //
-// A cell that is empty, NA or NaN is missing. Blanks around numbers and around the names in the header do not matter.
+// A cell that is empty, NA, NaN, N/A, NULL, k.A. or another of the texts that pandas reads as missing, but None, is
+// missing. Blanks around numbers and around the names in the header do not matter.
 // An empty or NA cell of the header becomes "column 1", "column 2", … by its position. Numbers are decimal, with a
 // point, or with a comma throughout; they are rounded to the nearest float64, or are Inf. If all cells of a column
 // are numbers, thousands may be separated, and a currency, a percent sign or 0x may stand beside them
@@ -372,7 +373,9 @@ func (b *csvBuilder) add(record []string, records *records) error {
 		}
 		value, kind := math.NaN(), fastcsv.Missing
 		if !c.MarksMissing(cell, b.Missing) {
-			value, kind = fastcsv.ParseDecimal(cell, b.Decimal)
+			if value, kind = fastcsv.ParseDecimal(cell, b.Decimal); kind == fastcsv.Missing {
+				c.NoteMissing(cell, b.Missing)
+			}
 		}
 		if kind == fastcsv.Text {
 			if b.kindsKnown {

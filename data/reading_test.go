@@ -80,18 +80,31 @@ func TestTextsThatAreToBeMissingAre(t *testing.T) {
 	require.Equal(t, []int{0, 2}, []int{kept.Origin(0), kept.Origin(1)})
 
 	// What the texts did is told by column.
-	require.Equal(t, []int{0, 1, 0}, table.MarkedMissing("a"))
-	require.Equal(t, []int{1, 0, 0}, kept.MarkedMissing("c"))
+	require.Equal(t, []int{0, 1, 0, 0}, table.MarkedMissing("a"))
+	require.Equal(t, []int{1, 0, 0, 0}, kept.MarkedMissing("c"))
 	require.Nil(t, table.MarkedMissing("b"), "dropped")
 	coded, err := table.Factor("a", nil, false)
 	require.NoError(t, err)
-	require.Equal(t, []int{0, 1, 0}, coded.MarkedMissing("a"))
+	require.Equal(t, []int{0, 1, 0, 0}, coded.MarkedMissing("a"))
 	require.Nil(t, read(t, "a\n1\n?\n", CSVOptions{}, nil).MarkedMissing("a"))
 
 	// Text that comes late has the input read again, but cells are counted once.
 	late := read(t, "a,b\n?,1\n2,?\nx,?\n", CSVOptions{NA: []string{"?"}}, nil)
-	require.Equal(t, []int{1}, late.MarkedMissing("a"))
-	require.Equal(t, []int{2}, late.MarkedMissing("b"))
+	require.Equal(t, []int{1, 0}, late.MarkedMissing("a"))
+	require.Equal(t, []int{2, 0}, late.MarkedMissing("b"))
+
+	// Texts that pandas reads as missing are, in columns of numbers, of texts and of numbers with units.
+	common, err := requireFastPathAgrees(t, "a,b,c\n1,x,$5\nNULL,n/a,k.A.\n-3,None,$7\n?,<NA>,N/A\n", CSVOptions{NA: []string{"?"}})
+	require.NoError(t, err)
+	require.Equal(t, []int{1, 1}, common.MarkedMissing("a"))
+	require.Equal(t, []int{0, 2}, common.MarkedMissing("b"))
+	require.Equal(t, []string{"x", "None"}, common.Levels("b"))
+	require.Equal(t, []int{0, 2}, common.MarkedMissing("c"))
+	require.Nil(t, common.Levels("c"))
+	numbers, err := requireFastPathAgrees(t, "a,b\n1,2\nnull,\n3,4\n", CSVOptions{})
+	require.NoError(t, err)
+	require.Equal(t, []int{1}, numbers.MarkedMissing("a"))
+	require.Nil(t, numbers.MarkedMissing("b"))
 }
 
 func TestLevelsOfManyDigitsAreToldByTheirText(t *testing.T) {

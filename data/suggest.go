@@ -502,8 +502,8 @@ func (t *Table) Constant(col int, weights []float64) bool {
 
 // standsForMissing says whether tables often have the text where nothing is known.
 func standsForMissing(level string) bool {
-	return slices.Contains([]string{"", "?", "-", "--", ".", "n/a", "#n/a", "<na>", "null", "none", "unknown", "missing"},
-		strings.ToLower(strings.TrimSpace(level)))
+	marks := []string{"", "?", "-", "--", ".", "n.a.", "n. a.", "na", "n/a", "null", "none", "unknown", "missing"}
+	return slices.Contains(marks, strings.ToLower(strings.TrimSpace(level)))
 }
 
 // firstQuoted lists three texts at most.

@@ -84,7 +84,7 @@ func TestSuggestionsForColumns(t *testing.T) {
 		{"x", 30, func(i int) any { return fmt.Sprint([]string{"$", "€"}[i%2], i%4) }, Categorical, Levels, ""}, // as few as codes
 		{"x", 30, func(i int) any { return []any{fmt.Sprint("$", i), "call"}[i/29] }, Identifier, TextsBesideUnits, `("call")`},
 		{"x", 30, func(i int) any { return []any{i, "x"}[i/29] }, Categorical, TextsInNumbers, `("x" in row 30, among 29 numbers)`},
-		{"x", 30, func(i int) any { return []string{"a", "b", "-", "N/A"}[i%4] }, Categorical, MissingTexts, `("-", "N/A")`},
+		{"x", 30, func(i int) any { return []string{"a", "b", "-", "n.a."}[i%4] }, Categorical, MissingTexts, `("-", "n.a.")`},
 		{"x", 30, func(i int) any { return []string{"yes", "no"}[i%2] }, Categorical, Levels, ""},
 
 		// Codes.
@@ -179,7 +179,7 @@ func TestTextsThatMayBeGaps(t *testing.T) {
 		every  int // row that has a text
 		want   bool
 	}{
-		{[]string{"k.A."}, 20, 60, true}, {[]string{"k.A."}, 5, 60, false}, {[]string{"k.A."}, 20, 5, false}, {[]string{"n/a"}, 20, 5, true}, {[]string{"n/a", "low"}, 20, 5, false},
+		{[]string{"o.B."}, 20, 60, true}, {[]string{"o.B."}, 5, 60, false}, {[]string{"o.B."}, 20, 5, false}, {[]string{"none"}, 20, 5, true}, {[]string{"none", "low"}, 20, 5, false},
 		{[]string{"<3"}, 20, 60, false}, {[]string{"a", "b", "c"}, 20, 12, true}, {[]string{"a", "b", "c", "d"}, 20, 12, false},
 	} {
 		text, want := "x;y\n", []float64(nil)

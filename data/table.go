@@ -53,7 +53,7 @@ type index struct {
 type column struct {
 	at     int
 	factor *factor // nil: numeric
-	marked []int   // cells that were read as missing, by the text of CSVOptions.NA; nil: none
+	marked []int   // cells that were read as missing, as MarkedMissing
 }
 
 // numericTable wraps a row-major matrix of at least one column, named V1, V2, …
@@ -398,8 +398,9 @@ func (t *Table) Texts(name string) (levels []string, texts, numbers int) {
 	return levels, texts, numbers
 }
 
-// MarkedMissing counts the cells of a column that each text of [CSVOptions].NA made missing, among all rows that
-// were read. It is nil if there was none, or no such column, and not to be changed.
+// MarkedMissing counts the cells of a column that each text of [CSVOptions].NA made missing, and last those that N/A,
+// NULL and the like did, among all rows that were read. It is nil if there was none, or no such column, and not to be
+// changed.
 func (t *Table) MarkedMissing(name string) []int {
 	if j := t.place(name); j >= 0 {
 		return t.columns[j].marked

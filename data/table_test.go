@@ -280,7 +280,7 @@ func TestValuesRefusesWithThePlace(t *testing.T) {
 
 func TestMatrixRefusesWithThePlace(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
-		{"text", "a,b\n1,2\n2,n/a\n3,4\n", `column "b" is categorical: row 2 is "n/a"; drop it`},
+		{"text", "a,b\n1,2\n2,off\n3,4\n", `column "b" is categorical: row 2 is "off"; drop it`},
 		{"text alone", "a\n1\nx\n", `column "a" is categorical: row 2 is "x"; and the table has no numeric column`},
 		{"text after a gap", "a,b\n1,NA\n1,5\n2,yes\n", `column "b" is categorical: row 3 is "yes"; drop it`},
 		{"missing", "a,b\n1,2\n3,\n", `row 2 of column "b" is missing; fill it in, or leave the row out`},

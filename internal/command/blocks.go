@@ -43,19 +43,25 @@ func (t *rowTally) mark(in *input) {
 }
 
 func (t *rowTally) noteNA(s *session, in *input, texts []string) {
-	for i, text := range texts {
-		cells, names := 0, []string(nil)
+	count := func(of func(marked []int) int) (cells int, names []string) {
 		for _, name := range t.names {
-			if marked := t.marked[name]; marked != nil && marked[i] > 0 {
-				cells += marked[i]
-				names = append(names, name)
+			if marked := t.marked[name]; marked != nil && of(marked) > 0 {
+				cells, names = cells+of(marked), append(names, name)
 			}
 		}
+		return cells, names
+	}
+	for i, text := range texts {
+		cells, names := count(func(marked []int) int { return marked[i] })
 		if cells == 0 {
 			s.note("--na %s makes no cell of %s missing: none of those used is %q", word(text), in.name, text)
 			continue
 		}
 		s.note("--na %s makes %s of %s missing, in %s", word(text), counted(cells, "cell"), in.name, quoted(names))
+	}
+	if cells, names := count(func(marked []int) int { return marked[len(marked)-1] }); cells > 0 {
+		s.note("%s: N/A, NULL, k.A. and the like are read as missing: %s, in %s", in.name, counted(cells, "cell"),
+			quoted(names))
 	}
 }
 

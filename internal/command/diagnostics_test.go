@@ -73,36 +73,50 @@ func TestFewTextsAmongNumbersAreMissing(t *testing.T) {
 		return text
 	}
 	dir := t.TempDir()
-	path := file(t, "d.csv", table("k.A.", "b"))
+	path := file(t, "d.csv", table("o.B.", "b"))
 	model, rows := dir+"/m.json", dir+"/rows.csv"
 	args := []string{"fit", "--data", path, "--family", "auto", "--k", "2", "--format", "json", "--out", model, "--assignments", rows}
 	got, stderr := done(t, args...)
 	assert.Equal(t, []string{
-		`latent: PATH: taken for missing values, as texts among numbers: "x" ("k.A." in 2 cells, the first in row 17, among 118 numbers): --columns x=categorical takes all for texts`,
+		`latent: PATH: taken for missing values, as texts among numbers: "x" ("o.B." in 2 cells, the first in row 17, among 118 numbers): --columns x=categorical takes all for texts`,
 		`latent: 2 missing values in 2 of the 120 rows of PATH integrated out (--missing drop leaves the rows out)`,
 	}, notes(stderr, path))
 	assigned := contents(t, rows)
 	predicted, _ := done(t, "predict", model, "--data", path)
 	assert.Equal(t, assigned, predicted)
-	want, _ := done(t, append(args, "--na=k.A.")...)
+	want, _ := done(t, append(args, "--na=o.B.")...)
 	assert.Equal(t, assigned, contents(t, rows))
 	r, s := reportOf(t, got, args...), reportOf(t, want, args...)
 	assert.Equal(t, s.Value, r.Value)
 	assert.Equal(t, s.Columns, r.Columns)
-	assert.Equal(t, []string{"k.A."}, r.Settings.NA)
+	assert.Equal(t, []string{"o.B."}, r.Settings.NA)
 
 	for _, c := range []struct{ text, flags, note string }{
 		{table("-", "-"), "", `taken for categorical because some cells are no numbers: "x" ("-" in 2 cells`},       // which another column has as a level
 		{table("<0.1", "b"), "", `taken for categorical because some cells are no numbers: "x" ("<0.1" in 2 cells`}, // which says more
-		{table("n/a", "b"), "--missing drop", `taken for categorical because some cells are no numbers`},
-		{table("n/a", "b"), "--columns x=categorical", ""},
+		{table("none", "b"), "--missing drop", `taken for categorical because some cells are no numbers`},
+		{table("none", "b"), "--columns x=categorical", ""},
 	} {
 		_, stderr := done(t, append([]string{"fit", "--data", file(t, "e.csv", c.text), "--family", "auto", "--k", "1"}, strings.Fields(c.flags)...)...)
 		assert.Contains(t, stderr, c.note)
 		assert.NotContains(t, stderr, "taken for missing values")
 	}
-	fails(t, 1, `column "x" is categorical: row 17 is "k.A."; a numeric column is needed here (--na=k.A. for a missing value, --drop x,kind, or --family auto)`, "", "fit", "--data", path, "--k", "1", "--family", "gaussian")
-	fails(t, 1, `column "x" is categorical: row 17 is "k.A."; drop it (--na=k.A. for a missing value, --drop x)`, "", "fit", "--data", path, "--drop", "kind", "--model", "ppca", "--k", "1")
+	fails(t, 1, `column "x" is categorical: row 17 is "o.B."; a numeric column is needed here (--na=o.B. for a missing value, --drop x,kind, or --family auto)`, "", "fit", "--data", path, "--k", "1", "--family", "gaussian")
+	fails(t, 1, `column "x" is categorical: row 17 is "o.B."; drop it (--na=o.B. for a missing value, --drop x)`, "", "fit", "--data", path, "--drop", "kind", "--model", "ppca", "--k", "1")
+}
+
+// Texts that pandas reads as missing are in columns of texts, too, with a note; other marks are levels, with one.
+func TestTextsForMissingValuesAreNoted(t *testing.T) {
+	text := "x,kind,mark\n"
+	for i := range 60 {
+		text += fmt.Sprintf("%s,%s,%s\n", []string{"1.5", "2", "NULL", "4"}[i%4], []string{"a", "b", "n/a", "k. A."}[i/15], []string{"c", "?"}[i%2])
+	}
+	path := file(t, "d.csv", text)
+	stdout, stderr := done(t, "fit", "--data", path, "--family", "categorical", "--k", "1", "--format", "json")
+	assert.Contains(t, stderr, `latent: `+path+`: N/A, NULL, k.A. and the like are read as missing: 45 cells, in "x", "kind"`)
+	assert.Equal(t, []string{"a", "b"}, reportOf(t, stdout).Columns[1].Levels)
+	_, stderr = done(t, "fit", "--data", path, "--k", "1")
+	assert.Contains(t, stderr, `with levels that often stand for missing values: "mark" ("?"): --na='?' reads such cells as missing`)
 }
 
 // The advice of a note makes a fit in which the columns are no longer noted.
@@ -124,7 +138,7 @@ func TestNotesOnColumnsCanBeFollowed(t *testing.T) {
 		{cells(30, func(i int) any { return 1000 + i*i }), `left out, different in every row and in order, as identifiers are: "x" (1000 to 1841): --columns x=gaussian keeps it`, "--columns x=gaussian"},
 		{cells(30, func(i int) any { return fmt.Sprintf("2024-01-%02d", 1+i) }), `left out, dates or times: "x" (such as "2024-01-01"): --dates x takes it as days since 1970`, "--dates x"},
 		{cells(60, func(i int) any { return fmt.Sprintf("L%d", i*7%20) }), `few rows a level: "x" (20 levels in 60 rows): --drop x leaves it out`, "--drop x"},
-		{cells(30, func(i int) any { return []string{"a", "b", "-", "N/A"}[i%4] }), `levels that often stand for missing values: "x" ("-", "N/A"): --na='-' --na=N/A reads`, "--na=- --na=N/A"},
+		{cells(30, func(i int) any { return []string{"a", "b", "-", "n.a."}[i%4] }), `levels that often stand for missing values: "x" ("-", "n.a."): --na='-' --na=n.a. reads`, "--na=- --na=n.a."},
 		{cells(30, func(i int) any { return fmt.Sprintf("1,%d", i%9) }), `commas in decimals: "x": write points or commas throughout (--decimal)`, "--drop x"},
 		{cells(30, func(int) any { return 3 }), `left out, with a single value, which distinguishes no rows: "x"`, "--drop x"},
 		{cells(30, func(int) any { return "a" }), `left out, with a single value, which distinguishes no rows: "x"`, "--drop x"},

@@ -51,7 +51,7 @@ type inputFlags struct {
 	Select   []string    `brief:"Use these columns only." placeholder:"COL" help:"Use these columns only, in this order."`
 	Drop     []string    `brief:"Leave these columns out." placeholder:"COL" help:"Leave these columns out."`
 	Header   string      `default:"auto" enum:"auto,yes,no" help:"Whether the first row of a CSV file names the columns: auto, yes or no."`
-	NA       []string    `name:"na" sep:"none" placeholder:"TEXT" help:"Cells of this text are missing values, as empty ones, NA and NaN are. Repeatable. latent predict takes those of the fit too."`
+	NA       []string    `name:"na" sep:"none" placeholder:"TEXT" help:"Cells of this text are missing values, as empty ones, NA, NaN, N/A, NULL and k.A. are. Repeatable. latent predict takes those of the fit too."`
 	Decimal  decimalFlag `placeholder:".|," help:"What decimals follow in a CSV file: a point or a comma; the other one separates thousands. Default: what the numbers at its beginning show; of latent predict, what the fit was given."`
 	Encoding string      `placeholder:"NAME" help:"Encoding of a CSV file, such as windows-1252, latin1, utf-16le, macintosh, shift_jis or gb18030. Default: UTF-8, UTF-16 by its byte order mark, and Windows-1252 where it is neither."`
 	Limit    limitsFlag  `placeholder:"KEY=VALUE,…" help:"Limits of what is read, against damaged and hostile files: cell and row of a CSV file (16MiB, 256MiB), and ratio, of what a gzipped file holds to its own size (200, beyond 1GB)."`

@@ -12,7 +12,7 @@ type Kind uint8
 
 const (
 	Number     Kind = iota // a float64
-	Missing                // empty, NA or NaN
+	Missing                // empty, NA, NaN, or another text that stands for a missing value
 	OutOfRange             // a number, but not a float64
 	Text                   // anything else
 )
@@ -57,7 +57,19 @@ func ParseCell(cell string) (float64, Kind) {
 
 // IsMissing reports whether a cell without blanks around it stands for a missing value.
 func IsMissing(trimmed string) bool {
-	return trimmed == "" || trimmed == "NA" || len(trimmed) == 3 && strings.EqualFold(trimmed, "nan")
+	return trimmed == "" || trimmed == "NA" || len(trimmed) == 3 && strings.EqualFold(trimmed, "nan") ||
+		isNamedMissing(trimmed)
+}
+
+// isNamedMissing reports the further texts that pandas reads as missing, but None, which is a level of many tables, and
+// those of German tables.
+func isNamedMissing(trimmed string) bool {
+	switch trimmed {
+	case "N/A", "n/a", "NULL", "null", "<NA>", "#N/A", "#NA", "#N/A N/A", "-NaN", "-nan",
+		"1.#IND", "1.#QNAN", "-1.#IND", "-1.#QNAN", "k.A.", "k. A.", "k.\u00a0A.":
+		return true
+	}
+	return false
 }
 
 // IsDigits reports whether a cell is digits alone, one at least.

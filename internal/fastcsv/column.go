@@ -16,7 +16,8 @@ type Column struct {
 	Codes  []int32
 	index  map[string]int32 // level → code
 
-	// MarkedMissing counts the cells that are missing by each of [Table].Missing; nil: none.
+	// MarkedMissing counts the cells that are missing by each of [Table].Missing, and last those that are by N/A, NULL
+	// and the like; nil: none.
 	MarkedMissing []int
 
 	// DigitsOnly is true as long as all numbers of the column are digits alone, where the caller has set it;
@@ -32,7 +33,10 @@ func (c *Column) AddText(cell string, missing []string) bool {
 	code, ok := c.index[cell]
 	if !ok {
 		switch {
-		case c.MarksMissing(cell, missing) || IsMissing(strings.TrimSpace(cell)): // which no level is
+		case c.MarksMissing(cell, missing): // which no level is
+			code = MissingCode
+		case IsMissing(strings.TrimSpace(cell)):
+			c.NoteMissing(cell, missing)
 			code = MissingCode
 		case !utf8.ValidString(cell):
 			return false
@@ -79,10 +83,17 @@ func (c *Column) MarksMissing(cell string, missing []string) bool {
 	return true
 }
 
+// NoteMissing counts a cell that is missing, if it is by its text.
+func (c *Column) NoteMissing(cell string, missing []string) {
+	if isNamedMissing(strings.TrimSpace(cell)) {
+		c.CountMissing(len(missing), len(missing))
+	}
+}
+
 // CountMissing counts a cell that is missing by text i of n.
 func (c *Column) CountMissing(i, n int) {
 	if c.MarkedMissing == nil {
-		c.MarkedMissing = make([]int, n)
+		c.MarkedMissing = make([]int, n+1)
 	}
 	c.MarkedMissing[i]++
 }

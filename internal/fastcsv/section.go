@@ -197,6 +197,12 @@ func (s *section) take(l *layout, j int, cell string, row []float64) bool {
 			c.NoteDigits(strings.TrimSpace(cell))
 		}
 	}
+	if kind == Missing && isNamedMissing(strings.TrimSpace(cell)) {
+		if s.columns == nil {
+			s.columns = make([]Column, len(l.columns))
+		}
+		s.columns[j].NoteMissing(cell, l.missing)
+	}
 	row[p.at] = value
 	return kind == Number || kind == Missing
 }
