@@ -35,6 +35,7 @@ const (
 	Skewed                              // positive numbers with a long tail, and without one on the scale of logarithms
 	Numbers                             // other numbers
 	Levels                              // texts
+	OrderedLevels                       // texts that have an order, such as low, medium and high
 	ManyLevels                          // texts, with fewer than five rows each
 	DecimalCommas                       // texts only because their decimals have commas
 	TextsInNumbers                      // texts, though most cells are numbers
@@ -64,6 +65,7 @@ type Suggestion struct {
 //	  L = 1                                                        Unvarying
 //	texts
 //	  decimals with commas, or mostly numbers                      Categorical, to be doubted
+//	  intervals, numbered texts or words of a scale, 3 ≤ L ≤ 12    Categorical, but in order
 //	  dates or times, L > 7                                        Date
 //	  numbers with units that differ, or other texts, L > 7        Identifier
 //	  "?" and the like                                             Categorical, to be doubted
@@ -428,6 +430,7 @@ func (t *Table) suggestLevels(name string) Suggestion {
 	detail := fmt.Sprintf("(%s in %d rows)", plural(len(levels), "level"), rows)
 	scarce := rows < rowsPerLevel*len(levels)
 	units, others := t.factor(name).units()
+	inOrder, isOrdered := Ordered(levels)
 	switch {
 	case errors.Is(err, ErrDecimalComma):
 		return Suggestion{Kind: Categorical, Cause: DecimalCommas}
@@ -437,6 +440,9 @@ func (t *Table) suggestLevels(name string) Suggestion {
 		return Suggestion{Kind: Categorical, Cause: SeparatedThousands}
 	case errors.Is(err, ErrUnits) && len(levels) > mostCodes:
 		return Suggestion{Kind: Identifier, Cause: SeveralUnits, Detail: "(" + firstQuoted(units) + ")"}
+	case isOrdered:
+		return Suggestion{Kind: Categorical, Cause: OrderedLevels,
+			Detail: fmt.Sprintf("(%.60q to %.60q)", inOrder[0], inOrder[len(inOrder)-1])}
 	case cells > 0 && numbers > cells && !(rows == len(levels) && rows >= fewestRows && cells > 1 && areShort(levels)):
 		return t.suggestMixed(name, texts, cells, numbers, len(levels))
 	case len(known) > mostCodes && areDates(known):

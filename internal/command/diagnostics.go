@@ -47,6 +47,7 @@ var diagnostics = []diagnostic{
 	{data.TextsBesideUnits, "", "left out, numbers with units among which some texts are none", markThem},
 	{data.TextsInNumbers, "texts", "taken for categorical because some cells are no numbers", markThem},
 	{data.MissingTexts, "texts", "with levels that often stand for missing values", markThem},
+	{data.OrderedLevels, "texts", "taken for categorical, though the texts show an order", inOrder},
 	{data.FewValues, "few values", "taken for categorical, with few different numbers", inOrder},
 	{cause: data.TwoValues, reason: "two values"},
 	{cause: data.VaryAsCounts, reason: "counts"},

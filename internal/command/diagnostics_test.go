@@ -119,6 +119,21 @@ func TestTextsForMissingValuesAreNoted(t *testing.T) {
 	assert.Contains(t, stderr, `with levels that often stand for missing values: "mark" ("?"): --na='?' reads such cells as missing`)
 }
 
+// Texts in order are levels of an ordinal family in this order, which predict takes; others are refused.
+func TestOrdinalTextsAreInTheirOrder(t *testing.T) {
+	text := "x,y,c\n"
+	for i := range 60 {
+		text += fmt.Sprintf("%s,%.2f,%c\n", []string{"medium", "low", "low", "high"}[i%4], math.Sin(float64(i)), 'a'+i%3)
+	}
+	path, model := file(t, "d.csv", text), t.TempDir()+"/m.json"
+	stdout, _ := done(t, "fit", "--data", path, "--columns", "x=ordinal", "--k", "1", "--format", "json", "--out", model)
+	assert.Equal(t, []string{"low", "medium", "high"}, reportOf(t, stdout).Columns[0].Levels)
+	stdout, _ = done(t, "predict", model, "--data", file(t, "e.csv", "x,y,c\nhigh,0,a\nmedium,0,a\n"))
+	assert.Len(t, strings.Split(strings.TrimSpace(stdout), "\n"), 3)
+	fails(t, 1, `column "c" holds texts, whose order is unknown: number the levels in their order, as in 1 low and 2 high`, "",
+		"fit", "--data", path, "--columns", "c=ordinal")
+}
+
 // The advice of a note makes a fit in which the columns are no longer noted.
 func TestNotesOnColumnsCanBeFollowed(t *testing.T) {
 	cells := func(rows int, cell func(i int) any) string {
@@ -137,6 +152,7 @@ func TestNotesOnColumnsCanBeFollowed(t *testing.T) {
 		{cells(30, func(i int) any { return 1 + i%2 }), "", ""},
 		{cells(30, func(i int) any { return 1000 + i*i }), `left out, different in every row and in order, as identifiers are: "x" (1000 to 1841): --columns x=gaussian keeps it`, "--columns x=gaussian"},
 		{cells(30, func(i int) any { return fmt.Sprintf("2024-01-%02d", 1+i) }), `left out, dates or times: "x" (such as "2024-01-01"): --dates x takes it as days since 1970`, "--dates x"},
+		{cells(30, func(i int) any { return []string{"<5", "5-9", "10+"}[i%3] }), `though the texts show an order: "x" ("<5" to "10+"): --columns x=ordinal where`, "--columns x=ordinal"},
 		{cells(60, func(i int) any { return fmt.Sprintf("L%d", i*7%20) }), `few rows a level: "x" (20 levels in 60 rows): --drop x leaves it out`, "--drop x"},
 		{cells(30, func(i int) any { return []string{"a", "b", "-", "n.a."}[i%4] }), `levels that often stand for missing values: "x" ("-", "n.a."): --na='-' --na=n.a. reads`, "--na=- --na=n.a."},
 		{cells(30, func(i int) any { return fmt.Sprintf("1,%d", i%9) }), `commas in decimals: "x": write points or commas throughout (--decimal)`, "--drop x"},

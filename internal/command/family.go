@@ -78,8 +78,13 @@ func levels(in *input, j int, c data.Column, given *columnFamilies) ([]string, e
 	case c.Family == families.Categorical, c.Family == families.Gate && text:
 		return in.occurring(c.Name)
 	case c.Family == families.Ordinal && text:
-		return nil, fmt.Errorf("column %.60q holds texts, whose order is unknown: ordinal takes numbers: number the "+
-			"levels in their order, or take it as categorical", c.Name)
+		list, err := in.occurring(c.Name)
+		inOrder, ok := data.Ordered(list)
+		if err == nil && !ok {
+			err = fmt.Errorf("column %.60q holds texts, whose order is unknown: number the levels in their order, as in 1 low "+
+				"and 2 high, or take it as categorical", c.Name)
+		}
+		return inOrder, err
 	case c.Family == families.Ordinal:
 		list, err := in.occurring(c.Name)
 		if err == nil && len(list) < families.Named(families.Ordinal).Levels {

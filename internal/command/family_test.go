@@ -65,7 +65,7 @@ func TestSkewedColumnsAreLikeliestUnderTheirOwnFamily(t *testing.T) {
 func TestWhatOrdinalColumnsCannotBe(t *testing.T) {
 	table := file(t, "d.csv", "a,b,c\n1,low,1\n2,high,0\n3,low,1\n2,high,1\n")
 	for _, c := range []struct{ args, says string }{
-		{"b=ordinal", `column "b" holds texts, whose order is unknown: ordinal takes numbers: number the levels in their order, or take it as categorical`},
+		{"b=ordinal", `column "b" holds texts, whose order is unknown: number the levels in their order, as in 1 low and 2 high, or take it as categorical`},
 		{"b=categorical,c=ordinal", `column "c" has 2 levels: ordinal takes three or more: take it as bernoulli`},
 	} {
 		fails(t, 1, c.says, "", "fit", "--data", table, "--columns", c.args, "--k", "1")
