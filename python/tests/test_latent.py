@@ -241,7 +241,7 @@ def test_binary_features_are_those_of_the_formulas():
     np.testing.assert_allclose(model.transform(X), has.T, atol=1e-9)
 
 
-def test_frames_have_texts_gaps_and_identifiers():
+def test_frames_have_texts_gaps_and_identifiers(tmp_path):
     frame, kind = answers()
     with pytest.warns(latent.LatentWarning, match='left out, numbered as rows are: "person"'):
         model = LatentMixture().fit(frame)
@@ -255,6 +255,29 @@ def test_frames_have_texts_gaps_and_identifiers():
     assert labels.shape == (50,) and set(labels) == {0, 1}
     pd.testing.assert_frame_equal(drawn, model.sample(50, random_state=2)[0])
     assert not drawn.equals(model.sample(50, random_state=3)[0])
+
+    proba = model.predict_proba(frame)  # which needs no column that was left out
+    assert model.predict(drawn).shape == (50,)
+    np.testing.assert_array_equal(model.predict_proba(frame[model.columns_]), proba)
+    np.testing.assert_array_equal(model.predict_proba(frame[model.columns_[::-1]].iloc[:, ::-1]), proba)
+    for other in frame.drop(columns="paid"), frame.assign(more=1):
+        with pytest.raises(ValueError, match="feature names"):
+            model.predict(other)
+    model.save(tmp_path / "model.json")
+    loaded = latent.load(tmp_path / "model.json")
+    for other in frame, frame[frame.columns[::-1]], frame[model.columns_], drawn:
+        assert (loaded.predict(other) >= 0).all()
+    np.testing.assert_array_equal(loaded.predict_proba(frame), proba)
+    with pytest.raises(ValueError, match="feature names"):
+        loaded.predict(frame.drop(columns="paid"))
+
+    array = frame.to_numpy()
+    with pytest.warns(latent.LatentWarning):
+        of_array = LatentMixture().fit(array)
+    np.testing.assert_allclose(of_array.predict_proba(array), proba)
+    assert of_array.predict(of_array.sample(5)[0]).shape == (5,)
+    of_array.save(tmp_path / "array.json")
+    np.testing.assert_allclose(latent.load(tmp_path / "array.json").predict_proba(array), proba)
 
     arrow = pa.Table.from_pandas(frame, preserve_index=False)
     with pytest.warns(latent.LatentWarning):
@@ -388,7 +411,17 @@ X = blobs()
         (lambda: LatentMixture().fit(pd.DataFrame({"a": [1.0, np.inf]})), "infinity, in column 'a'"),
         (lambda: LatentMixture().fit(pd.DataFrame({"a": [[1], [2]], "b": [1, 2]})), 'X: column "a" is of type list'),
         (lambda: LatentMixture().fit(pd.DataFrame({"a": [1j, 2], "b": [1, 2]})), "column a with type complex128"),
-        (lambda: LatentMixture().fit(pd.DataFrame({"a": [1, "x"], "b": [1, 2]})), "X: .*column a"),
+        (
+            lambda: LatentMixture().fit(pd.DataFrame({"a": [1, "x"], "b": [1, 2]})),
+            r"column 'a' has values of several types \(int, str\)",
+        ),
+        (lambda: LatentMixture().fit(pd.Series([1.0, 2])), r"X is of type Series, .*: pass X.to_frame\(\)"),
+        (lambda: LatentMixture().fit({"a": [1.0, 2]}), r"X is of type dict, .*: pass pandas.DataFrame\(X\)"),
+        (lambda: LatentMixture().fit("a.csv"), "X is of type str, .*: read the table first"),
+        (lambda: LatentMixture().fit(pd.DataFrame([[1, 2]], columns=["a", "a"])), "two columns are called 'a'"),
+        (lambda: LatentMixture(options={"data": "a.csv"}).fit(X), "options: 'data' is given by the estimator"),
+        (lambda: LatentMixture(options={"k": 2}).fit(X), "options: 'k' goes by the parameter n_components"),
+        (lambda: LatentMixture(options="k=2").fit(X), "options is of type str: a dict of flags"),
         (lambda: LatentMixture().fit(X).predict(X[:, :2]), "X has 2 features, but LatentMixture is expecting 3"),
         (lambda: LatentMixture(2, method="vb", n_init=1).fit(X).bic(), "bic is not to be had of method vb"),
         (

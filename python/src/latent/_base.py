@@ -15,13 +15,14 @@ import pyarrow as pa
 import pyarrow.compute
 import pyarrow.csv
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state
+from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _command
 
 # Flags that are called otherwise than the parameters.
 FLAGS = {"n_components": "k", "max_components": "kmax", "n_init": "restarts", "covariance": "cov", "rotation": "rotate"}
+PARAMETERS = {flag: name for name, flag in FLAGS.items()} | {"seed": "random_state", "workers": "n_jobs"}
 
 
 def _flag(name, value):
@@ -43,6 +44,41 @@ def _flag(name, value):
 def _item(name):
     """A name of a list, with its commas protected."""
     return str(name).replace("\\", "\\\\").replace(",", "\\,")
+
+
+def _check_options(options, parameters):
+    """Refuse options that say what the estimator does."""
+    if not isinstance(options, dict):
+        raise ValueError(f"options is of type {type(options).__name__}: a dict of flags by their names is needed")
+    for name in options:
+        flag = str(name).replace("-", "_")
+        if PARAMETERS.get(flag, flag) in parameters:
+            raise ValueError(f"options: {name!r} goes by the parameter {PARAMETERS.get(flag, flag)}")
+        if flag in ("data", "format", "out", "report", "model", "sequence", "quiet", "help"):
+            raise ValueError(f"options: {name!r} is given by the estimator and by the call of fit: leave it out")
+
+
+def _check_table(X):
+    """Refuse what is no table, with what to do."""
+    advice = None
+    if isinstance(X, (str, os.PathLike)):
+        advice = "read the table first, as by pandas.read_csv"
+    elif type(X) is dict:
+        advice = "pass pandas.DataFrame(X)"
+    elif hasattr(X, "to_frame") and not hasattr(X, "columns"):
+        advice = "pass X.to_frame(), or X.to_frame().T where it is a row"
+    if advice:
+        raise ValueError(f"X is of type {type(X).__name__}, and no table of rows and columns: {advice}")
+    names = _columns_of(X)
+    for name in names or ():
+        if names.count(name) > 1:
+            raise ValueError(f"X: two columns are called {name!r}: rename one")
+
+
+def _columns_of(X):
+    """The names of the columns of a frame, if all are texts."""
+    names = list(getattr(X, "column_names", getattr(X, "columns", ())))
+    return names if names and all(isinstance(name, str) for name in names) else None
 
 
 def _seed(random_state):
@@ -91,34 +127,62 @@ class Estimator(BaseEstimator):
 
     def _table(self, X, fits):
         """X as an Arrow table."""
+        _check_table(X)
+        names = None if fits else self._part(X)
         if hasattr(X, "__arrow_c_stream__") or hasattr(X, "__dataframe__"):
-            validate_data(self, X, reset=fits, skip_check_array=True)
-            table = self._of_frame(X)
+            if names is None:
+                validate_data(self, X, reset=fits, skip_check_array=True)
+            table = self._of_frame(X, names)
         else:
-            X = validate_data(
-                self,
-                X,
-                reset=fits,
-                dtype=None,
-                ensure_all_finite="allow-nan" if self._gaps else True,
-                ensure_min_samples=2 if fits else 1,
-                ensure_min_features=self._least_features if fits else 1,
-            )
-            table = pa.table([_column(X[:, j]) for j in range(X.shape[1])], names=self._names(X.shape[1]))
+            checks = {
+                "dtype": None,
+                "ensure_all_finite": "allow-nan" if self._gaps else True,
+                "ensure_min_samples": 2 if fits else 1,
+                "ensure_min_features": self._least_features if fits else 1,
+            }
+            X = validate_data(self, X, reset=fits, **checks) if names is None else check_array(X, **checks)
+            names = names or self._names(X.shape[1])
+            table = pa.table([_column(X[:, j]) for j in range(X.shape[1])], names=names)
         for name, column in zip(table.column_names, table.columns):
             if pa.types.is_floating(column.type) and pa.compute.any(pa.compute.is_inf(column)).as_py():
                 raise ValueError(f"Input X contains infinity, in column {name!r}.")
         return table
 
-    def _of_frame(self, X):
+    def _part(self, X):
+        """Names for the columns of X, if these are others than those of the fit, but all that the model describes."""
+        described = [name for name in self._names(self.n_features_in_) if name in self.columns_]
+        names = _columns_of(X)
+        if names and hasattr(self, "feature_names_in_"):
+            used = [name for name in names if name in described]
+            if self._loaded:  # from a file, which does not say what else the table had, and in which order
+                return names if set(used) == set(described) else None
+            known = names != list(self.feature_names_in_) and set(names) <= set(self.feature_names_in_)
+            return names if known and used in (described, self.columns_) else None
+        shape = getattr(X, "shape", ())
+        width = shape[1] if len(shape) == 2 else self.n_features_in_
+        if width == self.n_features_in_:
+            return None
+        if width == len(described):
+            return described
+        all_names = [f"x{j}" for j in range(width)]  # of an array
+        return all_names if self._loaded and set(described) <= set(all_names) else None
+
+    def _of_frame(self, X, names):
         try:
             if type(X).__module__.startswith("pandas"):
                 table = pa.Table.from_pandas(X, preserve_index=False)
             else:
                 table = pa.table(X)
         except (pa.ArrowException, TypeError) as error:
-            raise ValueError(f"X: {error}") from error
-        return table.rename_columns(self._names(table.num_columns))
+            for name, values in X.items() if hasattr(X, "items") else ():
+                kinds = sorted({type(value).__name__ for value in values if value is not None and value == value})
+                if values.dtype == object and len(kinds) > 1:
+                    raise ValueError(
+                        f"X: column {name!r} has values of several types ({', '.join(kinds)}): convert it, as by "
+                        "X[column].astype(str), or by pandas.to_numeric"
+                    ) from error
+            raise ValueError(f"X: {': '.join(map(str, error.args))}") from error
+        return table.rename_columns(names or self._names(table.num_columns))
 
     def _names(self, n):
         """Names of the columns on the pipe."""
@@ -143,6 +207,7 @@ class Estimator(BaseEstimator):
         parameters = self.get_params()
         seed, jobs = parameters.pop("random_state"), parameters.pop("n_jobs")
         options = parameters.pop("options") or {}
+        _check_options(options, self.get_params())
         parameters.pop("unseen", None)
         if self.n_components is not None:
             parameters.pop("max_components")
@@ -161,6 +226,7 @@ class Estimator(BaseEstimator):
             self._saved = Path(model).read_bytes()
             self._page = zlib.compress(Path(report, "index.html").read_bytes())
         self._texts = [field.name for field in table.schema if _is_text(field.type)]
+        self._loaded = False
         self._form = type(X).__module__.partition(".")[0] if hasattr(X, "columns") else "numpy"
         self._take(json.loads(wrote))
         return self

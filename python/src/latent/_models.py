@@ -48,7 +48,7 @@ def load(path):
     if kind is LatentMixture and all(column["family"] == "categorical" for column in columns):
         kind = LatentClasses
     model = kind()
-    model._saved, model._page, model._form = saved, None, "numpy"
+    model._saved, model._page, model._form, model._loaded = saved, None, "numpy", True
     model._texts = [column["name"] for column in columns if not _are_numbers(column.get("levels", []))]
     model._take(result)
     model.n_features_in_ = len(model.columns_)
