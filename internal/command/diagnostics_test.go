@@ -105,6 +105,24 @@ func TestFewTextsAmongNumbersAreMissing(t *testing.T) {
 	fails(t, 1, `column "x" is categorical: row 17 is "o.B."; drop it (--na=o.B. for a missing value, --drop x)`, "", "fit", "--data", path, "--drop", "kind", "--model", "ppca", "--k", "1")
 }
 
+// Columns that --family takes for categorical, with hardly two rows a level, are noted with what describes them.
+func TestLevelsThatAreTooManyAreNoted(t *testing.T) {
+	text := "height,name,kind\n"
+	for i := range 60 {
+		text += fmt.Sprintf("%d.%d,n%d,%c\n", 150+i*i%31, i%10, i/2, 'a'+i%3)
+	}
+	path := file(t, "d.csv", text)
+	_, stderr := done(t, "fit", "--data", path, "--model", "lca", "--k", "1")
+	assert.Subset(t, notes(stderr, path), []string{
+		`latent: PATH: numbers taken for categorical, with too few rows a level to tell classes apart: "height" (55 levels in 60 rows): ` +
+			`--columns height=gaussian describes measurements`,
+		`latent: PATH: texts with too few rows a level to tell classes apart: "name" (30 levels in 60 rows): --drop name leaves it out`,
+	})
+	stdout, stderr := done(t, "fit", "--data", path, "--model", "lca", "--k", "1", "--columns", "height=gaussian", "--drop", "name")
+	assert.NotContains(t, stderr, "too few rows")
+	assert.Contains(t, stdout, "mean ± sd")
+}
+
 // Texts that pandas reads as missing are in columns of texts, too, with a note; other marks are levels, with one.
 func TestTextsForMissingValuesAreNoted(t *testing.T) {
 	text := "x,kind,mark\n"

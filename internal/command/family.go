@@ -61,7 +61,36 @@ func described(s *session, in *input, family string, given *columnFamilies) ([]d
 		}
 		columns[j] = c
 	}
+	if family == families.Categorical {
+		in.noteLevels(s, columns, given)
+	}
 	return columns, refuseSingle(columns)
+}
+
+// noteLevels notes columns that --family takes for categorical with too few rows a level for classes to differ.
+func (in *input) noteLevels(s *session, columns []data.Column, given *columnFamilies) {
+	const many, fewRows = 10, 5
+	var numbers, texts []suspect
+	for _, c := range columns {
+		if n := len(c.Levels); given.family[c.Name] != "" || n <= many || in.Rows() >= fewRows*n {
+			continue
+		}
+		detail := fmt.Sprintf("(%s in %s)", counted(len(c.Levels), "level"), counted(in.Rows(), "row"))
+		one := suspect{c.Name, data.Suggestion{Cause: data.ManyLevels, Detail: detail}}
+		if _, cells, _ := in.Texts(c.Name); cells == 0 {
+			numbers = append(numbers, one)
+		} else {
+			texts = append(texts, one)
+		}
+	}
+	if len(numbers) > 0 {
+		s.note("%s: numbers taken for categorical, with too few rows a level to tell classes apart: %s: %s describes "+
+			"measurements", in.name, detailed(numbers), as(families.Gaussian, numbers, given))
+	}
+	if len(texts) > 0 {
+		s.note("%s: texts with too few rows a level to tell classes apart: %s: %s", in.name, detailed(texts),
+			dropThem(texts, given))
+	}
 }
 
 // levels are those of column j that is described by codes, sorted; nil for one that is
