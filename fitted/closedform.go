@@ -30,11 +30,35 @@ func (f ClosedForm[R]) Fit(ctx context.Context, o framework.Options) (*framework
 	return s.Open(0)
 }
 
-// Select solves for every K.
+// Select solves for every K, and, where the best of them by the first criterion is above half of the largest, for up to
+// twice as many, as far as o.DoubleTo.
 func (f ClosedForm[R]) Select(
-	ctx context.Context, ks []int, _ framework.Options, criteria ...framework.Criterion,
+	ctx context.Context, ks []int, o framework.Options, criteria ...framework.Criterion,
 ) (*Selection[R], error) {
 	solutions, err := f(ks[len(ks)-1])
+	for err == nil && ctx.Err() == nil {
+		largest, best, highest := ks[len(ks)-1], 0, math.Inf(-1)
+		for _, k := range ks {
+			if k > solutions.Max() {
+				break
+			}
+			v, err := solutions.Value(k, criteria[0])
+			if err != nil {
+				return nil, err
+			}
+			if v > highest {
+				best, highest = k, v
+			}
+		}
+		more := min(2*largest, o.DoubleTo)
+		if 2*best <= largest || more <= largest || largest > solutions.Max() {
+			break
+		}
+		for k := largest + 1; k <= more; k++ {
+			ks = append(ks, k)
+		}
+		solutions, err = f(more)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -184,6 +184,6 @@ func TestFactorPageAndErrors(t *testing.T) {
 	}
 	_, model := smallModel(t)
 	fails(t, 2, "--fill requires a model", "", "predict", model, "--data", "faithful", "--fill")
-	fails(t, 2, "--noise isotropic is a flag of --model factor, features, and the model is mixture", "", "fit", "--noise", "isotropic")
+	fails(t, 2, "--noise isotropic is a flag of --model factor, features, lds, and the model is mixture", "", "fit", "--noise", "isotropic")
 	fails(t, 2, "--rotate is a flag of --model factor, and the model is mixture", "", "fit", "--rotate", "varimax")
 }

@@ -204,6 +204,9 @@ func (c *fitCommand) fit(s *session, in *input, progress *keeper) (*fitReport, e
 		}
 	}
 	r.KMax = max(o.K, r.KMax)
+	if len(table) > 0 {
+		r.KMax = max(r.KMax, table[len(table)-1].K)
+	}
 	r.Columns, r.Settings, r.kind, r.what, r.why = t.columns, c.settings(in), c.model(), t.what, c.why
 	r.takeWinner(best.Parameters.winner, in)
 	r.Settings.FixedK, r.listStarts, r.advice = c.K != nil, asked, advice(best.Status, o.Tolerance, best.Value, best.N)

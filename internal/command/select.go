@@ -261,6 +261,9 @@ func (c *selectCommand) scores(s *session, in *input, progress *keeper) (*select
 	if err != nil {
 		return nil, err
 	}
+	if c.Kmax == nil && c.model().method(c.Method).ClosedForm {
+		o.DoubleTo = task.doubleTo
+	}
 	status := s.status()
 	defer status.close()
 	o.Recorder = status.recorder(criteria[0].Name, upTo(c.Kmin, o.K), o)
@@ -271,7 +274,7 @@ func (c *selectCommand) scores(s *session, in *input, progress *keeper) (*select
 	}
 	t := &selection{Model: c.Model, Family: c.Family, Method: c.Method, D: in.Cols(),
 		Rows: in.Rows(), Columns: task.columns,
-		KMin: c.Kmin, KMax: o.K, Prior: c.SizePrior, Seed: c.Seed, Chosen: map[string]int{}, what: task.what}
+		KMin: c.Kmin, KMax: all.K[len(all.K)-1], Prior: c.SizePrior, Seed: c.Seed, Chosen: map[string]int{}, what: task.what}
 	if err := t.fill(all, criteria, in, c.sizePrior()); err != nil {
 		return nil, err
 	}
