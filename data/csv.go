@@ -58,11 +58,11 @@ const (
 // ReadCSV reads a table from comma-separated values, as RFC 4180 and [encoding/csv] understand
 // them: quoted fields may hold commas and line ends, and empty lines are skipped.
 //
-// A cell that is empty, NA, NaN, N/A, NULL, k.A. or another of the texts that pandas reads as missing, but None, is
-// missing. Blanks around numbers and around the names in the header do not matter.
-// An empty or NA cell of the header becomes "column 1", "column 2", … by its position. Numbers are decimal, with a
-// point, or with a comma throughout; they are rounded to the nearest float64, or are Inf. If all cells of a column
-// are numbers, thousands may be separated, and a currency, a percent sign or 0x may stand beside them
+// A cell that is empty, NA, NaN, N/A, NULL, k.A., another of the texts that pandas reads as missing, but None, or an
+// error of a spreadsheet such as #DIV/0! is missing. Blanks around numbers and around the names in the header do not
+// matter. An empty or NA cell of the header becomes "column 1", "column 2", … by its position. Numbers are decimal,
+// with a point, or with a comma throughout; they are rounded to the nearest float64, or are Inf. If all cells of a
+// column are numbers, thousands may be separated, and a currency, a percent sign, k, M or 0x may stand beside them
 // ([Table.Spellings]). A column with any other cell is categorical, and its levels are the cells' exact texts: 01 and
 // 1 differ. The options name further texts for missing values, and further categorical columns.
 //

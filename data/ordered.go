@@ -93,11 +93,12 @@ func ranksOnScale(levels []string) map[string]float64 {
 	return nil
 }
 
-// interval is the text of numbers with bounds, and of a number with words behind it.
-var interval = regexp.MustCompile(`^([<≤]=?|under |bis |unter )?([>≥]=?|over |ab |über )?\s*([0-9]+(?:[.,][0-9]+)?)` +
-	`(\s*\+|\s*(?:-|–|to |bis )\s*([0-9]+(?:[.,][0-9]+)?))?([^0-9]*)$`)
+// interval is the text of numbers with bounds, which may have a currency, % or k beside them, or of a number and words.
+var interval = regexp.MustCompile(`^([<≤]=?|under |bis |unter )?([>≥]=?|over |ab |über )?\s*\p{Sc}?` +
+	`([0-9]+(?:[.,][0-9]+)?)(?:[k%]|\p{Sc})?` +
+	`(\s*\+|\s*(?:-|–|to |bis )\s*\p{Sc}?([0-9]+(?:[.,][0-9]+)?)(?:[k%]|\p{Sc})?)?([^0-9]*)$`)
 
-// ranksOfIntervals are where intervals or numbered texts begin; nil if one is neither, all are numbers, or two overlap.
+// ranksOfIntervals are where intervals or numbered texts begin; nil if one is neither, all are numbers or two overlap.
 func ranksOfIntervals(levels []string) map[string]float64 {
 	number := func(text string) float64 {
 		v, _ := strconv.ParseFloat(strings.Replace(text, ",", ".", 1), 64)

@@ -13,7 +13,7 @@ func TestOrderOfTexts(t *testing.T) {
 		"low|Medium|HIGH", "never|rarely|sometimes|often|always", "Strongly disagree|disagree|neutral|agree|Strongly agree",
 		"S|M|L|XL", "None|Some|Marked", "I|II|III|IV", "1st|2nd|3rd", "nie|selten|immer", "much worse|worse|better",
 		"1 Extremely well|2 Quite well|3 Not too well|10 Refused", "1 = no|2 = perhaps|3 = yes", "1. a|2. b|3. c", "1: a|2: b|3: c",
-		"<5|5-9|10-19|20+", "0-39g/day|40-79|80-119|120+", "<1l|1-1.5l|1.5-2l|>2l", "under 18|18 to 64|over 64", "0|1|2|3+",
+		"<5|5-9|10-19|20+", "0-39g/day|40-79|80-119|120+", "<1l|1-1.5l|1.5-2l|>2l", "under 18|18 to 64|over 64", "0|1|2|3+", "<20k|20k-40k|40k-80k|>80k", "€0-5|€5-10|€10+",
 		"0,5-1|1,5-2|2,5-3",
 	} {
 		want := strings.Split(text, "|")

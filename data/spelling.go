@@ -22,6 +22,7 @@ type Spelling struct {
 	Hexadecimal bool   `json:"hexadecimal,omitempty"` // as 0x10, which is 16
 	Multiples   bool   `json:"multiples,omitempty"`   // as 1.5k and 3M, which are 1500 and 3000000
 	Parentheses bool   `json:"parentheses,omitempty"` // about negative numbers: (5) is -5
+	Dashes      bool   `json:"dashes,omitempty"`      // beside units, as $ -, which is 0 as spreadsheets write it
 }
 
 // String says it in a few words.
@@ -48,6 +49,9 @@ func (s Spelling) String() string {
 	if s.Parentheses {
 		list = append(list, "negative in parentheses")
 	}
+	if s.Dashes {
+		list = append(list, "0 as a dash")
+	}
 	return strings.Join(list, ", ")
 }
 
@@ -56,7 +60,7 @@ func (s Spelling) String() string {
 func (s Spelling) Number(cell string, decimal byte) (v float64, ok bool) {
 	w, ok := parseNumeral(cell, cmp.Or(decimal, '.'))
 	return w.value, ok && (w.thousands == "" || w.thousands == s.Thousands) && (w.unit == "" || w.unit == s.Unit) &&
-		w.hex == s.Hexadecimal && (!w.multiple || s.Multiples) && (!w.enclosed || s.Parentheses)
+		w.hex == s.Hexadecimal && (!w.multiple || s.Multiples) && (!w.enclosed || s.Parentheses) && (!w.dash || s.Dashes)
 }
 
 var separatorNames = map[string]string{
@@ -84,6 +88,7 @@ type numeral struct {
 	hex       bool
 	multiple  bool // of a power of ten that letters name
 	enclosed  bool // in parentheses, and so negative
+	dash      bool // and a unit, for 0
 }
 
 // multiples are what letters behind numbers stand for.
@@ -137,6 +142,10 @@ func parseNumeral(cell string, decimal byte) (w numeral, ok bool) {
 		w.enclosed, negative, unit = true, true, unit+within
 	}
 	w.unit = unit
+	if number == "" && negative && unit != "" {
+		w.whole, w.dash = true, true
+		return w, !w.enclosed
+	}
 	power := ""
 	for _, m := range multiples {
 		if before, is := strings.CutSuffix(number, m[0]); is {
@@ -202,6 +211,7 @@ func spellingOf(texts []string, decimal byte, seen bool) (values []float64, s Sp
 			hex++
 		}
 		s.Multiples, s.Parentheses = s.Multiples || w.multiple, s.Parentheses || w.enclosed
+		s.Dashes = s.Dashes || w.dash
 		long = long || w.groups == 0 && !w.multiple && math.Abs(w.value) >= 1000
 		codes = codes && w.groups > 1 && w.whole && w.digits == len(strings.Join(strings.Fields(text), ""))
 		evidence.sees(w)

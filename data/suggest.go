@@ -108,7 +108,11 @@ func (t *Table) Suggest(name string, weights []float64) Suggestion {
 	case j < 0:
 		return Suggestion{Kind: Continuous, Cause: Numbers}
 	case t.Constant(j, weights):
-		return Suggestion{Kind: Unvarying, Cause: SingleValue}
+		detail := ""
+		if f := t.columns[j].factor; f != nil && slices.Contains(f.codes, missingCode) {
+			detail = fmt.Sprintf("(%.60q or nothing)", f.levels[slices.Max(f.codes)])
+		}
+		return Suggestion{Kind: Unvarying, Cause: SingleValue, Detail: detail}
 	case t.columns[j].factor != nil:
 		return t.suggestLevels(name)
 	}

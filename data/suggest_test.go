@@ -30,6 +30,7 @@ func TestSuggestionsForColumns(t *testing.T) {
 		// No variables.
 		{"x", 30, func(int) any { return 3 }, Unvarying, SingleValue, ""},
 		{"x", 30, func(int) any { return "a" }, Unvarying, SingleValue, ""},
+		{"x", 30, func(i int) any { return []string{"X", "NA"}[i%2] }, Unvarying, SingleValue, `("X" or nothing)`},
 		{"x", 20, func(i int) any { return 20 - i }, Identifier, RowNumbers, "(1 to 20)"},
 		{"x", 20, func(i int) any { return (i*7)%20 + 1 }, Identifier, RowNumbers, "(1 to 20)"},
 		{"x", 20, func(i int) any { return (i * 7) % 20 }, Identifier, RowNumbers, "(0 to 19)"},

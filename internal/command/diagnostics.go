@@ -35,7 +35,7 @@ var diagnostics = []diagnostic{
 	{data.DifferentTexts, "", "left out, hardly a text in two rows, as names have", keep(families.Categorical)},
 	{data.DigitCodes, "", "left out, digits of one length with few rows each, as postcodes", keep(families.Categorical)},
 	{data.Dates, "days since 1970", "left out, dates or times", datesAsNumbers},
-	{data.SingleValue, "", "left out, with a single value, which distinguishes no rows", nil},
+	{data.SingleValue, "", "left out, with a single value, which distinguishes no rows", fillThem},
 	{data.ManyLevels, "texts", "taken for categorical, with few rows a level", dropThem},
 	{data.DecimalCommas, "texts", "taken for categorical because of commas in " +
 		"decimals", say("write points or commas throughout (--decimal)")},
@@ -67,6 +67,14 @@ func say(advice string) func([]suspect, *columnFamilies) string {
 func dropThem(list []suspect, _ *columnFamilies) string {
 	return "--drop " + abridged(list, ",", func(c suspect) string { return item(c.name) }) +
 		" leaves " + them(list) + " out"
+}
+
+// fillThem advises where a mark stands in some cells, and nothing in the others.
+func fillThem(list []suspect, _ *columnFamilies) string {
+	if !slices.ContainsFunc(list, func(c suspect) bool { return c.Detail != "" }) {
+		return ""
+	}
+	return "write no into empty cells that mean it"
 }
 
 func them(list []suspect) string {
@@ -140,7 +148,7 @@ func notesOn(list []suspect, given *columnFamilies) (notes []string) {
 		}
 		note := why.claim + ": " + detailed(list)
 		if why.advice != nil {
-			note += ": " + why.advice(list, given)
+			note = strings.TrimSuffix(note+": "+why.advice(list, given), ": ")
 		}
 		notes = append(notes, note)
 	}

@@ -175,6 +175,7 @@ func TestNotesOnColumnsCanBeFollowed(t *testing.T) {
 		{cells(30, func(i int) any { return []string{"a", "b", "-", "n.a."}[i%4] }), `levels that often stand for missing values: "x" ("-", "n.a."): --na='-' --na=n.a. reads`, "--na=- --na=n.a."},
 		{cells(30, func(i int) any { return fmt.Sprintf("1,%d", i%9) }), `commas in decimals: "x": write points or commas throughout (--decimal)`, "--drop x"},
 		{cells(30, func(int) any { return 3 }), `left out, with a single value, which distinguishes no rows: "x"`, "--drop x"},
+		{cells(30, func(i int) any { return []string{"X", ""}[i%2] }), `distinguishes no rows: "x" ("X" or nothing): write no into empty cells that mean it`, "--drop x"},
 		{cells(30, func(int) any { return "a" }), `left out, with a single value, which distinguishes no rows: "x"`, "--drop x"},
 		{cells(30, func(i int) any { return i % 2 }), "", ""},
 		{cells(30, func(i int) any { return "no yes"[i%2*3:][:2] }), "", ""},

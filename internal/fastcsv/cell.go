@@ -61,12 +61,13 @@ func IsMissing(trimmed string) bool {
 		isNamedMissing(trimmed)
 }
 
-// isNamedMissing reports the further texts that pandas reads as missing, but None, which is a level of many tables, and
-// those of German tables.
+// isNamedMissing reports the further texts that pandas reads as missing, but None, which is a level of many tables;
+// k.A.; and the errors of spreadsheets.
 func isNamedMissing(trimmed string) bool {
 	switch trimmed {
 	case "N/A", "n/a", "NULL", "null", "<NA>", "#N/A", "#NA", "#N/A N/A", "-NaN", "-nan",
-		"1.#IND", "1.#QNAN", "-1.#IND", "-1.#QNAN", "k.A.", "k. A.", "k.\u00a0A.":
+		"1.#IND", "1.#QNAN", "-1.#IND", "-1.#QNAN", "k.A.", "k. A.", "k.\u00a0A.",
+		"#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#NULL!", "#NV", "#WERT!", "#BEZUG!", "#ZAHL!":
 		return true
 	}
 	return false

@@ -18,7 +18,7 @@ func TestWhatACellIs(t *testing.T) {
 		require.Equal(t, want, v, cell)
 	}
 	for want, cells := range map[Kind][]string{
-		Missing:    {"", " ", "\t", "NA", " NA ", "NaN", "nan", "NAN", "-NaN", "N/A", "n/a ", "null", "NULL", "<NA>", "#N/A", "k.A.", "k. A."},
+		Missing:    {"", " ", "\t", "NA", " NA ", "NaN", "nan", "NAN", "-NaN", "N/A", "n/a ", "null", "NULL", "<NA>", "#N/A", "k.A.", "k. A.", "#DIV/0!", "#WERT!"},
 		OutOfRange: {"1e999", " -1e999"},
 		Text: {"a", "1a", "1 2", "1,5", "-", ".", "e5", "+nan", "na", "n.a.", "Null", "?", "None", "TRUE", "false", "infinit", "$1",
 			"0x10", "0X1p-2", "-0x1p-2", "0x1p99999", "1_000", "0x_1p0", "1_0.5", "1e1_0", "1_0e999", "0b1", "1p4", "\x00", "\xff", "１", "\u2212", "2\u22121"},
