@@ -27,7 +27,7 @@ const (
 type CSVOptions struct {
 	Header HeaderMode
 	// Comma separates fields. Zero means the one among comma, semicolon and tab that occurs most often in
-	// the first line that is not empty, outside quotes.
+	// the first line that is not empty, outside quotes, or a vertical bar if none does.
 	Comma rune
 	// Decimal is the decimal mark: '.' or ','; the other one may separate thousands. Zero means the mark that the
 	// numbers of the first 64 kB show, or a point if they show neither.

@@ -263,7 +263,11 @@ func TestExcelsLineOfTheSeparator(t *testing.T) {
 		require.Equal(t, want.Names, got.Names, c[0])
 		require.Equal(t, want.flat, got.flat, c[0])
 	}
-	_, err := ReadCSV(strings.NewReader("sep=;\na;b\n1;2\n1;2;3\n"), CSVOptions{})
+	bars, err := requireFastPathAgrees(t, "a|b\n1|x\n2|y\n", CSVOptions{})
+	require.NoError(t, err)
+	require.Equal(t, []string{"a", "b"}, bars.Names)
+	require.Equal(t, []string{"x", "y"}, bars.Levels("b"))
+	_, err = ReadCSV(strings.NewReader("sep=;\na;b\n1;2\n1;2;3\n"), CSVOptions{})
 	require.ErrorContains(t, err, "line 4 has 3 fields separated by ';', expected 2 as in line 2")
 	table, err := ReadCSV(strings.NewReader("sep=x\n1\n"), CSVOptions{})
 	require.NoError(t, err)

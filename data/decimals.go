@@ -124,6 +124,9 @@ var (
 var ErrGrouped = errors.New("a separator may be that of thousands or of decimals here, and the file does not show " +
 	"which, or they differ: say what decimals follow, or write the digits without separators")
 
+// mostUnits is how many different words beside numbers may be units.
+const mostUnits = 4
+
 // ErrUnits is part of the error about a categorical column of numbers in several units.
 var ErrUnits = errors.New("write all numbers in one unit, or without")
 
@@ -135,7 +138,7 @@ func (f *factor) units() (units, others []string) {
 		switch {
 		case !is:
 			others = append(others, level)
-		case !slices.Contains(units, unit):
+		case !slices.ContainsFunc(units, func(one string) bool { return sameUnit(one, unit) }):
 			units = append(units, unit)
 		}
 	}
@@ -179,7 +182,7 @@ func (f *factor) misspelt() error {
 	case all(func(level string) bool { return grouped(level) || number('.')(level) || number(',')(level) }):
 		return ErrGrouped
 	}
-	if units, others := f.units(); len(units) > 1 && len(others) == 0 {
+	if units, others := f.units(); len(units) > 1 && len(units) <= mostUnits && len(others) == 0 {
 		return fmt.Errorf("its numbers have several units, %s: %w", firstQuoted(units), ErrUnits)
 	}
 	return nil

@@ -163,9 +163,9 @@ func onlyReturns(head []byte) bool {
 }
 
 // separator is the one that occurs most often in the first line; a comma that decimals follow is one only where there
-// is no other.
+// is no other, and so is a vertical bar.
 func separator(head []byte, decimal byte) rune {
-	var commas, semicolons, tabs int
+	var commas, semicolons, tabs, bars int
 	quoted := false
 scan:
 	for _, c := range bytes.TrimLeft(head, "\r\n") {
@@ -179,11 +179,15 @@ scan:
 			semicolons++
 		case c == '\t':
 			tabs++
+		case c == '|':
+			bars++
 		case c == '\n':
 			break scan
 		}
 	}
 	switch {
+	case bars > 0 && commas+semicolons+tabs == 0:
+		return '|'
 	case decimal == ',' && commas == 0 && tabs == 0: // cells of their own line each
 		return ';'
 	case tabs > 0 && tabs >= semicolons && (tabs >= commas || decimal == ','):

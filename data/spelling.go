@@ -59,7 +59,7 @@ func (s Spelling) String() string {
 // point.
 func (s Spelling) Number(cell string, decimal byte) (v float64, ok bool) {
 	w, ok := parseNumeral(cell, cmp.Or(decimal, '.'))
-	return w.value, ok && (w.thousands == "" || w.thousands == s.Thousands) && (w.unit == "" || w.unit == s.Unit) &&
+	return w.value, ok && (w.thousands == "" || w.thousands == s.Thousands) && sameUnit(w.unit, s.Unit) &&
 		w.hex == s.Hexadecimal && (!w.multiple || s.Multiples) && (!w.enclosed || s.Parentheses) && (!w.dash || s.Dashes)
 }
 
@@ -102,6 +102,34 @@ var codesOfCurrencies = []string{
 	"USD", "EUR", "GBP", "CHF", "JPY", "CNY", "INR", "CAD", "AUD", "NZD", "SEK", "NOK", "DKK", "PLN", "CZK", "BRL",
 }
 
+// measures may stand directly behind numbers; other words are units only behind a blank.
+var measures = []string{
+	"kg", "g", "mg", "t", "lb", "lbs", "oz", "km", "m", "cm", "mm", "mi", "ft", "in", "l", "ml", "h", "min", "s", "ms",
+	"°C", "°F", "kW", "kWh", "W", "V", "Hz", "kHz", "MHz", "GHz", "KB", "MB", "GB", "TB", "hPa", "mph", "km/h",
+	"m²", "ppm",
+}
+
+// wordBehind splits the unit off a number: a measure, or one word behind a blank.
+func wordBehind(cell string) (number, unit string) {
+	end := strings.LastIndexAny(cell, "0123456789)") + 1
+	unit = strings.TrimSpace(cell[end:])
+	first, _ := utf8.DecodeRuneInString(unit)
+	word := unicode.IsLetter(first) && utf8.RuneCountInString(unit) <= 12 && !strings.ContainsFunc(unit, unicode.IsSpace)
+	if end == 0 || !slices.Contains(measures, unit) && !(word && len(unit) < len(cell)-end) ||
+		slices.ContainsFunc(multiples, func(m [2]string) bool { return m[0] == unit }) {
+		return cell, ""
+	}
+	return strings.TrimSpace(cell[:end]), unit
+}
+
+// sameUnit reports whether two units are one, which may have an ending of the plural.
+func sameUnit(a, b string) bool {
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	return a == b || a == "" || len(a) >= 3 && strings.HasPrefix(b, a) && len(b) <= len(a)+2
+}
+
 // splitUnit takes sign and unit off a cell without blanks around it. Without a number, number is empty.
 func splitUnit(cell string) (number, unit string, negative bool) {
 	sign := func() {
@@ -124,6 +152,8 @@ func splitUnit(cell string) (number, unit string, negative bool) {
 		unit, cell = cell[:3], strings.TrimSpace(cell[3:])
 	case len(cell) > 3 && slices.Contains(codesOfCurrencies, cell[len(cell)-3:]):
 		unit, cell = cell[len(cell)-3:], strings.TrimSpace(cell[:len(cell)-3])
+	default:
+		cell, unit = wordBehind(cell)
 	}
 	if !negative && unit != "" && cell != "" && signed[0] != '+' {
 		sign()
@@ -199,7 +229,7 @@ func spellingOf(texts []string, decimal byte, seen bool) (values []float64, s Sp
 	for i, text := range texts {
 		w, is := parseNumeral(text, decimal)
 		if !is || w.thousands != "" && s.Thousands != "" && w.thousands != s.Thousands ||
-			w.unit != "" && s.Unit != "" && w.unit != s.Unit {
+			!sameUnit(w.unit, s.Unit) {
 			return nil, s, false
 		}
 		if i == 0 {

@@ -451,7 +451,8 @@ func (t *Table) suggestLevels(name string) Suggestion {
 		return t.suggestMixed(name, texts, cells, numbers, len(levels))
 	case len(known) > mostCodes && areDates(known):
 		return Suggestion{Kind: Date, Cause: Dates, Detail: "(such as " + firstQuoted(known[:1]) + ")"}
-	case len(others) > 0 && len(levels)-len(others) > max(mostCodes, len(others)) && len(texts) > len(others):
+	case len(others) > 0 && len(texts) > len(others) && len(units) <= mostUnits &&
+		len(levels)-len(others) > max(mostCodes, len(others)):
 		return Suggestion{Kind: Identifier, Cause: TextsBesideUnits, Texts: others, Detail: "(" + firstQuoted(others) + ")"}
 	case len(gaps) > 0:
 		return Suggestion{Kind: Categorical, Cause: MissingTexts, Detail: "(" + firstQuoted(gaps) + ")", Texts: gaps}

@@ -60,7 +60,7 @@ func (in *input) auto(s *session, given *columnFamilies) ([]suspect, error) {
 	if len(list) == 0 {
 		advice := ""
 		if in.Cols() == 1 {
-			advice = " (fields are separated by commas, semicolons or tabs)"
+			advice = " (fields are separated by commas, semicolons, tabs or bars)"
 		}
 		return nil, fmt.Errorf("no column is left to fit: %s%s", strings.Join(notes, "; "), advice)
 	}

@@ -183,7 +183,7 @@ func numbersNeeded(in *input, c data.Column, given *columnFamilies) string {
 			"a missing value", item(c.Name), c.Family)
 	}
 	if in.Cols() == 1 {
-		return "fields are separated by commas, semicolons or tabs; --family auto describes a single column of texts"
+		return "fields are separated by commas, semicolons, tabs or bars; --family auto describes a single column of texts"
 	}
 	texts := slices.DeleteFunc(in.texts(), func(name string) bool { return given.family[name] != "" })
 	described := "--family auto"
