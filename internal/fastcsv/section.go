@@ -197,7 +197,7 @@ func (s *section) take(l *layout, j int, cell string, row []float64) bool {
 			c.NoteDigits(strings.TrimSpace(cell))
 		}
 	}
-	if kind == Missing && isNamedMissing(strings.TrimSpace(cell)) {
+	if kind == Missing && len(cell) > len("NA") && isNamedMissing(strings.TrimSpace(cell)) {
 		if s.columns == nil {
 			s.columns = make([]Column, len(l.columns))
 		}
