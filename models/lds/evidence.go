@@ -4,7 +4,6 @@ import (
 	"errors"
 	"math"
 
-	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/framework"
@@ -29,8 +28,9 @@ func (m Model) MaximizePosterior(s *Statistics, p, dst *Parameters) (*Parameters
 
 // occam is by how much the bound that q gives of the evidence is above E_q[ln p(X,Z|Π)] + H(q), in nats
 // (docs/theory/lds.md, section 3). Where z has the second moments I, mean and loadings of a column are normal about its
-// mean in the table and 0, with its variance there; each number of A is N(0, 1). These are integrated out, exactly
-// given the noise, whose logarithm is normal about that of the variance with the information of a step.
+// mean in the table and 0, with its variance there, and the mean of z_1 is N(0, I); each number of A is N(0, 1). These
+// are integrated out, exactly given the noise, whose logarithm is normal about that of the variance with the
+// information of a step.
 func (s *Statistics) occam(p *Parameters) (nats float64, err error) {
 	var unit mat.Cholesky
 	var lower, inverse mat.TriDense
@@ -57,8 +57,11 @@ func (s *Statistics) occam(p *Parameters) (nats float64, err error) {
 		x := math.Log(noise)
 		nats -= charge(count, own) + x*x/4 + math.Log1p(s.seen(j))/2*float64(len(p.Noise))/float64(p.D)
 	}
-	start, n := floats.Dot(p.Start, p.Start)/p.Spread, s.sequences()
-	nats -= charge(s.from(), p.a()) + (float64(p.starting())*math.Log1p(n)+start*n/(1+n))/2 // of ln s, less its distance
+	var start mat.Dense
+	var count mat.SymDense
+	start.Mul(mat.NewDense(1, p.K, p.Start), inverse.T())
+	count.SymOuterK(s.sequences()/p.Spread, lower.T())
+	nats -= charge(&count, &start) + charge(s.from(), p.a()) + float64(p.starting()-p.K)*math.Log1p(s.sequences())/2
 	return nats + p.rotations(s.Second()), nil
 }
 
