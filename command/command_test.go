@@ -59,7 +59,7 @@ func TestHostsThatContradictThemselvesAreRefusedAtOnce(t *testing.T) {
 		"must be a family.SumFactor or a family.RowFactor, one of the two": builtin.Models(builtin.Family{Name: "visits", Of: contradiction{}}),
 		`two definitions are named "mixture"`:                              append(models, models[0]),
 		`the definition of model "mine" has no Load`:                       append(models, fitted.Definition{Name: "mine"}),
-		`definition 12 of 12 is named ""`:                                  append(models, fitted.Definition{}),
+		`definition 13 of 13 is named ""`:                                  append(models, fitted.Definition{}),
 		"there are no models":                                              {},
 	} {
 		status, text := said(command.Host{Name: "own", Models: list}, "fit --data nothing.csv")

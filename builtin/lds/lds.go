@@ -27,7 +27,7 @@ import (
 // Definition is that of linear dynamical systems: package [lds].
 func Definition(families fitted.Families) fitted.Definition {
 	return fitted.Definition{Name: "lds", Title: "Linear dynamical system", Sequences: true, Gaps: true, Starts: 5,
-		About:   "a linear dynamical system: rows that follow one another, seen through noise",
+		About:   "a linear dynamical system, for series",
 		Example: "geyser", Families: families, New: func() fitted.Settings { return new(Settings) }, Load: load,
 		Methods: fitted.ByEvidence(),
 		Advice: func(err error) string {

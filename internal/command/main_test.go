@@ -510,7 +510,7 @@ func TestWrongUseIsOneLineWithTheValidChoices(t *testing.T) {
 		{"fit --model bpca --start rows", "--start is a flag of --model bernmix, hmm, mixture, regression, and the model is bpca"},
 		{"select --model=bpca --columns a=poisson", "--columns is a flag of --model hmm, mixture, regression, and the model is bpca"},
 		{"fit --model bernmix --columns a=poisson", "and the model is bernmix"},
-		{"fit --noise diagonal", "--noise diagonal is a flag of --model factor, features, and the model is mixture"},
+		{"fit --noise diagonal", "--noise diagonal is a flag of --model factor, features, lds, and the model is mixture"},
 		{"fit --noise grand", "unexpected argument grand"},
 		{"fit --model hmm --family --model=mixture", "a value of another flag begins with --model"},
 		{"fit --model factor --noise", `must be one of "diagonal","isotropic"`},

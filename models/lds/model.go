@@ -221,14 +221,10 @@ func (Model) Charges(s *Statistics, p *Parameters) []framework.Charge {
 	for j := range p.D {
 		loadings := of(k, s.seen(j))
 		loadings.Latent = true
-		list = append(list, loadings, of(1, s.seen(j)))
+		list = append(list, loadings, of(1+len(p.Noise)/p.D, s.seen(j))) // mean and noise
 	}
-	for j := range p.Noise {
-		n := s.N
-		if len(p.Noise) == p.D {
-			n = s.seen(j)
-		}
-		list = append(list, of(1, n))
+	if len(p.Noise) < p.D {
+		list = append(list, of(1, s.N))
 	}
 	return list
 }
