@@ -27,6 +27,8 @@ type regression struct {
 	observes  func(x, t []float64)
 	totals    func(rows numeric.Weighted, v float64) float64
 	samples   func(x []float64)
+	derives   func(d []float64)
+	batches   func(dst []float64)
 }
 
 func (regression) Layout(int) numeric.Layout {
@@ -90,6 +92,27 @@ func (d regression) Information(rows numeric.Weighted, _, theta []float64, dst *
 	dst.SetSym(1, 1, rows.Sums[3]/theta[0])
 	if d.informs != nil {
 		d.informs(rows, dst)
+	}
+}
+
+func (regression) Derived(int) int { return 1 }
+
+// Derive keeps t².
+func (d regression) Derive(x, kept []float64) {
+	kept[0] = x[0] * x[0]
+	if d.derives != nil {
+		d.derives(kept)
+	}
+}
+
+func (d regression) LogProbs(rows, xi, theta, dst []float64) {
+	constant := math.Log(2*math.Pi) + math.Log(theta[0])/2
+	for i := range dst {
+		e := rows[3*i+1] - xi[0] - xi[1]*rows[3*i]
+		dst[i] = -rows[3*i+2]/2 - constant - e*e/2/theta[0]
+	}
+	if d.batches != nil {
+		d.batches(dst)
 	}
 }
 
@@ -159,13 +182,17 @@ func TestDensitiesAreHeldToTheirLogDensity(t *testing.T) {
 			}
 			return v
 		}}},
+		{"off by one", "LogProbs", regression{batches: func(dst []float64) { copy(dst[1:], dst) }}},
+		{"the last one left out", "LogProbs", regression{batches: func(dst []float64) { dst[len(dst)-1] = math.NaN() }}},
+		{"another power", "LogProbs", regression{derives: func(d []float64) { d[0] *= d[0] }}},
+		{"left out", "Derive", regression{derives: func(d []float64) { d[0] = math.NaN() }}},
 		{"too wide", "Sample", regression{samples: func(x []float64) { x[1] *= 1.2 }}},
 		{"shifted", "Sample", regression{samples: func(x []float64) { x[1] += 0.3 }}},
 	} {
 		o := lvmtest.RunSome(densityCase(m.wrong), "density")[0]
 		if m.method == "" {
 			assert.Empty(t, o.Failures)
-			assert.Equal(t, []string{"lvmtest_test.regression is also Differentiable, Estimator, Informer, Additive, Sampler"}, o.Notes)
+			assert.Equal(t, []string{"lvmtest_test.regression is also Differentiable, Estimator, Informer, Additive, Batcher, Sampler"}, o.Notes)
 			continue
 		}
 		if assert.NotEmpty(t, o.Failures, "%s %s", m.method, m.name) {

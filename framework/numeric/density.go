@@ -12,6 +12,7 @@ import (
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/internal/optional"
 	"github.com/latent-go/latent/internal/parallel"
+	"github.com/latent-go/latent/internal/simd"
 )
 
 // A Density is how the rows of one component are distributed: all that [Family] needs. The density's methods are called
@@ -68,6 +69,23 @@ type Additive interface {
 	LogTotal(rows Weighted, component, shared []float64) float64
 }
 
+// A Batcher has the log densities of many rows in one call: what depends on the numbers alone is computed once a call,
+// and what depends on a row alone once a step.
+type Batcher interface {
+	// Derived is how many values are computed once a row, such as 1 for the logarithm of a time, where rows have so many
+	// columns.
+	Derived(columns int) int
+	// Derive puts them into d.
+	Derive(x, d []float64)
+	// LogProbs puts LogProb of each row into dst. rows are as many as dst is long, one after the other: the columns of a
+	// row, and then what Derive has put.
+	LogProbs(rows, component, shared, dst []float64)
+}
+
+// Exp puts the exponentials of src into dst, of the same length or the same slice, several at a time and to 1.5 units
+// in the last place: what LogProbs of a [Batcher] may take.
+func Exp(dst, src []float64) { simd.Exp(dst, src) }
+
 // A Sampler density can be drawn from, as latent sample and bootstraps do.
 type Sampler interface {
 	// Sample draws a row of a component into x. Nothing but rng is random.
@@ -85,7 +103,12 @@ type machine struct {
 
 	xi, theta, move []float64 // trial values
 	dxi, dtheta     []float64
+	batches         map[int]*batch // of the components, in the step under way
+	logs            []float64
 }
+
+// A batch is the rows of a component as a [Batcher] takes them, and their weights.
+type batch struct{ rows, weights []float64 }
 
 // compiled is a density with its layout.
 type compiled struct {
@@ -99,12 +122,14 @@ type compiled struct {
 	estimator      Estimator
 	informer       Informer
 	additive       Additive
+	batcher        Batcher
+	derived        int // by the Batcher
 }
 
 // optionals are what a density may implement besides.
 var optionals = []reflect.Type{
 	reflect.TypeFor[Guesser](), reflect.TypeFor[Differentiable](), reflect.TypeFor[Estimator](),
-	reflect.TypeFor[Informer](), reflect.TypeFor[Additive](), reflect.TypeFor[Sampler](),
+	reflect.TypeFor[Informer](), reflect.TypeFor[Additive](), reflect.TypeFor[Batcher](), reflect.TypeFor[Sampler](),
 }
 
 func compile(density Density, columns int) (c *compiled, err error) {
@@ -135,6 +160,14 @@ func compile(density Density, columns int) (c *compiled, err error) {
 		m.leave()
 		if c.statistics < 0 {
 			return nil, fmt.Errorf("numeric: Statistics of %T returned %d; must be a non-negative length", density, c.statistics)
+		}
+	}
+	if c.batcher, _ = density.(Batcher); c.batcher != nil {
+		m.enter("Derived", -1, -1)
+		c.derived = c.batcher.Derived(columns)
+		m.leave()
+		if c.derived < 0 {
+			return nil, fmt.Errorf("numeric: Derived of %T returned %d; must be a non-negative length", density, c.derived)
 		}
 	}
 	if c.informer != nil {
@@ -202,12 +235,60 @@ func (m *machine) total(w Weighted, xi, theta []float64) float64 {
 		m.leave()
 		return v
 	}
+	if m.batcher != nil {
+		b := m.batch(w)
+		m.logs = resized(m.logs, len(b.weights))
+		m.logProbs(b.rows, w.Class, xi, theta, m.logs)
+		return linalg.Dot(b.weights, m.logs)
+	}
 	sum := 0.0
 	w.Each(func(row int, x []float64, q float64) bool {
 		sum += q * m.logProb(x, row, w.Class, xi, theta)
 		return true
 	})
 	return sum
+}
+
+// batch is made the first time that it is asked for: a machine sees one set of rows of each component.
+func (m *machine) batch(w Weighted) *batch {
+	if b := m.batches[w.Class]; b != nil {
+		return b
+	}
+	n := 0
+	w.Each(func(int, []float64, float64) bool {
+		n++
+		return true
+	})
+	b := &batch{make([]float64, 0, n*(m.columns+m.derived)), make([]float64, 0, n)}
+	w.Each(func(row int, x []float64, q float64) bool {
+		b.weights = append(b.weights, q)
+		b.rows = m.derive(x, row, b.rows)
+		return true
+	})
+	if m.batches == nil {
+		m.batches = map[int]*batch{}
+	}
+	m.batches[w.Class] = b
+	return b
+}
+
+// derive appends a row, and what is computed once of it, to rows.
+func (m *machine) derive(x []float64, row int, rows []float64) []float64 {
+	rows = append(rows, x...)
+	at := len(rows)
+	for range m.derived {
+		rows = append(rows, 0)
+	}
+	m.enter("Derive", row, -1)
+	m.batcher.Derive(x, rows[at:])
+	m.leave()
+	return rows
+}
+
+func (m *machine) logProbs(rows []float64, k int, xi, theta, dst []float64) {
+	m.enter("LogProbs", -1, k)
+	m.batcher.LogProbs(rows, xi, theta, dst)
+	m.leave()
 }
 
 // gradient adds the gradient of total to dxi and dtheta.

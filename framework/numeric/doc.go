@@ -26,9 +26,9 @@
 // written by hand. For continuous latent variables the author writes ln p(x, z|Ξ, Θ): [Continuous].
 //
 // Then each optional interface that the density implements ([Guesser], [Differentiable], [Estimator], [Informer],
-// [Additive]; for continuous z [Inferrer], [JointDifferentiable], [JointEstimator], [JointInformer]) makes the fit
-// faster, and leaves the answer as it is. The packages under examples do that step by step. Where an author's method
-// violates its contract, the error names the method, and the row and the component.
+// [Additive], [Batcher]; for continuous z [Inferrer], [JointDifferentiable], [JointEstimator], [JointInformer]) makes
+// the fit faster, and leaves the answer as it is. The packages under examples do that step by step. Where an author's
+// method violates its contract, the error names the method, and the row and the component.
 //
 // What the coordinates of the parameters mean for gFIC is explained in docs/decisions/numeric.md; the criterion is that
 // of Hayashi, Maeda and Fujimaki (2015), eqs. 2 and 16.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -105,7 +106,7 @@ func (f factor) Observe(b framework.Rows, at, first, n int, o *family.Observed) 
 	if err != nil {
 		return err
 	}
-	o.Work = linalg.Resize(o.Work, n*(1+f.statistics))
+	o.Work = linalg.Resize(o.Work, n*(1+f.statistics))[:n*(1+f.statistics)]
 	clear(o.Work)
 	m := f.machine()
 	defer m.recover(&err)
@@ -122,6 +123,12 @@ func (f factor) Observe(b framework.Rows, at, first, n int, o *family.Observed) 
 		o.Work[i] = 1
 		if f.additive != nil && b.Weight(first+i) > 0 { // else it is left out, whatever it holds
 			m.observe(row, o.Place(i), o.Work[n+i*f.statistics:][:f.statistics])
+		}
+	}
+	if f.batcher != nil && o.Complete {
+		o.Work = slices.Grow(o.Work, n*(f.columns+f.derived))
+		for i := range n { // behind the statistics
+			o.Work = m.derive(o.Row(i, f.columns), o.Place(i), o.Work)
 		}
 	}
 	return nil
@@ -147,9 +154,37 @@ func missing(row []float64, place, first int) (bool, error) {
 
 func (f factor) AddScores(o *family.Observed, scores family.Table, r []float64) {
 	m := f.machine()
+	if f.batcher != nil && o.Complete && m.addBatch(o, scores, r) {
+		return
+	}
 	for i := 0; i < o.N; {
 		i = m.addScores(o, i, scores, r)
 	}
+}
+
+// addBatch adds the scores of all rows; not ok where LogProbs panics, of which addScores then says which row it is.
+func (m *machine) addBatch(o *family.Observed, scores family.Table, r []float64) (ok bool) {
+	var panicked error
+	defer func() {
+		if m.recover(&panicked); panicked != nil {
+			r[0], ok = math.NaN(), false
+		}
+	}()
+	rows := o.Work[o.N*(1+m.statistics):]
+	logs := make([]float64, o.N*scores.K)
+	for k := range scores.K {
+		score := scores.Row(k, 1+m.component.numbers+m.shared.numbers)
+		xi, theta := m.split(score[1:])
+		m.logProbs(rows, k, xi, theta, logs[k*o.N:][:o.N])
+	}
+	padded := o.Padded()
+	for k := range scores.K {
+		score := scores.Row(k, 1)
+		for i, v := range logs[k*o.N:][:o.N] {
+			r[k*padded+i] += score[0] + v
+		}
+	}
+	return true
 }
 
 // addScores adds the scores of row i and those after it, up to one at which LogProb panics, which gets NaN for an
@@ -191,6 +226,13 @@ func (f factor) Explain(o *family.Observed, i int, scores family.Table) (err err
 		v, err := m.checked(row, o.Place(i), k, xi, theta)
 		if err != nil {
 			return err
+		}
+		if m.batcher != nil {
+			one := []float64{0}
+			if m.logProbs(m.derive(row, o.Place(i), nil), k, xi, theta, one); !(one[0] < math.Inf(1)) {
+				m.enter("LogProbs", o.Place(i), k)
+				return m.violated("it returned %v for the row %v, and LogProb %v", one[0], row, v)
+			}
 		}
 		best = max(best, v)
 	}
@@ -319,11 +361,19 @@ func (m *machine) twiceDifferentiable(info *mat.SymDense, k int, xi, theta []flo
 }
 
 func (c *compiled) curvatureMethod() string {
-	switch {
-	case c.informer != nil:
+	if c.informer != nil {
 		return "Information"
+	}
+	return c.sumMethod()
+}
+
+// sumMethod names the method that sums over rows come from.
+func (c *compiled) sumMethod() string {
+	switch {
 	case c.additive != nil:
 		return "LogTotal"
+	case c.batcher != nil:
+		return "LogProbs"
 	}
 	return "LogProb"
 }

@@ -172,7 +172,7 @@ const rounds = 100
 func (t *task) search(g objective, far bool) error {
 	zero := make([]float64, g.dim)
 	if v := g.value(zero); math.IsNaN(v) || math.IsInf(v, 0) {
-		t.enter(t.sum(), -1, -1)
+		t.enter(t.sumMethod(), -1, -1)
 		return t.violated(
 			"a search begins where the sum over the rows is %v: implement Guess, to begin where every row has a density", v,
 		)
@@ -213,14 +213,6 @@ func (g *objective) leaveBoundary() {
 			}
 		}
 	}
-}
-
-// sum names the method that sums over rows come from.
-func (t *task) sum() string {
-	if t.additive != nil {
-		return "LogTotal"
-	}
-	return "LogProb"
 }
 
 // alone is the search for one component.

@@ -87,6 +87,56 @@ func (b badStatistics) Statistics(int) int                                    { 
 func (badStatistics) Observe(x, t []float64)                                  { t[0] = x[0]; _ = t[1] }
 func (badStatistics) LogTotal(numeric.Weighted, []float64, []float64) float64 { return math.NaN() }
 
+// batched is poisson with ln x! computed once a step.
+type batched struct {
+	poisson
+	wrong func(dst []float64)
+}
+
+func (batched) Derived(columns int) int { return columns }
+
+func (batched) Derive(x, d []float64) {
+	for j, v := range x {
+		d[j], _ = math.Lgamma(v + 1)
+	}
+}
+
+func (b batched) LogProbs(rows, rate, _, dst []float64) {
+	d := len(rate)
+	for i := range dst {
+		row := rows[2*d*i:][:2*d]
+		dst[i] = 0
+		for j, v := range rate {
+			if dst[i] -= v + row[d+j]; row[j] > 0 {
+				dst[i] += row[j] * math.Log(v)
+			}
+		}
+	}
+	if b.wrong != nil {
+		b.wrong(dst)
+	}
+}
+
+// TestBatchesAreRows: the fit is the same, also with rows that are missing, and one of two parts of a product.
+func TestBatchesAreRows(t *testing.T) {
+	x := counts(60, 1, 7)
+	some := slices.Clone(x)
+	some[3] = math.NaN()
+	for _, x := range [][]float64{x, some} {
+		table, err := framework.FromIncomplete(x, 60, 1)
+		require.NoError(t, err)
+		for _, c := range []framework.Criterion{framework.GFIC, framework.Evidence} {
+			o := framework.Options{K: 3, Criterion: c}
+			a, err := framework.Fit(ctx, mixture.Model{Family: numeric.Family{Density: poisson{}}}, table, o)
+			require.NoError(t, err)
+			b, err := framework.Fit(ctx, mixture.Model{Family: numeric.Family{Density: batched{}}}, table, o)
+			require.NoError(t, err)
+			assert.Equal(t, a.Shape, b.Shape)
+			assert.InDelta(t, a.Value, b.Value, 1e-6)
+		}
+	}
+}
+
 type badGradient struct{ poisson }
 
 func (badGradient) Gradient(_, _, _, dRate, _ []float64) { _ = dRate[7] }
@@ -120,6 +170,8 @@ func TestBrokenPromises(t *testing.T) {
 		"observe":              {badStatistics{n: 1}, []string{"Observe of numeric_test.badStatistics panicked at row 1"}},
 		"total":                {badStatistics{n: 2}, []string{"LogTotal of numeric_test.badStatistics", "NaN"}},
 		"gradient":             {badGradient{}, []string{"Gradient of numeric_test.badGradient panicked at row 1, component 1"}},
+		"batch of NaN":         {batched{wrong: func(dst []float64) { dst[0] = math.NaN() }}, []string{"LogProbs of numeric_test.batched", "NaN"}},
+		"batch that panics":    {batched{wrong: func(dst []float64) { _ = dst[len(dst)] }}, []string{"LogProbs of numeric_test.batched panicked"}},
 		"real is not used": {faulty{layout: layout(numeric.Rate("rate", 1), numeric.Real("nothing", 1))},
 			[]string{"does not determine the Real parameters"}},
 	} {

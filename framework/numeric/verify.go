@@ -41,7 +41,8 @@ type verifier struct {
 func (f factor) Verify(b framework.Rows, at int, rng *rand.Rand) (methods []string, errs []error) {
 	methods = optional.Names(f.density, optionals...)
 	bare := *f.compiled
-	bare.differentiable, bare.estimator, bare.informer, bare.additive, bare.statistics = nil, nil, nil, nil, 0
+	bare.differentiable, bare.estimator, bare.informer, bare.batcher = nil, nil, nil, nil
+	bare.additive, bare.statistics = nil, 0
 	v := &verifier{m: f.machine(), bare: bare.machine(), wrong: map[string]error{}, rng: rng, at: at, block: b}
 	ones := make([]float64, b.N)
 	fill(ones, 1)
@@ -71,7 +72,7 @@ func (f factor) Verify(b framework.Rows, at int, rng *rand.Rand) (methods []stri
 
 func (v *verifier) all() (errs []error) {
 	for _, method := range []string{
-		"LogProb", "Observe", "LogTotal", "Gradient", "Estimate", "Information", "Sample",
+		"LogProb", "Derive", "LogProbs", "Observe", "LogTotal", "Gradient", "Estimate", "Information", "Sample",
 	} {
 		if err := v.wrong[method]; err != nil {
 			errs = append(errs, err)
@@ -116,6 +117,7 @@ func (v *verifier) draw(i int, ones []float64) (err error) {
 	v.pure(w, xi, theta)
 	for _, at := range [][]float64{xi, elsewhere} {
 		v.totals(w, at, theta)
+		v.batches(w, at, theta)
 		v.gradients(w, at, theta)
 	}
 	if v.m.estimator != nil {
@@ -202,6 +204,36 @@ func (v *verifier) totals(w Weighted, xi, theta []float64) {
 	})
 	w.Sums = sums
 	check(w, want, size, "of rows with weights, N = %.4g", w.N)
+}
+
+// batches compares the log densities of all rows at once.
+func (v *verifier) batches(w Weighted, xi, theta []float64) {
+	if v.m.batcher == nil {
+		return
+	}
+	d := make([]float64, v.m.derived)
+	var rows, want []float64
+	w.Each(func(row int, x []float64, _ float64) bool {
+		fill(d, math.NaN())
+		v.m.enter("Derive", row, -1)
+		v.m.batcher.Derive(x, d)
+		v.m.leave()
+		if i := slices.IndexFunc(d, math.IsNaN); i >= 0 {
+			v.fail("Derive", "leaves number %d of %d as it was, or adds to it, at the row %v: it must put all of them", i+1,
+				len(d), x)
+		}
+		rows, want = v.m.derive(x, row, rows), append(want, v.bare.logProb(x, row, 0, xi, theta))
+		return true
+	})
+	got := make([]float64, len(want))
+	fill(got, math.NaN())
+	v.m.logProbs(rows, 0, xi, theta, got)
+	for i, a := range want {
+		if b := got[i]; a != b && !(math.Abs(a-b) <= 1e-9*(1+math.Abs(a))) {
+			v.fail("LogProbs", "is %v for row %d of %d, %v, and LogProb %v at component %v, shared %v", b, i+1, len(want),
+				rows[i*len(rows)/len(want):][:v.m.columns], a, xi, theta)
+		}
+	}
 }
 
 // gradients compares those of some rows, along the coordinates of the search.
