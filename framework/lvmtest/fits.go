@@ -68,12 +68,12 @@ func (r *run[B, P, S]) rescaled() (_ Units[B], ok bool) {
 		for _, s := range scale {
 			u.LogDet += math.Log(s)
 		}
-		o := framework.Options{K: slices.Min(r.ks()), Method: framework.EM, FixedK: true, NoMoves: true, Workers: 1,
-			MaxIterations: some, Tolerance: 1e-300, Seed: r.Seed}
+		o := framework.Options{K: slices.Min(r.ks()), Method: framework.EM, NoMoves: true, Workers: 1, MaxIterations: 200,
+			Seed: r.Seed}
 		here, err := framework.Fit(context.Background(), r.Model, r.Data.all(0), o)
 		r.must(err, "Fit", wayOf(o))
 		there, err := framework.Fit(context.Background(), r.Model, u.Data.all(0), o)
-		if err == nil && r.near(here.Value, there.Value+here.N*u.LogDet, math.Abs(here.N*u.LogDet)) {
+		if err == nil && math.Abs(here.Value-there.Value-here.N*u.LogDet) <= 1e-5*here.N {
 			return u, true
 		}
 	}

@@ -33,7 +33,7 @@ func (r *run[B, P, S]) identifiability() {
 		middle.k, middle.p = at.k, r.maximize(at.where, middle.s, at.p)
 		pairs := slices.Concat(r.reweightings(at, shape.Total()+2), r.turns(middle), r.steps(middle))
 		rows, parameters := r.moves(at.where, pairs)
-		r.ranked(at.where, shape.Identifiable(), rows, parameters)
+		r.ranked(at.where, shape, rows, parameters)
 	}
 }
 
@@ -150,9 +150,14 @@ func singular(a *mat.Dense) []float64 {
 }
 
 // ranked compares the number of parameters that are free with singular values of what rows say and of parameters.
-// Maxima that do not move, such as those on a bound, say nothing.
-func (r *run[B, P, S]) ranked(where string, free int, rows, parameters []float64) {
+// Maxima that do not move, such as those on a bound, say nothing. Means of the columns that are taken off once, which
+// BIC counts, do not move either.
+func (r *run[B, P, S]) ranked(where string, shape framework.Shape, rows, parameters []float64) {
 	const none, some = 1e-9, 1e-5
+	free, centring := shape.Identifiable(), 0
+	if b, ok := rowsOf(r.Data.all(0).blocks[0]); ok {
+		centring = b.D
+	}
 	above := func(v []float64, least float64) (n int) {
 		for _, x := range v {
 			if x > least*v[0] {
@@ -165,12 +170,12 @@ func (r *run[B, P, S]) ranked(where string, free int, rows, parameters []float64
 	case least > free:
 		r.errorf("%s: Shape counts %d identifiable parameters, and ln p(x_n|Π) of the rows changes in %d directions", where,
 			free, least)
-	case most < free && moved >= free:
+	case most < free && (moved >= free || moved == shape.Total() && free != most+centring):
 		r.errorf("%s: Shape counts %d identifiable parameters, and ln p(x_n|Π) of the rows changes in %d directions only, "+
 			"of %d in which parameters move", where, free, most, moved)
 	case most < free:
-		r.notef("%s: the global step moves in fewer than the %d directions that Shape counts: that these are identifiable "+
-			"needs Case.Free", where, free)
+		r.notef("%s: parameters move in %d directions, and Shape counts %d: that the others are identifiable, and no "+
+			"centring, needs Case.Free", where, moved, free)
 	}
 }
 

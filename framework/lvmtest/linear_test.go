@@ -244,6 +244,22 @@ func (m backwards) Rotate(s *moments, p *loadings, basis *mat.Dense) (*moments, 
 	return m.linear.Rotate(s, p, mat.DenseCopyOf(basis.T()))
 }
 
+// firstMoments keeps the right parameters, with the sums of the first dimensions.
+type firstMoments struct{ linear }
+
+func (m firstMoments) Keep(s *moments, p *loadings, dims []int) (*moments, *loadings, error) {
+	return framework.KeepAxes(s, s.K, upTo(len(dims))), framework.KeepAxes(p, p.K, dims), nil
+}
+
+// transposed rotates Π by the transpose.
+type transposed struct{ linear }
+
+func (m transposed) Rotate(s *moments, p *loadings, basis *mat.Dense) (*moments, *loadings, error) {
+	t, _, err := m.linear.Rotate(s, p, basis)
+	_, q, _ := m.linear.Rotate(s, p, mat.DenseCopyOf(basis.T()))
+	return t, q, err
+}
+
 // inPlace rotates what it is given.
 type inPlace struct{ linear }
 
@@ -260,6 +276,13 @@ type linearCase = lvmtest.Case[framework.Rows, *loadings, *moments]
 func rotating(m framework.Model[framework.Rows, *loadings, *moments]) linearCase {
 	c := mixing(m)
 	c.Degenerate = nil
+	return c
+}
+
+// inTwo has no third dimension.
+func inTwo(m framework.Model[framework.Rows, *loadings, *moments]) linearCase {
+	c := rotating(m)
+	c.K = []int{1, 2}
 	return c
 }
 

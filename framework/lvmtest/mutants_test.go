@@ -660,6 +660,8 @@ func breeds() []breed {
 			{name: "half rotated", check: "rotation", run: running(rotating(halfRotated{}))},
 			{name: "backwards", check: "rotation", run: running(rotating(backwards{}))},
 			{name: "in place", check: "rotation", run: running(rotating(inPlace{}))},
+			{name: "first moments", check: "rotation", run: running(rotating(firstMoments{}))},
+			{name: "in two dimensions", check: "rotation", run: running(inTwo(transposed{}))},
 			{name: "fixed axes", check: "identifiability", run: running(rotating(fixedAxes{}))},
 		}},
 		{"density", running(densityCase(regression{})), []mutant{

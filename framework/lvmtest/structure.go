@@ -94,12 +94,40 @@ func (r *run[B, P, S]) rotation() {
 		}
 		where := at.where + ", rotated"
 		r.compare(where, r.invariant(at.where, at.s, p, src), r.invariant(where, s, q, src))
+		r.exchanged(m, at, p)
 		var want mat.Dense
 		want.Product(basis.T(), signal, basis)
 		if got := r.signal(m, where, s, q); !mat.EqualApprox(&want, got, r.tolerance()*(1+mat.Norm(signal, math.Inf(1)))) {
 			r.errorf("%s: Signal is\n%v, and not VᵀSignal V =\n%v", where, mat.Formatted(got), mat.Formatted(&want))
 		}
 	}
+}
+
+// exchanged turns the first two latent dimensions into one another: what Keep then leaves of the first is what it
+// leaves of the second before.
+func (r *run[B, P, S]) exchanged(m framework.Rotator[P, S], at state[P, S], p P) {
+	keeper, ok := r.Model.(framework.Projector[P, S])
+	if !ok || at.k == 1 || r.Least > 1 {
+		return
+	}
+	turn := mat.NewDense(at.k, at.k, nil)
+	for k := range at.k {
+		turn.Set(k, k, 1)
+	}
+	turn.Set(0, 0, 0)
+	turn.Set(1, 1, 0)
+	turn.Set(0, 1, -1)
+	turn.Set(1, 0, 1)
+	s, q := r.rotated(m, at.where, at.s, p, turn)
+	look := func(s S, p P, dim int) []number {
+		t, q := r.kept(keeper, at.where, s, p, []int{dim})
+		list := []number{{"N", t.Weight(), 0}, {"E_q[ln p]", r.Model.LogJoint(t, q), t.Weight()}}
+		if r.curved() {
+			list = append(list, number{"ln|F|", r.curvatureOf(at.where, t, q, false).LogDet(), 1})
+		}
+		return list
+	}
+	r.compare(at.where+", Keep of a dimension that was turned into the first", look(at.s, p, 1), look(s, q, 0))
 }
 
 // invariant is what does not depend on the rotation of the latent dimensions.
@@ -119,7 +147,7 @@ func (r *run[B, P, S]) invariant(where string, s S, p P, src *source[B]) []numbe
 	return list
 }
 
-// rotationOf is an orthonormal basis at random.
+// rotationOf is an orthonormal basis at random, and no reflection: one of two dimensions is its own transpose.
 func rotationOf(k int, rng *rand.Rand) *mat.Dense {
 	a := mat.NewDense(k, k, nil)
 	a.Apply(func(_, _ int, _ float64) float64 { return rng.NormFloat64() }, a)
@@ -127,6 +155,11 @@ func rotationOf(k int, rng *rand.Rand) *mat.Dense {
 	qr.Factorize(a)
 	q := new(mat.Dense)
 	qr.QTo(q)
+	if mat.Det(q) < 0 {
+		for i := range k {
+			q.Set(i, 0, -q.At(i, 0))
+		}
+	}
 	return q
 }
 
