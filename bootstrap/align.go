@@ -39,8 +39,8 @@ func newAligner[B, P any, S framework.Statistics[S]](
 		Permuter[P]
 		framework.Assigner[B, P]
 	}); !ok {
-		return nil, fmt.Errorf("bootstrap: %T permutes its latent dimensions and has no responsibilities to align "+
-			"them by: it is not a framework.Assigner", m)
+		return nil, fmt.Errorf("bootstrap: %T permutes its latent dimensions and cannot align "+
+			"them: it does not implement framework.Assigner", m)
 	}
 	return a, a.each(ctx, p, func(_ int, r []float64) { a.fitted = append(a.fitted, r) })
 }

@@ -265,7 +265,7 @@ func TestBadInputIsOneClearError(t *testing.T) {
 		"level":          {o: bootstrap.Options{Draws: 5, Level: 1.5}, want: "bootstrap: Level is 1.5; must be between 0 and 1, such as 0.95"},
 		"workers":        {o: bootstrap.Options{Draws: 5, Workers: -1}, want: "bootstrap: Workers is -1; must not be negative"},
 		"scheme":         {o: bootstrap.Options{Draws: 5, Scheme: 7}, want: "bootstrap: unknown scheme 7: choose one of parametric, nonparametric, bayesian"},
-		"weights":        {src: weighted, o: bootstrap.Options{Draws: 5}, want: "bootstrap: 5 of 5 draws failed, the first: mixture: the weight of row 1 is 0.5: rows are drawn whole, and weights must be whole numbers"},
+		"weights":        {src: weighted, o: bootstrap.Options{Draws: 5}, want: "bootstrap: 5 of 5 draws failed, the first: mixture: the weight of row 1 is 0.5; must be a whole number, to draw rows"},
 		"NaN":            {numbers: func(*mixture.Parameters) []float64 { return []float64{math.NaN()} }, o: bootstrap.Options{Draws: 5, Fit: em}, want: "bootstrap: 5 of 5 draws failed, the first: bootstrap: number 1 of a refit is NaN"},
 		"cancelled":      {ctx: ended, o: bootstrap.Options{Draws: 5}, want: "bootstrap: cancelled: context canceled"},
 		"options of Fit": {o: bootstrap.Options{Draws: 5, Fit: framework.Options{MaxIterations: -1}}, want: "bootstrap: 5 of 5 draws failed, the first: framework: tolerance 0, iterations -1, restarts 1, DoubleTo 0, workers 1, shards 0 and sample 0 must not be negative"},
@@ -291,7 +291,7 @@ func TestBadInputIsOneClearError(t *testing.T) {
 	_, err = bootstrap.LikelihoodRatio(t.Context(), tied, src, 1, bootstrap.Options{Draws: 5, Scheme: bootstrap.Bayesian})
 	assert.ErrorContains(t, err, "take Parametric")
 	_, err = bootstrap.LikelihoodRatio(t.Context(), tied, src, 0, bootstrap.Options{Draws: 5})
-	assert.EqualError(t, err, "bootstrap: the fit at K = 0: framework: K is 0: a model has at least 1 latent dimension")
+	assert.EqualError(t, err, "bootstrap: the fit at K = 0: framework: K is 0; must be at least 1")
 }
 
 // TestModelsOtherThanMixtures: the noise of PCA, of which no axis has to be aligned.

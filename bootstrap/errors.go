@@ -95,7 +95,7 @@ func StandardErrors[B, P any, S framework.Statistics[S]](
 
 func checkNumbers(v []float64, n int) error {
 	if len(v) != n {
-		return fmt.Errorf("bootstrap: %d numbers of a refit, and %d of the fit", len(v), n)
+		return fmt.Errorf("bootstrap: a refit has %d numbers, the fit %d", len(v), n)
 	}
 	for i, x := range v {
 		if math.IsNaN(x) || math.IsInf(x, 0) {

@@ -40,24 +40,24 @@ func Models(own ...Family) fitted.Registry {
 	}
 	gaussian, all := families.Only{families.Gaussian}, loader{set}
 	return fitted.Registry{
-		{Name: "mixture", Starts: 10, Title: "Mixture", About: "components with distributions of their own",
+		{Name: "mixture", Starts: 10, Title: "Mixture", About: "components, each with its own distribution",
 			Part: "component", Example: "faithful", Families: set, Load: all.mixture, Methods: mixing(),
-			Help: "latent fit takes cvb0 where that finds K in a table of codes and counts (to 1,000) of at most 1,000,000 " +
-				"cells, else gfab; measured columns are compared under several covariance structures (--cov). latent select " +
-				"takes em, and gfab for the evidence. " + priorOfClasses},
+			Help: "latent fit uses cvb0 where cvb0 finds K in a table of codes and counts (to 1,000) of at most 1,000,000 " +
+				"cells, otherwise gfab, and compares covariance structures of measured columns (--cov). latent select " +
+				"uses em, and gfab for the evidence. " + priorOfClasses},
 		{Name: "bernmix", Starts: 10, Title: "Bernoulli mixture", About: "a mixture with Bernoulli columns only",
 			Part: "component", Example: "housevotes84", Families: families.Only{families.Bernoulli}, Load: all.mixture,
 			Methods: mixing(), Help: "The method is chosen as for mixture. --prior of map, vb and cvb0: a (Dirichlet of the " +
 				"weights) and b (beta(b, b) of the probabilities)."},
-		{Name: "hmm", Starts: 10, Title: "Hidden Markov model", About: "a hidden Markov model: rows that follow one another",
+		{Name: "hmm", Starts: 10, Title: "Hidden Markov model", About: "a hidden Markov model: rows are steps of sequences",
 			Part: "state", Example: "geyser", Families: set, Load: all.chain, Sequences: true, Methods: chaining(),
-			Help: "latent select takes em, and gfab for the evidence. --prior of map and vb has start and transitions " +
-				"(Dirichlet, of the first state and of each row) and stay (added for the same state), too. " + priorOfClasses},
+			Help: "latent select uses em, and gfab for the evidence. --prior of map and vb also takes start and transitions " +
+				"(Dirichlet, of the first state and of each row) and stay (added for the same state). " + priorOfClasses},
 		{
 			Name:     "regression",
 			Starts:   10,
 			Title:    "Mixture of regressions",
-			About:    "a mixture of regressions of one column on others",
+			About:    "a mixture of regressions of one column on other columns",
 			Part:     "component",
 			Example:  "NPreg",
 			Families: families.Only{families.Gaussian, families.Poisson, design.Binomial},

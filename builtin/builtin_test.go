@@ -165,7 +165,7 @@ func sequenceIsARow(t *testing.T, fit string) {
 	require.NoError(t, err)
 	require.InEpsilon(t, want, got, 1e-12)
 	_, err = m.LogProb(row[:7])
-	require.ErrorContains(t, err, "a sequence, whose steps have as many each, of 7 numbers does not go with a model of 5 columns")
+	require.ErrorContains(t, err, "a sequence of 7 numbers does not match a model of 5 columns")
 	row[6] = math.Inf(-1)
 	_, err = m.LogProb(row)
 	require.ErrorContains(t, err, `fitted: step 2, column "b" is -Inf: `)
@@ -180,12 +180,12 @@ func TestBadRowsAreOneClearError(t *testing.T) {
 		require.ErrorContains(t, err, part)
 		require.NotContains(t, err.Error(), "\n")
 	}
-	fails(m.Score(row[:3], dst), "a row of 3 numbers does not go with a model of 4 columns")
-	fails(m.Score(row, dst[:2]), "dst has 2 places")
+	fails(m.Score(row[:3], dst), "a row of 3 numbers does not match a model of 4 columns")
+	fails(m.Score(row, dst[:2]), "dst has length 2")
 	fails(m.Encode(row, []string{"1", "2", "violet", "2024-01-12"}), `column "kind": "violet" is none of its levels: "blue", "green", "red"`)
-	fails(m.Encode(row, []string{"one", "2", "red", "2024-01-12"}), `column "x": "one" is no number`)
+	fails(m.Encode(row, []string{"one", "2", "red", "2024-01-12"}), `column "x": "one" is not a number`)
 	fails(m.Encode(row, []string{"1", "2", "red", "yesterday"}), `column "day": "yesterday" does not have`)
-	fails(m.Encode(row, []string{"1", "2"}), "2 cells do not go with a model of 4 columns")
+	fails(m.Encode(row, []string{"1", "2"}), "2 cells do not match a model of 4 columns")
 	bad := func(j int, v float64, part string) {
 		t.Helper()
 		other := append([]float64{}, row...)
@@ -220,7 +220,7 @@ func TestPairsAndDocumentsAreRows(t *testing.T) {
 	require.ErrorIs(t, err, fitted.ErrNoLikelihood)
 	scorer, err := graph.Model.NewScorer() // as of rows that nothing has checked
 	require.NoError(t, err)
-	require.ErrorContains(t, scorer.Score(framework.Rows{N: 1, D: 2, Stride: 2, X: []float64{0, -1}}, dst), "column 2 is -1: a node of the graph")
+	require.ErrorContains(t, scorer.Score(framework.Rows{N: 1, D: 2, Stride: 2, X: []float64{0, -1}}, dst), "column 2 is -1: must be a node of the fitted graph")
 
 	documents, err := builtin.Load("testdata/v3/topics.json")
 	require.NoError(t, err)
@@ -234,7 +234,7 @@ func TestPairsAndDocumentsAreRows(t *testing.T) {
 	require.Equal(t, dense, sparse)
 	for _, v := range []float64{0.5, -1} {
 		row[1] = v
-		fails(documents, row, dense, fmt.Sprintf(`column "w1" is %v: counts are whole numbers`, v))
+		fails(documents, row, dense, fmt.Sprintf(`column "w1" is %v: counts must be non-negative whole numbers`, v))
 	}
 	_, err = documents.LogProb(row)
 	require.ErrorIs(t, err, fitted.ErrNoLikelihood)

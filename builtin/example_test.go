@@ -37,5 +37,5 @@ func Example() {
 	fmt.Println(err)
 	// Output:
 	// -4.577507 <nil>
-	// fitted: a row of 2 numbers does not go with a model of 3 columns
+	// fitted: a row of 2 numbers does not match a model of 3 columns
 }

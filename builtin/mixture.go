@@ -116,7 +116,7 @@ func (l loader) mixture(f *fitted.File) (fitted.Model, error) {
 		return nil, err
 	}
 	if err := variational.Collapses(q); err != nil {
-		c.Says.Note = "predictions are of the model at the posterior means: " + err.Error()
+		c.Says.Note = "predictions use the posterior means: " + err.Error()
 		return plain{c}, nil
 	}
 	c.ready = func() (scoring.Of, error) { return variational.Predictor(q) }

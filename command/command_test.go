@@ -51,16 +51,16 @@ func TestHostsThatContradictThemselvesAreRefusedAtOnce(t *testing.T) {
 	}
 	models := builtin.Models()
 	for want, list := range map[string]fitted.Registry{
-		`family of one's own is named ""`:                                  builtin.Models(of("")...),
-		`is named "a,b": a name is one word`:                               builtin.Models(of("a,b")...),
-		"is named poisson, as one of the library is":                       builtin.Models(of("poisson")...),
-		"two families of one's own are named visits":                       builtin.Models(of("visits", "visits")...),
-		"the family visits of one's own has no Of":                         builtin.Models(builtin.Family{Name: "visits"}),
-		"must be a family.SumFactor or a family.RowFactor, one of the two": builtin.Models(builtin.Family{Name: "visits", Of: contradiction{}}),
-		`two definitions are named "mixture"`:                              append(models, models[0]),
-		`the definition of model "mine" has no Load`:                       append(models, fitted.Definition{Name: "mine"}),
-		`definition 13 of 13 is named ""`:                                  append(models, fitted.Definition{}),
-		"there are no models":                                              {},
+		`family of one's own is named ""`:                         builtin.Models(of("")...),
+		`is named "a,b": a name is one word`:                      builtin.Models(of("a,b")...),
+		"has the name of a family of the library, poisson":        builtin.Models(of("poisson")...),
+		"two families of one's own are named visits":              builtin.Models(of("visits", "visits")...),
+		"the family visits of one's own has no Of":                builtin.Models(builtin.Family{Name: "visits"}),
+		"must be either a family.SumFactor or a family.RowFactor": builtin.Models(builtin.Family{Name: "visits", Of: contradiction{}}),
+		`two definitions are named "mixture"`:                     append(models, models[0]),
+		`the definition of model "mine" has no Load`:              append(models, fitted.Definition{Name: "mine"}),
+		`definition 13 of 13 is named ""`:                         append(models, fitted.Definition{}),
+		"there are no models":                                     {},
 	} {
 		status, text := said(command.Host{Name: "own", Models: list}, "fit --data nothing.csv")
 		require.Contains(t, text, want)
@@ -154,7 +154,7 @@ func TestAModelInOneLine(t *testing.T) {
 	require.Contains(t, run("completion bash"), "blockmodel geometric")
 
 	for line, want := range map[string]string{
-		"sample -n 3 " + dir + "/m.json":                                               "is a geometric model, of which no rows can be drawn",
+		"sample -n 3 " + dir + "/m.json":                                               "is a geometric model, which cannot draw rows",
 		"fit --model geometric --data earthquakes --select count --method map":         "map cannot be used with --model geometric",
 		"fit --model geometric --data earthquakes --select count --family gaussian":    "--family cannot be used with --model geometric",
 		"fit --model geometric --data earthquakes --select count --prior a=1":          "--prior",
@@ -177,5 +177,5 @@ func TestAModelInOneLine(t *testing.T) {
 	}
 	status, text := said(command.Host{}, "predict --data earthquakes "+dir+"/m.json")
 	require.Equal(t, 1, status)
-	require.Contains(t, text, `the model "geometric" is unknown to this program, which knows bernmix, blockmodel, `)
+	require.Contains(t, text, `unknown model "geometric": this program knows bernmix, blockmodel, `)
 }

@@ -74,7 +74,7 @@ func TestSettingsOfOnesOwnAreFlags(t *testing.T) {
 	require.NoError(t, fitted.Save(path, []byte("{"+object+"}")))
 	for line, want := range map[string]string{
 		fit + "--most 51":                                  "own: --most is 51: at most 50 components",
-		fit + "--most 0":                                   "own: --most is 0: it must be at least 1",
+		fit + "--most 0":                                   "own: --most is 0; must be at least 1",
 		"fit --most 3":                                     "own: --most is a flag of --model drawn, and the model is mixture",
 		"predict --data earthquakes " + path:               "damaged: ",
 		"fit --model drawn --data faithful --method em":    "--most is of one column",

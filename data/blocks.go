@@ -51,7 +51,7 @@ func Blocks(parts []Part, o CSVOptions) iter.Seq2[*Table, error] {
 // inOrder is the table with the columns of parts before.
 func (t *Table) inOrder(names []string) (*Table, error) {
 	if len(names) != len(t.Names) {
-		return nil, fmt.Errorf("%d columns, and the parts before have %d", len(t.Names), len(names))
+		return nil, fmt.Errorf("%d columns, and earlier parts have %d", len(t.Names), len(names))
 	}
 	for _, name := range names {
 		if t.place(name) < 0 {
@@ -63,7 +63,7 @@ func (t *Table) inOrder(names []string) (*Table, error) {
 
 // lacks is the error about a column that a part of a table has not.
 func (t *Table) lacks(name string) error {
-	return fmt.Errorf("no column %q, which the parts before have: those here are %s", name, quotedList(t.Names))
+	return fmt.Errorf("no column %q, which earlier parts have; the columns are %s", name, quotedList(t.Names))
 }
 
 func (p Part) blocks(o CSVOptions) iter.Seq2[*Table, error] {
@@ -200,7 +200,7 @@ func (p *pieces) decode(piece []byte, given string) ([]byte, error) {
 			break
 		}
 		if p.letters = true; p.encoding == westernName {
-			return nil, fmt.Errorf("it has texts in Windows-1252, and others in UTF-8; %w", ErrEncoding)
+			return nil, fmt.Errorf("the file mixes Windows-1252 and UTF-8; %w", ErrEncoding)
 		}
 	case !p.letters && isWestern(piece):
 		p.encoding = westernName
@@ -210,7 +210,7 @@ func (p *pieces) decode(piece []byte, given string) ([]byte, error) {
 		}
 		return io.ReadAll(r)
 	case p.encoding == westernName:
-		return nil, fmt.Errorf("it has texts in Windows-1252, and others that are not; %w", ErrEncoding)
+		return nil, fmt.Errorf("the file mixes Windows-1252 and another encoding; %w", ErrEncoding)
 	}
 	return piece, nil
 }

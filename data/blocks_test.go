@@ -94,8 +94,8 @@ func TestBlocksOfParts(t *testing.T) {
 	var array bytes.Buffer
 	require.NoError(t, WriteNPY(&array, []float64{1, 2, 3, 4}, 2, 2))
 	for text, message := range map[string]string{
-		"x\n1\n":       "b: 1 columns, and the parts before have 2",
-		"x,z\n1,2\n":   `b: no column "y", which the parts before have: those here are "x", "z"`,
+		"x\n1\n":       "b: 1 columns, and earlier parts have 2",
+		"x,z\n1,2\n":   `b: no column "y", which earlier parts have; the columns are "x", "z"`,
 		"x,y\n1\n":     "b: line 2 has 1 field",
 		"":             "b: the input is empty",
 		"\x1f\x8bzzzz": "b: ",

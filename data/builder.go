@@ -10,7 +10,7 @@ type Builder struct{ table *Table }
 // differ. The store holds the numbers (nil: memory).
 func NewBuilder(names []string, categorical []bool, rows int, store *Store) (*Builder, error) {
 	if rows < 1 || len(names) < 1 {
-		return nil, fmt.Errorf("a table of %d rows and %d columns; it needs at least one of each", rows, len(names))
+		return nil, fmt.Errorf("the table has %d rows and %d columns; must have at least one of each", rows, len(names))
 	}
 	if _, _, err := columnNames(names, true); err != nil {
 		return nil, err

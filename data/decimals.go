@@ -114,15 +114,15 @@ func (t *Table) DecimalComma() bool { return t.decimal == ',' }
 // ErrDecimalComma is part of the error about a categorical column that would be numeric with decimal commas, and
 // ErrDecimalPoint of one that would be numeric with decimal points: see [CSVOptions].Decimal.
 var (
-	ErrDecimalComma = errors.New("decimals have a point here, as 1.5, and not a comma: read the table with decimal commas")
-	ErrDecimalPoint = errors.New("decimals have a comma here, as 1,5, and not a point: read the table with decimal " +
+	ErrDecimalComma = errors.New("the table is read with decimal points, as in 1.5: read it with decimal commas")
+	ErrDecimalPoint = errors.New("the table is read with decimal commas, as in 1,5: read it with decimal " +
 		"points, or write one of the two throughout")
 )
 
 // ErrGrouped is part of the error about a categorical column that would be numeric if thousands were not separated,
 // or if the file showed its decimal mark.
-var ErrGrouped = errors.New("a separator may be that of thousands or of decimals here, and the file does not show " +
-	"which, or they differ: say what decimals follow, or write the digits without separators")
+var ErrGrouped = errors.New("a separator may be that of thousands or of decimals, and the file does not show " +
+	"which, or they differ: name the decimal separator, or write the digits without separators")
 
 // mostUnits is how many different words beside numbers may be units.
 const mostUnits = 4

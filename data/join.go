@@ -78,7 +78,7 @@ func (t *Table) root(store *Store, more bool) (*Table, error) {
 // appendRows adds the rows of another table, which is of the same columns.
 func (t *Table) appendRows(part *Table) error {
 	if len(part.Names) != len(t.Names) {
-		return fmt.Errorf("%d columns, and the parts before have %d", len(part.Names), len(t.Names))
+		return fmt.Errorf("%d columns, and earlier parts have %d", len(part.Names), len(t.Names))
 	}
 	numeric := make([]column, t.stride)
 	for j, name := range t.Names {
@@ -91,9 +91,9 @@ func (t *Table) appendRows(part *Table) error {
 		case own.factor == nil && c.factor == nil:
 			numeric[own.at] = c
 		case own.factor == nil:
-			return fmt.Errorf("%s; in the parts before it has numbers alone", part.describeText(at))
+			return fmt.Errorf("%s; it is numeric in earlier parts", part.describeText(at))
 		case c.factor == nil && !part.empty(c):
-			return fmt.Errorf("column %q has numbers alone, and texts in the parts before; read it as text", name)
+			return fmt.Errorf("column %q is numeric, and text in earlier parts; read it as text", name)
 		}
 		own.join(c, part.rows)
 	}

@@ -41,10 +41,10 @@ func TestPartsAreOneTable(t *testing.T) {
 	require.Equal(t, []float64{1, 2, 3, 4, 1, 2, 3, 4, 5, 6}, x)
 
 	for text, message := range map[string]string{
-		"x\n1\n":       "b: 1 columns, and the parts before have 3",
-		"x,c,z\n1,u,1": `b: no column "y", which the parts before have: those here are "x", "c", "z"`,
+		"x\n1\n":       "b: 1 columns, and earlier parts have 3",
+		"x,c,z\n1,u,1": `b: no column "y", which earlier parts have; the columns are "x", "c", "z"`,
 		"x,c,y\nu,u,1": `b: column "x"`,
-		"x,c,y\n1,2,3": `b: column "c" has numbers alone, and texts in the parts before`,
+		"x,c,y\n1,2,3": `b: column "c" is numeric, and text in earlier parts`,
 		"":             "b: the input is empty",
 	} {
 		_, err := ReadParts(parts("x,c,y\n1,u,2\n", text), CSVOptions{})

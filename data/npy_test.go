@@ -286,8 +286,8 @@ func TestWritersRefuseWrongShapes(t *testing.T) {
 		want          string
 	}{
 		{6, 2, 2, "6 values do not make 2 rows of 2 columns"},
-		{0, 0, 3, "a table of 0 rows and 3 columns; it needs at least one of each"},
-		{2, -1, -2, "a table of -1 rows and -2 columns; it needs at least one of each"},
+		{0, 0, 3, "the table has 0 rows and 3 columns; must have at least one of each"},
+		{2, -1, -2, "the table has -1 rows and -2 columns; must have at least one of each"},
 		{0, math.MaxInt, 2, "0 values do not make 9223372036854775807 rows of 2 columns"},
 	} {
 		require.EqualError(t, WriteNPY(io.Discard, make([]float64, c.n), c.rows, c.cols), c.want)

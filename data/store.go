@@ -219,14 +219,14 @@ func (s *Store) regionOf(x []float64) *region {
 func (s *Store) Spool(r io.Reader) (*os.File, error) {
 	file, err := os.CreateTemp("", "latent-*.spool")
 	if err != nil {
-		return nil, fmt.Errorf("no temporary file: %w", err)
+		return nil, fmt.Errorf("cannot create a temporary file: %w", err)
 	}
 	s.mu.Lock()
 	s.regions = append(s.regions, &region{file: file, named: os.Remove(file.Name()) != nil})
 	s.mu.Unlock()
 	if _, err := io.Copy(file, r); err != nil {
 		file.Close() //nolint:errcheck // the copy's error says more
-		return nil, fmt.Errorf("no whole copy in the temporary file %s: %w; set TMPDIR to a folder with more room",
+		return nil, fmt.Errorf("cannot copy to the temporary file %s: %w; set TMPDIR to a folder with more room",
 			file.Name(), err)
 	}
 	return file, nil
@@ -236,7 +236,7 @@ func (s *Store) Spool(r io.Reader) (*os.File, error) {
 func (s *Store) scratch(n int) ([]float64, error) {
 	file, err := os.CreateTemp("", "latent-*.numbers")
 	if err != nil {
-		return nil, fmt.Errorf("no temporary file for %s of numbers, which are more than the memory that may be used: %w",
+		return nil, fmt.Errorf("cannot create a temporary file for %s of numbers, which exceed the memory limit: %w",
 			memory.Size(8*float64(n)), err)
 	}
 	r := &region{file: file, own: true, named: os.Remove(file.Name()) != nil}
@@ -257,7 +257,8 @@ func (r *region) resize(length, n int) ([]float64, error) {
 		r.pages, err = mmap.MapRegion(r.file, int(bytes), mmap.RDWR, 0, 0)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("no room for %s of numbers in the temporary file %s: %w; set TMPDIR to a folder with more",
+		return nil, fmt.Errorf("no room for %s of numbers in the temporary file %s: %w; set TMPDIR to a folder with "+
+			"more room",
 			memory.Size(float64(bytes)), r.file.Name(), err)
 	}
 	return floatsOf(r.pages)[:length], nil

@@ -162,7 +162,7 @@ func TestAnArrayOfFloatsIsMappedItself(t *testing.T) {
 	less, err := got.Drop("V1")
 	require.NoError(t, err)
 	_, _, _, err = less.Values()
-	require.ErrorContains(t, err, "no temporary file for 80 kB of numbers")
+	require.ErrorContains(t, err, "cannot create a temporary file for 80 kB of numbers")
 	_, _, err = got.DropMissing()
 	require.ErrorContains(t, err, "temporary file")
 

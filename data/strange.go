@@ -16,13 +16,13 @@ var strange = []struct {
 	{regexp.MustCompile(`(?s)^PK\x03\x04.*(xl/|spreadsheet)|^\xd0\xcf\x11\xe0`), "a workbook of a spreadsheet program",
 		"save one sheet as CSV in UTF-8 (in Excel by File, Save As, CSV UTF-8)"},
 	{regexp.MustCompile(`^PK\x03\x04|^7z\xbc\xaf|^Rar!`), "an archive", "unpack it, and name a file within"},
-	{regexp.MustCompile(`^BZh|^\xfd7zXZ|^\x28\xb5\x2f\xfd`), "compressed by another program than gzip", "decompress it"},
+	{regexp.MustCompile(`^BZh|^\xfd7zXZ|^\x28\xb5\x2f\xfd`), "compressed by a program other than gzip", "decompress it"},
 	{regexp.MustCompile(`^SQLite format 3`), "a database", "export one table of it as CSV in UTF-8"},
 	{regexp.MustCompile(`^PAR1|^ARROW1|^\xff\xff\xff\xff`), "a Parquet or Arrow file", "decompress it, or " +
 		"name it as a file of its own"},
-	{regexp.MustCompile(`^\x89HDF|^RDX[23]\n|^[XA]\n\x00\x00\x00|^\x80[\x02-\x05]`), "a file of objects, of R or Python perhaps", saveAsUTF8},
-	{regexp.MustCompile(`(?i)^\s*<(!doctype|html|\?xml|svg|head|body)`), "a page of the web, or XML",
-		"if it was downloaded, what came is no table: look at it; else " + saveAsUTF8},
+	{regexp.MustCompile(`^\x89HDF|^RDX[23]\n|^[XA]\n\x00\x00\x00|^\x80[\x02-\x05]`), "a file of objects, perhaps of R or Python", saveAsUTF8},
+	{regexp.MustCompile(`(?i)^\s*<(!doctype|html|\?xml|svg|head|body)`), "a web page, or XML",
+		"if you downloaded it, look at what came; otherwise " + saveAsUTF8},
 	{regexp.MustCompile(`^\s*(\{\s*"|\[\s*[\[{])`), "JSON", saveAsUTF8},
 }
 
@@ -30,7 +30,7 @@ var strange = []struct {
 func isStrange(head []byte) error {
 	for _, one := range strange {
 		if one.begins.Match(runesOf(head[:min(len(head), 4096)])) {
-			return fmt.Errorf("this is %s, and no table of text; %s", one.is, one.do)
+			return fmt.Errorf("this is %s, not a table of text; %s", one.is, one.do)
 		}
 	}
 	return nil

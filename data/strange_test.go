@@ -19,7 +19,7 @@ func TestWhatIsNoTableIsNamed(t *testing.T) {
 		"SQLite format 3\x00":                            "a database",
 		"PAR1\x15\x04":                                   "a Parquet or Arrow file",
 		"X\n\x00\x00\x00\x03":                            "objects",
-		"\n<!DOCTYPE html>\n<html>":                      "a page of the web",
+		"\n<!DOCTYPE html>\n<html>":                      "a web page",
 		"<?xml version=\"1.0\"?>":                        "XML",
 		"{\"a\": 1}\n":                                   "JSON",
 		"[\n {\"a\": 1}]":                                "JSON",

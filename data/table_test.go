@@ -340,7 +340,7 @@ func TestAFirstRowThatLooksLikeAHeaderIsSaidToBeOne(t *testing.T) {
 }
 
 func TestDecimalCommasAreSaidToBeThem(t *testing.T) {
-	const want = `column "a" is categorical: row 2 is "2,5"; decimals have a point here, as 1.5, and not a comma: read the table with decimal commas`
+	const want = `column "a" is categorical: row 2 is "2,5"; the table is read with decimal points, as in 1.5: read it with decimal commas`
 	table, err := ReadCSV(strings.NewReader("a;b\n1;1\n2,5;1,5 m\n;1,000,5\n"), CSVOptions{Decimal: '.'})
 	require.NoError(t, err)
 	_, err = table.Column("a")

@@ -49,7 +49,7 @@ func WriteNPY(w io.Writer, x []float64, rows, cols int) error {
 
 func checkShape(x []float64, rows, cols int) error {
 	if rows < 1 || cols < 1 {
-		return fmt.Errorf("a table of %d rows and %d columns; it needs at least one of each", rows, cols)
+		return fmt.Errorf("the table has %d rows and %d columns; must have at least one of each", rows, cols)
 	}
 	if len(x)%cols != 0 || len(x)/cols != rows {
 		return fmt.Errorf("%d values do not make %d rows of %d columns", len(x), rows, cols)

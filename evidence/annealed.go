@@ -98,7 +98,7 @@ func AIS[S any](ctx context.Context, target Annealed[S], o AISOptions) (Estimate
 
 func (o AISOptions) check() (schedule []float64, chains int, err error) {
 	if o.Temperatures < 0 || o.Chains < 0 || o.Chains == 1 || o.Workers < 0 {
-		return nil, 0, fmt.Errorf("evidence: %d temperatures, %d chains and %d workers: none may be negative, and a "+
+		return nil, 0, fmt.Errorf("evidence: %d temperatures, %d chains and %d workers must not be negative, and a "+
 			"standard error needs 2 chains", o.Temperatures, o.Chains, o.Workers)
 	}
 	chains = o.Chains
@@ -110,7 +110,7 @@ func (o AISOptions) check() (schedule []float64, chains int, err error) {
 	}
 	last := len(schedule) - 1
 	if last < 1 || schedule[0] != 0 || schedule[last] != 1 {
-		return nil, 0, errors.New("evidence: a schedule begins with temperature 0 and ends with 1")
+		return nil, 0, errors.New("evidence: the schedule must begin with temperature 0 and end with 1")
 	}
 	for j, t := range schedule[1:] {
 		if !(t > schedule[j]) {
@@ -183,8 +183,8 @@ func estimate(logWeights, paths []float64) (Estimate, error) {
 		most = max(most, v)
 	}
 	if math.IsInf(most, -1) {
-		return Estimate{}, fmt.Errorf("evidence: all %d chains began at likelihood 0: the prior and the data do not "+
-			"meet, or take more chains", len(logWeights))
+		return Estimate{}, fmt.Errorf("evidence: all %d chains began at likelihood 0: take more chains, or "+
+			"a prior that covers the data", len(logWeights))
 	}
 	weights := make([]float64, len(logWeights))
 	sum, squares := 0.0, 0.0

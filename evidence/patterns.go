@@ -67,8 +67,8 @@ func (m Mixture) weighted(rows []int, counts []float64) ([]pattern, error) {
 			return nil, fmt.Errorf("evidence: row %d: count %v is not a non-negative integer", i+1, count)
 		}
 		if total += count; total > maxRows {
-			return nil, fmt.Errorf("evidence: more than %d rows up to row %d: an exact sum takes no more; take "+
-				"fewer, or sample with AIS", maxRows, i+1)
+			return nil, fmt.Errorf("evidence: more than %d rows up to row %d: exact sums stop there; take "+
+				"fewer rows, or sample with AIS", maxRows, i+1)
 		}
 		if count > 0 {
 			all = append(all, pattern{row, int(count)})

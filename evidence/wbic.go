@@ -37,11 +37,11 @@ func WBIC[S any](
 ) (value, standardError float64, err error) {
 	if !(n > math.E) || math.IsInf(n, 1) {
 		return 0, 0, fmt.Errorf(
-			"evidence: WBIC of %v units of data: its temperature 1/ln n is below 1 for more than e = 2.72", n,
+			"evidence: WBIC of %v units of data: must be more than e = 2.72, for a temperature 1/ln n below 1", n,
 		)
 	}
 	if o.Temperatures < 0 || o.Draws < 0 || o.Chains < 0 || o.Chains == 1 || o.Workers < 0 {
-		return 0, 0, fmt.Errorf("evidence: %d temperatures, %d draws, %d chains and %d workers: none may be "+
+		return 0, 0, fmt.Errorf("evidence: %d temperatures, %d draws, %d chains and %d workers must not be "+
 			"negative, and a standard error needs 2 chains", o.Temperatures, o.Draws, o.Chains, o.Workers)
 	}
 	steps, draws, chains := or(o.Temperatures, 64), or(o.Draws, 256), or(o.Chains, 64)
@@ -81,7 +81,7 @@ func meanAt[S any](
 		return 0, fmt.Errorf("draw from the prior: %w", err)
 	}
 	if math.IsInf(target.LogLikelihood(s), -1) {
-		return 0, errors.New("a draw of the prior has likelihood 0, where no step begins: take a prior that meets the data")
+		return 0, errors.New("a draw of the prior has likelihood 0, where no step begins: take a prior that covers the data")
 	}
 	sum, last := 0.0, len(schedule)-1
 	for j := 1; j <= last+draws; j++ {

@@ -65,7 +65,7 @@ func (p *Plan) split(pr prior.Prior) ([]prior.Prior, error) {
 	}
 	for name := range own {
 		if !names[name] {
-			return nil, fmt.Errorf("family: there is a prior for the family %q, which the model does not have", name)
+			return nil, fmt.Errorf("family: the prior names the family %q, which the model does not have", name)
 		}
 	}
 	return list, nil

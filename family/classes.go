@@ -176,7 +176,7 @@ func ChunkRows(b framework.Rows) int {
 // Observe reads rows first to first+n of a block.
 func (c *Classes) Observe(b framework.Rows, first, n int) error {
 	if b.D != c.plan.size.Columns {
-		return fmt.Errorf("family: a row of %d columns does not go with a model of %d", b.D, c.plan.size.Columns)
+		return fmt.Errorf("family: a row of %d columns does not match a model of %d", b.D, c.plan.size.Columns)
 	}
 	switch {
 	case b.Entries != nil && len(c.plan.parts) > 1:

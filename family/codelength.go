@@ -39,7 +39,7 @@ func (c *Classes) CodeLength() (float64, error) {
 			_, ok = of.exponential().law.(Finite)
 		}
 		if !ok {
-			return 0, fmt.Errorf("family: %s has no normalised maximum likelihood: its values are not finitely many", f.Name())
+			return 0, fmt.Errorf("family: %s has infinitely many values, and so no normalised maximum likelihood", f.Name())
 		}
 		for k := range c.K {
 			v, err := of.exponential().codeLength(f.ofSums(c.sums(k)), known)

@@ -53,7 +53,7 @@ func pseudoCounts(p prior.Conjugate, f ExponentialFamily) (nu float64, tau []flo
 
 // noMean says that χ is not a mean that the statistics can have.
 func noMean(p prior.Conjugate, f ExponentialFamily, want string) error {
-	return fmt.Errorf("family: Conjugate.Chi is %v, which is no mean of the statistics of %s: give %s", p.Chi, f.Name(),
+	return fmt.Errorf("family: Conjugate.Chi is %v; must be a mean of the statistics of %s: give %s", p.Chi, f.Name(),
 		want)
 }
 

@@ -23,7 +23,7 @@ func (p *Plan) Below(xi []float64, column int, x float64) (less, atMost float64,
 	}
 	if d == nil {
 		return 0, 0, fmt.Errorf(
-			"family: the distribution function of %s is not known: it is no family.Distributor (a Below method)", name,
+			"family: a distribution function needs family.Distributor (a Below method), which %s does not implement", name,
 		)
 	}
 	less, atMost = d.Below(xi, within, x)
@@ -50,7 +50,7 @@ func ofColumn[A any](
 		ability, _ = f.Factor.(A)
 		return ability, params, within, f.Name(), nil
 	}
-	return ability, nil, 0, "", fmt.Errorf("family: there is no column %d: they are 0 to %d", column, p.size.Columns-1)
+	return ability, nil, 0, "", fmt.Errorf("family: there is no column %d: columns are 0 to %d", column, p.size.Columns-1)
 }
 
 // normalBelow is the distribution function of a normal variable.

@@ -87,7 +87,7 @@ func (f Exponential) Conjugate(p prior.Prior, pooled []float64) (CellPrior, erro
 		return nil, &prior.ParameterError{
 			Name:   "Gamma.Shape",
 			Value:  g.Shape,
-			Reason: fmt.Sprintf("it is nothing beside 1: give %s one above 1e-15", f.Name()),
+			Reason: fmt.Sprintf("it vanishes beside 1: give %s a shape above 1e-15", f.Name()),
 		}
 	}
 	return conjugate(f, p, prior.Gamma{Shape: 1, Rate: 1 / pooled[0]}, prior.ExponentialRate)

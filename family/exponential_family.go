@@ -124,7 +124,7 @@ type Rated interface{ Rate(xi []float64) float64 }
 func Independent(f ExponentialFamily, columns int) ([]Factor, error) {
 	c := f.Columns()
 	if c < 1 || columns < c || columns%c != 0 {
-		return nil, fmt.Errorf("family: %s takes %d columns at a time, and there are %d", f.Name(), c, columns)
+		return nil, fmt.Errorf("family: %s takes %d columns at a time, and the table has %d", f.Name(), c, columns)
 	}
 	return []Factor{newExponentialKernel(f, columns/c)}, nil
 }

@@ -123,7 +123,7 @@ func (l exponentialKernel) outside(row, column int, x []float64) error {
 	reason := fmt.Errorf("%w of %s: %s", ErrSupport, l.law.Name(), l.law.Support())
 	switch {
 	case len(x) > 1 && slices.ContainsFunc(x, math.IsNaN):
-		reason = fmt.Errorf("it begins a group that is missing in part, %w, or groups that are missing as a whole", reason)
+		reason = fmt.Errorf("the group must be complete or missing as a whole; here it is missing in part, %w", reason)
 	case len(x) > 1:
 		reason = fmt.Errorf("the group %v is %w", x, reason)
 	}

@@ -66,7 +66,7 @@ func (k kinds) On(int) ([]family.Factor, error) { return k.list, nil }
 
 func TestAFactorHasSumsOrRows(t *testing.T) {
 	_, err := family.NewPlan(kinds{list: []family.Factor{neither{}}}, 1)
-	require.ErrorContains(t, err, "the factor neither (family_test.neither) must be a family.SumFactor or a family.RowFactor")
+	require.ErrorContains(t, err, "the factor neither (family_test.neither) must be either a family.SumFactor or a family.RowFactor")
 }
 
 type neither struct {

@@ -159,7 +159,7 @@ func (f Gamma) Conjugate(p prior.Prior, pooled []float64) (CellPrior, error) {
 		return nil, err
 	}
 	if mean, s := logGap(nu, tau); !(s > roundingOf(mean)) {
-		return nil, noMean(own, f, "a positive number, and one below its logarithm")
+		return nil, noMean(own, f, "a positive number, and a number below its logarithm")
 	}
 	return gammaPrior{prior.NaturalShapeRate{Before: own}}, nil
 }

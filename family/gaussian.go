@@ -92,7 +92,7 @@ func (g Gaussian) Columns() int {
 // On takes 1 column or more.
 func (g Gaussian) On(columns int) ([]Factor, error) {
 	if columns < 1 {
-		return nil, fmt.Errorf("family: %s takes 1 column or more, and there are %d", g.Name(), columns)
+		return nil, fmt.Errorf("family: %s needs 1 column or more, and the table has %d", g.Name(), columns)
 	}
 	floor, err := floorFactor(g.Name(), g.Floor)
 	if err != nil {
@@ -117,7 +117,7 @@ func (g Gaussian) On(columns int) ([]Factor, error) {
 func floorFactor(name string, floor float64) (factor float64, err error) {
 	switch {
 	case math.IsNaN(floor) || math.IsInf(floor, 0):
-		return 0, fmt.Errorf("family: the floor of %s is %v: it must be finite", name, floor)
+		return 0, fmt.Errorf("family: the floor of %s is %v; must be finite", name, floor)
 	case floor == 0:
 		return 1, nil
 	}
@@ -347,7 +347,7 @@ func measurable(column int, mean, variance float64) error {
 		return framework.FaultyColumn(column, framework.ErrConstant)
 	case !(variance > narrowest && variance < widest):
 		return framework.FaultyColumn(column,
-			fmt.Errorf("has the variance %.3g, at the end of the range of float64: rescale it", variance))
+			fmt.Errorf("has the variance %.3g, near the limits of float64: rescale it", variance))
 	}
 	return nil
 }
@@ -389,12 +389,12 @@ func (g gaussian) undetermined(cov []float64) (column int, ok bool) {
 var ErrDependent = errors.New("is a linear combination of other columns: drop it, or take a diagonal covariance")
 
 func collapsed(column int) error {
-	return framework.FaultyColumn(column, fmt.Errorf("has no variance left in it: it has collapsed onto one value: "+
+	return framework.FaultyColumn(column, fmt.Errorf("has collapsed onto one value: "+
 		"%w; lower K, allow pruning, or take MAP", framework.ErrDegenerate))
 }
 
 func singular() error {
-	return fmt.Errorf("its rows are too few, or in line, for a covariance matrix: %w; lower K, allow pruning, or take MAP",
+	return fmt.Errorf("too few rows, or rows in line, for a covariance matrix: %w; lower K, allow pruning, or take MAP",
 		framework.ErrDegenerate)
 }
 

@@ -37,12 +37,12 @@ const dependentFloor = 1e-6
 
 // What [Plan.Doubts] says of columns.
 var (
-	errNoSpread   = errors.New("is constant: it tells no rows apart")
+	errNoSpread   = errors.New("is constant and tells no rows apart")
 	errWithinStep = errors.New(
-		"varies less than the steps between its values: it hardly tells rows apart; a family of codes or counts would",
+		"varies less than the steps between its values and hardly tells rows apart; take a family of codes or counts",
 	)
 	errRecordedDependent = errors.New(
-		"is a linear combination of other columns, as exactly as it is recorded: drop it, or take a diagonal covariance",
+		"is a linear combination of other columns, up to the rounding of its values: drop it, or take a diagonal covariance",
 	)
 )
 

@@ -91,7 +91,7 @@ func (g isotropic) Conjugate(p prior.Prior, w *Pooled) (FactorPrior, error) {
 
 func wrongGaussianPrior(p prior.Prior, name string, takes ...prior.Prior) error {
 	if _, ok := p.(prior.Jeffreys); ok {
-		return fmt.Errorf("family: Jeffreys' prior of a %s component is improper, so that an empty one has no "+
+		return fmt.Errorf("family: Jeffreys' prior of a %s component is improper, so that an empty component has no "+
 			"estimate: take %T or %T", name, takes[0], takes[1])
 	}
 	return wrongPrior(p, name, takes...)

@@ -50,7 +50,8 @@ func (p *Plan) Marginal(xi []float64, column int, src rand.Source) (distuv.RandL
 	}
 	if u == nil {
 		return nil, fmt.Errorf(
-			"family: %s has no marginal distribution in package distuv: it is not family.Univariate (a Marginal method)", name,
+			"family: a distribution of package distuv needs family.Univariate (a Marginal method), which %s does not "+
+				"implement", name,
 		)
 	}
 	return u.Marginal(xi, within, src), nil
@@ -101,7 +102,7 @@ func (f *part) joint(xi, mean []float64) (*mat.SymDense, error) {
 		return nil, fmt.Errorf("family: the distribution of %s gives no mean and covariance", f.Name())
 	}
 	if t, ok := law.(*distmv.StudentsT); ok && t.Nu() <= 2 {
-		return nil, fmt.Errorf("family: a t distribution of %v degrees of freedom has no covariance: it takes more than 2",
+		return nil, fmt.Errorf("family: a t distribution of %v degrees of freedom has no covariance; must be above 2",
 			t.Nu())
 	}
 	var covariance mat.SymDense

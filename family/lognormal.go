@@ -36,7 +36,7 @@ func (Lognormal) Columns() int { return 1 }
 func (f Lognormal) On(columns int) ([]Factor, error) {
 	list, err := Gaussian{Covariance: Diagonal, Floor: f.Floor}.On(columns)
 	if err != nil {
-		return nil, fmt.Errorf("family: %s takes 1 column or more, and there are %d", f.Name(), columns)
+		return nil, fmt.Errorf("family: %s needs 1 column or more, and the table has %d", f.Name(), columns)
 	}
 	return []Factor{lognormal{list[0].(isotropic)}}, nil
 }

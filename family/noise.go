@@ -58,19 +58,20 @@ func (f Noise) On(columns int) ([]Factor, error) {
 	}
 	inner, ok := list[0].(SumFactor)
 	if len(list) != 1 || !ok || inner.Layout().Columns != columns {
-		return nil, fmt.Errorf("family: noise goes with a family of one factor on all columns, and %s is none",
+		return nil, fmt.Errorf("family: noise needs a family of one factor on all columns, which %s is not",
 			f.Family.Name())
 	}
 	if _, ok := list[0].(Latent); ok {
-		return nil, fmt.Errorf("family: noise does not go with %s, whose components have latent variables of their own",
+		return nil, fmt.Errorf("family: noise cannot be used with %s, whose components have latent variables of their own",
 			f.Family.Name())
 	}
 	if _, ok := list[0].(Designed); ok {
-		return nil, fmt.Errorf("family: noise does not go with %s: its box would hold the regressors, which have no density",
+		return nil, fmt.Errorf("family: noise cannot be used with %s: its box would hold the regressors, which have no "+
+			"density",
 			f.Family.Name())
 	}
 	if f.Low != nil && (len(f.Low) != columns || len(f.High) != columns) {
-		return nil, fmt.Errorf("family: noise in a box of %d by %d numbers does not go with %d columns",
+		return nil, fmt.Errorf("family: the box of noise has %d numbers of Low and %d of High for %d columns",
 			len(f.Low), len(f.High), columns)
 	}
 	return []Factor{noisy{inner, f, inner.Layout()}}, nil
@@ -234,7 +235,7 @@ func (f noisy) Estimate(sums, anchor []float64, w *Pooled, xi []float64) error {
 		return nil
 	}
 	if f.of.Low == nil {
-		return errors.New("family: noise needs the box of the table, Low and High: family.Ranges has it")
+		return errors.New("family: noise needs Low and High, the box of the table: call family.Ranges")
 	}
 	copy(rest[1:], f.of.Low)
 	copy(rest[1+f.l.Columns:], f.of.High)
@@ -260,7 +261,7 @@ func (f noisy) Share(sums, anchors, params Table, w *Pooled) error {
 func (f noisy) Score(xi, score []float64) error {
 	rest, d, volume := xi[f.l.Params:], f.l.Columns, 0.0
 	if !(rest[0] >= 0 && rest[0] < 1) {
-		return fmt.Errorf("family: a share of noise of %v: %w", rest[0], framework.ErrDegenerate)
+		return fmt.Errorf("family: the share of noise is %v: %w", rest[0], framework.ErrDegenerate)
 	}
 	for j := range d {
 		volume += math.Log(rest[1+d+j] - rest[1+j])

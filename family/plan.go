@@ -55,7 +55,7 @@ func NewPlan(f Family, columns int) (*Plan, error) {
 		sums, closed := one.(SumFactor)
 		rows, searches := one.(RowFactor)
 		if closed == searches {
-			return nil, fmt.Errorf("family: the factor %s (%T) must be a family.SumFactor or a family.RowFactor, one of the two",
+			return nil, fmt.Errorf("family: the factor %s (%T) must be either a family.SumFactor or a family.RowFactor",
 				one.Name(), one)
 		}
 		latent, inner := one.(Latent)
@@ -170,7 +170,7 @@ func (p *Plan) Attach(w *Pooled) *Plan {
 	return p
 }
 
-var errUnpooled = errors.New("family: the parameters do not hold the table as one component")
+var errUnpooled = errors.New("family: the parameters lack Pooled, the table as one component")
 
 func (p *Plan) fits(w *Pooled) bool {
 	return w != nil && w.N > 0 && len(w.Parameters) == p.size.Params && len(w.Sums) == p.size.Sums &&
@@ -192,7 +192,7 @@ func (p *Plan) Check(k int, params []float64, w *Pooled) error {
 // CheckClasses is Check of the parameters alone.
 func (p *Plan) CheckClasses(k int, params []float64) error {
 	if len(params) != k*p.size.Params {
-		return fmt.Errorf("family: %d numbers of components do not belong to K = %d with %d numbers each",
+		return fmt.Errorf("family: %d numbers of components do not match K = %d with %d numbers each",
 			len(params), k, p.size.Params)
 	}
 	if !finite(params) {

@@ -102,7 +102,7 @@ func (r *proper) make(p *Plan) error {
 		case !hasPrior(f.Factor):
 			return unprior(f.Factor)
 		case own[i] != nil:
-			return fmt.Errorf("family: the prior of %s is %T: its evidence is of prior.UnitInformation", f.Name(), own[i])
+			return fmt.Errorf("family: the prior of %s is %T; the evidence needs prior.UnitInformation", f.Name(), own[i])
 		}
 	}
 	return nil

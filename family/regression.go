@@ -78,7 +78,7 @@ func (f Regression) On(columns int) ([]Factor, error) {
 	d.columns = columns - d.first
 	switch {
 	case f.Response < Normal || f.Response > Successes:
-		return nil, fmt.Errorf("family: Response(%d): a response is Normal, Counts or Successes", f.Response)
+		return nil, fmt.Errorf("family: Response is %d; must be Normal, Counts or Successes", f.Response)
 	case f.Response == Normal && f.Exposure:
 		return nil, errors.New("family: a normal response has no exposure: weigh the rows instead")
 	case d.columns < 0 || d.size() < 1:
@@ -92,7 +92,7 @@ func (f Regression) On(columns int) ([]Factor, error) {
 		}
 	}
 	if len(d.fixed) != len(f.Fixed) || len(d.own) == 0 {
-		return nil, fmt.Errorf("family: the fixed coefficients %v of %s must be different ones of 0 to %d, and not all",
+		return nil, fmt.Errorf("family: the fixed coefficients %v of %s must be different, from 0 to %d, and not all of them",
 			f.Fixed, f.Name(), d.size()-1)
 	}
 	if f.Response != Normal {
@@ -353,7 +353,7 @@ func (d design) identified(gram *mat.SymDense, n float64) error {
 	}
 	if n < float64(p) {
 		return fmt.Errorf(
-			"family: %d coefficients need as many rows with a response at least, and there are %v: leave regressors out", p, n,
+			"family: %d coefficients need at least as many rows with a response, and there are %v: leave regressors out", p, n,
 		)
 	}
 	for i := range p {
@@ -364,7 +364,7 @@ func (d design) identified(gram *mat.SymDense, n float64) error {
 			return framework.FaultyColumn(d.columnOf(i), framework.ErrConstant)
 		case !(v > narrowest && v < widest):
 			return framework.FaultyColumn(d.columnOf(i),
-				fmt.Errorf("has the mean square %.3g, at the end of the range of float64: rescale it", v/n))
+				fmt.Errorf("has the mean square %.3g, near the limits of float64: rescale it", v/n))
 		}
 	}
 	regressor, ok := d.undetermined(gram)
@@ -381,7 +381,7 @@ var errRegressor = errors.New("is a linear combination of the intercept and regr
 
 // dependent is the error of a class whose rows do not determine its coefficients.
 func dependent() error {
-	return fmt.Errorf("its rows do not determine the coefficients: %w; lower K", framework.ErrDegenerate)
+	return fmt.Errorf("the rows do not determine the coefficients: %w; lower K", framework.ErrDegenerate)
 }
 
 // unit is the upper triangular U with UᵀU = Σ uuᵀ/N of the table, of the regressors given: in the coordinates U⁻ᵀu its

@@ -53,7 +53,7 @@ func (f sharing) Share(sums, anchors, params Table, w *Pooled) error {
 		for k, one := range classes {
 			variances[k] = max(floor, one.squaresAt(c)/one.n)
 			if !(variances[k] > vanishing*w.Parameters[p]) && floor == 0 {
-				return ofClass(k, fmt.Errorf("its rows lie on a line: %w; lower K, or allow a floor", framework.ErrDegenerate))
+				return ofClass(k, fmt.Errorf("the rows lie on a line: %w; lower K, or allow a floor", framework.ErrDegenerate))
 			}
 		}
 		step, err := shared(classes, variances, c)

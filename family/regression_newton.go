@@ -79,8 +79,8 @@ func extreme(unit *mat.TriDense, information mat.Symmetric, i int) float64 {
 // is on its way to infinity.
 const separation = 1e-8
 
-var errSeparated = errors.New("is separated by the regressors: rows with some of their values have no other " +
-	"response, and coefficients have no finite estimate; leave such a regressor out")
+var errSeparated = errors.New("is separated by the regressors: some of their values occur with one " +
+	"response alone, and coefficients have no finite estimate; leave such a regressor out")
 
 // farthest is the root of the mean square over the table by which η of a class may differ from that of the table, but
 // for what coefficients in common could make up for.

@@ -140,9 +140,9 @@ func (f linear) Estimate(sums, anchor []float64, w *Pooled, xi []float64) error 
 		return nil // SetFloor judges, Bound follows
 	case w == nil && !(xi[p] > vanishing*sums[len(sums)-1]/n):
 		return framework.FaultyColumn(0,
-			fmt.Errorf("is a linear function of the regressors, but for rounding: nothing is left to explain"))
+			fmt.Errorf("is a linear function of the regressors, apart from rounding: nothing is left to explain"))
 	case w != nil && !(xi[p] > vanishing*w.Parameters[p]):
-		return fmt.Errorf("its rows lie on a line: %w; lower K, or allow a floor", framework.ErrDegenerate)
+		return fmt.Errorf("the rows lie on a line: %w; lower K, or allow a floor", framework.ErrDegenerate)
 	}
 	return nil
 }
@@ -164,7 +164,7 @@ func (f linear) regular(sums, anchor []float64) error {
 	}
 	if !(square < widest) {
 		return framework.FaultyColumn(0,
-			fmt.Errorf("has the mean square %.3g, at the end of the range of float64: rescale it", square))
+			fmt.Errorf("has the mean square %.3g, near the limits of float64: rescale it", square))
 	}
 	return nil
 }
@@ -190,7 +190,7 @@ func (f linear) SetFloor(steps []float64, w *Pooled) error {
 	square := w.Sums[len(w.Sums)-1] / w.Sums[0] // about the mean, or about 0
 	if w.Floor[0] = max(f.floor*steps[0]*steps[0]/12, finest*square); !(w.Floor[0] > narrowest) {
 		return framework.FaultyColumn(0,
-			fmt.Errorf("has the mean square %.3g, at the end of the range of float64: rescale it", square))
+			fmt.Errorf("has the mean square %.3g, near the limits of float64: rescale it", square))
 	}
 	return f.Bound(w, Table{1, 0, w.Parameters})
 }

@@ -49,7 +49,7 @@ func (p *Plan) Whole() error {
 			ability = kernel.Sampler
 		}
 		if _, ok := ability.(ConditionalSampler); ok {
-			return fmt.Errorf("family: %s is no distribution of whole rows: it takes a part of the row as given",
+			return fmt.Errorf("family: %s cannot be drawn from: it takes a part of the row as given",
 				p.parts[i].Name())
 		}
 		if _, ok := ability.(Sampler); !ok {

@@ -149,7 +149,7 @@ var errSigned error = signedError{}
 type signedError struct{}
 
 func (signedError) Error() string {
-	return "family: rows have negative weights: a family without closed-form estimates takes non-negative ones only"
+	return "family: rows have negative weights: a family without closed-form estimates needs non-negative weights"
 }
 
 // Is says so.

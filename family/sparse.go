@@ -40,7 +40,7 @@ func (l exponentialKernel) observeEntries(b framework.Rows, at, first, n int, o 
 		for e, j := range columns {
 			if j <= last || j >= b.D { // a source of one's own may hand out anything
 				return framework.FaultyRow(b.First+first+i,
-					"has an entry in column %d after column %d: columns ascend from 0 to %d", j, last, b.D-1)
+					"has an entry in column %d after column %d: columns must ascend from 0 to %d", j, last, b.D-1)
 			}
 			last = j
 			if x[0] = 1; values != nil {

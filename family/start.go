@@ -458,7 +458,7 @@ func (p *Plan) Partition(rows framework.Rows, k int, start Start, rng *rand.Rand
 			}
 		}
 	default:
-		return nil, fmt.Errorf("family: %v: choose one of %v", start, startNames)
+		return nil, fmt.Errorf("family: unknown start %v: choose one of %v", start, startNames)
 	}
 	for i, j := range label {
 		r[i*k+j] = rows.Weights[i]

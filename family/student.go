@@ -50,9 +50,9 @@ func (StudentT) Columns() int { return 0 }
 func (f StudentT) On(columns int) ([]Factor, error) {
 	switch {
 	case columns < 1:
-		return nil, fmt.Errorf("family: %s takes 1 column or more, and there are %d", f.Name(), columns)
+		return nil, fmt.Errorf("family: %s needs 1 column or more, and the table has %d", f.Name(), columns)
 	case f.Nu != 0 && !(f.Nu >= fewestDegrees && f.Nu <= mostDegrees):
-		return nil, fmt.Errorf("family: %v degrees of freedom: they are from %v to %v, or 0 to estimate them", f.Nu,
+		return nil, fmt.Errorf("family: the degrees of freedom are %v; must be from %v to %v, or 0 to estimate them", f.Nu,
 			fewestDegrees, mostDegrees)
 	}
 	floor, err := floorFactor(f.Name(), f.Floor)
@@ -257,7 +257,7 @@ func (f studentT) Refine(w *Pooled, xi, score []float64) {
 func (f studentT) Score(xi, score []float64) error {
 	d, nu := float64(f.d), xi[len(xi)-1]
 	if !(nu >= fewestDegrees && nu <= mostDegrees) {
-		return fmt.Errorf("family: %v degrees of freedom: they are from %v to %v", nu, fewestDegrees, mostDegrees)
+		return fmt.Errorf("family: the degrees of freedom are %v; must be from %v to %v", nu, fewestDegrees, mostDegrees)
 	}
 	normal := f.normal(score)
 	if err := f.gaussian.Score(xi[:len(xi)-1], normal); err != nil {

@@ -309,7 +309,7 @@ func (r Registry) Check() error {
 		var err error
 		switch {
 		case d.Name == "" || strings.ContainsAny(d.Name, " ,=\\\"'"):
-			err = fmt.Errorf("definition %d of %d is named %q: a name is one word, without = and commas", i+1, len(r), d.Name)
+			err = fmt.Errorf("definition %d of %d is named %q; must be one word without = and commas", i+1, len(r), d.Name)
 		case d.Load == nil:
 			err = fmt.Errorf("the definition of model %q has no Load", d.Name)
 		case slices.Contains(r[:i].Names(), d.Name):
@@ -338,12 +338,12 @@ func (d Definition) checkFit() error {
 	}
 	t := reflect.TypeOf(d.New())
 	if t == nil || t.Kind() != reflect.Pointer || t.Elem().Kind() != reflect.Struct {
-		return fmt.Errorf("the model %q: New makes no pointer to a struct", d.Name)
+		return fmt.Errorf("the model %q: New must return a pointer to a struct", d.Name)
 	}
 	for _, m := range d.Methods {
 		switch {
 		case !slices.Contains([]string{"gfab", "fab", "em", "vb", "cvb0", "greedy", "closed-form"}, m.Name):
-			return fmt.Errorf("the model %q has the method %q: methods are gfab, fab, em, vb, cvb0, greedy and closed-form",
+			return fmt.Errorf("the model %q has the method %q; must be one of gfab, fab, em, vb, cvb0, greedy and closed-form",
 				d.Name, m.Name)
 		case len(m.Criteria) == 0:
 			return fmt.Errorf("the method %s of model %q has no criteria", m.Name, d.Name)

@@ -69,7 +69,7 @@ func (f *Fitted) readCoders() error {
 func (f *Fitted) Encode(dst []float64, cells []string) error {
 	d := len(f.coders)
 	if n := len(cells); n != len(dst) || n == 0 || n%d != 0 || n > d && !f.input.Sequence {
-		return fmt.Errorf("fitted: %d cells do not go with a model of %d columns and %d places", n, d, len(dst))
+		return fmt.Errorf("fitted: %d cells do not match a model of %d columns and dst of length %d", n, d, len(dst))
 	}
 	for i, cell := range cells {
 		v, err := f.encode(i%d, cell)
@@ -106,7 +106,7 @@ func (f *Fitted) encode(j int, cell string) (float64, error) {
 		if v, is := c.as.Number(trimmed, f.decimal); is && c.as.Column != "" {
 			return v, nil
 		}
-		return 0, fmt.Errorf("%.60q is no number", cell)
+		return 0, fmt.Errorf("%.60q is not a number", cell)
 	case kind == fastcsv.OutOfRange || math.IsInf(v, 0):
 		return 0, fmt.Errorf("%.60q is out of the range of numbers", cell)
 	}

@@ -63,8 +63,8 @@ func Example() {
 	fmt.Println(err)
 	// Output:
 	// -1.306853 <nil>
-	// the model "exponential" is unknown to this program, which knows gamma
-	// damaged, or changed after it was saved: its checksum is that of another text
+	// unknown model "exponential": this program knows gamma
+	// damaged, or changed after it was saved: its checksum is wrong
 }
 
 // counts are those of twelve visits.

@@ -59,7 +59,7 @@ type UnknownError struct {
 }
 
 func (e *UnknownError) Error() string {
-	return fmt.Sprintf("the %s %.40s is unknown to this program, which knows %s", e.What, e.Name,
+	return fmt.Sprintf("unknown %s %.40s: this program knows %s", e.What, e.Name,
 		strings.Join(e.Known, ", "))
 }
 
@@ -157,11 +157,11 @@ func (r Registry) Parse(text []byte) (*Fitted, error) {
 	}
 	if v, err := strconv.Atoi(string(head.Version)); err != nil || v < oldest || v > version {
 		return nil, fmt.Errorf("its model file version is %.40s, and this version of latent reads %d to %d: "+
-			"a file of another version needs the latent that wrote it",
+			"read it with the latent that wrote it",
 			cmp.Or(string(head.Version), "missing"), oldest, version)
 	}
 	if !whole(text) {
-		return nil, errors.New("damaged, or changed after it was saved: its checksum is that of another text")
+		return nil, errors.New("damaged, or changed after it was saved: its checksum is wrong")
 	}
 	at := slices.IndexFunc(r, func(d Definition) bool { return strconv.Quote(d.Name) == string(head.Model) })
 	switch {

@@ -70,8 +70,8 @@ func (s *plainSettings[P, S]) Bind(_ context.Context, t *Table, _ Request) (*Bou
 		}
 		var again P
 		if err := json.Unmarshal(text, &again); err != nil || !reflect.DeepEqual(p, again) {
-			return nil, fmt.Errorf("fitted: the parameters, %T, are others once they are read from JSON: "+
-				"export their fields, or give them MarshalJSON and UnmarshalJSON", p)
+			return nil, fmt.Errorf("fitted: the parameters, %T, change on a round trip through JSON: "+
+				"export their fields, or add MarshalJSON and UnmarshalJSON", p)
 		}
 		return newPlain(s.model, p, len(t.Columns))
 	}
@@ -112,7 +112,7 @@ func newPlain[P any, S framework.Statistics[S]](
 ) (_ counted, err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
-			err = fmt.Errorf("its parameters do not go together: %v", fault)
+			err = fmt.Errorf("its parameters are inconsistent: %v", fault)
 		}
 	}()
 	f := &plain[P, S]{model: m, params: p, d: d}
@@ -167,7 +167,7 @@ func (f plainSampler[P, S]) NewSampler(rng *rand.Rand) func(n int) (x []float64,
 
 func (f *plain[P, S]) NewScorer() (Scorer, error) {
 	if f.layout.Width() == 0 {
-		return nil, fmt.Errorf("fitted: %T says nothing of single rows: it has neither LogProb nor Responsibilities", f.model)
+		return nil, fmt.Errorf("fitted: %T cannot score single rows: it has neither LogProb nor Responsibilities", f.model)
 	}
 	return &plainScorer[P, S]{f: f, s: f.model.NewStatistics(f.params)}, nil
 }
@@ -266,7 +266,7 @@ func (f *plain[P, S]) Describe() (*Description, error) {
 		section.Tables = append(section.Tables, others)
 	}
 	if section.Tables == nil {
-		section.Text = "The parameters are no lists of numbers: --format json has them."
+		section.Text = "The parameters are not lists of numbers: --format json writes them."
 	}
 	return &Description{Sections: []report.Section{section}}, nil
 }

@@ -106,11 +106,11 @@ func (f *Fitted) score(w *worker, row, dst []float64) error {
 	case n < 1 || len(row) != n*d:
 		what := "a row"
 		if f.input.Sequence {
-			what = "a sequence, whose steps have as many each,"
+			what = "a sequence"
 		}
-		return fmt.Errorf("fitted: %s of %d numbers does not go with a model of %d columns", what, len(row), d)
+		return fmt.Errorf("fitted: %s of %d numbers does not match a model of %d columns", what, len(row), d)
 	case len(dst) != n*width:
-		return fmt.Errorf("fitted: dst has %d places, and the model says %d numbers of each row or step: %d",
+		return fmt.Errorf("fitted: dst has length %d; the model returns %d numbers for each row or step, %d in all",
 			len(dst), width, n*width)
 	}
 	for i, v := range row {

@@ -44,7 +44,7 @@ type Compared struct {
 
 // ErrSingle is why a model has no part in a comparison: it has one latent dimension where others tell that there are
 // more.
-var ErrSingle = errors.New("one component, where the evidence of others has several")
+var ErrSingle = errors.New("one component, while other models have several")
 
 // A Comparison is the best of several models.
 type Comparison[P, S any] struct {
@@ -275,13 +275,13 @@ func (r *race[B, P, S]) valueOf(f *fit[B, P, S]) float64 {
 // comparable returns why the states of a fit have no value of a criterion, or nil.
 func (f *fit[B, P, S]) comparable(by Criterion) error {
 	if by.Value == nil || by.Needs&needsPasses != 0 {
-		return fmt.Errorf("framework: models cannot be compared by %q, which takes passes of its own: "+
+		return fmt.Errorf("framework: models cannot be compared by %q, which needs additional passes: "+
 			"choose Evidence, Completed, BIC or ICL", by.Name)
 	}
 	const ofEach = NeedsEstimates | NeedsLikelihood | NeedsAssigner // state, whatever its criterion
 	if by.Needs&^(f.options.Criterion.Needs|ofEach) != 0 {
-		return fmt.Errorf("framework: models cannot be compared by %s where each is fitted by %s, "+
-			"which does not evaluate what it needs", by.Name, f.options.Criterion.Name)
+		return fmt.Errorf("framework: a comparison by %s needs values that a fit by %s does not evaluate: "+
+			"fit by the criterion of the comparison", by.Name, f.options.Criterion.Name)
 	}
 	return f.can.supports(by)
 }
@@ -361,7 +361,7 @@ func (r *race[B, P, S]) decode(checkpoint []byte) (saved [][]byte, err error) {
 		return nil, err
 	}
 	if len(stages) != len(r.fits) {
-		return nil, refuse("is one of %d models, and %d are asked for", len(stages), len(r.fits))
+		return nil, refuse("holds %d models; this comparison has %d", len(stages), len(r.fits))
 	}
 	r.stages = stages
 	return present(saved, len(stages))

@@ -70,7 +70,7 @@ func (m manifest) differs(saved manifest) error {
 			continue
 		}
 		if name := here.Type().Field(i).Name; name != "Data" {
-			return refuse("belongs to another fit: %s is %v there, and %v here", name, b, a)
+			return refuse("belongs to another fit: %s is %v in the checkpoint and %v here", name, b, a)
 		}
 		return refuse("belongs to a fit to other rows: their numbers, weights or order differ")
 	}
@@ -113,13 +113,13 @@ func unseal(of string, checkpoint []byte, decode func(*gob.Decoder) error) error
 	kind, ours := strings.CutPrefix(header, checkpointMagic)
 	switch {
 	case !strings.HasPrefix(header, format):
-		return refuse("is none: it does not begin as one")
+		return refuse("does not begin with the header of a checkpoint")
 	case !ours:
-		return refuse("was made by another version, whose format is another")
+		return refuse("was written by another version, in another format")
 	case values == nil:
 		return refuse("is damaged: its checksum is wrong")
 	case kind != of:
-		return refuse("is of %s, and %s is resumed", kind, of)
+		return refuse("belongs to %s and cannot resume %s", kind, of)
 	}
 	if err := decode(values); err != nil {
 		return refuse("cannot be read: %v", err)

@@ -68,15 +68,15 @@ func TestForeignCheckpointsSayWhatIsForeign(t *testing.T) {
 	heavier, err := table(x).WithWeights(weights)
 	require.NoError(t, err)
 	for want, change := range map[string]func(*framework.Options) framework.Source[framework.Rows]{
-		"K is 4 there, and 3 here":    func(o *framework.Options) framework.Source[framework.Rows] { o.K = 3; return nil },
-		"Seed is 0 there, and 1 here": func(o *framework.Options) framework.Source[framework.Rows] { o.Seed = 1; return nil },
-		"Also is  there, and BIC here": func(o *framework.Options) framework.Source[framework.Rows] {
+		"K is 4 in the checkpoint and 3 here":    func(o *framework.Options) framework.Source[framework.Rows] { o.K = 3; return nil },
+		"Seed is 0 in the checkpoint and 1 here": func(o *framework.Options) framework.Source[framework.Rows] { o.Seed = 1; return nil },
+		"Also is  in the checkpoint and BIC here": func(o *framework.Options) framework.Source[framework.Rows] {
 			o.Also = []framework.Criterion{framework.BIC}
 			return nil
 		},
-		"fit to other rows":                     func(*framework.Options) framework.Source[framework.Rows] { return table(other) },
-		"to other rows: their numbers, weights": func(*framework.Options) framework.Source[framework.Rows] { return heavier },
-		"Rows is 300 there, and 299 here":       func(*framework.Options) framework.Source[framework.Rows] { return table(x[1:]) },
+		"fit to other rows":                          func(*framework.Options) framework.Source[framework.Rows] { return table(other) },
+		"to other rows: their numbers, weights":      func(*framework.Options) framework.Source[framework.Rows] { return heavier },
+		"Rows is 300 in the checkpoint and 299 here": func(*framework.Options) framework.Source[framework.Rows] { return table(x[1:]) },
 	} {
 		var src framework.Source[framework.Rows] = table(x)
 		o := framework.Options{K: 4}
@@ -90,7 +90,7 @@ func TestForeignCheckpointsSayWhatIsForeign(t *testing.T) {
 	o := framework.Options{K: 4}
 	o.Resume = half(t, table(x), o)
 	_, err = framework.Select(background, poisson{}, table(x), []int{4}, o)
-	assert.ErrorContains(t, err, "is of a fit, and a selection is resumed")
+	assert.ErrorContains(t, err, "belongs to a fit and cannot resume a selection")
 }
 
 // TestASelectionResumesToTheSameBits stops a sweep after any of its iterations.
@@ -131,6 +131,6 @@ func TestASelectionResumesToTheSameBits(t *testing.T) {
 			}
 		}
 		_, err = framework.Select(background, poisson{}, src, ks[:3], o, criteria...)
-		assert.ErrorContains(t, err, "one of 4 fits, and 3 are asked for")
+		assert.ErrorContains(t, err, "holds 4 fits; this call makes 3")
 	}
 }

@@ -98,7 +98,7 @@ func LabelStep[B, P any, S Statistics[S]](
 	l, ok := m.(Labeller[B, P, S])
 	if !ok {
 		return none, fmt.Errorf(
-			"framework: %T has no labels: it does not implement framework.Labeller (an InferLabels method)", m,
+			"framework: labels need a model that implements framework.Labeller (an InferLabels method); %T does not", m,
 		)
 	}
 	return Fold(ctx, src, workers,

@@ -83,7 +83,7 @@ func quietly(what string, call func() error) (err error) {
 // given checks that parameters are not nil.
 func (c *capabilities[B, P, S]) given(method string, p P) error {
 	if c.nilable && isNil(p) {
-		return c.violated(method, "it returned nil parameters and no error")
+		return c.violated(method, "returned nil parameters and no error")
 	}
 	return nil
 }
@@ -91,7 +91,7 @@ func (c *capabilities[B, P, S]) given(method string, p P) error {
 // number checks that a method did not return NaN.
 func (c *capabilities[B, P, S]) number(method string, v float64) error {
 	if math.IsNaN(v) {
-		return c.violated(method, "it returned NaN")
+		return c.violated(method, "returned NaN")
 	}
 	return nil
 }
@@ -103,11 +103,11 @@ func (c *capabilities[B, P, S]) relevance(s S, p P, k int) ([]float64, error) {
 		return nil, err
 	}
 	if len(values) != k {
-		return nil, c.violated("Relevance", "it returned %d numbers for %d latent dimensions", len(values), k)
+		return nil, c.violated("Relevance", "returned %d numbers for %d latent dimensions", len(values), k)
 	}
 	for i, v := range values {
 		if math.IsNaN(v) {
-			return nil, c.violated("Relevance", "that of latent dimension %d is NaN", i+1)
+			return nil, c.violated("Relevance", "the relevance of latent dimension %d is NaN", i+1)
 		}
 	}
 	return values, nil
@@ -123,11 +123,11 @@ func (c *capabilities[B, P, S]) keep(shape func(P) Shape, s S, p P, dims []int) 
 		return t, q, err
 	}
 	if isNil(t) {
-		return t, q, c.violated("Keep", "it returned nil statistics and no error")
+		return t, q, c.violated("Keep", "returned nil statistics and no error")
 	}
 	if k := shape(q).K; k != len(dims) {
 		return t, q, c.violated("Keep",
-			"it returned parameters of K = %d where %d latent dimensions were to be kept", k, len(dims))
+			"returned parameters of K = %d; must keep %d latent dimensions", k, len(dims))
 	}
 	return t, q, nil
 }
@@ -148,7 +148,7 @@ func (c *capabilities[B, P, S]) split(
 	}
 	if before, after := shape(p).K, shape(q).K; after != before+1 {
 		return q, gain, c.violated("Split",
-			"it returned parameters of K = %d where one of %d latent dimensions was to be divided", after, before)
+			"returned parameters of K = %d; must divide one of %d latent dimensions into two", after, before)
 	}
 	return q, gain, nil
 }

@@ -88,16 +88,16 @@ func (m faulty) Keep(s *counts, p *rates, dims []int) (*counts, *rates, error) {
 // no panic of the engine.
 func TestContractsThatAreViolatedAreNamed(t *testing.T) {
 	for what, text := range map[string]string{
-		"Init":             "Init of framework_test.faulty: contract violated: it returned nil parameters",
-		"Infer":            "Infer of framework_test.faulty: contract violated: it returned NaN",
-		"Maximize":         "Maximize of framework_test.faulty: contract violated: it returned nil parameters",
-		"LogJoint":         "LogJoint of framework_test.faulty: contract violated: it returned NaN",
-		"Curvature":        "Curvature of framework_test.faulty: contract violated: it returned NaN",
-		"Relevance":        "Relevance of framework_test.faulty: contract violated: it returned 0 numbers for 3 latent dimensions",
-		"Relevance, NaN":   "Relevance of framework_test.faulty: contract violated: that of latent dimension 1 is NaN",
-		"Keep":             "Keep of framework_test.faulty: contract violated: it returned nil parameters",
-		"Keep, statistics": "Keep of framework_test.faulty: contract violated: it returned nil statistics",
-		"Keep, all":        "contract violated: it returned parameters of K = 3 where 2 latent dimensions were to be kept",
+		"Init":             "Init of framework_test.faulty: contract violated: returned nil parameters",
+		"Infer":            "Infer of framework_test.faulty: contract violated: returned NaN",
+		"Maximize":         "Maximize of framework_test.faulty: contract violated: returned nil parameters",
+		"LogJoint":         "LogJoint of framework_test.faulty: contract violated: returned NaN",
+		"Curvature":        "Curvature of framework_test.faulty: contract violated: returned NaN",
+		"Relevance":        "Relevance of framework_test.faulty: contract violated: returned 0 numbers for 3 latent dimensions",
+		"Relevance, NaN":   "Relevance of framework_test.faulty: contract violated: the relevance of latent dimension 1 is NaN",
+		"Keep":             "Keep of framework_test.faulty: contract violated: returned nil parameters",
+		"Keep, statistics": "Keep of framework_test.faulty: contract violated: returned nil statistics",
+		"Keep, all":        "contract violated: returned parameters of K = 3; must keep 2 latent dimensions",
 	} {
 		_, err := framework.Fit(background, faulty{what: what}, table(mixed(300, 1)), framework.Options{K: 3})
 		assert.ErrorIs(t, err, framework.ErrContract, what)
@@ -252,7 +252,7 @@ func (unsized) Charges(*counts, *rates) []framework.Charge {
 func TestChargesForNoDataAreAViolation(t *testing.T) {
 	_, err := framework.Fit(background, unsized{}, table(mixed(300, 1)), framework.Options{K: 2})
 	assert.ErrorIs(t, err, framework.ErrContract)
-	assert.ErrorContains(t, err, "Charges of framework_test.unsized: contract violated: it charges 3 parameters for 0 units of data")
+	assert.ErrorContains(t, err, "Charges of framework_test.unsized: contract violated: charges 3 parameters for N = 0; must be positive")
 }
 
 // mean field models bound the likelihood.

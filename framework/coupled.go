@@ -59,7 +59,7 @@ func (r *run[B, P, S]) update(ctx context.Context, from, to *point[P, S]) error 
 			return err
 		}
 		if isNil(q) {
-			return r.can.violated("NewLocal", "it returned nil")
+			return r.can.violated("NewLocal", "returned nil")
 		}
 		from.Q.q = q
 	}
@@ -157,7 +157,7 @@ func (r *run[B, P, S]) thaw(ctx context.Context, p *point[P, S]) error {
 		return nil
 	}
 	if r.can.coupled == nil {
-		return errors.New("framework: the checkpoint holds a local step that the model does not keep")
+		return errors.New("framework: the checkpoint holds a q, and the model does not implement framework.Coupled")
 	}
 	like, err := r.can.coupled.NewLocal(ctx, r.condensed, p.P, rand.New(rand.NewPCG(0, 0)))
 	if err != nil {

@@ -275,7 +275,7 @@ func (a *capabilities[B, P, S]) supports(c Criterion) error {
 	case c.Needs&NeedsAssigner != 0 && !a.assigner && a.labelled == nil:
 		return a.missing(c.Name, "Assigner", "discrete latent variables and a Responsibilities method")
 	case c.Needs&(NeedsLabeller|NeedsCode) != 0 && a.coupled != nil:
-		return fmt.Errorf("framework: %s is taken at p(Z|X,Π), and %s keeps its q", c.Name, a.name)
+		return fmt.Errorf("framework: %s needs q = p(Z|X,Π), and %s keeps another q", c.Name, a.name)
 	case c.Needs&(NeedsCollapsed|NeedsLabeller) != 0 && a.collapsible == nil:
 		return a.missing(c.Name, "Collapsible", "conjugate priors, and LogEvidence and Spread methods")
 	case c.Needs&(NeedsLabeller|NeedsCode) != 0 && !a.labels:
@@ -305,7 +305,7 @@ func (a *capabilities[B, P, S]) others(asked []Criterion) (list []Criterion) {
 func (a *capabilities[B, P, S]) tempers(alpha float64) error {
 	switch {
 	case !(alpha > 0 && alpha <= 1):
-		return fmt.Errorf("framework: Temper is %v: it is a power of the likelihood, above 0 and at most 1", alpha)
+		return fmt.Errorf("framework: Temper is %v; must be above 0 and at most 1", alpha)
 	case alpha == 1:
 		return nil
 	case !a.variational || a.fixedPoint:
@@ -362,7 +362,7 @@ func (a *capabilities[B, P, S]) evaluation(m Model[B, P, S], s S, p P, entropy f
 		e.Charges = a.charger.Charges(s, p)
 		for _, c := range e.Charges {
 			if !(c.N > 0) {
-				return e, a.violated("Charges", "it charges %d parameters for %v units of data", c.Parameters, c.N)
+				return e, a.violated("Charges", "charges %d parameters for N = %v; must be positive", c.Parameters, c.N)
 			}
 		}
 	}

@@ -112,7 +112,7 @@ func (d *drawing) each(ctx context.Context, src Source[Rows], visit func(b Rows,
 			}
 		}
 		if err == nil && b.D != d.d {
-			err = fmt.Errorf("framework: a block has %d columns, and the first has %d", b.D, d.d)
+			err = fmt.Errorf("framework: a block has %d columns; the first block has %d", b.D, d.d)
 		}
 		if err != nil {
 			return &sourceError{err}

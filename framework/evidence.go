@@ -54,7 +54,7 @@ func (a *capabilities[B, P, S]) supportsPrior(of string) error {
 	case a.proper == nil:
 		return a.missing(of, "Proper", "a MaximizePosterior method")
 	case a.penalized != nil && !a.replacing:
-		return fmt.Errorf("framework: %s has a prior of its own beside that of %s: take the model without it", of, a.name)
+		return fmt.Errorf("framework: %s has its own prior, and %s another: fit the model without a prior", of, a.name)
 	}
 	return a.proper.CheckPrior()
 }

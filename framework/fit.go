@@ -101,7 +101,7 @@ func newFit[B, P any, S Statistics[S]](
 	}
 	if o.Sample > 0 {
 		if _, ok := from.src.(Source[Rows]); !ok {
-			return nil, fmt.Errorf("framework: Sample is %d, and the source has no blocks of Rows to draw from: leave it out",
+			return nil, fmt.Errorf("framework: Sample is %d, and the source has no blocks of Rows to draw from: leave Sample 0",
 				o.Sample)
 		}
 		start = sampled(m, start, o)

@@ -463,7 +463,7 @@ func TestLogJointThatIsNaNIsAnError(t *testing.T) {
 	for _, value := range []float64{math.NaN(), math.Inf(1)} {
 		calls := 0
 		_, err := framework.Fit(background, worsening{calls: &calls, value: value}, table(mixed(300, 2)), framework.Options{K: 2, Method: framework.EM})
-		assert.ErrorContains(t, err, "LogJoint of framework_test.worsening: contract violated: it returned NaN")
+		assert.ErrorContains(t, err, "LogJoint of framework_test.worsening: contract violated: returned NaN")
 	}
 }
 

@@ -82,7 +82,8 @@ func together(
 	e := &ensemble{group: g}
 	e.rank, e.size = g.Rank()
 	if e.size < 1 || e.rank < 0 || e.rank >= e.size {
-		return nil, nil, fmt.Errorf("framework: a Group of rank %d among %d", e.rank, e.size)
+		return nil, nil, fmt.Errorf("framework: the Group has rank %d of %d processes; must be from 0 "+
+			"to %d", e.rank, e.size, e.size-1)
 	}
 	ctx, e.cancel = context.WithCancelCause(ctx)
 	mine := credential{fmt.Sprint(task), rows, machine()}
@@ -159,10 +160,11 @@ func (e *ensemble) exchange(ctx context.Context, m message, encode func(*gob.Enc
 	}
 	all, err := e.group.Gather(ctx, mine)
 	if err == nil && len(all) != e.size {
-		err = fmt.Errorf("%d messages of %d processes", len(all), e.size)
+		err = fmt.Errorf("%d messages from %d processes", len(all), e.size)
 	}
 	if err != nil {
-		return nil, e.breaks(fmt.Errorf("framework: process %d of %d lost the others: %w", e.rank, e.size, err))
+		return nil, e.breaks(fmt.Errorf("framework: process %d of %d is disconnected from the "+
+			"others: %w", e.rank, e.size, err))
 	}
 	replies, err := read(all)
 	if err != nil {
@@ -179,7 +181,7 @@ func (m message) encoded(encode func(*gob.Encoder) error) ([]byte, error) {
 	}
 	if encode != nil {
 		if err := encode(enc); err != nil {
-			return nil, fmt.Errorf("framework: sums cannot be sent: %w", err)
+			return nil, fmt.Errorf("framework: cannot encode the sums: %w", err)
 		}
 	}
 	return buf.Bytes(), nil
@@ -213,8 +215,8 @@ func (e *ensemble) judge(replies []reply) error {
 		case r.Credential != first.Credential:
 			return e.breaks(first.Credential.differs(rank, r.Credential))
 		case r.State != first.State:
-			return e.breaks(fmt.Errorf("framework: processes 0 and %d have come to other parameters: the rows that "+
-				"they read differ, or a model's step is random", rank))
+			return e.breaks(fmt.Errorf("framework: the parameters of processes 0 and %d differ: the processes "+
+				"read different rows, or a step of the model is random", rank))
 		}
 	}
 	of, f := earliest(replies)

@@ -148,7 +148,7 @@ func TestWhatHappensToOneProcessHappensToAll(t *testing.T) {
 		"other rows": {func(_ ranks.Rank, _ *framework.Options, src *framework.Source[framework.Rows]) (context.Context, framework.Model[framework.Rows, *rates, *counts]) {
 			*src = chopped{table(mixed(1500, 4))}
 			return background, poisson{}
-		}, "other parameters: the rows that they read differ", nil},
+		}, "the parameters of processes 0 and 2 differ: the processes read different rows", nil},
 		"a recorder": {func(_ ranks.Rank, o *framework.Options, _ *framework.Source[framework.Rows]) (context.Context, framework.Model[framework.Rows, *rates, *counts]) {
 			o.Recorder = framework.RecorderFunc(func(e framework.Event) error {
 				if e.Iteration == 3 {
@@ -204,7 +204,7 @@ func TestWhatHappensToOneProcessHappensToAll(t *testing.T) {
 				select {}
 			})
 			return background, poisson{}
-		}, "lost the others", nil},
+		}, "disconnected from the others", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			all := ranks.New(3)
@@ -369,7 +369,7 @@ func (c otherCluster) Step(ctx context.Context, at framework.State[*rates], shar
 
 func TestWorkersThatRoundOtherwiseAreRefused(t *testing.T) {
 	_, err := framework.Fit(background, poisson{}, otherCluster{cluster{chopped{table(mixed(2000, 1))}, new(int)}}, framework.Options{K: 2})
-	require.ErrorContains(t, err, "a worker rounds otherwise than this process: it is "+runtime.GOOS+"/xxx")
+	require.ErrorContains(t, err, "a worker rounds differently from this process: the worker is "+runtime.GOOS+"/xxx")
 }
 
 // resent is a state as another process gets it.

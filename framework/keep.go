@@ -68,7 +68,7 @@ func copied(v reflect.Value) reflect.Value {
 func slicesOf(v reflect.Value, k int, dims []int, tag, name string) reflect.Value {
 	n := v.Len()
 	if n%k != 0 || tag == "both" && n != k*k {
-		panic(fmt.Sprintf("framework: field %s has %d elements, which do not belong to %d latent dimensions", name, n, k))
+		panic(fmt.Sprintf("framework: field %s has %d elements, which do not fit %d latent dimensions", name, n, k))
 	}
 	rows, columns := dims, dimensions(n/k)
 	switch tag {

@@ -150,7 +150,7 @@ const (
 // resolved fills in the defaults and checks what the model can do.
 func resolved[B, P any, S Statistics[S]](o Options, can *capabilities[B, P, S]) (Options, error) {
 	if o.K < 1 {
-		return o, fmt.Errorf("framework: K is %d: a model has at least 1 latent dimension", o.K)
+		return o, fmt.Errorf("framework: K is %d; must be at least 1", o.K)
 	}
 	if math.IsNaN(o.Tolerance) || o.Tolerance < 0 || o.MaxIterations < 0 || o.Restarts < 0 || o.DoubleTo < 0 ||
 		o.Workers < 0 || o.Shards < 0 || o.Sample < 0 {
@@ -202,7 +202,7 @@ func resolved[B, P any, S Statistics[S]](o Options, can *capabilities[B, P, S]) 
 	case o.Accelerate && can.coupled != nil:
 		return o, fmt.Errorf("framework: Accelerate is set, and %s keeps its q, which cannot be extrapolated", can.name)
 	case can.coupled != nil && can.rotator != nil:
-		return o, fmt.Errorf("framework: %s keeps its q and is a Rotator, and a kept q cannot be rotated: leave Rotate out",
+		return o, fmt.Errorf("framework: %s is Coupled and a Rotator, and a kept q cannot be rotated: leave Rotate out",
 			can.name)
 	}
 	if o.Criterion.empty() && o.Criterion.Name == "" {
@@ -213,10 +213,11 @@ func resolved[B, P any, S Statistics[S]](o Options, can *capabilities[B, P, S]) 
 			return o, err
 		}
 		if c.Sweep != nil {
-			return o, fmt.Errorf("framework: %s compares fits of several K, and this is one fit: take Select", c.Name)
+			return o, fmt.Errorf("framework: %s compares fits of several K: call Select", c.Name)
 		}
 		if o.Temper != 1 && c.Needs&needsPasses != 0 {
-			return o, fmt.Errorf("framework: %s is not of a tempered posterior, and Temper is %v: leave one of the two out",
+			return o, fmt.Errorf("framework: %s is undefined for a tempered posterior, and Temper is %v: leave one of the "+
+				"two out",
 				c.Name, o.Temper)
 		}
 	}

@@ -70,7 +70,7 @@ func (r *run[B, P, S]) canonical(p *point[P, S]) (at *point[P, S], relevance []f
 		if signal != nil {
 			var eigen mat.EigenSym
 			if !eigen.Factorize(signal, true) {
-				return nil, nil, nil, r.can.violated("Signal", "it has no eigenvalues: an entry is not finite")
+				return nil, nil, nil, r.can.violated("Signal", "returned an entry that is not finite")
 			}
 			var basis mat.Dense
 			eigen.VectorsTo(&basis)

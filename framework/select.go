@@ -95,7 +95,7 @@ func ModelPosterior(values, logPrior []float64) ([]float64, error) {
 		return nil, errors.New("framework: no models to choose from")
 	}
 	if logPrior != nil && len(logPrior) != len(values) {
-		return nil, fmt.Errorf("framework: %d values and %d log priors: one of each is needed per model",
+		return nil, fmt.Errorf("framework: %d values, but %d log priors: give one of each for every model",
 			len(values), len(logPrior))
 	}
 	q := slices.Clone(values)
@@ -112,7 +112,7 @@ func ModelPosterior(values, logPrior []float64) ([]float64, error) {
 	}
 	best := floats.Max(q)
 	if math.IsInf(best, -1) {
-		return nil, fmt.Errorf("framework: every one of %d models is ruled out by its value or its prior", len(q))
+		return nil, fmt.Errorf("framework: the values or log priors of all models (%d) are −Inf", len(q))
 	}
 	for i := range q {
 		q[i] = math.Exp(q[i] - best)
@@ -342,7 +342,7 @@ func decodeSweep(checkpoint []byte, fits int) (all [][]byte, err error) {
 // present are the checkpoints of so many fits, nil where there was none.
 func present(all [][]byte, fits int) ([][]byte, error) {
 	if len(all) != fits {
-		return nil, refuse("is one of %d fits, and %d are asked for", len(all), fits)
+		return nil, refuse("holds %d fits; this call makes %d", len(all), fits)
 	}
 	for i, one := range all {
 		if len(one) == 0 { // as gob writes nil

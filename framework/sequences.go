@@ -39,7 +39,7 @@ func (b Sequences) Weight(i int) float64 {
 // Check returns an error about the shape of a block, or about its weights.
 func (b Sequences) Check() error {
 	if b.Steps.Weights != nil {
-		return errors.New("framework: a block of sequences has weights for its steps: weights belong to sequences")
+		return errors.New("framework: a block of sequences has weights of steps: give weights of sequences")
 	}
 	if err := b.Steps.Check(); err != nil {
 		return err
@@ -58,13 +58,13 @@ func checkEnds(ends []int, n int) error {
 	last := 0
 	for i, end := range ends {
 		if end <= last {
-			return fmt.Errorf("framework: sequence %d ends after %d steps, where the one before it does: a sequence "+
+			return fmt.Errorf("framework: sequence %d ends after step %d, not after the sequence before it: a sequence "+
 				"has at least one step", i+1, end)
 		}
 		last = end
 	}
 	if last != n {
-		return fmt.Errorf("framework: the sequences end after %d steps, and there are %d", last, n)
+		return fmt.Errorf("framework: the sequences end after step %d of %d", last, n)
 	}
 	return nil
 }
@@ -99,7 +99,7 @@ type SequenceTable struct {
 func NewSequences(t *Table, ends []int) (*SequenceTable, error) {
 	if t.weights != nil {
 		return nil, errors.New(
-			"framework: the table has weights for its rows: weights belong to whole sequences (SequenceTable.WithWeights)",
+			"framework: the table has weights of rows: give weights of whole sequences (SequenceTable.WithWeights)",
 		)
 	}
 	if ends == nil {
@@ -124,7 +124,7 @@ func EndsOf[T comparable](ids []T) ([]int, error) {
 		}
 		if first, again := begun[id]; again {
 			return nil, fmt.Errorf("framework: %w", FaultyRow(i,
-				"goes on with sequence %v, which began in row %d and has ended: sort the rows by sequence", id, first+1))
+				"continues sequence %v, which began in row %d and has ended: sort the rows by sequence", id, first+1))
 		}
 		begun[id] = i
 		if i > 0 {

@@ -79,7 +79,7 @@ func TestEndsOfIdentifiers(t *testing.T) {
 	var fault *framework.DataError
 	require.True(t, errors.As(err, &fault))
 	assert.Equal(t, 3, fault.Row)
-	assert.EqualError(t, err, "framework: row 4 goes on with sequence b, which began in row 1 and has ended: sort the rows by sequence")
+	assert.EqualError(t, err, "framework: row 4 continues sequence b, which began in row 1 and has ended: sort the rows by sequence")
 }
 
 func TestFaultySequencesAreRefused(t *testing.T) {
@@ -92,7 +92,7 @@ func TestFaultySequencesAreRefused(t *testing.T) {
 	weighted, err := table.WithWeights([]float64{1, 1, 2})
 	require.NoError(t, err)
 	_, err = framework.NewSequences(weighted, nil)
-	assert.ErrorContains(t, err, "weights belong to whole sequences")
+	assert.ErrorContains(t, err, "give weights of whole sequences")
 	s, err := framework.NewSequences(table, nil)
 	require.NoError(t, err)
 	for _, w := range [][]float64{{1, 1}, {-1}, {0}} {

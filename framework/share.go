@@ -57,7 +57,7 @@ func Share[B, P any, S Statistics[S]](
 		return nil, err
 	}
 	if shards < 1 || first < 0 || last < first || shards < last {
-		return nil, fmt.Errorf("framework: shards %d to %d of %d", first, last, shards)
+		return nil, fmt.Errorf("framework: shards %d to %d of %d do not exist", first, last, shards)
 	}
 	r := &run[B, P, S]{
 		model: m, can: capabilitiesOf(m), options: Options{Shards: shards}, workers: workersOr(workers), condensed: src,
@@ -118,7 +118,8 @@ func (r *run[B, P, S]) execution(ctx context.Context, by Executor[P]) (float64, 
 	for _, p := range parts {
 		if here, there := machine(), p.Credential.Machine; there != here {
 			return 0, &sourceError{
-				fmt.Errorf("framework: a worker rounds otherwise than this process: it is %s, and this is %s", there, here),
+				fmt.Errorf("framework: a worker rounds differently from this process: the worker is %s, this "+
+					"process %s", there, here),
 			}
 		}
 	}
@@ -134,7 +135,7 @@ func read(texts [][]byte) ([]reply, error) {
 	for i, text := range texts {
 		parts[i].sums = gob.NewDecoder(bytes.NewReader(text))
 		if err := parts[i].sums.Decode(&parts[i].message); err != nil {
-			return nil, fmt.Errorf("framework: the message of process %d cannot be read: %w", i, err)
+			return nil, fmt.Errorf("framework: cannot read the message of process %d: %w", i, err)
 		}
 	}
 	return parts, nil
@@ -169,7 +170,8 @@ func (r *run[B, P, S]) collect(parts []reply, mine int) (entropy float64, err er
 	for of, part := range parts {
 		for j, i := range part.Roots {
 			if i < 0 || i >= shards || has[i] || j >= len(part.Entropy) {
-				return 0, &sourceError{fmt.Errorf("framework: two processes made shard %d of %d, or none did", i, shards)}
+				return 0, &sourceError{fmt.Errorf("framework: shard %d of %d came twice, incomplete or without being "+
+					"asked for", i, shards)}
 			}
 			has[i] = true
 			if of == mine {
@@ -182,7 +184,7 @@ func (r *run[B, P, S]) collect(parts []reply, mine int) (entropy float64, err er
 				}
 			}
 			if err := part.sums.Decode(&all.sums[i]); err != nil {
-				return 0, &sourceError{fmt.Errorf("framework: the sums of shard %d cannot be read: %w", i, err)}
+				return 0, &sourceError{fmt.Errorf("framework: cannot read the sums of shard %d: %w", i, err)}
 			}
 			b.entropy[i] = part.Entropy[j]
 		}

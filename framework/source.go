@@ -92,10 +92,10 @@ func (b Rows) Overlay(x *mat.Dense) {
 func (b Rows) Check() error {
 	switch {
 	case b.Entries != nil && len(b.Entries.Start) != b.N+1:
-		return fmt.Errorf("framework: a block of %d rows has a Start of length %d for its entries, not %d", b.N,
+		return fmt.Errorf("framework: a block of %d rows has Entries.Start of length %d; must be %d", b.N,
 			len(b.Entries.Start), b.N+1)
 	case b.Entries == nil && (b.N < 0 || b.D < 0 || b.Stride < b.D || b.N > 0 && len(b.X) < (b.N-1)*b.Stride+b.D):
-		return fmt.Errorf("framework: a block of %d rows, %d columns and stride %d does not go with %d numbers: Stride is "+
+		return fmt.Errorf("framework: a block of %d rows, %d columns and stride %d cannot have %d numbers: Stride must be "+
 			"at least D", b.N, b.D, b.Stride, len(b.X))
 	}
 	return checkBlockWeights(b.Weights, b.N, b.First)
@@ -109,7 +109,7 @@ func checkBlockWeights(w []float64, n, first int) error {
 	}
 	for i, v := range w {
 		if !(v >= 0) || math.IsInf(v, 0) {
-			return fmt.Errorf("framework: the weight of row %d is %v: weights are non-negative finite numbers", first+i+1, v)
+			return fmt.Errorf("framework: the weight of row %d is %v; must be a non-negative finite number", first+i+1, v)
 		}
 	}
 	return nil
@@ -228,7 +228,7 @@ func checkWeights(w []float64, rows int) error {
 	sum := 0.0
 	for i, v := range w {
 		if !(v >= 0) || math.IsInf(v, 0) {
-			return fmt.Errorf("framework: the weight of %w", FaultyRow(i, "is %v: weights are non-negative finite numbers", v))
+			return fmt.Errorf("framework: the weight of %w", FaultyRow(i, "is %v; must be a non-negative finite number", v))
 		}
 		sum += v
 	}
@@ -239,8 +239,8 @@ func checkWeights(w []float64, rows int) error {
 		return errors.New("framework: the weights sum to more than float64 holds: divide all by the same number")
 	}
 	if sum < 1.5 && rows > 1 {
-		return fmt.Errorf("framework: the weights sum to %v, which would be N: weights are frequencies; multiply "+
-			"normalised ones by the number of rows", sum)
+		return fmt.Errorf("framework: the weights sum to N = %v: weights are frequencies; multiply "+
+			"normalised weights by the number of rows", sum)
 	}
 	return nil
 }

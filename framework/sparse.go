@@ -45,12 +45,13 @@ func (e *Entries) check(first, d int) error {
 	for i, from := range e.Start[:len(e.Start)-1] {
 		to := e.Start[i+1]
 		if from < 0 || from > to || to > len(e.Columns) || e.Values != nil && to > len(e.Values) {
-			return FaultyRow(first+i, "covers the entries %d to %d", from, to)
+			return FaultyRow(first+i, "has the entries %d to %d, which do not exist", from, to)
 		}
 		last := -1
 		for _, j := range e.Columns[from:to] {
 			if j <= last || j >= d {
-				return FaultyRow(first+i, "has an entry in column %d after column %d: columns ascend from 0 to %d", j, last, d-1)
+				return FaultyRow(first+i, "has an entry in column %d after column %d: columns must ascend from 0 "+
+					"to %d", j, last, d-1)
 			}
 			last = j
 		}
@@ -84,7 +85,7 @@ func FromSparse(start, columns []int, values []float64, d int) (*SparseTable, er
 	}
 	n := len(start) - 1
 	if start[0] != 0 || start[n] != len(columns) || values != nil && len(values) != len(columns) {
-		return nil, fmt.Errorf("framework: %d columns and %d values of entries do not go with rows that cover the "+
+		return nil, fmt.Errorf("framework: %d columns and %d values of entries do not match rows that cover the "+
 			"entries %d to %d", len(columns), len(values), start[0], start[n])
 	}
 	entries := Entries{start, columns, values}

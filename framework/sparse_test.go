@@ -82,11 +82,11 @@ func TestSparseTablesAreRefusedWhenMalformed(t *testing.T) {
 		part           string
 	}{
 		{[]int{0}, nil, nil, "holds no data"},
-		{[]int{0, 2}, []int{0}, nil, "do not go with rows"},
-		{[]int{0, 1}, []int{0}, []float64{1, 2}, "do not go with rows"},
-		{[]int{0, 2, 1, 2}, []int{0, 1}, nil, "row 2 covers"},
+		{[]int{0, 2}, []int{0}, nil, "do not match rows"},
+		{[]int{0, 1}, []int{0}, []float64{1, 2}, "do not match rows"},
+		{[]int{0, 2, 1, 2}, []int{0, 1}, nil, "row 2 has the entries"},
 		{[]int{0, 2}, []int{1, 0}, nil, "row 1 has an entry in column 0 after column 1"},
-		{[]int{0, 1}, []int{3}, nil, "columns ascend from 0 to 2"},
+		{[]int{0, 1}, []int{3}, nil, "columns must ascend from 0 to 2"},
 		{[]int{0, 1}, []int{0}, []float64{math.NaN()}, "row 1, column 1 is NaN"},
 	} {
 		_, err := framework.FromSparse(c.start, c.columns, c.values, 3)

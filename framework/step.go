@@ -83,7 +83,7 @@ func (r *run[B, P, S]) checkWeight(n float64) error {
 			"in the next: it must give the same rows each time", last, n)}
 	}
 	if !(n > 0) {
-		return &sourceError{fmt.Errorf("framework: the rows have total weight %v", n)}
+		return &sourceError{fmt.Errorf("framework: the rows have total weight %v; must be positive", n)}
 	}
 	return nil
 }

@@ -96,7 +96,7 @@ func SlopeHeuristic(logLikelihood, d []float64) (values []float64, slope float64
 	}
 	if len(x) < 3 || x[0] == x[len(x)-1] {
 		return nil, 0, errors.New(
-			"framework: the slope heuristic takes a line through the larger half of the fits: compare 5 sizes or more",
+			"framework: the slope heuristic fits a line to the larger half of the fits: compare 5 sizes or more",
 		)
 	}
 	_, slope = stat.LinearRegression(x, y, nil, false)

@@ -86,7 +86,7 @@ func TestCriteriaOfASweepNeedASweep(t *testing.T) {
 	src := table(mixed(400, 3))
 	o := framework.Options{K: 2, Method: framework.EM, Criterion: framework.Slope}
 	_, err := framework.Fit(context.Background(), poisson{}, src, o)
-	require.ErrorContains(t, err, "take Select")
+	require.ErrorContains(t, err, "call Select")
 	_, err = framework.Select(context.Background(), poisson{}, src, []int{1, 2}, o, framework.SBIC)
 	require.ErrorContains(t, err, "Singular")
 

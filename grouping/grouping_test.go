@@ -203,7 +203,7 @@ func TestTreesAtTheirEdges(t *testing.T) {
 	require.Equal(t, [2][]int{{0, 1}, {2}}, empty.Joined[1].Groups, "a component without rows comes last")
 	require.Zero(t, empty.Joined[1].Overlap)
 	_, err = grouping.Join(overlapOf([]float64{1, 0}, 2), grouping.Terrain{0})
-	require.ErrorContains(t, err, "a terrain of 1 numbers for 2 components")
+	require.ErrorContains(t, err, "the terrain has 1 numbers for 2 components")
 	_, err = grouping.Join(overlapOf(make([]float64, grouping.MostComponents+1), grouping.MostComponents+1), nil)
 	require.ErrorContains(t, err, "at most 1000")
 }

@@ -49,9 +49,9 @@ func Join(o *Overlap, terrain Terrain) (*Tree, error) {
 	k := len(o.Rows)
 	switch {
 	case k > MostComponents:
-		return nil, fmt.Errorf("grouping: %d components: at most %d are joined", k, MostComponents)
+		return nil, fmt.Errorf("grouping: %d components; must be at most %d", k, MostComponents)
 	case terrain != nil && len(terrain) != k*k:
-		return nil, fmt.Errorf("grouping: a terrain of %d numbers for %d components: it has K×K", len(terrain), k)
+		return nil, fmt.Errorf("grouping: the terrain has %d numbers for %d components; must have K×K", len(terrain), k)
 	}
 	t := &Tree{K: k}
 	g := newMerging(o, terrain)

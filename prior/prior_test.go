@@ -87,7 +87,7 @@ func TestCheckRefusesWhatNoDistributionHasAndNamesIt(t *testing.T) {
 		{prior.NormalInverseWishart{Kappa: 1, Nu: 1}, "Scale has 0 entries and Mean 0"},
 		{wishart(func(p *prior.NormalInverseWishart) { p.Scale = p.Scale[:3] }), "Scale has 3 entries and Mean 2"},
 		{wishart(func(p *prior.NormalInverseWishart) { p.Kappa = 0 }), "Kappa is 0"},
-		{wishart(func(p *prior.NormalInverseWishart) { p.Nu = 1 }), "Nu is 1: 2 columns take more than 1"},
+		{wishart(func(p *prior.NormalInverseWishart) { p.Nu = 1 }), "Nu is 1: 2 columns need more than 1"},
 		{wishart(func(p *prior.NormalInverseWishart) { p.Nu = nan }), "Nu is NaN"},
 		{wishart(func(p *prior.NormalInverseWishart) { p.Mean[1] = inf }), "Mean is +Inf: give a finite number at column 1"},
 		{wishart(func(p *prior.NormalInverseWishart) { p.Scale[2] = nan }), "Scale is NaN: give a finite number at row 1, column 0"},

@@ -38,7 +38,7 @@ func AsUnitInformation(p Prior) (u UnitInformation, err error) {
 	}
 	u, ok := p.(UnitInformation)
 	if !ok {
-		return u, fmt.Errorf("prior: the evidence of this model is that of prior.UnitInformation, and not of %T", p)
+		return u, fmt.Errorf("prior: the evidence of this model needs prior.UnitInformation, not %T", p)
 	}
 	return u, u.Check()
 }

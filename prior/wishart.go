@@ -52,7 +52,7 @@ func (p NormalInverseWishart) Check() error {
 	}
 	if p.Nu <= float64(d-1) {
 		return &ParameterError{
-			"NormalInverseWishart.Nu", p.Nu, fmt.Sprintf("%d columns take more than %d degrees of freedom", d, d-1),
+			"NormalInverseWishart.Nu", p.Nu, fmt.Sprintf("%d columns need more than %d degrees of freedom", d, d-1),
 		}
 	}
 	for i, v := range p.Mean {

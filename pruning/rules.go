@@ -90,7 +90,7 @@ func (e Eigenvalue) Apply(f *laplace.Curvature, k int, rotates bool) (Verdict, e
 	}
 	s, err := f.MixedUnits(k)
 	if err != nil {
-		return Verdict{}, fmt.Errorf("pruning: the counts of what is no latent dimension: %w", err)
+		return Verdict{}, fmt.Errorf("pruning: the counts of parameters other than of latent dimensions: %w", err)
 	}
 	values, vectors, err := laplace.NewDense(s).Eigen()
 	if err != nil {

@@ -22,9 +22,9 @@ import (
 func Definition(families fitted.Families) fitted.Definition {
 	return fitted.Definition{Name: "blockmodel", Title: "Stochastic block model", Pairs: true, Starts: 10, Part: "block",
 		About: "blocks of the nodes of a graph: the rows are edges, two names and perhaps a weight", Example: "karate",
-		Help: "greedy finds the labels of the highest exact ICL, by moves of nodes and merges of blocks. --weights names " +
-			"the column of the weights of edges, by default the third; 0 is no edge, and such a row names nodes that may " +
-			"have none. --prior of greedy: weights (Dirichlet), a and b (beta of the probability of an edge, gamma shape " +
+		Help: "greedy maximises the exact ICL by moves of nodes and merges of blocks. --weights names " +
+			"the column of the weights of edges, by default the third; a row of weight 0 is no edge and only " +
+			"names nodes. --prior of greedy: weights (Dirichlet), a and b (beta of the probability of an edge, gamma shape " +
 			"and rate of a mean weight).",
 		Families: families, New: func() fitted.Settings { return new(Settings) }, Load: load,
 		Methods: append([]fitted.Method{{Name: "greedy", Engine: framework.EM, FindsK: true,
@@ -45,9 +45,9 @@ func Definition(families fitted.Families) fitted.Definition {
 
 // Settings are those of graphs.
 type Settings struct {
-	Directed  bool    `json:"directed,omitempty" help:"Edges lead from the node of the first column to that of the second. Default: they have no direction."`
-	Bipartite bool    `json:"bipartite,omitempty" help:"The nodes of the first column and those of the second are two sets, each with blocks of its own; K counts those of both."`
-	Loops     *string `json:"loops,omitempty" placeholder:"HOW" enum:"error,drop" help:"Edges from a node to itself: error refuses them, drop leaves them out. Default: error."`
+	Directed  bool    `json:"directed,omitempty" help:"Edges lead from the node of the first column to the node of the second. Default: undirected edges."`
+	Bipartite bool    `json:"bipartite,omitempty" help:"The nodes of the first column and those of the second are two sets, each with its own blocks; K counts the blocks of both."`
+	Loops     *string `json:"loops,omitempty" placeholder:"HOW" enum:"error,drop" help:"Edges from a node to itself: error rejects them, drop leaves them out. Default: error."`
 }
 
 func (m *Settings) kind() blockmodel.Kind {
@@ -68,9 +68,9 @@ func (m *Settings) Check(r fitted.Request) error {
 		return wrong("Directed", "and --bipartite exclude each other: edges of a bipartite graph lead from the nodes of "+
 			"one column to those of the other")
 	case m.Bipartite && m.Loops != nil:
-		return wrong("Loops", "cannot be used with --bipartite: a name in both columns is that of two nodes")
+		return wrong("Loops", "cannot be used with --bipartite: a name in both columns stands for two nodes")
 	case r.Accelerate:
-		return wrong("Accelerate", "cannot be used with --model blockmodel: the q of a node depends on those of others, "+
+		return wrong("Accelerate", "cannot be used with --model blockmodel: the q of a node depends on that of others "+
 			"and cannot be extrapolated")
 	case (r.Prior["a"] != 0) != (r.Prior["b"] != 0):
 		return wrong("Prior", "has one of a and b: give both, or none")
@@ -111,7 +111,7 @@ func (m *Settings) Bind(_ context.Context, t *fitted.Table, r fitted.Request) (*
 		case k > nodes:
 			return fmt.Errorf("%d blocks for %d nodes: choose K up to %d", k, nodes, nodes)
 		case k < sets:
-			return fmt.Errorf("%d block for a bipartite graph: K counts those of both sets, one at least of each", k)
+			return fmt.Errorf("%d block for a bipartite graph: K counts the blocks of both sets, at least one of each", k)
 		}
 		return nil
 	}

@@ -25,7 +25,7 @@ type graph struct {
 	view *view // of a fit
 }
 
-var errGraphFile = errors.New("its nodes, labels and blocks do not go together")
+var errGraphFile = errors.New("its nodes, labels and blocks are inconsistent")
 
 // load says the blocks of two nodes, and the probability of an edge between them or its mean weight.
 func load(f *fitted.File) (fitted.Model, error) {
@@ -79,7 +79,7 @@ func (g *graph) score(b framework.Rows, dst []float64) error {
 			}
 		}
 		if row[0] == row[1] && g.Kind != blockmodel.Bipartite {
-			const loop = "is a loop, from %.60q to itself: the model has no place for it"
+			const loop = "is a loop, from %.60q to itself: the model excludes loops"
 			return framework.FaultyRow(b.First+i, loop, g.Nodes[0][int(row[0])])
 		}
 		k, l := g.Labels[int(row[0])], to[int(row[1])]
@@ -88,7 +88,7 @@ func (g *graph) score(b framework.Rows, dst []float64) error {
 	return nil
 }
 
-var errNoNode = errors.New("a node of the graph that the model was fitted to is needed: others have no block")
+var errNoNode = errors.New("must be a node of the fitted graph: other nodes have no block")
 
 // ListFacts says that the blocks of nodes are labels.
 func (g *graph) ListFacts() (labels bool, note string) { return true, "" }
@@ -104,7 +104,7 @@ func (g *graph) SampleList(
 	}
 	list, labels, err := g.Parameters.Sample(n-second, second, rng)
 	if err != nil {
-		return errors.New("-n is the number of nodes: a graph has two at least")
+		return errors.New("-n is the number of nodes; must be at least 2")
 	}
 	head := []string{"from", "to", "weight"}
 	if labelled {

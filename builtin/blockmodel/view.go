@@ -306,8 +306,8 @@ func (v *view) picture() report.Section {
 	}
 	picture := report.Matrix{Title: "The graph, sorted by blocks", Cells: cells, Rows: down.borders(),
 		Columns: across.borders(), RowNames: down.names(), ColumnNames: across.names(), ColumnsName: "to",
-		About: "Rows and columns are nodes in the order of their blocks, which the lines divide and whose numbers " +
-			"stand beside them; a cell is coloured where there is an edge."}
+		About: "Rows and columns are nodes, sorted by block. Lines separate the blocks, whose numbers stand beside " +
+			"them; a coloured cell is an edge."}
 	if !directed {
 		picture.ColumnsName = ""
 	}

@@ -159,7 +159,7 @@ func load(f *fitted.File) (fitted.Model, error) {
 	m := newFound(p.Parameters, &fitted.Table{Columns: f.Columns})
 	if m.Together = p.Together; m.Together != nil && (len(p.Together) != p.K || slices.ContainsFunc(p.Together,
 		func(row []float64) bool { return len(row) != p.K })) {
-		return nil, fmt.Errorf("its co_occurrence is no matrix of %d×%[1]d numbers", p.K)
+		return nil, fmt.Errorf("its co_occurrence is not a matrix of %d×%[1]d numbers", p.K)
 	}
 	return m, f.Matches(p.K, p.D)
 }
@@ -175,12 +175,12 @@ func (m *found) doubt(many bool) {
 		bare = append(bare, m.names[j])
 	}
 	if len(bare) > 0 {
-		m.doubts = append(m.doubts, fmt.Errorf("no noise is left in %s but the rounding of the values: "+
+		m.doubts = append(m.doubts, fmt.Errorf("the noise of %s is only the rounding of the values: "+
 			"features may stand for single values", wording.Quoted(bare)))
 	}
 	if many {
-		m.doubts = append(m.doubts, fmt.Errorf("with K above %d, features are taken for independent of one another in "+
-			"each row, which finds fewer of them than --kmax %d may", features.MaxExact, features.MaxExact))
+		m.doubts = append(m.doubts, fmt.Errorf("with K above %d, the fit treats features as independent in "+
+			"each row, and finds fewer of them than --kmax %d may", features.MaxExact, features.MaxExact))
 	}
 }
 
@@ -199,7 +199,7 @@ func doubted(
 	for _, c := range []framework.Criterion{by, framework.BIC} {
 		for _, score := range res.Scores {
 			if none := c.Value(&e) - score.Value; score.Criterion == c.Name && score.Err == nil && none > 0 {
-				m.doubts = append(m.doubts, fmt.Errorf("%s of no features at all is %s nats higher: the rows may have none",
+				m.doubts = append(m.doubts, fmt.Errorf("%s without features is %s nats higher: the rows may have none",
 					strings.ToLower(c.Name), wording.Nats(none)))
 				return res
 			}
@@ -224,8 +224,8 @@ func (m *found) Describe() (*fitted.Description, error) {
 	if m.Isotropic {
 		d.Facts = [][2]string{axes.NoiseFact(m.Noise[0])}
 	}
-	d.Finding.Text = fmt.Sprintf("%s: a row has any of them, "+
-		"and is the sum of what each that it has adds to a row without.", wording.Capital(wording.Counted(m.K, "feature")))
+	d.Finding.Text = fmt.Sprintf("%s: a row has any of them "+
+		"and is the sum of what its features add to a row without any.", wording.Capital(wording.Counted(m.K, "feature")))
 	for k := range min(m.K, wording.MostItems) {
 		d.Finding.Items = append(d.Finding.Items, report.Item{Group: k, Name: fmt.Sprintf("Feature %d", k+1), Share: m.On[k],
 			Size: report.Percentage(m.On[k]) + " of the rows", Text: a.About(k, "Rows that have it")})
@@ -264,8 +264,8 @@ func (m *found) additions(a axes.Axes) []report.Section {
 		explained[j] = m.signal(j) / (m.signal(j) + m.NoiseOf(j))
 	}
 	columns, k := a.Sorted(wording.Largest(explained, wording.MostProfiles)), min(m.K, wording.MostRows)
-	about := "What a feature adds to each column, in its units; the colour is the same in standard deviations of " +
-		"the column under the model. Columns stand by the feature that changes them most." +
+	about := "What a feature adds to each column, in units of the column; colours show it in standard deviations of " +
+		"the column under the model. Columns are sorted by the feature that changes them most." +
 		wording.LeftOut(m.D-len(columns), "column", "which the features explain least") +
 		wording.LeftOut(m.K-k, "weaker feature", "")
 	heat := a.Heat("What features add", about, columns, k, func(j, l int) string {
@@ -290,8 +290,8 @@ func (m *found) additions(a axes.Axes) []report.Section {
 // together shows which features rows have together more or less often than by chance.
 func (m *found) together(a axes.Axes) []report.Section {
 	k := min(m.K, wording.MostRows)
-	about := "The share of the rows that have two features, and on the diagonal each. The colour is the " +
-		"correlation of the two over the rows: the model takes them for independent." +
+	about := "The share of rows that have both features, and on the diagonal one. Colours show the " +
+		"correlation of the two over the rows: the model assumes that they are independent." +
 		wording.LeftOut(m.K-k, "weaker feature", "")
 	heat := report.Heat{Title: "Features together", Rows: wording.Numbered("", k), Columns: wording.Numbered("", k),
 		ColumnsName: "feature", Low: "−1", High: "1", About: about}

@@ -61,7 +61,7 @@ type PCASettings struct{}
 func (*PCASettings) Check(r fitted.Request) error {
 	if r.Prior["alpha"] != 0 && (r.Prior["a_alpha"] != 0 || r.Prior["b_alpha"] != 0) {
 		return &fitted.SettingError{
-			Setting: "Prior", Reason: "has alpha, which fixes what a_alpha and b_alpha are the prior of: give one or the other",
+			Setting: "Prior", Reason: "has both alpha, a fixed value, and a_alpha or b_alpha, its prior: give one or the other",
 		}
 	}
 	return nil

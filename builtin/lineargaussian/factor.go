@@ -36,8 +36,8 @@ func Factor(families fitted.Families) fitted.Definition {
 	}
 	return fitted.Definition{Name: "factor", Title: "Factor analysis", About: "factor analysis, canonical correlation",
 		Example: "satellite", Families: families, Gaps: true, Methods: methods,
-		Help: "closed-form is gfab without iterations, and requires a table without missing entries: of others gfab is " +
-			"the default.",
+		Help: "closed-form gives the result of gfab without iterations, and requires a complete table; for other tables " +
+			"gfab is the default.",
 		New: func() fitted.Settings { return new(FactorSettings) }, Load: loadFactor,
 		Advice: func(err error) string {
 			if errors.Is(err, factor.ErrTooFewRows) {
@@ -50,7 +50,7 @@ func Factor(families fitted.Families) fitted.Definition {
 // FactorSettings are those of factor analysis.
 type FactorSettings struct {
 	fitted.NoiseSettings
-	Blocks string  `json:"blocks,omitempty" placeholder:"A,B;C,D" help:"Blocks of columns, in which the noise correlates as it will, so that factors are what blocks have in common. Two blocks: canonical correlation. Backslashes before commas and semicolons in names."`
+	Blocks string  `json:"blocks,omitempty" placeholder:"A,B;C,D" help:"Blocks of columns, within which the noise may correlate, so that factors are what blocks have in common. Two blocks: canonical correlation. Backslashes before commas and semicolons in names."`
 	Rotate *string `json:"rotate,omitempty" placeholder:"NAME" enum:"none,varimax,promax,oblimin" help:"Rotation of the loadings: none (the factors of maximum likelihood), varimax, promax or oblimin. Default: none."`
 }
 

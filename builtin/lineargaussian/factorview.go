@@ -44,7 +44,7 @@ func (m *factored) explained() (shares []float64) {
 // Doubts are about the size, the search for the noise, and columns without noise.
 func (m *factored) Doubts() (doubts []error) {
 	if m.none > 0 {
-		doubts = append(doubts, fmt.Errorf("%s of no factors at all is %s nats higher: the columns may be independent",
+		doubts = append(doubts, fmt.Errorf("%s without factors is %s nats higher: the columns may be independent",
 			m.criterion, wording.Nats(m.none)))
 	}
 	if m.solutions != nil && !m.solutions.Converged(m.K) {
@@ -56,7 +56,7 @@ func (m *factored) Doubts() (doubts []error) {
 	}
 	if n := len(heywood); n > 0 {
 		//lint:ignore ST1005 Heywood is a name
-		doubts = append(doubts, fmt.Errorf("Heywood: %s %s: no noise is left but the least that is allowed, "+
+		doubts = append(doubts, fmt.Errorf("Heywood: %s %s: the noise is at its minimum, "+
 			"%s of the variance; K = %d may be too many",
 			wording.Plural(n, "column", "columns"), wording.Quoted(heywood), wording.Percent(factor.Floor), m.K))
 	}
@@ -120,11 +120,11 @@ func (m *factored) loadings(a axes.Axes) []report.Section {
 	communalities := m.Communalities()
 	columns := a.Sorted(wording.Largest(communalities, wording.MostProfiles))
 	k := min(m.K, wording.MostRows)
-	about := "Loadings of columns divided by their standard deviations; their colours grow with their size. " +
-		"Columns stand by the factor that they are most about. The communality is the share of a column's variance " +
+	about := "Loadings of columns divided by their standard deviations; stronger colours are larger loadings. " +
+		"Columns are sorted by their main factor. The communality is the share of a column's variance " +
 		"that the factors explain; the rest is noise."
 	if m.errs != nil {
-		about += " Beside ± are standard errors by bootstrap."
+		about += " ± gives standard errors by bootstrap."
 	}
 	about += wording.LeftOut(m.D-len(columns), "column", "which the factors explain least") +
 		wording.LeftOut(m.K-k, "factor", "")

@@ -61,7 +61,7 @@ func (*VBMFSettings) Check(r fitted.Request) error {
 	case (r.Prior["a"] != 0) != (r.Prior["b"] != 0):
 		return &fitted.SettingError{Setting: "Prior",
 			Reason: "has one of a and b: give both a and b, the variances of the entries of A (columns) and B " +
-				"(rows), or none, to have them estimated"}
+				"(rows), or neither, to estimate them"}
 	}
 	return nil
 }
@@ -241,7 +241,7 @@ func (m *factorized) Fields() any {
 // Doubts is about a matrix without noise.
 func (m *factorized) Doubts() []error {
 	if m.factors.Noise == 0 {
-		return []error{errors.New("no noise is left over, and the ELBO is infinite: it compares nothing")}
+		return []error{errors.New("no noise is left over: the ELBO is infinite and compares nothing")}
 	}
 	return nil
 }
@@ -284,7 +284,7 @@ func (m *factorized) sections() []report.Section {
 	}
 	series := append(table.Series("before", 1), table.Series("after", 2)...)
 	if len(f.Singular) == 0 {
-		about = fmt.Sprintf("Singular values of E[BAᵀ], after shrinkage, for the %s kept; iterations do not know "+
+		about = fmt.Sprintf("Singular values of E[BAᵀ], after shrinkage, for the %s kept; iterations do not compute "+
 			"those of the matrix.", wording.Counted(f.K, "factor"))
 		series = series[1:]
 	}

@@ -28,7 +28,7 @@ import (
 // Definition is that of topics: package [topics].
 func Definition(families fitted.Families) fitted.Definition {
 	return fitted.Definition{Name: "topics", Title: "Topics", Pairs: true, Part: "topic", Example: "bars",
-		About: "latent Dirichlet allocation, of a list of documents, words and counts", Families: families,
+		About: "latent Dirichlet allocation, for a list of documents, words and counts", Families: families,
 		Help: "--prior: alpha (of each topic in a document) and beta (of each word in a topic), 0.1 and 0.01 where only " +
 			"the other is given; without --prior both are estimated.",
 		New: func() fitted.Settings { return new(Settings) }, Load: load,
@@ -122,7 +122,7 @@ func corpusOf(list *fitted.Pairs, vocabulary []string) (*corpus, error) {
 		}
 	}
 	if repeated > 0 {
-		c.note("%s %s a document and a word of another row: the counts are added up", wording.Counted(repeated, "row"),
+		c.note("%s %s a document and a word of another row: their counts are added", wording.Counted(repeated, "row"),
 			wording.Plural(repeated, "repeats", "repeat"))
 	}
 	if empty > 0 {
@@ -235,7 +235,7 @@ func (m *documents) ready() {
 		List: "proportions", Items: wording.Numbered("topic ", m.K)}
 }
 
-var errNoCount = errors.New("counts are whole numbers, not negative")
+var errNoCount = errors.New("counts must be non-negative whole numbers")
 
 // NewScorer takes documents into the topics, each by itself: rows of all words, or with Entries those that occur.
 func (m *documents) NewScorer() (fitted.Scorer, error) {
@@ -330,8 +330,8 @@ func (m *documents) ScoreList(ctx context.Context, list *fitted.Pairs) (*fitted.
 
 // ListFacts says that lengths of documents are no part of the model.
 func (m *documents) ListFacts() (labels bool, note string) {
-	return false, fmt.Sprintf("how long documents are, a topic model does not describe: lengths are drawn from a "+
-		"Poisson distribution of mean %.6g, that of the fit", m.Length)
+	return false, fmt.Sprintf("a topic model does not describe the lengths of documents: they are drawn from a "+
+		"Poisson distribution with the mean of the fit, %.6g", m.Length)
 }
 
 // SampleList draws n documents, the length of each from a Poisson distribution.

@@ -114,7 +114,7 @@ func (m *documents) Describe() (*fitted.Description, error) {
 	shown := m.topics[:min(len(m.topics), mostTopics)]
 	d := &fitted.Description{Facts: [][2]string{{"concentrations", fmt.Sprintf("%.4g of each topic in a document, "+
 		"%.4g of each word in a topic (%s)", m.Alpha, m.Beta, how)}}}
-	d.Finding.Text = fmt.Sprintf("%s, the largest with %s of the tokens. The words named are probable in a topic, and "+
+	d.Finding.Text = fmt.Sprintf("%s, the largest with %s of the tokens. The words listed are probable in a topic, and "+
 		"more probable there than elsewhere (relevance with λ = %v): the lift is how many times as often.",
 		wording.Capital(wording.Counted(m.K, "topic")), report.Percentage(float64(m.topics[0].Share)), relevance)
 	d.Omitted = wording.LeftOut(m.K-len(shown), "smaller topic", "")

@@ -53,7 +53,7 @@ func beginFile(f *os.File) (batches, error) {
 	}
 	r, err := ipc.NewFileReader(f, limits...)
 	if err != nil {
-		return nil, fmt.Errorf("no whole Arrow file: %w", err)
+		return nil, fmt.Errorf("incomplete or damaged Arrow file: %w", err)
 	}
 	return r, nil
 }
@@ -65,7 +65,7 @@ func beginStream(f *os.File) (batches, error) {
 	}
 	r, err := ipc.NewReader(io.NewSectionReader(f, 0, size), limits...)
 	if err != nil {
-		return nil, fmt.Errorf("no whole Arrow stream: %w", err)
+		return nil, fmt.Errorf("incomplete or damaged Arrow stream: %w", err)
 	}
 	return r, nil
 }

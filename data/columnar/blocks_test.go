@@ -109,7 +109,7 @@ func TestTextsAreUTF8(t *testing.T) {
 		rows.Retain()
 		write(t, path, rows)
 		_, err := columnar.Read([]string{path}, columnar.Options{})
-		require.ErrorContains(t, err, `column "t": row 2 of it is "b\xff", which is not UTF-8`)
+		require.ErrorContains(t, err, `column "t": row 2 is "b\xff", which is not UTF-8`)
 		b.Field(0).(*array.StringBuilder).AppendStringValues([]string{"a", "b\xff"}, nil)
 	}
 }

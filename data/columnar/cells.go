@@ -89,7 +89,7 @@ func (t *table) addText(j int, text string) error {
 	if t.cells[j].AddText(text, t.missing) {
 		return nil
 	}
-	return fmt.Errorf("row %d of it is %.60q, which is not UTF-8", len(t.cells[j].Codes)+1, text)
+	return fmt.Errorf("row %d is %.60q, which is not UTF-8", len(t.cells[j].Codes)+1, text)
 }
 
 // isNull reports whether a cell is null, as all of the null type are, which has no bitmap that says so.

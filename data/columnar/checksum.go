@@ -13,7 +13,7 @@ import (
 )
 
 // errChecksum reports a page that is not what its writer has summed.
-var errChecksum = errors.New("a page has another checksum than it was written with: the file is damaged")
+var errChecksum = errors.New("the checksum of a page is wrong: the file is damaged")
 
 // checkPages compares the pages of a column chunk with their checksums, which Arrow's code does not look at. Some
 // writers have none: that is seen at the first page. A header that makes no sense is left to the reader.

@@ -153,7 +153,7 @@ func openAll(paths []string, o Options) (*files, error) {
 		}
 		all.columns = append(all.columns, columns)
 		if err := alike(all.columns[0], columns); err != nil {
-			return all, fmt.Errorf("%s and %s are no parts of one table: %w", paths[0], path, err)
+			return all, fmt.Errorf("%s and %s are not parts of one table: %w", paths[0], path, err)
 		}
 		all.rows += f.Rows()
 		if i == 0 && len(columns) == 0 {
@@ -251,7 +251,7 @@ func open(path string, o Options) (_ source, err error) {
 	return openParquet(f)
 }
 
-var errRows = errors.New("its rows are not as many as are announced: the file is damaged")
+var errRows = errors.New("the number of rows is not the announced one: the file is damaged")
 
 // damage is the error of a panic.
 func damage(recovered any) error {
@@ -294,7 +294,7 @@ func alike(first, other []field) error {
 		j := slices.IndexFunc(other, func(f field) bool { return f.name == want.name })
 		switch {
 		case j < 0:
-			return fmt.Errorf("column %q is in the first alone", want.name)
+			return fmt.Errorf("column %q is only in the first", want.name)
 		case other[j].categorical != want.categorical:
 			return fmt.Errorf("column %q has numbers in one of them and texts in the other", want.name)
 		}

@@ -36,7 +36,7 @@ func openParquet(f *os.File) (source, error) {
 	properties.BufferedStreamEnabled = true // page by page: chunks of a row group may be large
 	r, err := file.NewParquetReader(f, file.WithReadProps(properties))
 	if err != nil {
-		return nil, fmt.Errorf("no whole Parquet file: %w", err)
+		return nil, fmt.Errorf("incomplete or damaged Parquet file: %w", err)
 	}
 	return &parquetFile{Reader: r, file: f}, nil
 }

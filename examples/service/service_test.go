@@ -255,7 +255,7 @@ func TestQuestionsThatCannotBeAnswered(t *testing.T) {
 		`{"rows":[[1,2,"red"]]}`:                           {422, "row 1: it has 3 cells, and the model 4 columns"},
 		`{"rows":[[1,2,"violet","2024-01-12"]]}`:           {422, `column "kind": "violet" is none of its levels`},
 		`{"rows":[[1,2,"red","yesterday"]]}`:               {422, `column "day": "yesterday"`},
-		`{"rows":[["one",2,"red",null]]}`:                  {422, `column "x": "one" is no number`},
+		`{"rows":[["one",2,"red",null]]}`:                  {422, `column "x": "one" is not a number`},
 		`{"columns":["x"],"rows":[[1]]}`:                   {422, "of the model is missing"},
 		`{"columns":["x","x"],"rows":[[1,1]]}`:             {422, `"x" comes twice`},
 		`{"columns":["y"],"rows":[[1]]}`:                   {422, `no column "y"`},

@@ -128,7 +128,7 @@ func (r *run[B, P, S]) update() {
 			r.updateTo(where, next, nil, l.q, used, src)
 			if fresh := r.updated(where, next, nil, l.q,
 				src); r.seen(r.under(where, next, nil, used, src)) != r.seen(r.under(where, next, nil, fresh, src)) {
-				r.errorf("%s: Update gives another q in memory that holds another q", where)
+				r.errorf("%s: Update gives another q when dst holds a q", where)
 			}
 		}
 	}
@@ -166,10 +166,10 @@ func (r *run[B, P, S]) keptLocals() {
 			next := r.maximize(where, at.s, at.p)
 			r.updateTo(where, next, nil, r.newLocal(where, next, src, 11), all, src)
 			if look(l.q) != before {
-				r.errorf("%s: Keep shares memory with what it copies", where)
+				r.errorf("%s: Keep shares memory with the q that it copies", where)
 			}
 			if look(r.throughGob(where, l.q)) != before {
-				r.errorf("%s: encoding/gob brings another q back: does %T keep part of it in unexported fields?", where, l.q)
+				r.errorf("%s: encoding/gob returns another q: does %T keep a part in unexported fields?", where, l.q)
 			}
 			if !projects || at.k == 1 {
 				continue

@@ -29,7 +29,7 @@ func (r *run[B, P, S]) asProper() (framework.Proper[P, S], error) {
 	case !ok || !r.curved():
 		return nil, fmt.Errorf("%T is not framework.Proper", r.Model)
 	case penalized && !replaced:
-		return nil, fmt.Errorf("%T is framework.Penalized: it has a prior of its own", r.Model)
+		return nil, fmt.Errorf("%T is framework.Penalized, with its own prior", r.Model)
 	}
 	return m, m.CheckPrior()
 }
@@ -98,7 +98,7 @@ func (r *run[B, P, S]) posteriorStep() {
 	for _, at := range r.early() {
 		for _, from := range append(r.someRivals(at), rival[P]{"the parameters of the local step", at.p}) {
 			if _, value, fall := r.mode(at.where, at.s, from.p); !(fall <= r.slack(value)) {
-				r.errorf("%s, from %s: a repeated MaximizePosterior lowers what it follows from %v by %.3g", at.where,
+				r.errorf("%s, from %s: a repeated MaximizePosterior lowers the objective from %v by %.3g", at.where,
 					from.what, value+fall, fall)
 			}
 		}
@@ -231,7 +231,7 @@ func (r *run[B, P, S]) usedPosterior(at state[P, S], other S) {
 	again := r.maximizePosterior(at.where, at.s, at.p, r.maximizePosterior(at.where, other, at.p, none))
 	look := func(p P) string { return string(r.text("parameters", p)) + fmt.Sprint(r.followed(at.where, at.s, p)) }
 	if look(again) != look(next) {
-		r.errorf("%s: MaximizePosterior gives another result in the memory of dst", at.where)
+		r.errorf("%s: MaximizePosterior gives another result when dst is used", at.where)
 	}
 	if string(r.text("parameters", at.p)) != before {
 		r.errorf("%s: MaximizePosterior changes p", at.where)

@@ -183,7 +183,7 @@ func (r *run[B, P, S]) json() {
 			{"H(q)", want.entropy, got.entropy},
 		} {
 			if c.want != c.got {
-				r.errorf("%s: %s is %v, and changes by %.3g when the parameters go through JSON", at.where,
+				r.errorf("%s: %s is %v, and changes by %.3g after a round trip through JSON", at.where,
 					c.what, c.want, c.got-c.want)
 			}
 		}
@@ -239,7 +239,7 @@ func (r *run[B, P, S]) bits(where string, want, got *framework.Result[P, S]) {
 	for i, v := range want.Objective {
 		if i >= len(got.Objective) || math.Float64bits(got.Objective[i]) != math.Float64bits(v) ||
 			math.Float64bits(got.Trace[i]) != math.Float64bits(want.Trace[i]) {
-			r.errorf("%s: the fit differs from iteration %d on", where, i+1)
+			r.errorf("%s: the fits differ from iteration %d on", where, i+1)
 			return
 		}
 	}
@@ -298,7 +298,8 @@ func (r *run[B, P, S]) draw(where string, p P, n int) Data[B] {
 		}
 		return d.data
 	case <-limit.C:
-		r.fatalf("%s: Sample of %d rows takes more than %v: does it end? Else lower Case.SampleRows", where, n, sampleLimit)
+		r.fatalf("%s: Sample of %d rows takes more than %v: check that Sample ends, or lower "+
+			"Case.SampleRows", where, n, sampleLimit)
 	}
 	return Data[B]{}
 }

@@ -101,12 +101,12 @@ func (r *run[B, P, S]) weights() {
 	}
 	for _, at := range r.early() {
 		if got := at.s.Weight(); !r.near(all, got, 0) {
-			r.errorf("%s: N is %v of %d rows with %v units of data (see Data.Sizes)", at.where, got, r.Data.Rows, all)
+			r.errorf("%s: N is %v for %d rows with %v units of data (see Data.Sizes)", at.where, got, r.Data.Rows, all)
 		}
 		want := r.other(at, at.where, r.listed(repeated))
 		t := r.other(at, at.where+", weighted rows", r.Data.arranged(arrangement{order: upTo(len(w)), weights: w}))
 		if got := t.s.Weight(); !r.near(total, got, 0) {
-			r.errorf("%s: N is %v of rows with a total weight of %v units of data", at.where, got, total)
+			r.errorf("%s: N is %v for rows with a total weight of %v units of data", at.where, got, total)
 		}
 		r.equal(want, t)
 	}
@@ -209,7 +209,7 @@ func (r *run[B, P, S]) usedResults(at state[P, S]) {
 	otherNext := r.maximize(at.where, other, at.p)
 	again := r.maximizeIn(at.where, at.s, at.p, r.maximize(at.where, other, at.p))
 	if string(r.text("parameters", again)) != string(r.text("parameters", next)) {
-		r.errorf("%s: Maximize gives another result in the memory of dst", at.where)
+		r.errorf("%s: Maximize gives another result when dst is used", at.where)
 	}
 	if string(r.text("parameters", at.p)) != before {
 		r.errorf("%s: Maximize changes p", at.where)
@@ -226,7 +226,7 @@ func (r *run[B, P, S]) usedResults(at state[P, S]) {
 	r.fillCurvature(at.where, other, otherNext, false, f)
 	r.fillCurvature(at.where, at.s, next, false, f)
 	if got := look(f); got != want {
-		r.errorf("%s: Curvature is another after one at other statistics: (ln|F|, ln|Count|, eigenvalues) is %s, not %s",
+		r.errorf("%s: Curvature gives another result when f is used: (ln|F|, ln|Count|, eigenvalues) is %s, not %s",
 			at.where, got, want)
 	}
 }

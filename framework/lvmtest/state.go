@@ -244,7 +244,7 @@ func (r *run[B, P, S]) digest(where string, s S, entropy float64, at P, others [
 		mode := r.maximizePosterior(where, s, at, none)
 		followed, information := r.followed(where, s, mode)
 		list = append(list, r.numbers("MaximizePosterior", mode)...)
-		add("what follows the prior", followed)
+		add("the objective under the prior", followed)
 		add("the information under the prior", information)
 	}
 	add("LabelEntropy", r.labelEntropy(where, s, entropy))

@@ -19,17 +19,18 @@ func checks[B, P any, S framework.Statistics[S]]() []check[B, P, S] {
 		return check[B, P, S]{Outcome{Check: name, Equation: equation}, hold}
 	}
 	return []check[B, P, S]{
-		one("interfaces", "every method with the name of an optional one is one", (*run[B, P, S]).interfaces),
-		one("density", "what a density of package numeric has besides its log density is what that says",
+		one("interfaces", "every method with the name of an optional one has its signature", (*run[B, P, S]).interfaces),
+		one("density", "the optional methods of a density of package numeric agree with its log density",
 			(*run[B, P, S]).density),
-		one("shape", "K, D_Ξ and D_Π are what they are counted to be", (*run[B, P, S]).shape),
+		one("shape", "Shape counts K, D_Ξ and D_Π", (*run[B, P, S]).shape),
 		one("identifiability", "Shape.Free is the rank of ∂ln p(x_n|Π)÷∂Π", (*run[B, P, S]).identifiability),
 		one("charges", "the charges add up to the numbers of Shape, and their N to units of data", (*run[B, P, S]).charges),
 		one("global step", "∇E_q[ln p(X,Z|Π)] = 0, and no Π′ has a higher E_q[ln p(X,Z|Π′)]", (*run[B, P, S]).globalStep),
 		one("posterior step", "∇(E_q[ln p(X,Z|Π)] + ln p(Π)) = 0 where MaximizePosterior leads, and it never lowers it",
 			(*run[B, P, S]).posteriorStep),
 		one("curvature", "F = −∇²_Ξ E_q[ln p(X,Z|Π)]÷N", (*run[B, P, S]).curvature),
-		one("counts", "F is what q decides, the count, times what Π decides, the information", (*run[B, P, S]).counts),
+		one("counts", "F is a count, which depends on q alone, times an information, which depends on Π "+
+			"alone", (*run[B, P, S]).counts),
 		one("local step", "E_q′[ln p(X,Z|Π)] + H(q′) ≤ E_q[ln p(X,Z|Π)] + H(q)", (*run[B, P, S]).localStep),
 		one("tilted local step", "q maximises E_q[ln p(X,Z|Π)] + H(q) − ½ tr(F₀⁻¹F(q))", (*run[B, P, S]).tiltedStep),
 		one("step under the prior", "q maximises E_q[ln p(X,Z|Π)] + H(q) + the tangent of the integrals in E_q[S]",
@@ -48,7 +49,7 @@ func checks[B, P any, S framework.Statistics[S]]() []check[B, P, S] {
 		one("weights", "a row of weight w is w rows, and N = Σ w", (*run[B, P, S]).weights),
 		one("scale", "α·S are the statistics of rows of weight α", (*run[B, P, S]).scale),
 		one("extrapolation", "E_q[ln p(X,Z|Π)÷p(X,Z|Π′)] is linear in S, also beyond S", (*run[B, P, S]).extrapolation),
-		one("memory", "a step is the same in used memory, and leaves its arguments as they are", (*run[B, P, S]).memory),
+		one("memory", "a step in used memory has the same result, and no step changes its arguments", (*run[B, P, S]).memory),
 		one("relevance", "a number for each latent dimension, and a degenerate one has the smallest",
 			(*run[B, P, S]).relevance),
 		one("rotation", "a rotation of z leaves p(X,Z|Π) unchanged, and rotates Signal", (*run[B, P, S]).rotation),
@@ -62,14 +63,14 @@ func checks[B, P any, S framework.Statistics[S]]() []check[B, P, S] {
 		one("EM", "E_q[ln p(X,Z|Π)] + H(q) never falls", (*run[B, P, S]).em),
 		one("FAB", "E_q[ln p(X,Z|Π)] + H(q) − ½ ln|Count| never falls, with the counts alone", (*run[B, P, S]).fab),
 		one("gFAB", "E_q[ln p(X,Z|Π)] + H(q) − ½ ln|Count| never falls, with all of F", (*run[B, P, S]).gfab),
-		one("evidence", "ln ∫ p(Π) exp E_q[ln p(X,Z|Π)] dΠ + H(q) never falls, but for the information",
+		one("evidence", "ln ∫ p(Π) exp E_q[ln p(X,Z|Π)] dΠ + H(q) never falls, apart from the information",
 			(*run[B, P, S]).evidence),
 		one("JSON", "Π is the same after a round trip", (*run[B, P, S]).json),
 		one("checkpoint", "a resumed fit has the same bits", (*run[B, P, S]).checkpoint),
 		one("workers", "any number of workers gives the same bits", (*run[B, P, S]).workers),
 		one("processes", "any number of processes gives the same bits", (*run[B, P, S]).processes),
 		one("allocations", "steps in used memory allocate nothing", (*run[B, P, S]).allocations),
-		one("sample", "a fit to rows from Π gives Π back", (*run[B, P, S]).sample),
+		one("sample", "a fit to rows drawn from Π recovers Π", (*run[B, P, S]).sample),
 	}
 }
 
@@ -97,7 +98,7 @@ func (r *run[B, P, S]) shape() {
 	}
 	switch {
 	case variational:
-		r.notef("D_Π is not checked: the coordinates of %T are those of a posterior", r.Model)
+		r.notef("D_Π is not checked: %T has coordinates of a posterior", r.Model)
 	case r.Free == nil:
 		r.notef("D_Π is not checked: Case.Free is not given")
 	}
@@ -116,13 +117,13 @@ func (r *run[B, P, S]) charges() {
 				latent += c.Parameters
 			}
 			if c.Parameters < 0 || c.Free < 0 || !(c.N > 0) || !r.Unweighted && c.N > (1+r.tolerance())*at.s.Weight() {
-				r.errorf("%s: charge %d is of %d parameters, %d of them free, from %v of %v units of data", at.where, i+1,
+				r.errorf("%s: charge %d counts %d parameters, %d of them free, from %v of %v units of data", at.where, i+1,
 					c.Parameters, c.Free, c.N, at.s.Weight())
 			}
 		}
 		shape := r.Model.Shape(at.p)
 		if total != shape.Total() || latent != shape.Component || free != shape.Identifiable() {
-			r.errorf("%s: the charges are of %d parameters, %d of them latent and %d free, and Shape counts %d, %d and %d",
+			r.errorf("%s: the charges count %d parameters, %d of them latent and %d free, and Shape counts %d, %d and %d",
 				at.where,
 				total, latent, free, shape.Total(), shape.Component, shape.Identifiable())
 		}
@@ -244,7 +245,7 @@ func (r *run[B, P, S]) curvature() {
 			r.fatalf("%s: Curvature is of size %d, and there are %d coordinates of Ξ", at.where, f.Dim(), len(x))
 		}
 		if penalized != nil && r.depends(penalized.LogPrior, x, point) {
-			r.skipf("the prior of %T is one of Ξ: E_q[ln p(X,Z|Π)] has no maximum at the mode", r.Model)
+			r.skipf("%T has a prior of Ξ: E_q[ln p(X,Z|Π)] has no maximum at the mode", r.Model)
 		}
 		numeric := mat.NewSymDense(len(x), nil)
 		laplace.Hessian(numeric, func(x []float64) float64 { return r.Model.LogJoint(at.s, point(x)) }, x, nil)
@@ -314,12 +315,12 @@ func (r *run[B, P, S]) counts() {
 		count, size := here.LogDetCounts(), float64(here.Dim())
 		if alone := r.curvatureOf(at.where, at.s, at.p, true); alone.Dim() != here.Dim() ||
 			!r.near(count, alone.LogDetCounts(), size) {
-			r.errorf("%s: the counts are those of %d numbers, ln|Count| = %v, and of %d, %v, where CountOnly is true",
+			r.errorf("%s: Curvature has %d counts, ln|Count| = %v, and with CountOnly %d, %v",
 				at.where, here.Dim(), count, alone.Dim(), alone.LogDetCounts())
 		}
 		for _, rival := range r.rivals(at) {
 			if there := r.curvatureOf(at.where, at.s, rival.p, false).LogDetCounts(); !r.near(count, there, size) {
-				r.errorf("%s: ln|Count| is %v, and changes by %.3g with Π, to that at %s", at.where, count, there-count, rival.what)
+				r.errorf("%s: ln|Count| is %v, and changes by %.3g with Π, that of %s", at.where, count, there-count, rival.what)
 			}
 			// Another q at the same Π.
 			t := r.step(at.where, rival.p, at.q, nil, r.Data.all(0))
@@ -329,7 +330,7 @@ func (r *run[B, P, S]) counts() {
 			}
 			before, after := here.LogDet()-count, other.LogDet()-other.LogDetCounts()
 			if !r.near(before, after, size) {
-				r.errorf("%s: ln|Information| is %v, and changes by %.3g with q, to that at %s", at.where, before,
+				r.errorf("%s: ln|Information| is %v, and changes by %.3g with q, that of %s", at.where, before,
 					after-before, rival.what)
 			}
 		}
@@ -436,7 +437,7 @@ func (r *run[B, P, S]) likelihood() {
 		again, err := m.LogProb(src.blocks[0], at.p, slices.Repeat([]float64{math.NaN()}, len(rows)))
 		r.must(err, "LogProb", at.where)
 		if !slices.Equal(rows, again) {
-			r.errorf("%s: LogProb is another in the memory of dst", at.where)
+			r.errorf("%s: LogProb gives another result when dst is used", at.where)
 		}
 	}
 }

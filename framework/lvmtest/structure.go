@@ -239,7 +239,7 @@ func (r *run[B, P, S]) split() {
 		}
 	}
 	if !divided && !refused {
-		r.errorf("Split divides nothing: it errs for every latent dimension")
+		r.errorf("Split returns an error for every latent dimension")
 	}
 	const dear = 100 // times the tolerance: a division may iterate, and so does rounding
 	for _, u := range r.Units {
@@ -248,7 +248,7 @@ func (r *run[B, P, S]) split() {
 			gain, bound, n, ok := r.dividedFirst(m, where, k, src)
 			g, b, _, other := r.dividedFirst(m, where+", "+u.Name, k, u.Data.all(0))
 			if ok != other || ok && !(r.near(gain, g, dear*n) && r.near(bound, b+n*u.LogDet, dear*n*(1+math.Abs(u.LogDet)))) {
-				r.errorf("%s: Split promises %v and leads to %v, and in other units (%s) %v and %v, in these units",
+				r.errorf("%s: Split predicts %v and leads to %v; in other units (%s), converted to these, %v and %v",
 					where, gain, bound, u.Name, g, b+n*u.LogDet)
 			}
 		}
@@ -278,7 +278,7 @@ func (r *run[B, P, S]) halves(where string, q P, k int, src *source[B]) {
 	size := r.Model.Shape(q).K
 	if other, err := r.Model.Init(context.Background(), src, size, r.rng(0)); err == nil {
 		if got, want := r.Model.Shape(q), r.Model.Shape(other); got != want {
-			r.errorf("%s: Shape is %+v, and %+v of what Init makes", where, got, want)
+			r.errorf("%s: Shape is %+v, and %+v for parameters of Init", where, got, want)
 		}
 	}
 	t := r.step(where, q, nil, nil, src)
@@ -292,7 +292,7 @@ func (r *run[B, P, S]) halves(where string, q P, k int, src *source[B]) {
 			return fmt.Sprint(list)
 		}
 		if without(k) == without(size-1) {
-			r.errorf("%s: its two halves are the same, and no step tells them apart", where)
+			r.errorf("%s: the two halves are equal, and no step separates them", where)
 		}
 	}
 }

@@ -81,14 +81,14 @@ func TestBadInputIsOneClearError(t *testing.T) {
 		try  func() error
 		want string
 	}{
-		"−Inf everywhere": {logs(func([]float64) float64 { return math.Inf(-1) }), "LogProb of numeric_test.asked at row 1: it returned −Inf"},
+		"−Inf everywhere": {logs(func([]float64) float64 { return math.Inf(-1) }), "LogProb of numeric_test.asked at row 1: returned −Inf"},
 		"NaN for one row": {logs(func(x []float64) float64 {
 			if x[0] == 9 {
 				return math.NaN()
 			}
 			return -x[0]
-		}), "LogProb of numeric_test.asked at row 5, component 1: contract violated: it returned NaN"},
-		"more columns than the table": {laidOut(3, numeric.Rate("rate", 1)), "describes rows of 3 columns, and there are 1"},
+		}), "LogProb of numeric_test.asked at row 5, component 1: contract violated: returned NaN"},
+		"more columns than the table": {laidOut(3, numeric.Rate("rate", 1)), "describes 3 columns, and the table has 1"},
 		"a column that is not there":  {logs(func(x []float64) float64 { return x[1] }), "LogProb of numeric_test.asked panicked at row 1, component 1"},
 		"an Estimate outside its kind": {fit(model(badEstimate{rate: -2}), x, nil),
 			`Estimate of numeric_test.badEstimate for component 1: contract violated: parameter "rate" is -2`},
@@ -124,13 +124,13 @@ func TestBadInputIsOneClearError(t *testing.T) {
 		"2⁶³ − 1 shards":     {fit(good, x, func(o *framework.Options) { o.Shards = math.MaxInt }), "Shards is 9223372036854775807; must be at most 65536"},
 		"2⁶³ − 1 restarts":   {fit(good, x, func(o *framework.Options) { o.Restarts = math.MaxInt }), "Restarts is 9223372036854775807; must be at most 1048576"},
 		"2⁶³ − 1 components": {fit(good, x, func(o *framework.Options) { o.K = math.MaxInt }), "9223372036854775807 components for 10 distinct rows"},
-		"no stride":          {fit(good, unstrided{x}, nil), "stride 0 does not go with 10 numbers: Stride is at least D"},
+		"no stride":          {fit(good, unstrided{x}, nil), "stride 0 cannot have 10 numbers: Stride must be at least D"},
 		"no stride, scored": {func() error {
 			res, err := framework.Fit(ctx, good, x, framework.Options{K: 2})
 			require.NoError(t, err)
 			_, err = good.Responsibilities(framework.Rows{N: 2, D: 1, X: []float64{3, 20}}, res.Parameters, nil)
 			return err
-		}, "stride 0 does not go with 2 numbers"},
+		}, "stride 0 cannot have 2 numbers"},
 		"no start": {func() error {
 			_, err := framework.FitFrom(ctx, good, x, nil, framework.Options{K: 2})
 			return err

@@ -107,7 +107,7 @@ func (m Continuous) must(p *ContinuousParameters) *compiledJoint {
 // Check says whether parameters that come from elsewhere can be those of the model.
 func (m Continuous) Check(p *ContinuousParameters) error {
 	if p == nil || p.K < 1 || p.D < 1 || p.Pooled == nil {
-		return errors.New("numeric: parameters without latent dimensions, columns or the whole table")
+		return errors.New("numeric: the parameters have no latent dimensions, no columns or no Pooled")
 	}
 	c, err := m.compiled(p)
 	if err != nil {
@@ -115,7 +115,7 @@ func (m Continuous) Check(p *ContinuousParameters) error {
 	}
 	n := c.component.numbers
 	if len(p.Components) != p.K*n || len(p.Shared) != c.shared.numbers || len(p.Pooled.Root) != n*n {
-		return fmt.Errorf("numeric: %d numbers of latent dimensions and %d shared ones do not belong to K = %d and "+
+		return fmt.Errorf("numeric: %d numbers of latent dimensions and %d shared ones do not fit K = %d and "+
 			"the layout of %T, which has %d and %d", len(p.Components), len(p.Shared), p.K, m.Density, n, c.shared.numbers)
 	}
 	if err := realKind(0).check(p.Components); err != nil {
@@ -203,7 +203,7 @@ func (c *compiledJoint) pooled(blocks []framework.Rows) (_ *Pooled, err error) {
 		return true
 	})
 	if w.N = s.N; !(w.N > 0) {
-		return nil, errors.New("numeric: the rows have no weight")
+		return nil, errors.New("numeric: all weights are 0")
 	}
 	c.shared.neutral(w.Shared)
 	s.each(func(b framework.Rows, i, _ int) bool {
@@ -212,7 +212,7 @@ func (c *compiledJoint) pooled(blocks []framework.Rows) (_ *Pooled, err error) {
 		}
 		if v := one.expected(rule, b.Row(i), b.First+i, prior, w.Component, w.Shared); v-v != 0 {
 			one.enter("LogJoint", b.First+i, -1)
-			err = one.violated("it returned %v for the row %v at component %v, shared %v, where the fit begins", v,
+			err = one.violated("returned %v for the row %v at component %v, shared %v, where the fit begins", v,
 				b.Row(i), w.Component, w.Shared)
 		}
 		return err == nil
@@ -226,7 +226,7 @@ func (c *compiledJoint) pooled(blocks []framework.Rows) (_ *Pooled, err error) {
 		g.search(true)
 	}
 	if err := c.shared.check(w.Shared); err != nil {
-		return nil, fmt.Errorf("numeric: there is no maximum without latent dimensions: shared %w", err)
+		return nil, fmt.Errorf("numeric: there is no maximum at K = 0: shared %w", err)
 	}
 	info, err := one.observe(s, rule, w.Component, w.Shared, false, nil, true)
 	if err != nil {
@@ -236,7 +236,7 @@ func (c *compiledJoint) pooled(blocks []framework.Rows) (_ *Pooled, err error) {
 	if w.Root, ok = rootOf(info[0]); !ok {
 		return nil, fmt.Errorf(
 			"numeric: the table does not determine the parameters of a latent dimension of %s: their information "+
-				"where there is none yet is %v; leave out what LogJoint does not depend on", one.of,
+				"at K = 0 is %v; leave out parameters that LogJoint does not depend on", one.of,
 			mat.Formatted(info[0], mat.Squeeze()),
 		)
 	}

@@ -26,7 +26,7 @@ func (m *jointMachine) observe(
 		m.enter("InformationJoint", -1, -1)
 		m.informer.InformationJoint(Inferred{s.N, k, s, rule}, xi, theta, b)
 		if v, bad := notFinite(b); bad {
-			return nil, m.violated("it holds %v", v)
+			return nil, m.violated("returned an entry %v", v)
 		}
 		m.leave()
 		return []*mat.SymDense{b}, nil
@@ -63,7 +63,7 @@ func (m *jointMachine) observe(
 		}
 		if v, bad := notFinite(f); bad {
 			m.enter("LogJoint", -1, -1)
-			return nil, m.violated("its second derivatives by the components hold %v at components %v, shared %v; "+
+			return nil, m.violated("the second derivatives by the components hold %v at components %v, shared %v; "+
 				"the density must have two finite derivatives", v, xi, theta)
 		}
 		f.ScaleSym(1/s.N, f)

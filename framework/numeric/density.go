@@ -174,7 +174,7 @@ func compile(density Density, columns int) (c *compiled, err error) {
 		for _, q := range c.component.list {
 			if _, real := q.kind.(realKind); !real && !scalar(q.kind) && q.kind.free() > 0 {
 				return nil, fmt.Errorf("numeric: Information of %T cannot be used with the parameter %q: leave the "+
-					"method out, and the framework differentiates", density, q.Name)
+					"method out, so that the framework differentiates", density, q.Name)
 			}
 		}
 	}
@@ -221,7 +221,7 @@ func (m *machine) checked(x []float64, row, k int, xi, theta []float64) (float64
 	if math.IsNaN(v) || math.IsInf(v, 1) {
 		m.enter("LogProb", row, k)
 		return v, m.violated(
-			"it returned %v for the row %v with component %v and shared %v: a log density is a number, or −Inf", v, x, xi, theta,
+			"returned %v for the row %v with component %v and shared %v; must be a number or −Inf", v, x, xi, theta,
 		)
 	}
 	return v, nil

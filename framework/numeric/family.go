@@ -147,7 +147,7 @@ func missing(row []float64, place, first int) (bool, error) {
 	}
 	if some >= 0 && known > 0 {
 		return false, &framework.DataError{Row: place, Column: first + some, Value: math.NaN(),
-			Reason: errors.New("it is missing, and others of its row are not: a density takes all of its columns, or none")}
+			Reason: errors.New("a density takes all of its columns of a row, or none; fill the entry in, or leave the row out")}
 	}
 	return some >= 0, nil
 }
@@ -238,7 +238,7 @@ func (f factor) Explain(o *family.Observed, i int, scores family.Table) (err err
 	}
 	if math.IsInf(best, -1) {
 		m.enter("LogProb", o.Place(i), -1)
-		return m.refused("it returned −Inf for every component: the row %v cannot come from the model; check the "+
+		return m.refused("returned −Inf for every component: the row %v cannot come from the model; check the "+
 			"row, or the support of the density", row)
 	}
 	return nil

@@ -41,7 +41,7 @@ func (m *jointMachine) infer(
 		v := g(z)
 		if v-v != 0 {
 			m.enter("LogJoint", row, -1)
-			return q, 0, m.violated("it returned %v at z = %v for the row %v with components %v and shared %v; "+
+			return q, 0, m.violated("returned %v at z = %v for the row %v with components %v and shared %v; "+
 				"must be a number for every z", v, z, x, p.Components, p.Shared)
 		}
 		logs[a] = rule.volume[a] + v
@@ -75,7 +75,7 @@ func quadratic(a *mat.SymDense, z []float64) float64 {
 func (m *jointMachine) laplace(g func(z []float64) float64, z []float64, x []float64, row int) ([]float64, error) {
 	if v := g(z); v-v != 0 {
 		m.enter("LogJoint", row, -1)
-		return nil, m.violated("it returned %v at z = %v for the row %v; must be a number for every z", v, z, x)
+		return nil, m.violated("returned %v at z = %v for the row %v; must be a number for every z", v, z, x)
 	}
 	k := len(z)
 	s := &summit{g: g, z: z, stride: 1e-3, widths: make([]float64, k), slope: make([]float64, k),
@@ -90,7 +90,7 @@ func (m *jointMachine) laplace(g func(z []float64) float64, z []float64, x []flo
 	var chol mat.Cholesky
 	if !chol.Factorize(s.curvature) || chol.InverseTo(&inverse) != nil {
 		m.enter("LogJoint", row, -1)
-		return nil, m.refused("it has no strict maximum in z for the row %v: minus the second derivatives at %v are %v; "+
+		return nil, m.refused("has no strict maximum in z for the row %v: minus the second derivatives at %v are %v; "+
 			"a proper prior of z has one", x, z, mat.Formatted(s.curvature, mat.Squeeze()))
 	}
 	root, ok := lowerRoot(&inverse)
@@ -247,12 +247,12 @@ func (m *jointMachine) posterior(
 	m.inferrer.Posterior(x, p.Components, p.Shared, extra, q.mean, cov)
 	for _, v := range q.mean {
 		if v-v != 0 {
-			return q, m.violated("it returned the mean %v", q.mean)
+			return q, m.violated("returned the mean %v", q.mean)
 		}
 	}
 	root, ok := lowerRoot(cov)
 	if !ok {
-		return q, m.violated("it returned a covariance that is not positive definite: %v",
+		return q, m.violated("returned a covariance that is not positive definite: %v",
 			mat.Formatted(cov, mat.Squeeze()))
 	}
 	m.leave()

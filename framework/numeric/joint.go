@@ -126,8 +126,8 @@ func compileJoint(density JointDensity, columns, nodes int, quadratic bool) (c *
 	}
 	for _, q := range c.component.list {
 		if _, ok := q.kind.(realKind); !ok {
-			return nil, fmt.Errorf("numeric: Layout of %T: the parameter %q of a latent dimension is not Real, and "+
-				"all of a latent dimension must be", density, q.Name)
+			return nil, fmt.Errorf("numeric: Layout of %T: the parameter %q of a latent dimension is not Real; "+
+				"must be Real", density, q.Name)
 		}
 	}
 	if c.component.free == 0 {

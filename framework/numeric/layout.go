@@ -180,7 +180,7 @@ func (simplexKind) bounded(_, _ []float64) error  { return nil }
 func (positiveKind) bounded(v, unit []float64) error {
 	for i, x := range v {
 		if ratio := x / unit[i]; ratio < vanishing || ratio > 1/vanishing {
-			return fmt.Errorf("%sis %v, and %v for the whole table", ordinal(i, len(v)), x, unit[i])
+			return fmt.Errorf("%sis %v, against %v for the whole table", ordinal(i, len(v)), x, unit[i])
 		}
 	}
 	return nil
@@ -199,7 +199,7 @@ func (n spdKind) bounded(v, unit []float64) error {
 	}
 	values := svd.Values(nil)
 	if least := values[len(values)-1]; least*least < vanishing {
-		return fmt.Errorf("has become singular: %v of the whole table's in one direction", least*least)
+		return fmt.Errorf("is singular: %v of the whole table's in one direction", least*least)
 	}
 	return nil
 }

@@ -174,7 +174,7 @@ func (t *task) search(g objective, far bool) error {
 	if v := g.value(zero); math.IsNaN(v) || math.IsInf(v, 0) {
 		t.enter(t.sumMethod(), -1, -1)
 		return t.violated(
-			"a search begins where the sum over the rows is %v: implement Guess, to begin where every row has a density", v,
+			"the search begins where the sum over the rows is %v: implement Guess to begin where every row has a density", v,
 		)
 	}
 	g.search(far)

@@ -66,7 +66,7 @@ func plans(of string, l Layout, columns int) (component, shared *plan, err error
 		return nil, nil, fmt.Errorf("numeric: Layout of %s: Columns is %d; must not be negative", of, l.Columns)
 	}
 	if l.Columns > 0 && l.Columns != columns {
-		return nil, nil, fmt.Errorf("numeric: %s describes rows of %d columns, and there are %d: leave out columns, or put "+
+		return nil, nil, fmt.Errorf("numeric: %s describes %d columns, and the table has %d: leave out columns, or put "+
 			"the density beside a family of the others (family.Product, family.Of)", of, l.Columns, columns)
 	}
 	if component, err = newPlan("component", l.Component); err != nil {

@@ -64,7 +64,7 @@ func TestRowsMissingInPart(t *testing.T) {
 	require.ErrorAs(t, err, &fault)
 	assert.Equal(t, 2, fault.Row)
 	assert.Equal(t, 0, fault.Column)
-	assert.ErrorContains(t, err, "takes all of its columns, or none")
+	assert.ErrorContains(t, err, "takes all of its columns of a row, or none")
 }
 
 // The product of the guide: a Gaussian has the columns that a density on two leaves.
@@ -92,13 +92,13 @@ func TestDensityRefusesOtherColumns(t *testing.T) {
 	}}
 	src := tableOf(t, counts(30, 3, 1), 3)
 	_, err := framework.Fit(ctx, mixture.Model{Family: numeric.Family{Density: two}}, src, framework.Options{K: 2})
-	assert.ErrorContains(t, err, "numeric_test.faulty describes rows of 2 columns, and there are 3")
+	assert.ErrorContains(t, err, "numeric_test.faulty describes 2 columns, and the table has 3")
 	_, err = framework.Fit(ctx, mixture.Model{Family: family.Product{numeric.Family{Density: two}, family.Poisson{}}}, src, framework.Options{K: 2})
 	require.NoError(t, err)
 	_, err = framework.Fit(ctx, numeric.Continuous{Density: faultyJoint{layout: func(int) numeric.Layout {
 		return numeric.Layout{Columns: 2, Component: []numeric.Parameter{numeric.Real("loadings", 2)}}
 	}}}, src, framework.Options{K: 1})
-	assert.ErrorContains(t, err, "describes rows of 2 columns, and there are 3")
+	assert.ErrorContains(t, err, "describes 2 columns, and the table has 3")
 	two.layout = func(int) numeric.Layout { return numeric.Layout{Columns: -1} }
 	_, err = framework.Fit(ctx, mixture.Model{Family: numeric.Family{Density: two}}, src, framework.Options{K: 2})
 	assert.ErrorContains(t, err, "Columns is -1")

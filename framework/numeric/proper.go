@@ -33,8 +33,8 @@ func (p *plan) newUnitPrior(unit, information []float64, worth float64) (*unitPr
 		precision = mat.NewSymDense(p.free, append([]float64(nil), information...))
 	}
 	if v, bad := notFinite(precision); bad || mat.Norm(precision, 1) == 0 && p.free > 0 {
-		return nil, fmt.Errorf("numeric: the evidence needs the information that the table has about the parameters, "+
-			"and it holds %v: take another criterion, such as gFIC", v)
+		return nil, fmt.Errorf("numeric: the information that the table has about the parameters holds %v: "+
+			"take a criterion other than the evidence, such as gFIC", v)
 	}
 	if p.free == 0 {
 		return &unitPrior{plan: p}, nil
@@ -48,7 +48,7 @@ func (p *plan) newUnitPrior(unit, information []float64, worth float64) (*unitPr
 	var chol mat.Cholesky
 	if !chol.Factorize(precision) {
 		return nil, fmt.Errorf("numeric: the information that the table has about the parameters is not positive " +
-			"definite: take another criterion, such as gFIC")
+			"definite: take a criterion other than the evidence, such as gFIC")
 	}
 	u := &unitPrior{plan: p, unit: unit, root: new(mat.TriDense)}
 	chol.UTo(u.root)
@@ -152,7 +152,7 @@ func (u *unitPrior) term(v []float64, n, worth float64, info *mat.SymDense) (lap
 	}
 	var inverse mat.Dense
 	if err := inverse.Inverse(u.slopes(v)); err != nil && inverse.IsEmpty() {
-		return t, fmt.Errorf("numeric: the coordinates of %v about %v: %w", v, u.unit, err)
+		return t, fmt.Errorf("numeric: the coordinates of the parameters %v about %v are singular: %w", v, u.unit, err)
 	}
 	scaled := congruent(&inverse, info)
 	if x, bad := notFinite(scaled); bad {

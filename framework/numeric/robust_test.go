@@ -195,9 +195,9 @@ func TestBadTables(t *testing.T) {
 	require.NoError(t, err)
 	other := tableOf(t, []float64{1, 2, 3}, 3).All()
 	_, err = m.LogProb(other, res.Parameters, nil)
-	assert.ErrorContains(t, err, "3 columns does not go with a model of 2")
+	assert.ErrorContains(t, err, "3 columns does not match a model of 2")
 	_, err = m.Responsibilities(other, res.Parameters, nil)
-	assert.ErrorContains(t, err, "3 columns does not go with a model of 2")
+	assert.ErrorContains(t, err, "3 columns does not match a model of 2")
 }
 
 func TestOneRow(t *testing.T) {

@@ -49,7 +49,7 @@ func (m *machine) begins(rows Weighted, xi, theta []float64) (err error) {
 		var v float64
 		if v, err = m.checked(x, row, 0, xi, theta); err == nil && math.IsInf(v, -1) {
 			m.enter("LogProb", row, -1)
-			err = m.refused("it returned −Inf for the row %v at component %v, shared %v, where the fit begins: check "+
+			err = m.refused("returned −Inf for the row %v at component %v, shared %v, where the fit begins: check "+
 				"the row, or implement Guess to begin where every row has a density", x, xi, theta)
 		}
 		return err == nil

@@ -29,8 +29,8 @@ func (in *input) takeLabels(column string) error {
 		return in.wrap(fmt.Errorf("--label: %w", err))
 	}
 	if len(levels) < 2 {
-		return in.wrap(fmt.Errorf("--label: column %.60q has a single value, %.60q: labels to compare with "+
-			"components need two at least", column, levels[0]))
+		return in.wrap(fmt.Errorf("--label: column %.60q has a single value, %.60q: labels need at least "+
+			"two values", column, levels[0]))
 	}
 	t, err := in.Factor(column, levels, false)
 	if err != nil {

@@ -61,7 +61,7 @@ func TestLabelsMayBeNumbersMissingOrWeighted(t *testing.T) {
 func TestLabelsThatCannotBeAreRefused(t *testing.T) {
 	same := file(t, "same.csv", "class,x\na,1\na,2\na,5\n,6\n")
 	none := file(t, "none.csv", "class,x\n,1\n,2\n,5\n")
-	fails(t, 1, same+`: --label: column "class" has a single value, "a": labels to compare with components need two at least`, "", "fit", "--data", same, "--label", "class")
+	fails(t, 1, same+`: --label: column "class" has a single value, "a": labels need at least two values`, "", "fit", "--data", same, "--label", "class")
 	fails(t, 1, none+`: --label: column "class" has no value`, "", "fit", "--data", none, "--label", "class")
 	fails(t, 1, `iris: --label: no column "kind"; the columns are "Sepal.Length"`, "", "fit", "--data", "iris", "--label", "kind")
 	fails(t, 2, "--label requires a mixture: a bpca model has no components", "", "fit", "--model", "bpca", "--label", "classes")

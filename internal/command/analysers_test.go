@@ -45,7 +45,7 @@ func TestFactorsFlag(t *testing.T) {
 	require.Equal(t, "factor-analysers-0", fitJSON(t, "--data", "iris", "--drop", "Species", "--family", "factor-analysers", "--factors", "0", "--k", "2").Family)
 	for want, args := range map[string][]string{
 		"--factors requires --family factor-analysers, and the family is gaussian": {"fit", "--factors", "2"},
-		"--factors is -1: it must be non-negative":                                 {"fit", "--family", "factor-analysers", "--factors", "-1"},
+		"--factors is -1; must be non-negative":                                    {"fit", "--family", "factor-analysers", "--factors", "-1"},
 		"--noise cannot be used with --family factor-analysers":                    {"fit", "--family", "factor-analysers", "--noise"},
 		`unknown family "factor-analysers-x"`:                                      {"fit", "--family", "factor-analysers-x"},
 	} {

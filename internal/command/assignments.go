@@ -13,7 +13,7 @@ import (
 
 // idFlags name columns that tell rows apart.
 type idFlags struct {
-	ID []string `name:"id" placeholder:"COL" help:"Columns that name the rows: they are left out of the fit, and come first in --assignments and in what latent predict writes. Default: a first column that names the rows and has no name in the header."`
+	ID []string `name:"id" placeholder:"COL" help:"Columns that name the rows: the fit leaves them out; they come first in --assignments and in the output of latent predict. Default: a first column that names the rows and has no name in the header."`
 }
 
 // takeIDs takes the columns of --id out of the table, and keeps their texts.
@@ -22,7 +22,7 @@ func (in *input) takeIDs(names []string) error {
 		return nil
 	}
 	if at := slices.IndexFunc(names, isHead); at >= 0 {
-		return misused("--id: column %q is called as a column of the predictions is: rename it", names[at])
+		return misused("--id: column %q has the name of a column of the predictions: rename it", names[at])
 	}
 	var err error
 	if in.ids, err = in.passThrough(names); err != nil {
@@ -56,7 +56,7 @@ func (c *fitCommand) checkTables() error {
 			c.Model)
 	case c.Components != "" && !c.model().classes:
 		return misused(
-			"--components requires a mixture or hmm: a %s model has no components, and --format json has its numbers", c.Model,
+			"--components requires a mixture or hmm: a %s model has no components; --format json writes its numbers", c.Model,
 		)
 	}
 	return nil

@@ -148,7 +148,7 @@ func TestSampledGraphHasTheBlocks(t *testing.T) {
 	assert.Contains(t, labelled, "from,to,weight,block_from,block_to\n")
 	again, _ := done(t, "sample", model, "-n", "150", "--seed", "3")
 	assert.Equal(t, stdout, again)
-	fails(t, 1, "a graph has two at least", "", "sample", model, "-n", "1")
+	fails(t, 1, "must be at least 2", "", "sample", model, "-n", "1")
 
 	graphJSON(t, "--bipartite", "--k", "4", "--out", model)
 	stdout, _ = done(t, "sample", model, "-n", "20")
@@ -185,8 +185,8 @@ func TestBadGraphsAreOneLine(t *testing.T) {
 		args          []string
 	}{
 		{1, "row 2 is a loop", "from,to\na,b\nb,b\n", nil},
-		{1, "weights that are counts need the family Poisson (--family poisson; --drop", "from,to,w\na,b,2\n", nil},
-		{1, "row 2 has an edge of weight 0.5: a count is", "from,to,w\na,b,2\na,c,0.5\n", []string{"--family", "poisson"}},
+		{1, "counts need the family Poisson (--family poisson; --drop", "from,to,w\na,b,2\n", nil},
+		{1, "row 2 has an edge of weight 0.5: the weight must be a whole number", "from,to,w\na,b,2\na,c,0.5\n", []string{"--family", "poisson"}},
 		{1, `row 1 of column "w" is -1`, "from,to,w\na,b,-1\n", []string{"--family", "poisson"}},
 		{1, `row 2 of column "to" is missing`, "from,to\na,b\na,\n", nil},
 		{1, "the number of nodes is 1", "from,to\na,a\n", []string{"--loops", "drop"}},

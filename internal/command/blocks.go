@@ -54,7 +54,7 @@ func (t *rowTally) noteNA(s *session, in *input, texts []string) {
 	for i, text := range texts {
 		cells, names := count(func(marked []int) int { return marked[i] })
 		if cells == 0 {
-			s.note("--na %s makes no cell of %s missing: none of those used is %q", word(text), in.name, text)
+			s.note("--na %s makes no cell of %s missing: no cell in use is %q", word(text), in.name, text)
 			continue
 		}
 		s.note("--na %s makes %s of %s missing, in %s", word(text), counted(cells, "cell"), in.name, quoted(names))
@@ -116,7 +116,7 @@ func (in *input) skipped() int {
 
 func (t *rowTally) noteSkipped(s *session, in *input) {
 	if t.skipped > 0 {
-		s.note("skipped %s of %s, which are no rows: write NA where a value is missing",
+		s.note("skipped %s of %s, which are not rows: write NA where a value is missing",
 			counted(t.skipped, "empty line"), in.name)
 	}
 }

@@ -22,7 +22,7 @@ import (
 func TestEmptyLinesOfOneColumnAreNoted(t *testing.T) {
 	path := file(t, "x.csv", "x\n1\n\n2\n3.5\n\n\n7\n5\n\n")
 	out := filepath.Join(t.TempDir(), "m.json")
-	const note = "skipped 3 empty lines of PATH, which are no rows: write NA where a value is missing"
+	const note = "skipped 3 empty lines of PATH, which are not rows: write NA where a value is missing"
 	_, stderr := done(t, "fit", "--data", path, "--k", "1", "--out", out)
 	assert.Contains(t, notes(stderr, path), "latent: "+note)
 	_, stderr = done(t, "predict", out, "--data", path)
@@ -153,7 +153,7 @@ func TestPredictReadsTheModelsColumnsAlone(t *testing.T) {
 	assert.Equal(t, want, got)
 	assert.Contains(t, notes, `2 columns of `+path+` left out, as not in the model (--id passes columns through): "z", "w"`)
 	toParquet(t, file(t, "u.csv", "z\na\n"), path)
-	fails(t, 1, `it has none of the columns that are asked for: the data have "z"`, "", "predict", model, "--data", path)
+	fails(t, 1, `it has none of the columns in use: the data have "z"`, "", "predict", model, "--data", path)
 	toParquet(t, file(t, "v.csv", "z,waiting\na,1\n"), path)
 	fails(t, 1, `columns of the model are missing in the data: "eruptions"; the data have "waiting", "z"`, "", "predict", model, "--data", path)
 }

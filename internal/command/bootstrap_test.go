@@ -86,9 +86,9 @@ func TestBootstrapTestsEndWhereNothingIsRejected(t *testing.T) {
 
 func TestBootstrapFlagsThatMakeNoSense(t *testing.T) {
 	for want, args := range map[string][]string{
-		"--bootstrap is 1: it must be at least 2 and at most 1000000":                                                                       {"fit", "--bootstrap", "1"},
-		"--bootstrap is 9: it must be at least 19 and at most 1000000":                                                                      {"select", "--bootstrap", "9"},
-		"--bootstrap is 2000000: it must be at least 2 and at most 1000000":                                                                 {"fit", "--bootstrap", "2000000"},
+		"--bootstrap is 1; must be at least 2 and at most 1000000":                                                                          {"fit", "--bootstrap", "1"},
+		"--bootstrap is 9; must be at least 19 and at most 1000000":                                                                         {"select", "--bootstrap", "9"},
+		"--bootstrap is 2000000; must be at least 2 and at most 1000000":                                                                    {"fit", "--bootstrap", "2000000"},
 		"--bootstrap requires a mixture: a bpca model has no components":                                                                    {"fit", "--model", "bpca", "--bootstrap", "9"},
 		"--bootstrap cannot be used with --method vb, which has a posterior of the parameters: leave it out, or take --method gfab or em":   {"fit", "--method", "vb", "--bootstrap", "9"},
 		"--bootstrap cannot be used with --method cvb0, which has a posterior of the parameters: leave it out, or take --method gfab or em": {"fit", "--method", "cvb0", "--bootstrap", "9"},
@@ -101,5 +101,5 @@ func TestBootstrapFlagsThatMakeNoSense(t *testing.T) {
 	}
 	status, _, stderr := latent("", "fit", "--data", file(t, "w.csv", "x,w\n1,0.5\n2,1\n4,1.5\n9,1\n"), "--weights", "w", "--family", "gaussian-spherical", "--k", "1", "--bootstrap", "5")
 	assert.Equal(t, statusFailed, status)
-	assert.Contains(t, stderr, "the weight of row 1 is 0.5: rows are drawn whole, and weights must be whole numbers")
+	assert.Contains(t, stderr, "the weight of row 1 is 0.5; must be a whole number, to draw rows")
 }

@@ -111,9 +111,9 @@ func TestPriorOfTheEvidence(t *testing.T) {
 	text, _ := done(t, "fit", "--data", "faithful", "--k", "2", "--cov", "full", "--prior", "rows=2.5,covariance=4")
 	assert.Contains(t, text, "unit information, worth 2.5 rows, of covariances 4")
 	for _, c := range [][]string{
-		{"--prior rows=3 is of the evidence, and fits are by gfic: leave one out", "--criterion", "gfic"},
-		{"--prior rows=3 is of the evidence: it requires classes or states, and --method gfab", "--method", "em"},
-		{"--prior rows=3 is of the evidence: it requires classes or states, and --method gfab", "--model", "features"},
+		{"--prior rows=3 belongs to the evidence, and fits use gfic: leave one out", "--criterion", "gfic"},
+		{"--prior rows=3 belongs to the evidence and requires classes or states, and --method gfab", "--method", "em"},
+		{"--prior rows=3 belongs to the evidence and requires classes or states, and --method gfab", "--model", "features"},
 	} {
 		fails(t, 2, c[0], "", append([]string{"fit", "--data", "faithful", "--prior", "rows=3"}, c[1:]...)...)
 	}

@@ -27,8 +27,8 @@ import (
 
 // checkpointFlags keep the progress of long fits.
 type checkpointFlags struct {
-	Checkpoint     string `placeholder:"FILE" help:"Keep the progress in FILE, written every second, and on an interrupt. The same command on the same data goes on from there, to the same result. The file is removed when all is done."`
-	KeepCheckpoint bool   `help:"Leave the file of --checkpoint when done: a fit that ended at --max-iter goes on where that is higher."`
+	Checkpoint     string `placeholder:"FILE" help:"Save the progress to FILE every second and on an interrupt. The same command on the same data continues from there, to the same result. The file is removed at the end."`
+	KeepCheckpoint bool   `help:"Keep the file of --checkpoint at the end: a fit that ended at --max-iter continues if --max-iter is raised."`
 }
 
 // A keeper writes the progress of fits to a file, and finds there what an earlier command has written. A nil keeper
@@ -198,7 +198,7 @@ func (k *keeper) open() error {
 	header, values := sealed.Decoder(text)
 	switch {
 	case header != checkpointHeader:
-		return k.refuse("is no checkpoint of this version of latent")
+		return k.refuse("is not a checkpoint of this version of latent")
 	case values == nil:
 		return k.refuse("is damaged: its checksum is wrong")
 	}
@@ -207,13 +207,13 @@ func (k *keeper) open() error {
 		return k.refuse("is damaged: %v", err)
 	}
 	if there.Version != k.state.Version {
-		return k.refuse("was made by another version, %s, and this is %s", there.Version, k.state.Version)
+		return k.refuse("was written by version %s, and this is %s", there.Version, k.state.Version)
 	}
 	names := maps.Clone(there.Plan)
 	maps.Copy(names, k.state.Plan)
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		if here, there := k.state.Plan[name], there.Plan[name]; here != there {
-			return k.refuse("belongs to another command: %s is %s there, and %s here", name, cmp.Or(there, "nothing"),
+			return k.refuse("belongs to another command: %s is %s in the checkpoint and %s here", name, cmp.Or(there, "nothing"),
 				cmp.Or(here, "nothing"))
 		}
 	}
@@ -309,7 +309,7 @@ func (k *keeper) left(err error) error {
 	case k != nil && k.fault != nil:
 		return fmt.Errorf("%w: the progress could not be saved: %w", err, k.fault)
 	case k != nil && k.exists:
-		return fmt.Errorf("%w: the progress is in %s, and the same command goes on from there", err, k.path)
+		return fmt.Errorf("%w: the progress is in %s, and the same command continues from there", err, k.path)
 	}
 	return fmt.Errorf("%w: nothing was saved", err)
 }

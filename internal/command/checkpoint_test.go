@@ -141,7 +141,7 @@ func TestAnInterruptSavesAndSaysHowToGoOn(t *testing.T) {
 				cancel()
 			}
 		}), args, strings.NewReader(""), &out, &errs))
-		assert.Regexp(t, `^latent: interrupted .*: the progress is in \S+, and the same command goes on from there\n$`, errs.String())
+		assert.Regexp(t, `^latent: interrupted .*: the progress is in \S+, and the same command continues from there\n$`, errs.String())
 		require.Equal(t, whole, found(t, context.Background(), args))
 	}
 }
@@ -166,10 +166,10 @@ func TestForeignAndDamagedCheckpointFilesAreRefused(t *testing.T) {
 		assert.Equal(t, 1, strings.Count(errs.String(), "\n"), "one line: %s", &errs)
 		assert.Empty(t, out.String())
 	}
-	refused("--seed is 1 there, and 2 here", append(args, "--seed", "2")...)
-	refused("--kmax is 3 there, and 4 here", append(args, "--kmax", "4")...)
-	refused("--drop is nothing there, and [\"a\"] here", append(args, "--drop", "a")...)
-	refused("--method is gfab there, and fab here", append(args, "--method", "fab")...)
+	refused("--seed is 1 in the checkpoint and 2 here", append(args, "--seed", "2")...)
+	refused("--kmax is 3 in the checkpoint and 4 here", append(args, "--kmax", "4")...)
+	refused("--drop is nothing in the checkpoint and [\"a\"] here", append(args, "--drop", "a")...)
+	refused("--method is gfab in the checkpoint and fab here", append(args, "--method", "fab")...)
 	refused("belongs to another command", "select", "--data", table, "--checkpoint", path)
 	write("1.0001")
 	refused("belongs to a fit to other rows", args...)
@@ -188,14 +188,14 @@ func TestForeignAndDamagedCheckpointFilesAreRefused(t *testing.T) {
 	require.Equal(t, whole["k"], found(t, context.Background(), args)["k"])
 
 	for want, line := range map[string]string{
-		"requires --checkpoint":                                     "fit --keep-checkpoint",
-		"--checkpoint is -":                                         "fit --checkpoint -",
-		"--checkpoint is the input":                                 "fit --data " + table + " --checkpoint " + table,
-		"--out and --checkpoint both are m.json":                    "fit --out m.json --checkpoint m.json",
-		"--out and --checkpoint both are ./m.json":                  "fit --out m.json --checkpoint ./m.json",
-		"--report and --checkpoint both are " + dir + "/new":        "fit --report " + dir + "/new --checkpoint " + dir + "/new",
-		"--report and --checkpoint both are " + dir + "/index.html": "fit --report " + dir + " --checkpoint " + dir + "/index.html",
-		"is no regular file":                                        "fit --checkpoint " + os.DevNull,
+		"requires --checkpoint":                                      "fit --keep-checkpoint",
+		"--checkpoint is -":                                          "fit --checkpoint -",
+		"--checkpoint is the input":                                  "fit --data " + table + " --checkpoint " + table,
+		"--out and --checkpoint both name m.json":                    "fit --out m.json --checkpoint m.json",
+		"--out and --checkpoint both name ./m.json":                  "fit --out m.json --checkpoint ./m.json",
+		"--report and --checkpoint both name " + dir + "/new":        "fit --report " + dir + "/new --checkpoint " + dir + "/new",
+		"--report and --checkpoint both name " + dir + "/index.html": "fit --report " + dir + " --checkpoint " + dir + "/index.html",
+		"is not a regular file":                                      "fit --checkpoint " + os.DevNull,
 	} {
 		var out, errs bytes.Buffer
 		require.Equal(t, 2, run(context.Background(), strings.Fields(line), strings.NewReader(""), &out, &errs), line)

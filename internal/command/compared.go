@@ -104,7 +104,7 @@ func (f *modelFlags) compare(list []form) error {
 		return misused("--cov with several covariances requires --model mixture, not %s", f.Model)
 	case f.Method != methodGFAB:
 		return misused("--cov with several covariances requires --method %s, and the method is %s: "+
-			"latent select --cov all compares by others", methodGFAB, f.Method)
+			"latent select --cov all compares by other methods", methodGFAB, f.Method)
 	case m.Noise || len(m.Gate) > 0:
 		return misused("--noise and --gate cannot be used with several covariances: %s", one)
 	case m.Columns.text != "":
@@ -217,7 +217,7 @@ func (f *modelFlags) possible(s *session, in *input, rows framework.Rows, block 
 			in.name, strings.Join(few, ", "), n, d)
 	}
 	if len(incomplete) > 0 {
-		s.note("%s: %s not compared: missing values cannot be integrated out there "+
+		s.note("%s: %s not compared: these covariances need complete rows "+
 			"(--missing drop leaves the rows out)",
 			in.name, strings.Join(incomplete, ", "))
 	}
@@ -419,7 +419,7 @@ func (r *fitReport) comparedSection() []report.Section {
 		table.Add(one.form.label(), about, strconv.Itoa(one.K), report.Nats(one.Value), behind, one.Stage)
 	}
 	list := section("Covariance structures", nil, table)
-	list[0].Text = fmt.Sprintf("Structures are compared by %s. Those that fell behind were given up early, "+
-		"and a whole search may find a little more.", criterionCalled(r.ComparedBy))
+	list[0].Text = fmt.Sprintf("Structures are compared by %s. Searches that fell behind were stopped early, "+
+		"and a complete search may find slightly more.", criterionCalled(r.ComparedBy))
 	return list
 }

@@ -62,7 +62,7 @@ func TestTheBestStructureIsTheModel(t *testing.T) {
 func TestStructuresThatATableCannotHave(t *testing.T) {
 	gaps := file(t, "g.csv", "a,b\n1,4\n2,\n3,1\n4,7\n5,2\n6,6\n2,3\n7,1\n")
 	stdout, stderr := done(t, "fit", "--data", gaps, "--cov", "EII,VVI,EEE,VVV")
-	require.Contains(t, stderr, "EII not compared: missing values cannot be integrated out there")
+	require.Contains(t, stderr, "EII not compared: these covariances need complete rows")
 	require.Contains(t, strings.Join(strings.Fields(stdout), " "), "the best of 3 structures")
 	few := file(t, "f.csv", "a,b,c\n1,4,2\n2,3,5\n3,1,1\n")
 	stdout, stderr = done(t, "fit", "--data", few, "--cov", "all")

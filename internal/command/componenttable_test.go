@@ -70,7 +70,7 @@ func TestComponentsInParquetAndWhatIsRefused(t *testing.T) {
 	assert.Contains(t, strings.Join(strings.Fields(back), " "), "8 rows × 2 columns")
 	for _, c := range []struct{ args, part string }{
 		{"--components -", "--components is -, but standard output has the report"},
-		{"--components c.csv --assignments c.csv", "--assignments and --components both are c.csv"},
+		{"--components c.csv --assignments c.csv", "--assignments and --components both name c.csv"},
 		{"--components c.csv --model factor", "a factor model has no components"},
 		{"--components c.csv --model blockmodel", "a blockmodel model has no components"},
 	} {

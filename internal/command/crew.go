@@ -280,10 +280,10 @@ func (s *session) shares(source string, draws *int) error {
 	case s.crew == nil:
 		return nil
 	case source == "-":
-		return misused("--data -: standard input is read by one process alone, and %d share the fit: name a file",
+		return misused("--data -: one process alone can read standard input, and %d share the fit: name a file",
 			s.crew.size)
 	case draws != nil:
-		return misused("--bootstrap is not shared by processes, and here are %d: fit without it, or in one process",
+		return misused("%d processes cannot share --bootstrap: fit without it, or in one process",
 			s.crew.size)
 	}
 	return nil
@@ -292,7 +292,7 @@ func (s *session) shares(source string, draws *int) error {
 // noteIdle notes that processes have no part in the passes of a fit.
 func (c *crew) noteIdle(s *session, shards int) {
 	if c != nil && c.size > shards {
-		s.note("%d of %d processes have no part in the fit: --shards %d gives all of them one", c.size-shards, c.size, c.size)
+		s.note("%d of %d processes have no part in the fit: --shards %d gives each one a part", c.size-shards, c.size, c.size)
 	}
 }
 

@@ -101,7 +101,7 @@ func TestACrewWritesEachFileOnce(t *testing.T) {
 
 func TestACrewSaysThatSomeHaveNothingToDo(t *testing.T) {
 	all := crewed(t, 3, func(int) string { return "fit --k 1 --shards 2" })
-	require.Equal(t, "latent-x: 1 of 3 processes have no part in the fit: --shards 3 gives all of them one\n", all[0].errors)
+	require.Equal(t, "latent-x: 1 of 3 processes have no part in the fit: --shards 3 gives each one a part\n", all[0].errors)
 }
 
 // A process that fails by itself ends the others, which write nothing, and the first one says what happened.
@@ -112,12 +112,12 @@ func TestACrewHearsOfTheErrorOfOne(t *testing.T) {
 	for line, want := range map[string]said{
 		"fit --k 0":                            {status: statusUsage, errors: "--k is 0"},
 		"fit --data nowhere.csv":               {status: statusFailed, errors: "no such file"},
-		"fit --data -":                         {status: statusUsage, errors: "--data -: standard input is read by one process alone, and 2 share the fit: name a file"},
-		"fit --bootstrap 10":                   {status: statusUsage, errors: "--bootstrap is not shared by processes, and here are 2: fit without it, or in one process"},
-		"select --bootstrap 20":                {status: statusUsage, errors: "--bootstrap is not shared"},
+		"fit --data -":                         {status: statusUsage, errors: "--data -: one process alone can read standard input, and 2 share the fit: name a file"},
+		"fit --bootstrap 10":                   {status: statusUsage, errors: "2 processes cannot share --bootstrap: fit without it, or in one process"},
+		"select --bootstrap 20":                {status: statusUsage, errors: "processes cannot share --bootstrap"},
 		"fit --out " + taken + "/m":            {status: statusFailed, errors: "--out"},
-		"fit --checkpoint " + taken:            {status: statusFailed, errors: "is no checkpoint"},
-		"fit --shards 0":                       {status: statusUsage, errors: "--shards is 0: it must be at least 1 and at most 65536"},
+		"fit --checkpoint " + taken:            {status: statusFailed, errors: "is not a checkpoint"},
+		"fit --shards 0":                       {status: statusUsage, errors: "--shards is 0; must be at least 1 and at most 65536"},
 		"predict nowhere.json --data faithful": {status: statusFailed, errors: "nowhere.json"},
 	} {
 		all := crewed(t, 2, func(int) string { return line })
@@ -167,7 +167,7 @@ func TestAnInterruptedCrewGoesOnFromItsCheckpoint(t *testing.T) {
 			return nil
 		})
 		require.Equal(t, statusFailed, all[0].status)
-		require.Regexp(t, "^latent-x: interrupted after [0-9]+ iterations at K = .*: the progress is in .*progress, and the same command goes on from there\n$", all[0].errors)
+		require.Regexp(t, "^latent-x: interrupted after [0-9]+ iterations at K = .*: the progress is in .*progress, and the same command continues from there\n$", all[0].errors)
 		require.Empty(t, all[0].out+all[1].out+all[1].errors)
 		require.FileExists(t, path)
 		for rank, s := range crewed(t, 3, func(int) string { return line }) {
@@ -196,7 +196,7 @@ func TestACrewThatLosesOneSaysSo(t *testing.T) {
 	for rank, s := range all {
 		require.Equal(t, statusFailed, s.status)
 		require.Empty(t, s.out)
-		require.Contains(t, s.errors, []string{"lost the others", "gone"}[rank])
+		require.Contains(t, s.errors, []string{"disconnected from the others", "gone"}[rank])
 	}
 }
 

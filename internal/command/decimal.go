@@ -46,8 +46,8 @@ func (f *inputFlags) noteNumbers(s *session, in *input) {
 			func(one data.Spelling) string { return fmt.Sprintf("%.60q (%s)", one.Column, one) }))
 	}
 	if list := in.UnsureDecimals(); f.Decimal == 0 && len(list) > 0 {
-		s.note("%s: every point of %s has three digits behind it, and is read as that of decimals: --decimal , where it "+
-			"separates thousands, --decimal . where not", in.name, abridged(list, ", ", quotedCell))
+		s.note("%s: every point of %s precedes three digits and is read as a decimal point: --decimal , if it "+
+			"separates thousands, otherwise --decimal .", in.name, abridged(list, ", ", quotedCell))
 	}
 	f.noteOthers(s, in)
 }

@@ -57,7 +57,7 @@ func TestPredictReadsAsTheFitDid(t *testing.T) {
 	assert.NotContains(t, stderr, "decimals")
 	assert.Len(t, strings.Split(strings.TrimSpace(got), "\n"), 3)
 	points := file(t, "d.csv", "Umsatz,Abstand\n,0.125\n80.00,1\n")
-	fails(t, 1, `decimals have a comma here, as 1,5, and not a point`, "", "predict", model, "--data", points)
+	fails(t, 1, `the table is read with decimal commas, as in 1,5`, "", "predict", model, "--data", points)
 	same, _ := done(t, "predict", model, "--data", points, "--decimal", ".")
 	assert.Equal(t, got, same)
 }
@@ -96,7 +96,7 @@ func TestNumbersAsPeopleWriteThemAreFitted(t *testing.T) {
 	assert.Equal(t, want, got)
 
 	_, stderr = done(t, "fit", "--k", "1", "--data", file(t, "d.csv", "a;b\n1.234;1\n5.678;2\n4.567;4\n"))
-	assert.Contains(t, stderr, `every point of "a" has three digits behind it, and is read as that of decimals: --decimal , where it separates thousands`)
+	assert.Contains(t, stderr, `every point of "a" precedes three digits and is read as a decimal point: --decimal , if it separates thousands`)
 	fails(t, 1, `(--decimal . or --decimal ,)`, "", "fit", "--data", file(t, "d.csv", "a;b\n1,234;1\n5,678;2\n4,567;4\n"))
 }
 
@@ -144,7 +144,7 @@ func TestPredictNotesOtherSpellings(t *testing.T) {
 	row := make([]float64, 2)
 	require.NoError(t, m.Encode(row, []string{"5,410", " 7%"}))
 	assert.Equal(t, []float64{5410, 7}, row)
-	require.ErrorContains(t, m.Encode(row, []string{"5 410", "7%"}), `"5 410" is no number`)
+	require.ErrorContains(t, m.Encode(row, []string{"5 410", "7%"}), `"5 410" is not a number`)
 }
 
 // What is read in another way than as UTF-8 with a header of names is noted, or asked about, with the flag.
@@ -167,6 +167,6 @@ func TestEncodingsAndHeadersAreNoted(t *testing.T) {
 	assert.Contains(t, stderr, "the first row names the columns, though some names are years (--header no)")
 	fails(t, 1, `the first row, "2019", "2020", may be data or names of columns; say whether there is a header (--header yes or --header no)`,
 		"", "fit", "--data", file(t, "d.csv", "2019,2020\n1.5,2\n7,8.5\n"))
-	fails(t, 1, `column "a": inf is no level among numbers: correct it, or --na=inf`, "", "fit", "--data",
+	fails(t, 1, `column "a": inf is not a level among numbers: correct it, or --na=inf`, "", "fit", "--data",
 		file(t, "d.csv", "a,b\n1,1\n2,3\ninf,4\n2,2\n"), "--columns", "a=categorical")
 }

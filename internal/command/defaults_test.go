@@ -65,7 +65,7 @@ func TestTextsAreDescribedByDefault(t *testing.T) {
 	fails(t, 1, `column "sort" is categorical: row 1 is "a"`, "", "fit", "--data", path, "--family", "gaussian")
 	fails(t, 1, `column "sort" is categorical: row 1 is "a"`, "", "fit", "--data", path, "--cov", "EII,VVV")
 	commas := file(t, "commas.csv", "name;length;width\na;1,5;2.5\nb;2;3.5\na;3;4\n") // the column that is misspelt is named, not the first of texts
-	fails(t, 1, `column "length" is categorical: row 1 is "1,5"; decimals have a point here`, "", "fit", "--data", commas)
+	fails(t, 1, `column "length" is categorical: row 1 is "1,5"; the table is read with decimal points`, "", "fit", "--data", commas)
 }
 
 // TestCodesAndCountsAreIntegratedOutByDefault: --k and --method go first, and tables of more than 1,000,000 cells
@@ -151,7 +151,7 @@ func TestColumnsOfNumbersHaveTheirKinds(t *testing.T) {
 		}
 		assert.Equal(t, want, got)
 		assert.Equal(t, text == mixed, strings.Contains(stderr, `left out, without any value: "gone"`))
-		assert.Equal(t, text != few, strings.Contains(stderr, "each column by its kind (--family auto), as these are no measurements"))
+		assert.Equal(t, text != few, strings.Contains(stderr, "each column by its kind (--family auto), as these are not measurements"))
 	}
 	plain := fitJSON(t, "--family", "gaussian", "--k", "1", "--data", file(t, "t.csv", counts))
 	assert.Equal(t, "gaussian", plain.Columns[0].Family)

@@ -17,7 +17,8 @@ import (
 // ofDefinition is a model that its definition says all of.
 func ofDefinition(d fitted.Definition) (m model, err error) {
 	if d.New == nil {
-		return m, fmt.Errorf("the definition of model %q has no New: the command could load its files, and not fit", d.Name)
+		return m, fmt.Errorf("the definition of model %q has no New: the command can load its files and cannot "+
+			"fit it", d.Name)
 	}
 	m = model{Definition: d, settings: func() modelSettings { return &definedSettings{d.New(), d} }}
 	general := flagFieldsOf(reflect.TypeFor[fittingFlags]())

@@ -43,7 +43,7 @@ func TestColumnsThatMayMisleadAutoAreNoted(t *testing.T) {
 	assert.Equal(t, []string{
 		`latent: --na '?' makes 2 cells of PATH missing, in "age"`,
 		`latent: --na 'not known' makes 1 cell of PATH missing, in "age"`,
-		`latent: --na '-1' makes no cell of PATH missing: none of those used is "-1"`,
+		`latent: --na '-1' makes no cell of PATH missing: no cell in use is "-1"`,
 		`latent: 3 missing values in 3 of the 20 rows of PATH integrated out (--missing drop leaves the rows out)`,
 	}, notes(stderr, path))
 

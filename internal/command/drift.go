@@ -90,7 +90,7 @@ func newDrift(m *modelFile) (*drift, error) {
 	d := &drift{m: m, first: -1, rng: rand.New(rand.NewPCG(1, 1))}
 	d.at = slices.IndexFunc(names, func(name string) bool { return strings.HasPrefix(name, "log_") })
 	if d.at < 0 {
-		return nil, misused("--report is about the likelihood of rows, which a %s model does not have", m.Model)
+		return nil, misused("--report needs the likelihood of rows, which a %s model does not have", m.Model)
 	}
 	if m.layout.List == "responsibilities" {
 		d.first = len(m.layout.First)

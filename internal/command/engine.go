@@ -156,7 +156,7 @@ func scoresOf(sel *fitted.Selection[*result], o framework.Options) *scores {
 }
 
 // noteBound is said of models whose q is an approximation even at its best.
-const noteBound = "log-likelihood, bic, aic and icl are of a lower bound of the likelihood (mean field)"
+const noteBound = "log-likelihood, bic, aic and icl use a lower bound of the likelihood (mean field)"
 
 var errInterrupted = errors.New("interrupted")
 

@@ -272,7 +272,7 @@ func (in *input) flagsAbout(err error) string {
 	case errors.Is(err, data.ErrMissing):
 		return "--missing drop"
 	case errors.Is(err, data.ErrLimit):
-		return "where that is right, raise it by --limit"
+		return "if the file is right, raise it by --limit"
 	case errors.Is(err, data.ErrText):
 		return in.marking(in.texts()) + dropping(in.texts())
 	case in.flags == nil: // no fit

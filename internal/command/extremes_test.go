@@ -128,8 +128,8 @@ func TestWeightsOfAllSizes(t *testing.T) {
 // What was said of these once sent the reader elsewhere.
 func TestSmallFaultsAreNamed(t *testing.T) {
 	for line, part := range map[string]string{
-		"fit --model hmm --start kmeans,rows":           "--start kmeans,rows: a fit begins in one way",
-		"fit --model hmm --start kmeans,free,uniform":   "--start kmeans,free,uniform: one thing is assumed of the first state",
+		"fit --model hmm --start kmeans,rows":           "--start kmeans,rows: name one initialisation",
+		"fit --model hmm --start kmeans,free,uniform":   "--start kmeans,free,uniform: name one distribution of the first state",
 		"fit --model factor --rotate foo":               `--rotate must be one of "none","varimax","promax","oblimin" but got "foo"`,
 		"fit --model hmm --missing empty":               "would join the steps",
 		"fit --model bpca --missing empty --data zoo":   "--missing empty cannot be used with this model",
@@ -137,7 +137,7 @@ func TestSmallFaultsAreNamed(t *testing.T) {
 	} {
 		fails(t, 2, part, "", strings.Fields(line)...)
 	}
-	fails(t, 1, "2 rows: any two columns are proportional there", "", "fit", "--model", "factor", "--data", file(t, "two.csv", "a,b,c\n1,2,3\n2,1,4\n"))
+	fails(t, 1, "2 rows: noise of each column needs at least three rows", "", "fit", "--model", "factor", "--data", file(t, "two.csv", "a,b,c\n1,2,3\n2,1,4\n"))
 
 	path := filepath.Join(t.TempDir(), "h.json")
 	sequences := file(t, "s.csv", "s,a,b\n1,1,2\n1,2,3\n1,2,1\n2,5,4\n2,3,3\n")

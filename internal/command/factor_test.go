@@ -161,20 +161,20 @@ func TestFactorPageAndErrors(t *testing.T) {
 	}
 	empty = append(empty, ",,,,,,,,")
 	for want, args := range map[string][]string{
-		"gFIC and FIC of factor analysis do not exist with no more rows than columns": {"--data", few},
-		`column "again" repeats column "x1"`:                                          {"--data", file(t, "twice.csv", strings.Join(twice, "\n"))},
-		"row 40 has no value at all: drop it":                                         {"--data", file(t, "empty.csv", strings.Join(empty, "\n"))},
-		`--blocks names column "x1" twice in block 1`:                                 {"--data", holzinger, "--blocks", "x1,x1;x2"},
-		`--blocks names no block of column "x3"`:                                      {"--data", holzinger, "--blocks", "x1;x2"},
-		`--blocks names column "x1" in two blocks`:                                    {"--data", holzinger, "--blocks", "x1;x2,x1"},
-		`--blocks names "y"`:                                                          {"--data", holzinger, "--blocks", "x1;y"},
-		"identifies 5 factors at most":                                                {"--data", holzinger, "--kmax", "6"},
-		"choose K from 1 to 8":                                                        {"--data", holzinger, "--k", "9", "--method", "em"},
-		"--blocks cannot be used with --noise isotropic":                              {"--data", holzinger, "--noise", "isotropic", "--blocks", "x1;x2"},
-		`--noise must be one of "diagonal","isotropic" but got ""`:                    {"--data", holzinger, "--noise"},
-		`--noise must be one of "diagonal","isotropic" but got "loud"`:                {"--data", holzinger, "--noise=loud"},
-		"--method closed-form cannot be used with missing entries":                    {"--data", gappy(t), "--method", "closed-form"},
-		"columns of block":                                                            {"--data", gappy(t), "--blocks", "x1,x2,x3,x4;x5,x6,x7,x8,x9"},
+		"gFIC and FIC of factor analysis need more rows than columns":  {"--data", few},
+		`column "again" repeats column "x1"`:                           {"--data", file(t, "twice.csv", strings.Join(twice, "\n"))},
+		"row 40 has no value at all: drop it":                          {"--data", file(t, "empty.csv", strings.Join(empty, "\n"))},
+		`--blocks names column "x1" twice in block 1`:                  {"--data", holzinger, "--blocks", "x1,x1;x2"},
+		`--blocks names no block of column "x3"`:                       {"--data", holzinger, "--blocks", "x1;x2"},
+		`--blocks names column "x1" in two blocks`:                     {"--data", holzinger, "--blocks", "x1;x2,x1"},
+		`--blocks names "y"`:                                           {"--data", holzinger, "--blocks", "x1;y"},
+		"identifies 5 factors at most":                                 {"--data", holzinger, "--kmax", "6"},
+		"choose K from 1 to 8":                                         {"--data", holzinger, "--k", "9", "--method", "em"},
+		"--blocks cannot be used with --noise isotropic":               {"--data", holzinger, "--noise", "isotropic", "--blocks", "x1;x2"},
+		`--noise must be one of "diagonal","isotropic" but got ""`:     {"--data", holzinger, "--noise"},
+		`--noise must be one of "diagonal","isotropic" but got "loud"`: {"--data", holzinger, "--noise=loud"},
+		"--method closed-form cannot be used with missing entries":     {"--data", gappy(t), "--method", "closed-form"},
+		"columns of block":                                             {"--data", gappy(t), "--blocks", "x1,x2,x3,x4;x5,x6,x7,x8,x9"},
 	} {
 		status := 1
 		if strings.HasPrefix(want, "-") {

@@ -111,13 +111,13 @@ func levels(in *input, j int, c data.Column, given *columnFamilies) ([]string, e
 		inOrder, ok := data.Ordered(list)
 		if err == nil && !ok {
 			err = fmt.Errorf("column %.60q holds texts, whose order is unknown: number the levels in their order, as in 1 low "+
-				"and 2 high, or take it as categorical", c.Name)
+				"and 2 high, or take the column as categorical", c.Name)
 		}
 		return inOrder, err
 	case c.Family == families.Ordinal:
 		list, err := in.occurring(c.Name)
 		if err == nil && len(list) < families.Named(families.Ordinal).Levels {
-			err = fmt.Errorf("column %.60q has %s: ordinal takes three or more: take it as bernoulli", c.Name,
+			err = fmt.Errorf("column %.60q has %s, and ordinal needs three or more: take the column as bernoulli", c.Name,
 				counted(len(list), "level"))
 		}
 		return list, err
@@ -152,7 +152,7 @@ func (in *input) occurring(name string) ([]string, error) {
 		}
 	}
 	if infinite != "" {
-		return nil, fmt.Errorf("column %.60q: %s is no level among numbers: correct it, or --na=%s where it stands for a "+
+		return nil, fmt.Errorf("column %.60q: %s is not a level among numbers: correct it, or --na=%s where it stands for a "+
 			"missing value", name, infinite, word(infinite))
 	}
 	return list, err
@@ -173,7 +173,7 @@ func refuseSingle(columns []data.Column) error {
 		}
 	}
 	return refusal(single, len(columns), "every column has a single level",
-		fmt.Sprintf("has 1 level (%.60q), and two are the least", level), "have 1 level each, and two are the least")
+		fmt.Sprintf("has 1 level (%.60q); must have at least two", level), "have 1 level each; must have at least two")
 }
 
 // numbersNeeded says what to do with a text where a family describes numbers.

@@ -65,12 +65,12 @@ func TestSkewedColumnsAreLikeliestUnderTheirOwnFamily(t *testing.T) {
 func TestWhatOrdinalColumnsCannotBe(t *testing.T) {
 	table := file(t, "d.csv", "a,b,c\n1,low,1\n2,high,0\n3,low,1\n2,high,1\n")
 	for _, c := range []struct{ args, says string }{
-		{"b=ordinal", `column "b" holds texts, whose order is unknown: number the levels in their order, as in 1 low and 2 high, or take it as categorical`},
-		{"b=categorical,c=ordinal", `column "c" has 2 levels: ordinal takes three or more: take it as bernoulli`},
+		{"b=ordinal", `column "b" holds texts, whose order is unknown: number the levels in their order, as in 1 low and 2 high, or take the column as categorical`},
+		{"b=categorical,c=ordinal", `column "c" has 2 levels, and ordinal needs three or more: take the column as bernoulli`},
 	} {
 		fails(t, 1, c.says, "", "fit", "--data", table, "--columns", c.args, "--k", "1")
 	}
-	fails(t, 1, `column "a" is ordinal, which has no conjugate prior: take it as categorical, or another method than vb`, "",
+	fails(t, 1, `column "a" is ordinal, which has no conjugate prior: take the column as categorical, or another method than vb`, "",
 		"fit", "--data", table, "--columns", "a=ordinal,b=categorical", "--method", "vb")
 }
 

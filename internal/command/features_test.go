@@ -118,7 +118,7 @@ func TestFeaturesPageAndErrors(t *testing.T) {
 	}
 	r := fitFeatures(t, "--criterion", "gfic", "--data", file(t, "noise.csv", noise.String()), "--k", "2")
 	require.Len(t, r.Warnings, 1)
-	assert.Contains(t, r.Warnings[0], "gfic of no features at all is")
+	assert.Contains(t, r.Warnings[0], "gfic without features is")
 
 	for want, args := range map[string][]string{
 		`column "a" is constant, to working precision`:                    {"--data", file(t, "c.csv", "a,b\n1,2\n1,3\n1,5\n")},

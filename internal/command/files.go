@@ -28,7 +28,7 @@ func filesOf(source string) ([]string, error) {
 		return nil, misused("--data %s: the pattern has a [ without its ]", source)
 	}
 	if len(matches) == 0 {
-		return nil, fmt.Errorf("--data %s: no file has a name of this pattern", source)
+		return nil, fmt.Errorf("--data %s: no file matches this pattern", source)
 	}
 	return matches, nil
 }
@@ -147,7 +147,7 @@ func (f *inputFlags) columnarReader(
 func (r *reader) explain(in *input, err error) error {
 	switch {
 	case errors.Is(err, columnar.ErrNoColumn) && len(in.unread) > 0:
-		return in.wrap(fmt.Errorf("it has none of the columns that are asked for: the data have %s", quoted(in.unread)))
+		return in.wrap(fmt.Errorf("it has none of the columns in use: the data have %s", quoted(in.unread)))
 	case r.names:
 		return err
 	}
@@ -160,7 +160,7 @@ func inColumns(paths []string) (n int, err error) {
 		file, err := atomicfile.Open(path)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return 0, fmt.Errorf("--data %s: no such file, nor an embedded data set: those are %s", path,
+			return 0, fmt.Errorf("--data %s: no such file or embedded data set: the data sets are %s", path,
 				strings.Join(datasetNames(), ", "))
 		case err != nil:
 			return 0, err

@@ -81,7 +81,7 @@ func TestArrowOnAPipe(t *testing.T) {
 		require.Zero(t, run(t.Context(), append(args, "-"), file, &out, &errs), &errs)
 		require.Equal(t, seconds.ReplaceAllString(want, ""), seconds.ReplaceAllString(out.String(), ""))
 
-		fails(t, statusFailed, "standard input: no whole Arrow file", string(text[:len(text)/2]), append(args, "-")...)
+		fails(t, statusFailed, "standard input: incomplete or damaged Arrow file", string(text[:len(text)/2]), append(args, "-")...)
 	}
 	fails(t, statusFailed, `standard input: column "tags" is of type list<`, string(text), "fit", "--data", "-")
 	fails(t, statusFailed, "standard input: it has none of the columns", string(text), "predict", model, "--data", "-", "--drop", "x,y")
@@ -90,7 +90,7 @@ func TestArrowOnAPipe(t *testing.T) {
 	require.Empty(t, left)
 
 	t.Setenv("TMPDIR", filepath.Join(dir, "nowhere"))
-	fails(t, statusFailed, "no temporary file", string(text), "fit", "--data", "-")
+	fails(t, statusFailed, "cannot create a temporary file", string(text), "fit", "--data", "-")
 }
 
 // TestTablesOfSeveralFiles: files of a pattern, of any format, are the table that one CSV file is, and give the same fit and predictions.
@@ -120,7 +120,7 @@ func TestTablesOfSeveralFiles(t *testing.T) {
 
 	for source, message := range map[string]string{
 		"part-*":       "some of the files are Parquet or Arrow and others are not",
-		"none-*.csv":   "no file has a name of this pattern",
+		"none-*.csv":   "no file matches this pattern",
 		"part-[.csv":   "the pattern has a [ without its ]",
 		"part-*.arrow": `column "tags" is of type list<`,
 	} {
@@ -134,5 +134,5 @@ func TestTablesOfSeveralFiles(t *testing.T) {
 	whole, err := os.ReadFile(in("part-1.arrow"))
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(in("part-1.arrow"), whole[:len(whole)/2], 0o600))
-	fails(t, statusFailed, "part-1.arrow: no whole Arrow file", "", "fit", "--data", in("part-?.arrow"), "--drop", "tags")
+	fails(t, statusFailed, "part-1.arrow: incomplete or damaged Arrow file", "", "fit", "--data", in("part-?.arrow"), "--drop", "tags")
 }

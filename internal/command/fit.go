@@ -13,23 +13,22 @@ import (
 type fitCommand struct {
 	fittingFlags
 	checkpointFlags `group:"large"`
-	Criterion       string `group:"size" placeholder:"NAME" help:"Score that fits are compared by: evidence, gfic, fic, bicem, elbo, bic, aic or icl; of mixtures also collapsed (the parameters integrated out), exacticl and dnml (discrete columns). Default: the method's own."`
-	K               *int   `group:"size" brief:"Number of components, or of latent dimensions. Default: it is found." name:"k" xor:"size" placeholder:"K" range:"[1,inf)" help:"Fit with this number of components, or of latent dimensions."`
-	Kmax            *int   `group:"size" brief:"Largest number. Default: 10 components, more where more are found." name:"kmax" xor:"size" placeholder:"K" range:"[1,inf)" help:"Largest number. Default: 10 components, twice as many while more than half of them are found, fewer where the rows are few; of features 8; of bpca and ppca columns − 1 (no more than rows − 2); of factor what the covariance matrix identifies; of vbmf the smaller side of the matrix."`
+	Criterion       string `group:"size" placeholder:"NAME" help:"Score by which fits are compared: evidence, gfic, fic, bicem, elbo, bic, aic or icl; of mixtures also collapsed (the parameters integrated out), exacticl and dnml (discrete columns). Default: the method's own."`
+	K               *int   `group:"size" brief:"Number of components, or of latent dimensions. Default: latent finds it." name:"k" xor:"size" placeholder:"K" range:"[1,inf)" help:"Fit with this number of components, or of latent dimensions."`
+	Kmax            *int   `group:"size" brief:"Largest number. Default: 10 components, more where more are found." name:"kmax" xor:"size" placeholder:"K" range:"[1,inf)" help:"Largest number. Default: 10 components, doubled while the fit finds more than half of them, fewer for few rows; features: 8; bpca and ppca: columns − 1, at most rows − 2; factor: as many as the covariance matrix identifies; vbmf: the smaller side of the matrix."`
 	Label           string `group:"table" brief:"Known classes of the rows: left out of the fit, and compared with the components." placeholder:"COL" help:"Known classes of the rows (mixtures, hmm): leave this column out of the fit, and compare components to it by the adjusted Rand index and a cross-table."`
-	Bootstrap       *int   `group:"output" placeholder:"B" range:"[2,1000000]" help:"Standard errors and 95 % intervals of the numbers of mixtures and hmm, and standard errors of the loadings of factor, from B tables drawn from the fit and fitted anew. 200 are usual."`
+	Bootstrap       *int   `group:"output" placeholder:"B" range:"[2,1000000]" help:"Standard errors and 95 % intervals of the numbers of mixtures and hmm, and standard errors of the loadings of factor, from B tables drawn from the fit and refitted. 200 are usual."`
 	Out             string `group:"output" brief:"Save the model for latent predict and latent sample." placeholder:"MODEL.json" help:"Save the model for latent predict and latent sample."`
-	Assignments     string `group:"output" brief:"Write the component of each row and its probabilities." placeholder:"FILE" help:"Write what the model says of each row, as latent predict does: component, probabilities and log-likelihood, or latent means. CSV, or Parquet where the name ends in .parquet."`
-	Components      string `group:"output" placeholder:"FILE" help:"Write the numbers of the components of mixtures and hmm (means, standard deviations, probabilities of levels), one a row: component, weight, column, quantity, value. CSV, or Parquet where the name ends in .parquet."`
-	Groups          *int   `group:"output" placeholder:"G" range:"[1,inf)" help:"Number of groups that the components of a mixture are joined into. Default: as their overlap and the density between them propose."`
-	Report          string `group:"output" brief:"Write DIR/index.html: the fit in figures, one page that needs no network." placeholder:"DIR" help:"Write DIR/index.html: the fit in figures and their numbers, one page that needs no network. The folder is made where it is missing."`
+	Assignments     string `group:"output" brief:"Write the component of each row and its probabilities." placeholder:"FILE" help:"Write the predictions of each row, as latent predict does: component, probabilities and log-likelihood, or latent means. CSV, or Parquet if the name ends in .parquet."`
+	Components      string `group:"output" placeholder:"FILE" help:"Write the numbers of the components of mixtures and hmm (means, standard deviations, probabilities of levels), one a row: component, weight, column, quantity, value. CSV, or Parquet if the name ends in .parquet."`
+	Groups          *int   `group:"output" placeholder:"G" range:"[1,inf)" help:"Number of groups into which the components of a mixture are joined. Default: by their overlap and the density between them."`
+	Report          string `group:"output" brief:"Write DIR/index.html: the fit in figures, one page that needs no network." placeholder:"DIR" help:"Write DIR/index.html: the fit in figures and their numbers, one page that needs no network. A missing folder is created."`
 }
 
 // Help ends the output of latent fit --help.
 func (*fitCommand) Help() string {
-	return "The complete_data_standard_errors of mixtures (--format json) are those of a table whose rows came with " +
-		"their labels: they ignore the uncertainty about labels, and are too small where components overlap. Those " +
-		"of --bootstrap are not."
+	return "The complete_data_standard_errors of mixtures (--format json) assume known labels: they ignore " +
+		"the uncertainty about labels, and are too small where components overlap. Those of --bootstrap are not."
 }
 
 // Run fits, saves and prints.

@@ -21,10 +21,10 @@ import (
 // modelFlags say what is fitted and how.
 type modelFlags struct {
 	Model      string          `group:"model" brief:"Model: ${models}." default:"${model}" enum:"${models}" help:"Model: ${titles}. latent help MODEL describes one."`
-	Family     string          `group:"model" brief:"Family of the columns: gaussian, student-t, poisson, categorical, … Default: gaussian if all columns are measurements, else auto: each by its kind." placeholder:"NAME" help:"Family of the components of a mixture, or of the states of hmm: gaussian (full covariance), gaussian-tied, gaussian-diagonal, gaussian-spherical, poisson, exponential, gamma, lognormal, bernoulli, categorical, ordinal (numbers as ordered levels), multinomial, student-t (of all columns), factor-analysers (a factor analysis of all columns in each component), or auto: each column by its kind, as its values vary, and measurements together where that is better; identifiers, dates and constant columns are left out. Default: gaussian if all columns are measurements, else auto."`
-	Method     string          `group:"search" placeholder:"NAME" help:"Inference: gfab, fab, em, map, vb, cvb0, closed-form or greedy. gfab, fab, cvb0 and greedy find K in one fit; the others fit every K separately. latent help MODEL lists those of a model, its default first. Flags that the method has no use for are refused."`
+	Family     string          `group:"model" brief:"Family of the columns: gaussian, student-t, poisson, categorical, … Default: gaussian if all columns are measurements, else auto: each by its kind." placeholder:"NAME" help:"Family of the components of a mixture, or of the states of hmm: gaussian (full covariance), gaussian-tied, gaussian-diagonal, gaussian-spherical, poisson, exponential, gamma, lognormal, bernoulli, categorical, ordinal (numbers as ordered levels), multinomial, student-t (of all columns), factor-analysers (a factor analysis of all columns in each component), or auto: each column by its kind and values, measurements together if that is better; identifiers, dates and constant columns are left out. Default: gaussian if all columns are measurements, else auto."`
+	Method     string          `group:"search" placeholder:"NAME" help:"Inference: gfab, fab, em, map, vb, cvb0, closed-form or greedy. gfab, fab, cvb0 and greedy find K in one fit; the others fit every K separately. latent help MODEL lists those of a model, its default first. Flags that the method does not use are rejected."`
 	Weights    string          `group:"table" placeholder:"COL" help:"Frequency weights: leave this column out of the fit and weight the rows by it. blockmodel: the column of the weights of edges."`
-	Prior      hyperparameters `group:"size" placeholder:"KEY=VALUE,…" help:"Prior of --method vb, map, cvb0 or greedy; latent help MODEL explains the keys. Where there are classes or states, rows and covariance (of a full one) set what the prior of the evidence is worth, in rows."`
+	Prior      hyperparameters `group:"size" placeholder:"KEY=VALUE,…" help:"Prior of --method vb, map, cvb0 or greedy; latent help MODEL explains the keys. For classes and states, rows and covariance (of full covariances) set the weight of the prior of the evidence, in rows."`
 	Temper     *float64        `group:"size" method:"vb" placeholder:"ALPHA" range:"(0,1]" help:"Power of the likelihood, positive and at most 1, in the tempered posterior of --method vb. Default: 1."`
 	SizePrior  string          `group:"size" name:"size-prior" default:"uniform" enum:"uniform,geometric" help:"Prior of K where fits of every K are compared: uniform, or geometric (2^-K)."`
 	Restarts   *int            `group:"search" aliases:"n-init" placeholder:"N" range:"[1,1000000]" help:"Independent starts, of which the best is kept. Default: 10 for mixtures and hmm of at most 5000 rows and 1,000,000 cells (3 with cvb0), 5 for features, else 1."`
@@ -32,7 +32,7 @@ type modelFlags struct {
 	Tol        *float64        `group:"search" placeholder:"NATS" range:"(0,inf)" help:"Stop when an iteration changes the criterion by less than this, in nats per row. Default: 1e-9."`
 	MaxIter    *int            `group:"search" placeholder:"N" range:"[1,inf)" help:"Largest number of iterations. Default: 10000."`
 	Accelerate bool            `group:"search" help:"Extrapolate iterations of a fit that converges slowly: fewer passes over the data, and perhaps another local maximum, or K."`
-	Sample     int             `group:"large" placeholder:"ROWS" range:"[0,inf)" help:"Begin with a fit to about so many of the rows, drawn at random, which fewer passes over all rows then follow. For large tables; 30000 is a good number."`
+	Sample     int             `group:"large" placeholder:"ROWS" range:"[0,inf)" help:"Begin with a fit to about this many rows, drawn at random; fewer passes over all rows follow. For large tables; 30000 is a good number."`
 	Workers    int             `group:"large" default:"0" range:"[0,inf)" help:"Goroutines; 0: one per processor. Results do not depend on it."`
 	Format     string          `group:"output" brief:"Output: text or json." default:"text" enum:"text,json" help:"Output: text or json."`
 
@@ -135,7 +135,7 @@ func (f *modelFlags) check(method string) error {
 		return err
 	}
 	if f.Sample > 0 && (m.Pairs || m.Sequences) {
-		return misused("--sample %d: it is a number of rows of a table whose rows are independent", f.Sample)
+		return misused("--sample %d requires a table of independent rows", f.Sample)
 	}
 	if err := f.own.check(f); err != nil || f.byTable {
 		return err
@@ -208,7 +208,7 @@ func (f *modelFlags) checkPrior() error {
 		return nil
 	case f.Prior.ofEvidence():
 		if !m.climbsEvidence(f.Method) {
-			return misused("--prior %s is of the evidence: it requires classes or states, and --method gfab", f.Prior.text)
+			return misused("--prior %s belongs to the evidence and requires classes or states, and --method gfab", f.Prior.text)
 		}
 		return f.Prior.among(unitKeys...)
 	case m.informed(f.Method):
@@ -421,7 +421,7 @@ func (h *hyperparameters) usedBy(c framework.Criterion) error {
 	if c.Name == framework.Evidence.Name || !h.ofEvidence() {
 		return nil
 	}
-	return misused("--prior %s is of the evidence, and fits are by %s: leave one out", h.text, strings.ToLower(c.Name))
+	return misused("--prior %s belongs to the evidence, and fits use %s: leave one out", h.text, strings.ToLower(c.Name))
 }
 
 // flag is a parameter of a prior as it was given.

@@ -24,7 +24,7 @@ func (c *predictCommand) checkSequences(m *modelFile) error {
 	case c.Forecast == nil:
 		return nil
 	case c.Label != "" || len(c.ID) > 0:
-		return misused("--forecast is of rows that are not there yet: --label and --id cannot be used with it")
+		return misused("--label and --id cannot be used with --forecast, which predicts future rows")
 	}
 	return nil
 }

@@ -27,7 +27,7 @@ var gateMethods = []string{methodGFAB, methodFAB, methodEM}
 
 // gateSettings name the columns of a gate.
 type gateSettings struct {
-	Gate []string `json:"gate,omitempty" aliases:"covariates" placeholder:"COL" help:"Columns that the probabilities of the components depend on, by a multinomial logistic regression (latent class regression, mixtures of experts). The components describe the other columns; --regress may name columns of the gate too. Texts, and columns that --columns has as categorical, become indicators of their levels but the first. With --method gfab, fab or em; iterations are extrapolated, as by --accelerate."`
+	Gate []string `json:"gate,omitempty" aliases:"covariates" placeholder:"COL" help:"Columns that the probabilities of the components depend on, by a multinomial logistic regression (latent class regression, mixtures of experts). The components describe the other columns; --regress may name columns of the gate too. Texts, and columns that are categorical by --columns, become indicators of all levels except the first. Requires --method gfab, fab or em; implies --accelerate."`
 }
 
 func (g *gateSettings) gated() []string { return g.Gate }
@@ -50,7 +50,7 @@ func (f *modelFlags) checkGate() error {
 	}
 	for _, name := range gate {
 		if given := f.columns().family[name]; given != "" && given != families.Categorical {
-			return misused("--columns %s=%s: a column of --gate is taken as a number, or as %s", name,
+			return misused("--columns %s=%s: a column of --gate is a number, or %s", name,
 				given, families.Categorical)
 		}
 	}
@@ -248,7 +248,7 @@ func (g *gatedClasses) printGate(p *page) {
 	}
 	p.line("")
 	p.prose(0, "Log odds of a component against component 1, by column of the gate (standard errors: observed "+
-		"information, with what is said of the components as it is):")
+		"information, with the components held fixed):")
 	heads := []string{"component", "column", "log odds", "standard error", "odds ratio"}
 	if g.gate.Drawn != nil {
 		heads = append(heads, "by bootstrap")

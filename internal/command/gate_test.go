@@ -218,8 +218,8 @@ func TestWrongGates(t *testing.T) {
 		{2, "--gate cannot be used with --noise", "--data iris --gate Species --noise"},
 		{2, `column "class" is named by --label and by --gate: it cannot be both`, "--data " + path + " --gate class --label class"},
 		{2, `column "age" is named by --gate: it cannot be selected or dropped`, "--data " + path + " --gate age --drop age"},
-		{2, "a column of --gate is taken as a number, or as categorical", "--data " + path + " --gate age --columns age=poisson"},
-		{2, "the components describe none", "--data " + path + " --select age --gate age"},
+		{2, "a column of --gate is a number, or categorical", "--data " + path + " --gate age --columns age=poisson"},
+		{2, "leaves none to the components", "--data " + path + " --select age --gate age"},
 		{2, "collapsed", "--data " + path + " --gate age --criterion collapsed"},
 	} {
 		fails(t, c.status, c.part, "", append([]string{"fit"}, strings.Fields(c.args)...)...)

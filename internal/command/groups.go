@@ -132,7 +132,7 @@ func (c *fitCommand) checkGroups() error {
 // group takes the groups that the components form, once their rows are counted, and compares them with known classes.
 func (r *fitReport) group(s *session, in *input, wanted *int) (err error) {
 	if r.kind.mixes && r.K > grouping.MostComponents {
-		s.note("%s are too many to be joined into groups: %d at most are", counted(r.K, "component"), grouping.MostComponents)
+		s.note("%s are too many to join into groups; must be at most %d", counted(r.K, "component"), grouping.MostComponents)
 	}
 	if r.found.group == nil || !s.crew.writes() {
 		return nil
@@ -189,7 +189,7 @@ func (v *groupsView) sections() []report.Section {
 	if v.joins() {
 		about = v.sentence() + "."
 	}
-	table := report.Table{Caption: "groups that are joined, those that belong together most first",
+	table := report.Table{Caption: "joined groups, the closest first",
 		Open: len(v.Joined) < mostShaded, Columns: report.Columns("groups left", "joined", "with", "overlap", "ridge")}
 	for i, j := range v.Joined {
 		ridge := any(report.Missing)
@@ -200,8 +200,8 @@ func (v *groupsView) sections() []report.Section {
 		table.Add(len(v.Joined)-i, one, other, report.Share(float64(j.Overlap)), ridge)
 	}
 	list := section("Groups of components", nil, table)
-	list[0].Text = fmt.Sprintf("%s Overlap is the share of the rows of the smaller group that their posteriors put into "+
-		"the other one, ridge the density between the two over that at the lower peak: from %v and %v on two are "+
+	list[0].Text = fmt.Sprintf("%s Overlap is the share of the rows of the smaller group that their posteriors assign to "+
+		"the other one; ridge is the density between the two relative to the lower peak. From %v and %v on, two are "+
 		"proposed as "+
 		"one group.", about, grouping.LeastOverlap, grouping.LeastRidge)
 	return list

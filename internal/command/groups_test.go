@@ -120,5 +120,5 @@ func TestComponentsThatAreTooManyToJoinAreSaid(t *testing.T) {
 		fmt.Fprintf(&rows, "%d\n", i*i%7919)
 	}
 	_, stderr := done(t, "fit", "--data", file(t, "many.csv", "a\n"+rows.String()), "--k", "1001", "--method", "em", "--restarts", "1", "--max-iter", "1")
-	require.Contains(t, stderr, "1001 components are too many to be joined into groups: 1000 at most are\n")
+	require.Contains(t, stderr, "1001 components are too many to join into groups; must be at most 1000\n")
 }

@@ -191,7 +191,7 @@ func (s *session) describeModel(name string) error {
 	if m.Families != nil {
 		p.entry(wideName, "--family", strings.Join(m.Families.Names(false), ", ")+".")
 	}
-	p.entry(wideName, "--method", "The default first, and the criteria that each one's fits are scored by.")
+	p.entry(wideName, "--method", "The default comes first; beside each method are the criteria that score its fits.")
 	for _, method := range m.Methods {
 		p.entry(wideName, "  "+method.Name, criterionNames(method))
 	}

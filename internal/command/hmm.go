@@ -32,10 +32,10 @@ type beginnings struct {
 // hmmSettings are those of hidden Markov models.
 type hmmSettings struct {
 	columnSettings
-	Start *string `json:"start,omitempty" placeholder:"NAME" help:"Initialisation of the states: kmeans, random (responsibilities), rows, scaled (k-means without whitening), hierarchical (Ward), seeded (k-means++ alone), or varied: kmeans, hierarchical, scaled and rows, then seeded and rows in turn. Default: varied. Also, or after a comma, what is assumed of the first state: free, uniform, stationary, or first (with --left-right). Default: free."`
+	Start *string `json:"start,omitempty" placeholder:"NAME" help:"Initialisation of the states: kmeans, random (responsibilities), rows, scaled (k-means without whitening), hierarchical (Ward), seeded (k-means++ alone), or varied: kmeans, hierarchical, scaled and rows, then seeded and rows in turn. Default: varied. Instead, or after a comma, the distribution of the first state: free, uniform, stationary, or first (with --left-right). Default: free."`
 	covarianceSettings
 	fitted.SequenceSettings
-	LeftRight *int `json:"left_right,omitempty" placeholder:"STATES" range:"[1,inf)" help:"Moves lead to the same state or up to so many states further, and never back. Such chains are cheap, and gfic takes many states: compare by bic, or give --k."`
+	LeftRight *int `json:"left_right,omitempty" placeholder:"STATES" range:"[1,inf)" help:"Moves lead to the same state or up to this many states further, never back. gfic charges little for such chains and finds many states: compare by bic, or give --k."`
 }
 
 // starting takes --start apart.
@@ -46,7 +46,7 @@ func (start *startSettings) starting(chain bool) (b beginnings, err error) {
 		way, unknown := family.StartByName(name)
 		if unknown == nil {
 			if fits++; fits > 1 {
-				return b, misused("--start %s: a fit begins in one way", *start.Start)
+				return b, misused("--start %s: name one initialisation", *start.Start)
 			}
 			b.fit = way
 			continue
@@ -60,7 +60,7 @@ func (start *startSettings) starting(chain bool) (b beginnings, err error) {
 				"for the fit, and of free, uniform, stationary, first for the first state", name)
 		}
 		if chains++; chains > 1 {
-			return b, misused("--start %s: one thing is assumed of the first state", *start.Start)
+			return b, misused("--start %s: name one distribution of the first state", *start.Start)
 		}
 		b.chain = first
 	}
@@ -394,10 +394,10 @@ func (c *chain) print(p *page) {
 		return g
 	})
 	p.line("")
-	text := "Probabilities of the first state, steps that a state is stayed in once it is entered, and probabilities " +
-		"of the state that comes next"
+	text := "Probabilities of the first state, mean steps in a state once it is entered, and probabilities " +
+		"of the next state"
 	if share != nil {
-		text = strings.Replace(text, "entered, and", "entered, the share of the steps in it in the long run, and", 1)
+		text = strings.Replace(text, "entered, and", "entered, the share of steps in the state in the long run, and", 1)
 	}
 	if c.moveErrors != nil {
 		text += ", ± standard errors by bootstrap"

@@ -211,9 +211,9 @@ func TestWrongSequences(t *testing.T) {
 	gap := file(t, "g.csv", "id,x\na,1\n,2\nb,3\nb,4\n")
 	weights := file(t, "w.csv", "id,x,w\na,1,1\na,2,2\nb,3,1\nb,4,1\n")
 	for want, args := range map[string][]string{
-		"row 4 goes on with sequence a, which began in row 1 and has ended: sort the rows by sequence": {"fit", "--model", "hmm", "--data", back, "--sequence", "id"},
-		"row 2 has no value of column \"id\"":               {"fit", "--model", "hmm", "--data", gap, "--sequence", "id"},
-		"the weights of rows 1 and 2, column \"w\", differ": {"fit", "--model", "hmm", "--data", weights, "--sequence", "id", "--weights", "w"},
+		"row 4 continues sequence a, which began in row 1 and has ended: sort the rows by sequence": {"fit", "--model", "hmm", "--data", back, "--sequence", "id"},
+		"row 2 has no value of column \"id\"":                                                       {"fit", "--model", "hmm", "--data", gap, "--sequence", "id"},
+		"the weights of rows 1 and 2, column \"w\", differ":                                         {"fit", "--model", "hmm", "--data", weights, "--sequence", "id", "--weights", "w"},
 		`no column "zz"`: {"fit", "--model", "hmm", "--data", path, "--sequence", "zz"},
 	} {
 		fails(t, 1, want, "", args...)
@@ -233,7 +233,7 @@ func TestWrongSequences(t *testing.T) {
 		"--forecast is -1":                                                                  {"predict", model, "--data", path, "--forecast", "-1"},
 		"--forecast requires a model of sequences":                                          {"predict", plain, "--data", "faithful", "--forecast", "1"},
 		"--sequence requires a model of sequences":                                          {"predict", plain, "--data", "faithful", "--sequence", "x"},
-		"--label and --id cannot be used with it":                                           {"predict", model, "--data", path, "--forecast", "1", "--id", "id"},
+		"--label and --id cannot be used with --forecast":                                   {"predict", model, "--data", path, "--forecast", "1", "--id", "id"},
 		"--prior: no key \"weights\"":                                                       {"fit", "--model", "hmm", "--method", "vb", "--prior", "weights=1"},
 		"collapsed cannot be used with --model hmm":                                         {"fit", "--model", "hmm", "--criterion", "collapsed"},
 		"--method cvb0 cannot be used with --model hmm":                                     {"fit", "--model", "hmm", "--method", "cvb0"},

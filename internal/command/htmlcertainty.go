@@ -111,7 +111,7 @@ func (f *components) certaintySection(in *input, shown []component) ([]report.Se
 	chart := report.Chart{Title: "How certain the assignment is", XName: "probability of the most probable " + f.noun,
 		About: fmt.Sprintf("Rows by the probability of their most probable %s. %s", f.noun, c.sentence(f.noun))}
 	if c.looked < c.rows {
-		chart.About += fmt.Sprintf(" %d of the %d rows were looked at, at equal distances in the table.", c.looked, c.rows)
+		chart.About += fmt.Sprintf(" The figure uses %d of the %d rows, at equal distances in the table.", c.looked, c.rows)
 	}
 	panel := report.Panel{Name: "percent of the rows", Height: 180}
 	bins := report.Table{
@@ -128,8 +128,8 @@ func (f *components) certaintySection(in *input, shown []component) ([]report.Se
 	if len(shown) > mostShaded {
 		heat := report.Heat{Title: fmt.Sprintf("Which %ss are taken for which", f.noun), ColumnsName: f.noun, High: "100 %",
 			Columns: numbered("", len(shown)), Classes: true, Root: true,
-			About: fmt.Sprintf("How probable the %[1]ss, columns, are on average for the rows that are assigned to a %[1]s. "+
-				"Where a row has colour in two places, the two are taken for each other.", f.noun)}
+			About: fmt.Sprintf("Mean probabilities of the %[1]ss (columns) for the rows that are assigned to a %[1]s. "+
+				"Where a row has colour in two places, the two are hard to tell apart.", f.noun)}
 		for _, row := range confusion.Rows {
 			var shades []float64
 			var texts []string

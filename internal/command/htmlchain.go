@@ -108,7 +108,7 @@ func (c *chain) seriesSection(in *input) ([]report.Section, error) {
 		XName:      "row",
 		IntegerX:   true,
 		EventsName: "a sequence ends",
-		About:      "Above is the most probable path through the states, whose colours the rows below have.",
+		About:      "Above is the most probable path through the states, whose colours mark the rows below.",
 	}
 	if n < in.Rows() {
 		chart.About += fmt.Sprintf(" The first %d of %s are shown.", n, counted(in.Rows(), "row"))
@@ -149,8 +149,8 @@ func (c *chain) seriesSection(in *input) ([]report.Section, error) {
 // transitionsSection shows how states follow one another.
 func (c *chain) transitionsSection() []report.Section {
 	k := min(c.params.K, mostRows)
-	about := "How likely each state, a row, is followed by each state, a column. Beside it is how likely a sequence " +
-		"begins there, and how many rows a state lasts on average." + leftOut(c.params.K-k, "state", "with fewer rows")
+	about := "Probabilities that each state (row) is followed by each state (column); beside them, that a sequence " +
+		"begins there, and the mean number of rows that a state lasts." + leftOut(c.params.K-k, "state", "with fewer rows")
 	heat := report.Heat{Title: "Transitions", ColumnsName: "to state", Columns: numbered("", k), High: "1", About: about}
 	table := report.Table{
 		Caption: "transition probabilities",
@@ -200,8 +200,8 @@ func (c *chain) durationsSection(in *input) ([]report.Section, error) {
 	}
 	chart := report.Chart{Title: "How long states are stayed in", XName: "state", Names: numbered("", k),
 		About: "Mean lengths of the visits on the most probable path beside those that the chain expects. Visits " +
-			"that are longer than expected, all over, speak for durations that are not geometric; the path has fewer " +
-			"short visits than there are."}
+			"that are longer than expected in all states suggest durations that are not geometric; the path has fewer " +
+			"short visits than the series."}
 	table := report.Table{
 		Caption: "visits", Columns: report.Columns("state", "visits on the path", "mean length", "expected"),
 	}
@@ -331,8 +331,8 @@ func (c *chain) residualsSection(in *input) ([]report.Section, error) {
 	}
 	d := len(c.columns)
 	chart := report.Chart{Title: "Pseudo-residuals", XName: "normal quantile",
-		About: "Where the model is right, the probability of at most what was seen, given the steps before, has a " +
-			"uniform distribution: taken to normal quantiles, bars follow the line. Tails that are heavier are steps " +
+		About: "If the model is right, the probability of at most the value seen, given the steps before, has a " +
+			"uniform distribution, and bars, at its normal quantiles, follow the line. Heavier tails are steps " +
 			"that the model does not expect."}
 	table := report.Table{
 		Caption: "pseudo-residuals",
@@ -387,8 +387,8 @@ func (c *chain) residualsSection(in *input) ([]report.Section, error) {
 	if slices.ContainsFunc(c.columns, func(c data.Column) bool {
 		return len(c.Levels) > 0 || c.Family == families.Poisson || c.Family == families.Bernoulli
 	}) {
-		chart.About += " Counts and codes have few values, each of which gets one place for all of its probability: " +
-			"their bars stand apart, and only the tails say something."
+		chart.About += " Counts and codes have few values, and each value has one place for its whole probability: " +
+			"bars stand apart, and only the tails are informative."
 	}
 	return section(chart.Title, chart, table), nil
 }

@@ -271,7 +271,7 @@ func (f *components) numbersSection(in *input, shown []component, pooled []colum
 	list = slices.DeleteFunc(slices.Clone(every), func(p profile) bool { return !f.measured(p.column) })
 	if len(list) == 0 {
 		result := section("Numbers by "+f.noun, nil, f.parametersSheet(shown, every))
-		result[0].Text = fmt.Sprintf("The numbers of each column in each %s, as its family names them.", f.noun) +
+		result[0].Text = fmt.Sprintf("The parameters of each column in each %s, by the names of its family.", f.noun) +
 			leftOut(cut, "column", "")
 		return result
 	}

@@ -211,8 +211,8 @@ func (d *drift) likelihoodSection() []report.Section {
 	}
 	table.Add("mean", report.Nats(d.expected.sum/d.expected.rows), report.Nats(d.now.sum/d.now.rows))
 	chart := report.Chart{Title: "How likely the rows are", XName: "log-likelihood of a row, nats",
-		About: fmt.Sprintf("The new rows beside %s drawn from the model, which are what it expects. What is far to "+
-			"the left is unlike them.", counted(int(d.expected.rows), "row"))}
+		About: fmt.Sprintf("The new rows beside %s drawn from the model, as it expects them. Rows far to "+
+			"the left are unlike those.", counted(int(d.expected.rows), "row"))}
 	low, high := d.now.logs.quantile(0.005),
 		max(d.now.logs.quantile(1), finiteOr(d.expected.logs.quantile(1), math.Inf(-1)))
 	low = min(low, finiteOr(d.threshold(), math.Inf(1)))

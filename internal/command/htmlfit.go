@@ -150,7 +150,7 @@ func (r *fitReport) clarity() string {
 	}
 	lead := float64(r.Value - next.Value)
 	if lead < 0 {
-		return fmt.Sprintf("K = %d is %s nats higher by %s, and was not taken for what is said under notes.", next.K,
+		return fmt.Sprintf("K = %d is %s nats higher by %s, and was not chosen, for the reason under notes.", next.K,
 			report.Nats(-lead).String(), criterionCalled(r.Criterion))
 	}
 	if len(r.ByK) == 0 {
@@ -253,7 +253,7 @@ func (r *fitReport) prunedSection() []report.Section {
 	}
 	list := section(fmt.Sprintf("What was pruned from K = %d", r.KMax), nil, table)
 	reasons := strings.Join(r.pruningReasons(), "; ")
-	list[0].Text, list[0].Wide = capital(reasons)+". Relevance is that of what went.", true
+	list[0].Text, list[0].Wide = capital(reasons)+". Relevance is that of the pruned part.", true
 	return list
 }
 

@@ -134,7 +134,7 @@ func (g *gatedClasses) oddsSection() []report.Section {
 	list[0].Wide = len(g.gate.LogOdds) > 1
 	list[0].Text = "Log odds of a " + g.noun +
 		" against the first: what a unit of a column adds, and, by the intercept, where all columns are 0. The odds " +
-		"ratio is what a unit multiplies the odds by. Standard errors take what is said of the " + g.noun + "s as it is."
+		"ratio is what a unit multiplies the odds by. Standard errors hold the " + g.noun + "s fixed."
 	var against []string
 	for _, c := range g.design.Columns {
 		if len(c.Levels) > 0 {

@@ -279,7 +279,7 @@ func (f *components) histogramSection(in *input, shown []component, j int) ([]re
 	chart := report.Chart{
 		Title: capital(f.noun) + "s over " + name,
 		XName: axis(f.columns[j]),
-		About: fmt.Sprintf("How the rows lie over %s, and how the %ss, each by its weight, describe them.", name, f.noun),
+		About: fmt.Sprintf("The rows over %s, and the weighted densities of the %ss.", name, f.noun),
 	}
 	panel := report.Panel{Name: "density", Height: 240, BinsName: "rows"}
 	table := report.Table{Caption: "rows in bins", Columns: report.Columns("from", "to", "rows", "density")}

@@ -279,9 +279,9 @@ func (c curves) coefficientsSection() []report.Section {
 		list[0].Text += "Levels are against " + enumerated(against) + ". "
 	}
 	if c.drawn {
-		list[0].Text += "Beside ± are standard errors by bootstrap."
+		list[0].Text += "± gives standard errors by bootstrap."
 	} else {
-		list[0].Text += "Beside ± are standard errors that take the components of the rows for known."
+		list[0].Text += "± gives standard errors that assume known components of the rows."
 	}
 	list[0].Wide = len(shown) > 3
 	return list

@@ -106,7 +106,7 @@ func settingsSection(object any) ([]report.Section, error) {
 		}
 	}
 	list := section("Results and settings", nil, table)
-	list[0].Wide, list[0].Text = true, "What it takes to make this again, by the names of --format json."
+	list[0].Wide, list[0].Text = true, "The settings that reproduce this fit, by the names of --format json."
 	return list, nil
 }
 

@@ -526,8 +526,8 @@ func TestReportErrsBeforeTheFitAndLeavesNothing(t *testing.T) {
 		{2, "-", "--report is -: name a folder", nil},
 		{2, "", "--report is empty", nil},
 		{2, at("data"), "--report is the input", []string{"--data", at("data/index.html")}},
-		{2, base, "--out and --report both are", []string{"--out", at("index.html")}},
-		{2, base, "--out and --report both are", []string{"--out", at("data/../index.html")}},
+		{2, base, "--out and --report both name", []string{"--out", at("index.html")}},
+		{2, base, "--out and --report both name", []string{"--out", at("data/../index.html")}},
 	} {
 		fails(t, c.status, c.part, "", append([]string{"fit", "--report", c.dir, "--model", "bpca"}, c.more...)...)
 	}

@@ -22,7 +22,7 @@ type fittingFlags struct {
 	inputFlags `group:"table"`
 	idFlags    `group:"table"`
 	modelFlags
-	Shards int `group:"large" default:"16" placeholder:"N" range:"[1,65536]" help:"Partial sums of an iteration: so many goroutines, of all processes together, can have a part in it. Another number rounds otherwise."`
+	Shards int `group:"large" default:"16" placeholder:"N" range:"[1,65536]" help:"Partial sums of an iteration: at most this many goroutines, of all processes together, share it. Another number changes the rounding."`
 }
 
 // source is what --data names, or the data set that shows the model.
@@ -51,12 +51,12 @@ type inputFlags struct {
 	Select   []string    `brief:"Use these columns only." placeholder:"COL" help:"Use these columns only, in this order."`
 	Drop     []string    `brief:"Leave these columns out." placeholder:"COL" help:"Leave these columns out."`
 	Header   string      `default:"auto" enum:"auto,yes,no" help:"Whether the first row of a CSV file names the columns: auto, yes or no."`
-	NA       []string    `name:"na" sep:"none" placeholder:"TEXT" help:"Cells of this text are missing values, as empty ones, NA, NaN, N/A, NULL and k.A. are. Repeatable. latent predict takes those of the fit too."`
-	Decimal  decimalFlag `placeholder:".|," help:"What decimals follow in a CSV file: a point or a comma; the other one separates thousands. Default: what the numbers at its beginning show; of latent predict, what the fit was given."`
-	Encoding string      `placeholder:"NAME" help:"Encoding of a CSV file, such as windows-1252, latin1, utf-16le, macintosh, shift_jis or gb18030. Default: UTF-8, UTF-16 by its byte order mark, and Windows-1252 where it is neither."`
-	Limit    limitsFlag  `placeholder:"KEY=VALUE,…" help:"Limits of what is read, against damaged and hostile files: cell and row of a CSV file (16MiB, 256MiB), and ratio, of what a gzipped file holds to its own size (200, beyond 1GB)."`
-	Dates    dateColumns `placeholder:"COL[=FORM],…" help:"Columns of dates that are taken as numbers, days since 1 January 1970, with times as fractions: 2024-01-31, 31.1.2024, 1/31/24, 31 Jan 2024, 20240131 and the like. FORM, such as DD/MM/YYYY or %d/%m/%Y, is needed where days and months could be either way round. latent predict takes the form of the fit."`
-	Missing  *string     `enum:"error,drop,keep,empty" placeholder:"HOW" help:"Missing values: error refuses them, drop leaves their rows out, empty leaves out rows without any value, and like keep integrates the others out, which spherical and other structured covariances without a matrix, multinomial, bpca, ppca and vbmf cannot. Default: keep where that can be, else error."`
+	NA       []string    `name:"na" sep:"none" placeholder:"TEXT" help:"Cells of this text are missing values, like empty cells, NA, NaN, N/A, NULL and k.A. Repeatable. latent predict also uses those of the fit."`
+	Decimal  decimalFlag `placeholder:".|," help:"Decimal mark of a CSV file: a point or a comma; the other one separates thousands. Default: by the numbers at its beginning; latent predict uses that of the fit."`
+	Encoding string      `placeholder:"NAME" help:"Encoding of a CSV file, such as windows-1252, latin1, utf-16le, macintosh, shift_jis or gb18030. Default: UTF-8, UTF-16 by its byte order mark, and Windows-1252 if it is neither."`
+	Limit    limitsFlag  `placeholder:"KEY=VALUE,…" help:"Limits against damaged and hostile files: cell and row of a CSV file (16MiB, 256MiB), and ratio of the contents of a gzipped file to its size (200, beyond 1GB)."`
+	Dates    dateColumns `placeholder:"COL[=FORM],…" help:"Columns of dates, read as days since 1 January 1970, with times as fractions: 2024-01-31, 31.1.2024, 1/31/24, 31 Jan 2024, 20240131 and the like. FORM, such as DD/MM/YYYY or %d/%m/%Y, is needed if day and month are ambiguous. latent predict uses the form of the fit."`
+	Missing  *string     `enum:"error,drop,keep,empty" placeholder:"HOW" help:"Missing values: error rejects them, drop leaves their rows out, keep integrates them out, and empty is keep without rows that have no value. keep and empty exclude spherical and other structured covariances without a matrix, multinomial, bpca, ppca and vbmf. Default: keep where possible, otherwise error."`
 
 	fitted      []string               // further texts that are missing values, those of the fit of a saved model
 	fittedDates dateColumns            // those of its fit
@@ -320,7 +320,7 @@ func (in *input) reportGaps(s *session, x []float64, needsAll bool) error {
 			if needsAll {
 				advice = "this family needs complete rows; --missing drop leaves such rows out"
 				if in.flags != nil && !in.flags.model().responds {
-					advice += ", and full, tied and diagonal covariances, and --family auto, do without"
+					advice += "; full, tied and diagonal covariances, and --family auto, do not need them"
 				}
 			}
 			return &framework.DataError{Row: i / d, Column: i % d, Value: v, Reason: errors.New(advice)}
@@ -427,7 +427,7 @@ func (f *fittingFlags) load(s *session, label string) (*input, error) {
 			return nil, in.wrap(fmt.Errorf("--gate: %w", err))
 		}
 		if len(own) == 0 {
-			return nil, misused("--gate has every column, and the components describe none")
+			return nil, misused("--gate names every column and leaves none to the components")
 		}
 	}
 	if err := cmp.Or(f.leaveEmpty(s, in), f.leaveIdentifiers(s, in), in.refuseEmpty()); err != nil {

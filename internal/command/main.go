@@ -96,9 +96,9 @@ func answer(ctx context.Context, stderr io.Writer, run func() int, wait, abandon
 var errLeft = fmt.Errorf("%w before the command was complete; no file is half-written", errInterrupted)
 
 type commands struct {
-	Memory sizeFlag `placeholder:"SIZE" help:"Take at most so much memory, such as 4GB. Default: what the system has left."`
-	Quiet  bool     `xor:"log" help:"No remarks and no progress on standard error: nothing but an error."`
-	Log    *string  `xor:"log" enum:"text,json" placeholder:"text|json" help:"Standard error as a log, a line each with its time: errors, remarks, and every ten seconds the progress of long work."`
+	Memory sizeFlag `placeholder:"SIZE" help:"Use at most this much memory, such as 4GB. Default: the free memory of the system."`
+	Quiet  bool     `xor:"log" help:"Write nothing but errors to standard error: no remarks, no progress."`
+	Log    *string  `xor:"log" enum:"text,json" placeholder:"text|json" help:"Write standard error as a log, a line each with its time: errors, remarks and, every ten seconds, the progress of long work."`
 
 	Fit      fitCommand      `cmd:"" example:"fit --data table.csv --report page" help:"Fit a model and choose its size. Without flags: gFAB with a Gaussian mixture on the embedded Old Faithful data."`
 	Select   selectCommand   `cmd:"" example:"select --data table.csv --kmax 6" help:"Score every number of components, or of latent dimensions, in a range by several criteria."`
@@ -108,7 +108,7 @@ type commands struct {
 	Version  versionCommand  `cmd:"" help:"Print the version."`
 	Help     helpCommand     `cmd:"" help:"Describe all flags of a command, or the methods, priors and flags of a model."`
 
-	Completion completionCommand `cmd:"" help:"Write the script that has a shell complete commands, flags and values."`
+	Completion completionCommand `cmd:"" help:"Write the script by which a shell completes commands, flags and values."`
 	Man        manCommand        `cmd:"" help:"Write the manual page, for man."`
 }
 
@@ -245,11 +245,11 @@ func (s *session) withChoices(err error, args []string) error {
 		}
 		return fmt.Errorf("%s: %slatent help %s has all flags", problem, near, command.Name)
 	case unexpected && command != nil && takes(command, "data"):
-		return fmt.Errorf("%w: data are named by --data %s", err, word(extra))
+		return fmt.Errorf("%w: name data by --data %s", err, word(extra))
 	case unexpected && command != nil:
 		return fmt.Errorf("%w: see latent %s --help", err, command.Name)
 	case command != nil && strings.HasPrefix(err.Error(), `expected "<model>"`):
-		return fmt.Errorf("no model is named: latent %s MODEL.json takes a file that latent fit --out saved", command.Name)
+		return fmt.Errorf("no model is named: give latent %s MODEL.json a file that latent fit --out saved", command.Name)
 	case command == nil:
 		for _, command := range at.Model.Children {
 			names = append(names, command.Name)

@@ -62,7 +62,7 @@ func manual(known *registry, app *kong.Application) string {
 	for _, flag := range app.Flags {
 		putFlag(put, flag)
 	}
-	put(".SH ENVIRONMENT\n.TP\nCOLUMNS\nHow wide text is. Default: the terminal; 80 where there is none.")
+	put(".SH ENVIRONMENT\n.TP\nCOLUMNS\nWidth of text. Default: that of the terminal, or 80.")
 	put(".SH EXIT STATUS\n0 when done, 1 when data or fit failed, 2 when the command was used wrongly.")
 	return p.String()
 }

@@ -49,7 +49,7 @@ func TestWhatIsQuadraticInColumnsIsForeseen(t *testing.T) {
 
 func TestLimitsOfReading(t *testing.T) {
 	path := file(t, "open.csv", "a,b\n1,2\n\"3,4\n"+strings.Repeat("1,2\n", 1<<18))
-	fails(t, 1, "line 3: a row of more than 1.05 MB begins there, beyond the limit of rows: do its quotes end? (where that is right, raise it by --limit)", "", "fit", "--data", path, "--limit", "row=1MiB,cell=2MB")
+	fails(t, 1, "line 3: a row of more than 1.05 MB begins there, beyond the limit of rows: do its quotes end? (if the file is right, raise it by --limit)", "", "fit", "--data", path, "--limit", "row=1MiB,cell=2MB")
 	fails(t, 1, "quotes do not match", "", "fit", "--data", path)
 	for value, part := range map[string]string{"rows=1": "no limit", "row": "is no size", "ratio=-1": "is no size"} {
 		fails(t, 2, part, "", "fit", "--limit", value)

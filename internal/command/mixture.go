@@ -44,7 +44,7 @@ type startSettings struct {
 
 // columnSettings are about the columns that classes describe.
 type columnSettings struct {
-	Columns columnFamilies `json:"columns,omitzero" placeholder:"COL=FAMILY,…" help:"Families of single columns, where they differ from --family. A comma in a name has a backslash before it."`
+	Columns columnFamilies `json:"columns,omitzero" placeholder:"COL=FAMILY,…" help:"Families of single columns, where they differ from --family. Write a backslash before a comma in a name."`
 	Floor   *float64       `json:"floor,omitempty" placeholder:"FACTOR" range:"[0,inf)" help:"Variances of gaussian, student-t, lognormal and gamma columns are at least this times step²/12, step the least gap between the column's values, so that no component collapses onto equal values. 0: no floor. Default: 1."`
 }
 
@@ -219,8 +219,8 @@ func (f *modelFlags) takeKinds(s *session, in *input) error {
 	if len(texts) == 0 {
 		if others := in.unmeasured(f.gate()); len(others) > 0 && in.Rows() >= fewestKnown {
 			f.Family = families.Auto
-			s.note("%s: each column by its kind (--family auto), as these are no measurements: %s: "+
-				"--family gaussian takes all for measurements", in.name, detailed(others))
+			s.note("%s: each column by its kind (--family auto), as these are not measurements: %s: "+
+				"--family gaussian treats all as measurements", in.name, detailed(others))
 		}
 		return nil
 	}
@@ -263,11 +263,11 @@ func (in *input) rows(s *session, f *modelFlags) (*describedRows, error) {
 	}
 	if ordinal := slices.IndexFunc(columns,
 		func(c data.Column) bool { return c.Family == families.Ordinal }); ordinal >= 0 && f.model().informed(f.Method) {
-		return nil, fmt.Errorf("column %.60q is ordinal, which has no conjugate prior: take it as categorical, or "+
+		return nil, fmt.Errorf("column %.60q is ordinal, which has no conjugate prior: take the column as categorical, or "+
 			"another method than %s", columns[ordinal].Name, f.Method)
 	}
 	if f.Family == families.Multinomial && len(columns) < 2 {
-		return nil, errors.New("1 column: multinomial counts in two categories at least")
+		return nil, errors.New("1 column: multinomial needs counts of at least two categories")
 	}
 	if err := in.recode(all, upTo(0, len(all)-1), false); err != nil {
 		return nil, err
@@ -378,9 +378,9 @@ func (f *modelFlags) suit(s *session, in *input, columns []data.Column) {
 	switch {
 	case in.largeCounts(columns):
 		f.decide(s, in, methodGFAB, fmt.Sprintf("there are counts above %d", largestCount),
-			"default of smaller ones: "+methodCVB0)
+			"default for smaller counts: "+methodCVB0)
 	case in.Rows()*len(columns) > mostCells:
-		f.decide(s, in, methodGFAB, fmt.Sprintf("a table of more than %d cells takes cvb0 long", mostCells),
+		f.decide(s, in, methodGFAB, fmt.Sprintf("a table of more than %d cells makes cvb0 slow", mostCells),
 			"gfab may keep components of a few rows; --method cvb0 integrates the parameters out")
 	case f.fixesK:
 		f.decide(s, in, methodGFAB, "--k gives K", "default where K of "+what+" is found: "+methodCVB0)
@@ -439,8 +439,8 @@ func (in *input) refuseConstant(columns []data.Column, floor bool) error {
 	return refusal(constant, len(columns), "every column is constant", "is constant", "are constant")
 }
 
-var errOneRow = errors.New("1 row, and nothing for it to differ from: a fit needs several " +
-	"(--header no takes the first line of a file for a row)")
+var errOneRow = errors.New("1 row: a fit needs several " +
+	"(--header no reads the first line of a file as a row)")
 
 // mixtureEngine makes the model of the method.
 func mixtureEngine(

@@ -72,13 +72,13 @@ func (s *session) checkWritten(inputs []string, files ...written) error {
 		}
 		for _, other := range files[:i] {
 			if slices.ContainsFunc(other.paths(), func(one string) bool { return samePath(one, target) }) {
-				return misused("%s and %s both are %s: name two files", other.flag, f.flag, path)
+				return misused("%s and %s both name %s: name two files", other.flag, f.flag, path)
 			}
 		}
 		info := s.stat(path)
 		direct := info != nil && !info.Mode().IsRegular()
 		if direct && f.read { // it may never end
-			return misused("%s is %s, which is no regular file: name another file", f.flag, path)
+			return misused("%s is %s, which is not a regular file: name another file", f.flag, path)
 		}
 		if err := target.Try(); err != nil {
 			return err

@@ -16,16 +16,16 @@ import (
 type predictCommand struct {
 	Data       string `group:"table" brief:"Table: a CSV, NPY, Parquet or Arrow file, - for standard input, or an embedded data set." required:"" placeholder:"FILE|NAME" help:"CSV, NPY (also gzipped), Parquet or Arrow file, or a pattern such as 'part-*.csv' of files that are one table; - for standard input; or an embedded data set, see latent datasets."`
 	inputFlags `group:"table"`
-	Unseen     string   `group:"table" default:"error" enum:"error,missing" help:"Levels of categorical columns that the model has not seen: error refuses them, missing takes them for missing values."`
+	Unseen     string   `group:"table" default:"error" enum:"error,missing" help:"Levels of categorical columns that the model has not seen: error rejects them, missing reads them as missing values."`
 	Saved      string   `arg:"" name:"model" placeholder:"MODEL.json" help:"Model saved by latent fit --out."`
 	ID         []string `group:"table" brief:"Pass these columns through, before the predictions. Default: those of the fit." name:"id" placeholder:"COL" help:"Pass these columns through, as texts and before the predictions: names and numbers of rows, say. They need not be in the model. Default: those of the fit, where the data have them."`
 	Sequence   string   `group:"table" placeholder:"COL" help:"hmm and lds: the column that says which sequence a row belongs to. Default: the one of the fit, where the data have it; else the table is one sequence."`
-	Forecast   *int     `group:"output" brief:"hmm and lds: predict so many steps that follow." placeholder:"STEPS" range:"[0,inf)" help:"hmm and lds: predict the so many steps that follow each sequence in place of those that are there: probabilities of the states, means and standard deviations of the columns, and probabilities of the levels of categorical ones."`
+	Forecast   *int     `group:"output" brief:"hmm and lds: predict this many further steps." placeholder:"STEPS" range:"[0,inf)" help:"hmm and lds: predict this many steps after each sequence instead of its own steps: probabilities of the states, means and standard deviations of the columns, and probabilities of the levels of categorical ones."`
 	Label      string   `group:"table" brief:"Known classes of the rows, compared with the components." placeholder:"COL" help:"Known classes of the rows (mixtures, hmm): compare components to this column by the adjusted Rand index and a cross-table, in JSON, on standard output where --out names a file, or else on standard error."`
-	Fill       bool     `group:"output" brief:"Write the rows with their missing entries filled in." help:"Write the rows themselves, with their missing entries filled in by their means given the others (factor, features), in place of what the model says of them."`
+	Fill       bool     `group:"output" brief:"Write the rows with their missing entries filled in." help:"Write the rows with their missing entries filled in by their means given the others (factor, features), instead of predictions."`
 	Out        string   `group:"output" brief:"File to write, .csv or .parquet. Default: standard output." placeholder:"FILE" help:"File to write: Parquet where its name ends in .parquet. Default, and -: standard output."`
 	Format     string   `group:"output" brief:"Output: csv or json." default:"csv" enum:"csv,json" help:"Output: csv or json."`
-	Report     string   `group:"output" brief:"Write DIR/index.html: how the rows lie beside those of the fit." placeholder:"DIR" help:"Write DIR/index.html: how the rows lie beside those of the fit: components then and now, how likely the rows are, which columns moved, rows unlike all that the model expects."`
+	Report     string   `group:"output" brief:"Write DIR/index.html, which compares the rows with those of the fit." placeholder:"DIR" help:"Write DIR/index.html, which compares the rows with those of the fit: components then and now, how likely the rows are, which columns moved, and rows that the model does not expect."`
 
 	drift *drift // of --report
 }
@@ -45,7 +45,7 @@ func (c *predictCommand) Run(s *session) error {
 		return err
 	}
 	if _, fills := m.saved.Model.(fitted.Filler); c.Fill && !fills {
-		return misused("--fill requires a model that has missing entries filled in, such as factor: %s is a %s model",
+		return misused("--fill requires a model that fills in missing entries, such as factor: %s is a %s model",
 			c.Saved, m.Model)
 	}
 	if err := c.compare(s, m); err != nil {
@@ -180,7 +180,7 @@ func (c *predictCommand) prediction(s *session, m *modelFile, gaps string, in *i
 	columns := m.Columns
 	own := len(m.Columns) - m.input.Given
 	if gate, is := m.saved.Model.(fitted.Prior); is && in.lacks(m.Columns[:own]) {
-		s.note("%s has no column of the components: their probabilities are what the gate says", in.name)
+		s.note("%s has no column of the components, whose probabilities are then those of the gate", in.name)
 		prior, err := gate.NewPriorScorer()
 		if err != nil {
 			return nil, err
@@ -264,7 +264,7 @@ func (c *predictCommand) compare(s *session, m *modelFile) (err error) {
 		return misused("--report compares rows with those of the fit: %s is a %s model, which is not about rows",
 			c.Saved, m.Model)
 	case c.Forecast != nil || c.Fill:
-		return misused("--report cannot be used with --forecast or --fill: it is about the rows that are there")
+		return misused("--report cannot be used with --forecast or --fill: the report compares observed rows")
 	}
 	if err := s.checkWritten(c.inputFiles(), c.out(), written{flag: "--report", path: c.Report, page: true}); err != nil {
 		return err
@@ -277,7 +277,7 @@ func (c *predictCommand) compare(s *session, m *modelFile) (err error) {
 func (c *predictCommand) checkFormat() error {
 	switch {
 	case isParquet(c.Out) && c.Format == "json":
-		return misused("--out %s is to be Parquet, and --format json is not: leave one of them out", word(c.Out))
+		return misused("--out %s is Parquet, and --format json is not: leave one of them out", word(c.Out))
 	case isParquet(c.Out) && c.Forecast != nil:
 		return misused("--out %s: forecasts are written as CSV or JSON: name another file", word(c.Out))
 	}
@@ -471,7 +471,7 @@ func (in *input) match(s *session, names []string) (order []int, err error) {
 		return nil, fmt.Errorf("the data have %d columns and the model %d; neither has names to go by: choose "+
 			"columns with --select or --drop", in.Cols(), len(names))
 	case len(missing) > 0:
-		s.note("the columns of %s are taken by their places: %s are %s of the model", in.name,
+		s.note("the columns of %s are matched by their places: %s are %s of the model", in.name,
 			quoted(in.Names), quoted(names))
 		names = in.Names
 	}

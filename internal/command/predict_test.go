@@ -98,7 +98,7 @@ func TestNothingThatIsNoNumberIsPredicted(t *testing.T) {
 		}
 	}
 	_, stderr := done(t, "fit", "--model", "vbmf", "--data", file(t, "zeros.csv", "a,b\n0,0\n0,0\n0,0\n"))
-	require.Contains(t, stderr, "no noise is left over, and the ELBO is infinite")
+	require.Contains(t, stderr, "no noise is left over: the ELBO is infinite")
 }
 
 // TestPredictWritesParquetByTheName: the cells are those of the CSV, and integers are integers.
@@ -120,5 +120,5 @@ func TestPredictWritesParquetByTheName(t *testing.T) {
 			require.Equal(t, want.Number(i, j), got.Number(i, j), "row %d, %s", i, want.Names[j])
 		}
 	}
-	fails(t, 2, "is to be Parquet", "", "predict", model, "--data", "iris", "--out", columns, "--format", "json")
+	fails(t, 2, "is Parquet", "", "predict", model, "--data", "iris", "--out", columns, "--format", "json")
 }

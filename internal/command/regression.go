@@ -22,8 +22,8 @@ import (
 type regressionSettings struct {
 	columnSettings
 	startSettings
-	Response    string   `json:"response,omitempty" placeholder:"COL" help:"The column to explain by the others, in each component by a regression of its own. Of --family binomial: 0 and 1, a text of two levels, or with --trials a number of successes."`
-	Regress     []string `json:"regress,omitempty" placeholder:"COL" help:"Explain it by these columns. Default: all others. Texts become indicators of their levels but the first."`
+	Response    string   `json:"response,omitempty" placeholder:"COL" help:"The column to explain by the others, by one regression in each component. With --family binomial: 0 and 1, a text of two levels, or with --trials a number of successes."`
+	Regress     []string `json:"regress,omitempty" placeholder:"COL" help:"Explain it by these columns. Default: all others. Texts become indicators of all levels except the first."`
 	Trials      string   `json:"trials,omitempty" family:"binomial" placeholder:"COL" help:"The column with the numbers of trials of --family binomial. Default: 1 each."`
 	Exposure    string   `json:"exposure,omitempty" family:"poisson" placeholder:"COL" help:"The column with the exposures of --family poisson, such as the time that events are counted over. Default: 1 each."`
 	Power       powers   `json:"power,omitzero" placeholder:"COL=DEGREE,…" help:"Polynomials: x=2 adds the square of column x to the regressors."`
@@ -56,7 +56,7 @@ func (p *powers) UnmarshalText(text []byte) error {
 		degree, err := strconv.Atoi(strings.TrimSpace(item[at+1:]))
 		switch {
 		case err != nil || degree < 1 || degree > design.MostDegree:
-			return fmt.Errorf("%s: the degree of a polynomial is from 1 to %d", item, design.MostDegree)
+			return fmt.Errorf("%s: the degree of a polynomial must be from 1 to %d", item, design.MostDegree)
 		case p.degree[name] != 0:
 			return fmt.Errorf("column %q is given twice", name)
 		}
@@ -115,7 +115,7 @@ func (in *input) arrange(f *regressionSettings, weights string, gate []string) e
 	}
 	for _, name := range f.Power.names {
 		if !slices.Contains(names, name) {
-			return in.wrap(fmt.Errorf("--power: column %.60q is no regressor", name))
+			return in.wrap(fmt.Errorf("--power: column %.60q is not a regressor", name))
 		}
 	}
 	var err error
@@ -147,7 +147,7 @@ func (m *regressionSettings) arrange(f *modelFlags, in *input) (*design.Regressi
 					return nil, nil, err
 				}
 				if len(levels) != 2 {
-					return nil, nil, fmt.Errorf("column %.60q, the response, has %s (%s): it must have two", name,
+					return nil, nil, fmt.Errorf("column %.60q, the response, has %s (%s); must have two", name,
 						counted(len(levels), "level"), abridged(levels, ", ", quotedCell))
 				}
 				c.Levels = levels
@@ -164,7 +164,7 @@ func (m *regressionSettings) arrange(f *modelFlags, in *input) (*design.Regressi
 			}
 			if len(c.Levels) < 2 {
 				return nil, nil, refusal([]string{name}, len(in.Names), "",
-					fmt.Sprintf("has 1 level (%.60q), and two are the least", c.Levels[0]), "")
+					fmt.Sprintf("has 1 level (%.60q); must have at least two", c.Levels[0]), "")
 			}
 			for l := 1; l < len(c.Levels); l++ {
 				g.Terms = append(g.Terms, design.Term{Name: name + " = " + c.Levels[l], Column: j, Level: l, Against: c.Levels[0]})
@@ -205,7 +205,7 @@ func fix(g *design.Regression, names []string) error {
 		g.Fixed = append(g.Fixed, place)
 	}
 	if len(g.Fixed) == len(all) {
-		return errors.New("--fixed names every coefficient: one at least is left to the components")
+		return errors.New("--fixed names every coefficient: leave at least one to the components")
 	}
 	return nil
 }

@@ -186,10 +186,10 @@ func TestRegressionIsRefused(t *testing.T) {
 		{1, "6 coefficients and a variance need more rows", "--response y --regress x --power x=5"},
 		{1, `column "s" is separated by the regressors`, "--response s --regress x --family binomial"},
 		{1, `row 1 of column "y" is 1: there are more successes than trials`, "--response y --trials s --regress x --family binomial"},
-		{2, "the degree of a polynomial is from 1 to 9", "--response y --power x=x"},
-		{1, "--power: column \"u\" is no regressor", "--response y --regress x --power u=2"},
+		{2, "the degree of a polynomial must be from 1 to 9", "--response y --power x=x"},
+		{1, "--power: column \"u\" is not a regressor", "--response y --regress x --power u=2"},
 		{1, `--fixed: no coefficient "z"; there are "intercept", "x"`, "--response y --regress x --fixed z"},
-		{1, "one at least is left", "--response y --regress x --fixed x,intercept"},
+		{1, "leave at least one", "--response y --regress x --fixed x,intercept"},
 		{2, "cannot be used with --model regression: choose one of gfab, fab, em", "--response y --method vb"},
 	} {
 		fails(t, c.status, c.part, "", append(append([]string{"fit", "--model", "regression", "--data", table}, strings.Fields(c.args)...), "--k", "1")...)

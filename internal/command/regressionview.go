@@ -135,7 +135,7 @@ func (c curves) print(p *page) {
 		p.prose(0, "Numbers after ± are standard errors by bootstrap (--format json has intervals).")
 	} else {
 		p.prose(0,
-			"Numbers after ± are standard errors that take the components of the rows for known (those of --bootstrap do not).")
+			"Numbers after ± are standard errors that assume known components of the rows (those of --bootstrap do not).")
 	}
 	if left := len(c.list) - shown; left > 0 {
 		p.prose(0, "%s left out (--format json has all).", are(left, "component"))

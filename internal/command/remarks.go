@@ -33,7 +33,7 @@ func (f *fittingFlags) remark(s *session, in *input) {
 		switch {
 		case in.Levels(name) != nil || slices.Contains(f.gate(), name):
 		case f.Weights == "" && data.CountsRows(name) && in.everyRowAnother(j):
-			s.note("%s: %.60q may say how often a row occurs, as no two rows are the same but for it: --weights %s",
+			s.note("%s: %.60q may say how often a row occurs, as no two rows are equal in the other columns: --weights %s",
 				in.name, name, item(name))
 		default:
 			if share, heavy := in.zeros(j); heavy {
@@ -42,8 +42,9 @@ func (f *fittingFlags) remark(s *session, in *input) {
 		}
 	}
 	if len(zeros) > 0 {
-		s.note("%s: many zeros, and other numbers far from them, which components may be about alone: %s: --drop, --na 0 "+
-			"where 0 stands for a missing value, or put a column of whether it is 0 in the place", in.name,
+		s.note("%s: many zeros, and other numbers far from them, a gap that alone may decide the components: %s: --drop, "+
+			"--na 0 "+
+			"if 0 stands for a missing value, or a column that says whether the number is 0", in.name,
 			abridged(zeros, ", ", func(text string) string { return text }))
 	}
 }
@@ -154,7 +155,7 @@ func (in *input) zeros(j int) (share float64, heavy bool) {
 func (in *input) noteSeries(s *session, out []suspect, left int) {
 	at := slices.IndexFunc(out, func(c suspect) bool { return c.Cause == data.Dates || c.Cause == data.InOrder })
 	if at >= 0 && left == 1 && in.flags != nil && !in.flags.model().Sequences && in.flags.model().Families != nil {
-		s.note("%s: one series is left: --model hmm takes its rows one after another, where they are in the order of %.60q",
+		s.note("%s: one series is left: --model hmm describes its rows as steps, if they are in the order of %.60q",
 			in.name, out[at].name)
 	}
 }

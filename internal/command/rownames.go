@@ -23,7 +23,7 @@ func (f *inputFlags) noteNameless(s *session, in *input) error {
 		}
 	}
 	if len(called) > 0 {
-		s.note("%s: the header has no name for %s, called so by %s", in.name, quoted(called),
+		s.note("%s: the header has no name for %s, named by %s", in.name, quoted(called),
 			plural(len(called), "its place", "their places"))
 	}
 	if len(empty) == 0 {

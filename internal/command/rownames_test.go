@@ -44,7 +44,7 @@ func TestColumnThatNamesTheRows(t *testing.T) {
 	}
 
 	_, stderr = done(t, "fit", "--data", file(t, "d.csv", "\"\",a,b,,\n"+strings.Repeat("x,1,2,3,\ny,2,4,5,\nx,3,9,6,\n", 4)), "--k", "1")
-	assert.Contains(t, stderr, `the header has no name for "column 1", "column 4", called so by their places`)
+	assert.Contains(t, stderr, `the header has no name for "column 1", "column 4", named by their places`)
 	assert.Contains(t, stderr, `left out, with neither a name in the header nor a value: column 5`)
 }
 
@@ -95,11 +95,11 @@ func TestRemarksOnColumns(t *testing.T) {
 		text, note string
 		args       []string
 	}{
-		{counts, `"Freq" may say how often a row occurs, as no two rows are the same but for it: --weights Freq`, nil},
-		{rain, `many zeros, and other numbers far from them, which components may be about alone: "rain" (50 % of the rows): --drop`, nil},
+		{counts, `"Freq" may say how often a row occurs, as no two rows are equal in the other columns: --weights Freq`, nil},
+		{rain, `many zeros, and other numbers far from them, a gap that alone may decide the components: "rain" (50 % of the rows): --drop`, nil},
 		{rain, `few different numbers, as codes have: "grade" (3 values`, []string{"--drop", "date", "--family", "gaussian"}},
-		{rain, `one series is left: --model hmm takes its rows one after another, where they are in the order of "date"`, []string{"--select", "date,temp"}},
-		{series, `one series is left: --model hmm takes its rows one after another, where they are in the order of "day"`, nil},
+		{rain, `one series is left: --model hmm describes its rows as steps, if they are in the order of "date"`, []string{"--select", "date,temp"}},
+		{series, `one series is left: --model hmm describes its rows as steps, if they are in the order of "day"`, nil},
 	} {
 		path := file(t, "d.csv", c.text)
 		_, stderr := done(t, append([]string{"fit", "--data", path, "--k", "1"}, c.args...)...)
@@ -162,11 +162,11 @@ func TestTablesThatCannotBeRead(t *testing.T) {
 	const header = ", and names of rows need a place in the header, which write.table of R leaves out (col.names = NA, or write.csv)"
 	for _, c := range []struct{ source, want string }{
 		{dir, "is a directory: name a file, or a pattern of files"},
-		{filepath.Join(dir, "*.pdf"), "a.pdf: this is a PDF document, and no table of text; save the table as CSV in UTF-8"},
-		{file(t, "w.xlsx", "PK\x03\x04\x14\x00\x06\x00xl/workbook.xml"), "this is a workbook of a spreadsheet program, and no table of " +
+		{filepath.Join(dir, "*.pdf"), "a.pdf: this is a PDF document, not a table of text; save the table as CSV in UTF-8"},
+		{file(t, "w.xlsx", "PK\x03\x04\x14\x00\x06\x00xl/workbook.xml"), "this is a workbook of a spreadsheet program, not a table of " +
 			"text; save one sheet as CSV in UTF-8 (in Excel by File, Save As, CSV UTF-8)"},
-		{file(t, "d.csv", "a,b\n1,2\n"), "1 row, and nothing for it to differ from: a fit needs several"},
-		{file(t, "d.csv", "a,b\nx,2\n"), "1 row, and nothing for it to differ from: a fit needs several"},
+		{file(t, "d.csv", "a,b\n1,2\n"), "1 row: a fit needs several"},
+		{file(t, "d.csv", "a,b\nx,2\n"), "1 row: a fit needs several"},
 		{file(t, "d.csv", "a,b,c\n1,2\n3\n4,5,6,7\n"), "line 2 has 2 fields separated by ',', expected 3 as in line 1; an empty field"},
 		{file(t, "d.csv", "a,b,c\n1,2,3\n3\n4,5,6,7\n"), "line 3 has 1 field separated by ',', expected 3 as in line 1; an empty field"},
 		{file(t, "d.csv", "a\tb\n1\t2\t3\n"), "needs quotes" + header},

@@ -26,11 +26,11 @@ func checkGiven(c *kong.Context) error {
 		case flag.Tag.Get("range") == "":
 		case value.CanInt():
 			if must := outside(flag.Tag.Get("range"), float64(value.Int()), ""); must != "" {
-				return misused("--%s is %d: it must be %s", flag.Name, value.Int(), must)
+				return misused("--%s is %d; must be %s", flag.Name, value.Int(), must)
 			}
 		default:
 			if must := outside(flag.Tag.Get("range"), value.Float(), " and finite"); must != "" {
-				return misused("--%s is %v: it must be %s", flag.Name, value.Float(), must)
+				return misused("--%s is %v; must be %s", flag.Name, value.Float(), must)
 			}
 		}
 	}

@@ -18,11 +18,11 @@ import (
 
 type sampleCommand struct {
 	Saved  string `arg:"" name:"model" placeholder:"MODEL.json" help:"Model saved by latent fit --out."`
-	Rows   int    `name:"rows" short:"n" required:"" placeholder:"N" range:"[1,inf)" help:"Rows to draw; of topics, documents; of blockmodel the nodes of a graph, those of both sets where it is bipartite."`
+	Rows   int    `name:"rows" short:"n" required:"" placeholder:"N" range:"[1,inf)" help:"Rows to draw; topics: documents; blockmodel: nodes of a graph, of both sets if it is bipartite."`
 	Labels bool   `help:"Add the component, or state of hmm, that each row was drawn from, as a last column named component, or state; of blockmodel the blocks of both nodes."`
-	Given  string `placeholder:"FILE" help:"Models with a gate, and regression: rows are drawn for those of this file, or embedded data set, one after the other and from the beginning again; columns of the gate, or regressors, are taken as given."`
+	Given  string `placeholder:"FILE" help:"Models with a gate, and regression: draw rows given the columns of the gate, or the regressors, of this file or embedded data set, row by row and from the beginning again."`
 	Seed   uint64 `default:"1" help:"Seed."`
-	Out    string `placeholder:"FILE" help:"File to write: Parquet where its name ends in .parquet. Default, and -: standard output."`
+	Out    string `placeholder:"FILE" help:"File to write: Parquet if its name ends in .parquet. Default, and -: standard output."`
 	Format string `default:"csv" enum:"csv,json" help:"Output: csv, or json: an object with the names of the columns and a list of rows, numbers as numbers."`
 }
 
@@ -44,10 +44,10 @@ func (c *sampleCommand) Run(s *session) error {
 		return err
 	}
 	if m.Family == families.Multinomial {
-		s.note("each row has a single trial: how many trials a row has, a multinomial model does not describe")
+		s.note("each row has a single trial: a multinomial model does not describe the number of trials")
 	}
 	if isParquet(c.Out) && c.Format == "json" {
-		return misused("--out %s is to be Parquet, and --format json is not: leave one of them out", word(c.Out))
+		return misused("--out %s is Parquet, and --format json is not: leave one of them out", word(c.Out))
 	}
 	if err := s.checkWritten([]string{c.Saved, c.Given}, written{flag: "--out", path: c.Out, stdout: true}); err != nil {
 		return err
@@ -128,13 +128,13 @@ func (c *sampleCommand) take(s *session, m *modelFile) (draw, error) {
 	case !is && c.Given == "":
 		sampler, draws := m.saved.Model.(fitted.Sampler)
 		if !draws {
-			return nil, fmt.Errorf("%s is a %s model, of which no rows can be drawn", c.Saved, m.Model)
+			return nil, fmt.Errorf("%s is a %s model, which cannot draw rows", c.Saved, m.Model)
 		}
 		return sampler.NewSampler(rng), nil
 	case !is:
 		return nil, misused("--given requires a model with a gate, or a regression: %s takes no column as given", c.Saved)
 	case c.Given == "":
-		return nil, misused("%s says nothing of its columns %s: latent sample needs rows that have them (--given FILE)",
+		return nil, misused("%s does not describe its columns %s: latent sample needs rows that have them (--given FILE)",
 			c.Saved, quoted(m.taken()))
 	}
 	reading := inputFlags{Header: "auto"}

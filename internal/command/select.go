@@ -18,7 +18,7 @@ type selectCommand struct {
 	compares        string   // what --family all or --cov all compares: all families, or covariances; empty: nothing
 	Criteria        []string `group:"size" brief:"Criteria, such as evidence,bic,icl. Default: those that fit the method." placeholder:"NAME,…" sep:"none" help:"Criteria: of evidence, gfic, fic, bicem, elbo, bic, aic and icl; of mixtures also collapsed (the parameters integrated out), exacticl, dnml (discrete columns), sbic and slope; of factor sbic, with --method em where entries are missing. Default: those that fit the method."`
 	Kmin            int      `group:"size" brief:"Smallest number of components, or of latent dimensions." name:"kmin" default:"1" range:"[1,inf)" help:"Smallest number of components, or of latent dimensions."`
-	Kmax            *int     `group:"size" brief:"Largest number. Default: 10, or fewer." name:"kmax" placeholder:"K" help:"Largest. Default: 10, as where latent fit begins, or fewer. It does not double: a warning names the criteria that choose the largest."`
+	Kmax            *int     `group:"size" brief:"Largest number. Default: 10, or fewer." name:"kmax" placeholder:"K" help:"Largest number. Default: 10, or fewer for few rows. latent select does not double it: a warning names the criteria that choose the largest."`
 	Label           string   `group:"table" brief:"Known classes of the rows: left out of the fits, and compared with the components." placeholder:"COL" help:"Known classes of the rows (mixtures, hmm): leave this column out of the fits, and compare the components of each K to it by the adjusted Rand index."`
 	Bootstrap       *int     `group:"output" placeholder:"B" range:"[19,1000000]" help:"Test K against K + 1 components by the likelihood ratio of B tables drawn from the fit of K, from kmin up to the first K that is not rejected at 5 % (mixtures, --method em). 99 or 999 are usual."`
 	Out             string   `group:"output" brief:"Save the table of the criteria." placeholder:"FILE" help:"Save the table: a line for each K, or family, with its criteria. CSV, or Parquet where the name ends in .parquet."`
@@ -97,7 +97,7 @@ func (c *selectCommand) check() error {
 		return err
 	}
 	if c.Kmax != nil && *c.Kmax < c.Kmin {
-		return misused("--kmax is %d: it must be at least --kmin, %d", *c.Kmax, c.Kmin)
+		return misused("--kmax is %d; must be at least --kmin, %d", *c.Kmax, c.Kmin)
 	}
 	if err := c.expand(); err != nil {
 		return err
@@ -172,7 +172,7 @@ func (c *selectCommand) named() ([]framework.Criterion, error) {
 	var list []framework.Criterion
 	for name := range strings.SplitSeq(strings.Join(c.Criteria, ","), ",") {
 		if name = strings.TrimSpace(name); name == "" {
-			return nil, misused("--criteria has an empty name: name criteria with one comma between two")
+			return nil, misused("--criteria has an empty name: separate names by single commas")
 		}
 		one, err := c.criterion("--criteria", name)
 		if err != nil {

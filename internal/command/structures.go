@@ -78,7 +78,7 @@ func (c *covarianceSettings) covariance(f *modelFlags) error {
 	name, ok := known[strings.ToLower(c.Cov)]
 	switch {
 	case f.Family != "" && f.Family != families.Gaussian && f.Family != name:
-		return misused("--cov is the covariance of --family gaussian, and the family is %s", f.Family)
+		return misused("--cov requires --family gaussian, and the family is %s", f.Family)
 	case list != nil:
 		return f.compare(list)
 	case !ok:
@@ -305,8 +305,8 @@ func (t *comparison) print(s *session, in *input) error {
 			float64(t.Margin), t.Second, t.Table[1].K)
 	}
 	if slices.ContainsFunc(t.Table, func(r comparisonRow) bool { return r.Family == families.Poisson }) {
-		p.prose(0, "poisson has probabilities of counts, and the others densities: the two compare as far as a "+
-			"density is that of a step of 1")
+		p.prose(0, "poisson gives probabilities of counts, and the others densities: the two are comparable if a "+
+			"density hardly varies over a step of 1")
 	}
 	p.line("time   %.3g s", float64(t.Seconds))
 	return p.write(s)

@@ -54,7 +54,7 @@ func TestSamplesAreTheSameInEveryFormat(t *testing.T) {
 		assert.Equal(t, got.Columns, table.Names)
 		assert.Equal(t, len(got.Rows), table.Rows())
 	}
-	fails(t, 2, "is to be Parquet, and --format json is not", "", "sample", savedModelFile(t), "-n", "2", "--format", "json", "--out", "a.parquet")
+	fails(t, 2, "is Parquet, and --format json is not", "", "sample", savedModelFile(t), "-n", "2", "--format", "json", "--out", "a.parquet")
 }
 
 func savedModelFile(t *testing.T) string {

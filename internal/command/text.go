@@ -179,7 +179,7 @@ func (r *fitReport) agreeing() string {
 	}
 	line := fmt.Sprintf("%d of %d reached this value (to %v nats)", r.reached(), apart, closeBy)
 	if apart < all {
-		line += fmt.Sprintf("; %d more began where one of them did", all-apart)
+		line += fmt.Sprintf("; %d more began like one of them", all-apart)
 	}
 	if r.alone() {
 		line += "; " + r.moreStarts()

@@ -69,7 +69,7 @@ func TestTopicsOfBars(t *testing.T) {
 	assert.Equal(t, []string{"60", "0"}, records[1][13:])
 
 	drawn, stderr := done(t, "sample", model, "-n", "30")
-	assert.Contains(t, stderr, "Poisson distribution of mean 60")
+	assert.Contains(t, stderr, "Poisson distribution with the mean of the fit, 60")
 	again := fitJSON(t, "--model", "topics", "--data", file(t, "drawn.csv", drawn), "--k", "2", "--prior", "alpha=0.5,beta=0.1")
 	assert.Equal(t, 2, again.K)
 	assert.Equal(t, "alpha=0.5,beta=0.1", again.Settings.Prior)

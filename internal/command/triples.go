@@ -41,8 +41,8 @@ func (f *inputFlags) openTriples(s *session, source, numbers string) (*input, er
 	in.list = t
 	if first := in.Names[0]; f.Header == "auto" && !in.unnamed &&
 		slices.Contains(slices.Concat(t.Names[0], t.Names[1]), first) {
-		s.note("the first row of %s names the columns, %s; %.60q is among the names of other rows, too: --header no "+
-			"takes the row for one of the list", in.name, quoted(in.Names), first)
+		s.note("the first row of %s names the columns, %s; %.60q is also a name in other rows: --header no "+
+			"reads it as a row of the list", in.name, quoted(in.Names), first)
 	}
 	return in, nil
 }
@@ -105,7 +105,7 @@ func (in *input) dictionary(column string) (names []string, index []int, err err
 	}
 	for row, cell := range cells {
 		if cell < 0 || strings.TrimSpace(texts[cell]) == "" {
-			return nil, nil, in.missing(row, column, "a name is needed")
+			return nil, nil, in.missing(row, column, "must be a name")
 		}
 	}
 	levels, err := in.Occurring(column)
@@ -146,11 +146,11 @@ func (in *input) amounts(column string) ([]float64, error) {
 		v := parsed[cell]
 		switch {
 		case errors.Is(faults[cell], strconv.ErrSyntax):
-			return nil, fmt.Errorf("row %d of column %.60q is %.60q: a non-negative number is needed",
+			return nil, fmt.Errorf("row %d of column %.60q is %.60q; must be a non-negative number",
 				in.Origin(row)+1, column, texts[cell])
 		case !(v >= 0) || math.IsInf(v, 1):
 			return nil, &framework.DataError{
-				Row: row, Column: place, Value: v, Reason: errors.New("a non-negative finite number is needed"),
+				Row: row, Column: place, Value: v, Reason: errors.New("must be a non-negative finite number"),
 			}
 		}
 		x[row] = v

@@ -52,7 +52,7 @@ func TestAHeaderThatLooksLikeAPairIsRemarked(t *testing.T) {
 	got, notes, err := readTriples(text, "", inputFlags{})
 	require.NoError(t, err)
 	require.Len(t, notes, 1)
-	assert.Contains(t, notes[0], `"ann", "bob"; "ann" is among the names of other rows, too: --header no`)
+	assert.Contains(t, notes[0], `"ann", "bob"; "ann" is also a name in other rows: --header no`)
 	assert.Len(t, got.Index[0], 2)
 	got, notes, err = readTriples(text, "", inputFlags{Header: "no"})
 	require.NoError(t, err)
@@ -62,13 +62,13 @@ func TestAHeaderThatLooksLikeAPairIsRemarked(t *testing.T) {
 
 func TestBadTriplesNameTheRow(t *testing.T) {
 	for _, c := range []struct{ text, numbers, problem string }{
-		{"from,to\na,b\n,c\n", "", `row 2 of column "from" is missing: a name is needed (--missing drop leaves such rows out)`},
-		{"from,to\na,\" \"\n", "", `row 1 of column "to" is missing: a name is needed`},
-		{"from,to,w\na,b,1\nb,c,-2\n", "", `row 2 of column "w" is -2: a non-negative finite number is needed`},
+		{"from,to\na,b\n,c\n", "", `row 2 of column "from" is missing: must be a name (--missing drop leaves such rows out)`},
+		{"from,to\na,\" \"\n", "", `row 1 of column "to" is missing: must be a name`},
+		{"from,to,w\na,b,1\nb,c,-2\n", "", `row 2 of column "w" is -2: must be a non-negative finite number`},
 		{"from,to,w\na,b,NaN\n", "", `row 1 of column "w" is missing: a number is needed`},
-		{"from,to,w\na,b,Inf\n", "", `row 1 of column "w" is +Inf: a non-negative finite number is needed`},
-		{"from,to,w\na,b,1\na,c,1e999\n", "", `row 2 of column "w" is +Inf: a non-negative finite number is needed`},
-		{"from,to,w\na,b,1\na,b,many\n", "", `row 2 of column "w" is "many": a non-negative number is needed`},
+		{"from,to,w\na,b,Inf\n", "", `row 1 of column "w" is +Inf: must be a non-negative finite number`},
+		{"from,to,w\na,b,1\na,c,1e999\n", "", `row 2 of column "w" is +Inf: must be a non-negative finite number`},
+		{"from,to,w\na,b,1\na,b,many\n", "", `row 2 of column "w" is "many"; must be a non-negative number`},
 		{"from\na\n", "", `has two columns of names, and this one has "from" alone`},
 		{"from,w\na,1\n", "w", `has two columns of names, and this one has "from", "w" alone`},
 		{"a,b,c,d\nu,v,1,2\n", "", `perhaps one of numbers, and this one has "a", "b", "c", "d": --select chooses them`},

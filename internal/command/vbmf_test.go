@@ -135,7 +135,7 @@ func TestTemperingAndPriorsOfSizeThroughTheCommand(t *testing.T) {
 	assert.Equal(t, at, object["chosen"].(map[string]any)["elbo"])
 
 	fails(t, 2, "--temper requires --method vb, and the method is left to the table", "", "fit", "--temper", "0.5")
-	fails(t, 2, "--temper is 0: it must be positive and at most 1", "", "fit", "--method", "vb", "--temper", "0")
-	fails(t, 2, "--temper is 2:", "", "fit", "--method", "vb", "--temper", "2")
+	fails(t, 2, "--temper is 0; must be positive and at most 1", "", "fit", "--method", "vb", "--temper", "0")
+	fails(t, 2, "--temper is 2;", "", "fit", "--method", "vb", "--temper", "2")
 	fails(t, 2, "--size-prior requires a method that fits every K", "", "fit", "--size-prior", "geometric")
 }

@@ -228,7 +228,7 @@ func (s Set) Check() error {
 		case f.Name == "" || strings.ContainsAny(f.Name, " ,=+\\\"'"):
 			return fmt.Errorf("a family of one's own is named %q: a name is one word, without =, + and commas", f.Name)
 		case slices.ContainsFunc(All, same) || f.Name == Gate || strings.HasPrefix(f.Name, Analysers):
-			return fmt.Errorf("a family of one's own is named %s, as one of the library is", f.Name)
+			return fmt.Errorf("a family of one's own has the name of a family of the library, %s", f.Name)
 		case slices.ContainsFunc(s.Own[:i], same):
 			return fmt.Errorf("two families of one's own are named %s", f.Name)
 		case f.Joint == nil && f.Single == nil:
@@ -353,7 +353,7 @@ func Check(c data.Column, names []string) error {
 	}
 	switch {
 	case c.Block != "" && (c.Family != Gaussian || !Named(c.Block).Normal || !Joint(c.Block)):
-		return fmt.Errorf("column %q is %s, of a block that is %.40q, which describes no such columns",
+		return fmt.Errorf("column %q is %s, of a block of family %.40q, which describes no such columns",
 			c.Name, c.Family, c.Block)
 	case !slices.Contains(names, c.Family):
 		return fmt.Errorf("the family of column %q is %q, and this model has %s", c.Name, c.Family, strings.Join(names, ", "))

@@ -79,8 +79,8 @@ func TestModelPosteriorRefuses(t *testing.T) {
 		says        string
 	}{
 		{nil, nil, "no models"},
-		{[]float64{1}, []float64{}, "1 values and 0 log priors"},
-		{[]float64{1, 2}, []float64{0}, "2 values and 1 log priors"},
+		{[]float64{1}, []float64{}, "1 values, but 0 log priors"},
+		{[]float64{1, 2}, []float64{0}, "2 values, but 1 log priors"},
 		{[]float64{1, math.NaN()}, nil, "model 2 has the value NaN"},
 		{[]float64{1, -inf}, nil, "model 2 has the value +Inf and log prior 0: refit it, or leave it out (a value is minus a free energy)"},
 		{[]float64{1}, []float64{math.NaN()}, "model 1"},
@@ -88,8 +88,8 @@ func TestModelPosteriorRefuses(t *testing.T) {
 		{[]float64{inf}, []float64{inf}, "model 1"},
 		{[]float64{-inf}, []float64{-inf}, "model 1"},
 		{[]float64{-math.MaxFloat64}, []float64{math.MaxFloat64}, "model 1"},
-		{[]float64{inf, inf}, nil, "every one of 2 models"},
-		{[]float64{inf, 1}, []float64{0, -inf}, "every one of 2 models"},
+		{[]float64{inf, inf}, nil, "the values or log priors of all models (2) are −Inf"},
+		{[]float64{inf, 1}, []float64{0, -inf}, "the values or log priors of all models (2) are −Inf"},
 	} {
 		q, err := bernmix.ModelPosterior(c.free, c.prior)
 		assert.ErrorContains(t, err, c.says)

@@ -22,7 +22,7 @@ func (h Hyperparameters) Check() error {
 	case !(h.B > 0) || math.IsInf(h.B, 0):
 		return fmt.Errorf("bernmix: b = %v of the Beta prior is not positive and finite", h.B)
 	case h.M < 1:
-		return fmt.Errorf("bernmix: M = %d columns: at least 1 is needed", h.M)
+		return fmt.Errorf("bernmix: M is %d columns; must be at least 1", h.M)
 	}
 	return nil
 }
@@ -50,7 +50,7 @@ type Truth struct {
 func (t Truth) check(k int) error {
 	switch {
 	case t.Stochastic < 0 || t.Deterministic < 0 || t.Stochastic == 0 && t.Deterministic == 0:
-		return fmt.Errorf("bernmix: a truth of %d stochastic and %d deterministic components: at least one in all is needed",
+		return fmt.Errorf("bernmix: the truth has %d stochastic and %d deterministic components; must have at least one",
 			t.Stochastic, t.Deterministic)
 	case t.Stochastic > k || t.Deterministic > k-t.Stochastic:
 		return fmt.Errorf("bernmix: K = %d components cannot hold the truth's %d stochastic and %d deterministic ones",
@@ -208,7 +208,7 @@ func (h Hyperparameters) Lambda(truth Truth, k int) (float64, error) {
 func (h Hyperparameters) AsymptoticFreeEnergy(n int, entropy float64, truth Truth, k int) (float64, error) {
 	switch {
 	case n < 1:
-		return 0, fmt.Errorf("bernmix: N = %d rows: at least 1 is needed", n)
+		return 0, fmt.Errorf("bernmix: N is %d rows; must be at least 1", n)
 	case !(entropy >= 0) || math.IsInf(entropy, 0):
 		return 0, fmt.Errorf("bernmix: entropy %v of the truth is not finite and at least 0", entropy)
 	}
@@ -238,7 +238,7 @@ var (
 	// ErrDecomposed: with K − K₀* ≥ 2^(M−1) there are components enough to rebuild
 	// stochastic ones from patterns, so that K₁ falls below K₁*, and for b < ½ that can pay.
 	ErrDecomposed = errors.New(
-		"bernmix: there are components enough to rebuild a stochastic one from single patterns when b < 1/2",
+		"bernmix: there are enough components to rebuild a stochastic one from single patterns when b < 1/2",
 	)
 )
 
@@ -280,7 +280,7 @@ func BayesBound(truth Truth, k, m int) (float64, error) {
 		return 0, err
 	}
 	if m < 2 {
-		return 0, fmt.Errorf("bernmix: M = %d columns: the Bayes bound needs at least 2", m)
+		return 0, fmt.Errorf("bernmix: M is %d columns; the Bayes bound needs at least 2", m)
 	}
 	k0 := float64(truth.Stochastic) + float64(truth.Deterministic)
 	return float64(k) - k0 + (float64(m)*k0+k0-1)/2, nil
@@ -292,7 +292,7 @@ func BayesBound(truth Truth, k, m int) (float64, error) {
 // for M < 1.
 func RegularCoefficient(k, m int) (float64, error) {
 	if k < 1 || m < 1 {
-		return 0, fmt.Errorf("bernmix: K = %d components over M = %d columns: at least 1 of each is needed", k, m)
+		return 0, fmt.Errorf("bernmix: K is %d and M is %d; both must be at least 1", k, m)
 	}
 	return (float64(k)*float64(m) + float64(k) - 1) / 2, nil
 }

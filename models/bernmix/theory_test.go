@@ -490,7 +490,7 @@ func TestAsymptoticFreeEnergyAddsEntropyAndLambda(t *testing.T) {
 	_, err = h.AsymptoticFreeEnergy(1000, 1, truth, 1)
 	assert.ErrorContains(t, err, "K = 1")
 	_, err = h.AsymptoticFreeEnergy(0, 1, truth, 3)
-	assert.ErrorContains(t, err, "N = 0")
+	assert.ErrorContains(t, err, "N is 0")
 }
 
 func TestTheoryRefusesWhatItDoesNotCover(t *testing.T) {
@@ -530,7 +530,7 @@ func TestTheoryRefusesWhatItDoesNotCover(t *testing.T) {
 	_, err = bernmix.BayesBound(truth, 3, 1)
 	assert.ErrorContains(t, err, "at least 2")
 	_, err = bernmix.RegularCoefficient(0, 1)
-	assert.ErrorContains(t, err, "K = 0")
+	assert.ErrorContains(t, err, "K is 0 and M is 1; both")
 
 	_, err = bernmix.Hyperparameters{A: 1, B: math.MaxFloat64, M: 4}.Coefficient(0, 2, 3)
 	assert.ErrorContains(t, err, "overflows")

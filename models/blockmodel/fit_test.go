@@ -76,11 +76,11 @@ func TestFitRefuses(t *testing.T) {
 		m Model
 		k int
 	}{
-		"one block at least of each set":          {Model{}, 1},
-		"a graph of 11 nodes has no more":         {Model{}, 12},
+		"a block of each set":                     {Model{}, 1},
+		"must be at most 11, the number of nodes": {Model{}, 12},
 		"3 labels for 11 nodes":                   {Model{Labels: []int{0, 1, 0}}, 2},
 		"nodes of both sets":                      {Model{Labels: make([]int, 11)}, 2},
-		"the label of node 0 is 7: labels of 2 b": {Model{Labels: []int{7, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1}}, 2},
+		"the label of node 0 is 7; labels of 2 b": {Model{Labels: []int{7, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1}}, 2},
 	} {
 		_, err := framework.Fit(context.Background(), c.m, g, framework.Options{K: c.k})
 		assert.ErrorContains(t, err, problem)

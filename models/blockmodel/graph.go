@@ -101,19 +101,19 @@ func (l EdgeList) Graph() (*Graph, error) {
 	g := &Graph{kind: l.Kind, family: l.Family, nodes: l.Nodes, first: l.Nodes}
 	switch {
 	case l.Kind < Undirected || l.Kind > Bipartite:
-		return nil, fmt.Errorf("blockmodel: %v: a graph is Undirected, Directed or Bipartite", l.Kind)
+		return nil, fmt.Errorf("blockmodel: unknown graph %v: choose Undirected, Directed or Bipartite", l.Kind)
 	case l.Family != Bernoulli && l.Family != Poisson:
-		return nil, fmt.Errorf("blockmodel: %v: edges are Bernoulli or Poisson", l.Family)
+		return nil, fmt.Errorf("blockmodel: unknown edges %v: choose Bernoulli or Poisson", l.Family)
 	case l.Kind == Bipartite && (l.Nodes < 1 || l.Second < 1):
-		return nil, fmt.Errorf("blockmodel: %d and %d nodes: a bipartite graph has nodes in both sets", l.Nodes, l.Second)
+		return nil, fmt.Errorf("blockmodel: %d and %d nodes: a bipartite graph needs nodes in both sets", l.Nodes, l.Second)
 	case l.Kind != Bipartite && l.Second != 0:
-		return nil, fmt.Errorf("blockmodel: a second set of %d nodes: the graph is not bipartite", l.Second)
+		return nil, fmt.Errorf("blockmodel: Second is %d; must be 0 unless the graph is bipartite", l.Second)
 	case l.Kind != Bipartite && l.Nodes < 2:
 		return nil, fmt.Errorf(
-			"blockmodel: the number of nodes is %d: a graph has two at least, or there is no pair of nodes", l.Nodes,
+			"blockmodel: the number of nodes is %d; must be at least 2, for a pair of nodes", l.Nodes,
 		)
 	case l.Nodes+l.Second > math.MaxInt32:
-		return nil, fmt.Errorf("blockmodel: %d nodes: there is room for %d", l.Nodes+l.Second, math.MaxInt32)
+		return nil, fmt.Errorf("blockmodel: the number of nodes is %d; must be at most %d", l.Nodes+l.Second, math.MaxInt32)
 	}
 	g.nodes += l.Second
 	g.base = make([]float64, g.nodes)
@@ -172,7 +172,7 @@ func (l EdgeList) checked(g *Graph) ([]Edge, error) {
 	}
 	for i, e := range single {
 		if !(e.Weight <= mostWeight) {
-			return nil, fmt.Errorf("blockmodel: the weights of the edges between two nodes sum to %v: a count is at most %g",
+			return nil, fmt.Errorf("blockmodel: the weights of the edges between two nodes sum to %v; must be at most %g",
 				single[i].Weight, float64(mostWeight))
 		}
 		g.total += e.Weight
@@ -183,7 +183,7 @@ func (l EdgeList) checked(g *Graph) ([]Edge, error) {
 		}
 	}
 	if g.total > mostTotal {
-		return nil, fmt.Errorf("blockmodel: the weights sum to %v, more than %g, up to which sums of counts are exact",
+		return nil, fmt.Errorf("blockmodel: the weights sum to %v; must be at most %g, so that sums of counts are exact",
 			g.total, float64(mostTotal))
 	}
 	return single, nil
@@ -196,9 +196,9 @@ const (
 
 // Reasons of a [framework.DataError] about an edge.
 var (
-	ErrLoop    = errors.New("is a loop, an edge from a node to itself, for which the model has no place: drop it")
-	ErrBinary  = errors.New("an edge is there, 1, or not, 0; weights that are counts need the family Poisson")
-	ErrCounted = errors.New("a count is a non-negative whole number, up to 2⁴⁰")
+	ErrLoop    = errors.New("is a loop, an edge from a node to itself, which the model excludes: drop it")
+	ErrBinary  = errors.New("the weight must be 0 or 1; counts need the family Poisson")
+	ErrCounted = errors.New("the weight must be a whole number from 0 to 2⁴⁰")
 )
 
 // fault is what is wrong with an edge.
@@ -209,9 +209,9 @@ func (l EdgeList) fault(e Edge) error {
 	}
 	switch w := e.Weight; {
 	case e.From < 0 || e.From >= l.Nodes:
-		return fmt.Errorf("has an edge from node %d: there are %d, numbered from 0", e.From, l.Nodes)
+		return fmt.Errorf("has an edge from node %d of %d, numbered from 0", e.From, l.Nodes)
 	case e.To < 0 || e.To >= second:
-		return fmt.Errorf("has an edge to node %d: there are %d, numbered from 0", e.To, second)
+		return fmt.Errorf("has an edge to node %d of %d, numbered from 0", e.To, second)
 	case l.Family == Bernoulli && w != 0 && w != 1:
 		return fmt.Errorf("has an edge of weight %v: %w", w, ErrBinary)
 	case !(w >= 0 && w <= mostWeight) || w != math.Floor(w):

@@ -61,17 +61,17 @@ func TestBadGraphs(t *testing.T) {
 		list    EdgeList
 	}{
 		{"the number of nodes is 1", -1, EdgeList{Nodes: 1}},
-		{"has nodes in both sets", -1, EdgeList{Kind: Bipartite, Nodes: 3}},
-		{"not bipartite", -1, EdgeList{Nodes: 3, Second: 2}},
+		{"needs nodes in both sets", -1, EdgeList{Kind: Bipartite, Nodes: 3}},
+		{"Second is 2; must be 0 unless the graph is bipartite", -1, EdgeList{Nodes: 3, Second: 2}},
 		{"Kind(7)", -1, EdgeList{Kind: 7, Nodes: 3}},
 		{"Family(2)", -1, EdgeList{Family: 2, Nodes: 3}},
 		{"row 2 is a loop", 1, EdgeList{Nodes: 3, Edges: []Edge{{0, 1, 1}, {1, 1, 1}}}},
-		{"row 1 has an edge from node 3: there are 3", 0, EdgeList{Nodes: 3, Edges: []Edge{{3, 1, 1}}}},
+		{"row 1 has an edge from node 3 of 3", 0, EdgeList{Nodes: 3, Edges: []Edge{{3, 1, 1}}}},
 		{"row 1 has an edge to node -1", 0, EdgeList{Nodes: 3, Edges: []Edge{{1, -1, 1}}}},
-		{"row 1 has an edge of weight 2: an edge is there, 1, or not, 0", 0, EdgeList{Nodes: 3, Edges: []Edge{{0, 1, 2}}}},
-		{"row 1 has an edge of weight 0.5: a count", 0, EdgeList{Nodes: 3, Family: Poisson, Edges: []Edge{{0, 1, 0.5}}}},
-		{"row 1 has an edge of weight NaN: a count", 0, EdgeList{Nodes: 3, Family: Poisson, Edges: []Edge{{0, 1, math.NaN()}}}},
-		{"row 1 has an edge of weight +Inf: a count", 0, EdgeList{Nodes: 3, Family: Poisson, Edges: []Edge{{0, 1, math.Inf(1)}}}},
+		{"row 1 has an edge of weight 2: the weight must be 0 or 1", 0, EdgeList{Nodes: 3, Edges: []Edge{{0, 1, 2}}}},
+		{"row 1 has an edge of weight 0.5: the weight must be a whole number", 0, EdgeList{Nodes: 3, Family: Poisson, Edges: []Edge{{0, 1, 0.5}}}},
+		{"row 1 has an edge of weight NaN: the weight must be a whole number", 0, EdgeList{Nodes: 3, Family: Poisson, Edges: []Edge{{0, 1, math.NaN()}}}},
+		{"row 1 has an edge of weight +Inf: the weight must be a whole number", 0, EdgeList{Nodes: 3, Family: Poisson, Edges: []Edge{{0, 1, math.Inf(1)}}}},
 		{"sum to 2.199023255552e+12", -1, EdgeList{Nodes: 3, Family: Poisson, Edges: []Edge{{0, 1, 1 << 40}, {1, 0, 1 << 40}}}},
 	} {
 		_, err := c.list.Graph()

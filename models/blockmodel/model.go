@@ -35,7 +35,7 @@ func graphOf(ctx context.Context, src framework.Source[Nodes]) (*Graph, error) {
 		case err != nil:
 			return nil, err
 		case b.graph == nil || b.graph.nodes != src.Rows():
-			return nil, errors.New("blockmodel: the source is not that of all nodes of a Graph")
+			return nil, errors.New("blockmodel: the source must be all nodes of a Graph")
 		}
 		return b.graph, nil
 	}
@@ -49,10 +49,11 @@ func (m Model) Init(ctx context.Context, src framework.Source[Nodes], k int, rng
 		return nil, err
 	}
 	if k < g.sides() {
-		return nil, fmt.Errorf("blockmodel: K is %d: a bipartite graph has one block at least of each set of nodes", k)
+		return nil, fmt.Errorf("blockmodel: K is %d; must be at least 2: a bipartite graph needs a block of each set of "+
+			"nodes", k)
 	}
 	if k > g.nodes {
-		return nil, fmt.Errorf("blockmodel: K is %d: a graph of %d nodes has no more blocks than these", k, g.nodes)
+		return nil, fmt.Errorf("blockmodel: K is %d; must be at most %d, the number of nodes", k, g.nodes)
 	}
 	p := &Parameters{
 		Kind:    g.kind,
@@ -112,7 +113,8 @@ func (m Model) given(g *Graph, p *Parameters) error {
 	for i, l := range m.Labels {
 		switch {
 		case l < 0 || l >= p.K:
-			return fmt.Errorf("blockmodel: the label of node %d is %d: labels of %d blocks are 0 to %d", i, l, p.K, p.K-1)
+			return fmt.Errorf("blockmodel: the label of node %d is %d; labels of %d blocks must be from 0 "+
+				"to %d", i, l, p.K, p.K-1)
 		case sides[l] >= 0 && sides[l] != g.side(i):
 			return fmt.Errorf("blockmodel: block %d has nodes of both sets of a bipartite graph", l)
 		}

@@ -30,13 +30,13 @@ func (p *Parameters) Check() error {
 	case p.Kind < Undirected || p.Kind > Bipartite || p.Family != Bernoulli && p.Family != Poisson:
 		return fmt.Errorf("blockmodel: %v graphs of %v edges are unknown", p.Kind, p.Family)
 	case p.K < 1 || len(p.Weights) != p.K || len(p.Theta)/p.K != p.K || len(p.Theta)%p.K != 0:
-		return fmt.Errorf("blockmodel: %d weights and %d parameters do not go with %d blocks",
+		return fmt.Errorf("blockmodel: %d weights and %d parameters do not match %d blocks",
 			len(p.Weights), len(p.Theta), p.K)
 	case p.Kind == Bipartite &&
 		(len(p.Sides) != p.K || slices.ContainsFunc(p.Sides, func(side int) bool { return side != 0 && side != 1 })):
-		return errors.New("blockmodel: the blocks of a bipartite graph are of set 0 or 1")
+		return errors.New("blockmodel: the blocks of a bipartite graph must be of set 0 or 1")
 	case slices.ContainsFunc(p.Weights, func(w float64) bool { return !(w >= 0 && w <= 1) }):
-		return errors.New("blockmodel: a weight of a block is no probability")
+		return errors.New("blockmodel: a weight of a block is not a probability")
 	}
 	for k, l := range p.cells {
 		theta := p.Theta[k*p.K+l]

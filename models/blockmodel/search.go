@@ -170,9 +170,10 @@ func Find(ctx context.Context, g *Graph, o SearchOptions) (*Search, error) {
 	case o.K < 0 || o.Starts < 0 || o.Workers < 0:
 		return nil, fmt.Errorf("blockmodel: K %d, starts %d and workers %d must not be negative", o.K, o.Starts, o.Workers)
 	case o.K > 0 && o.K < least:
-		return nil, fmt.Errorf("blockmodel: K is %d: a bipartite graph has one block at least of each set of nodes", o.K)
+		return nil, fmt.Errorf("blockmodel: K is %d; must be at least 2: a bipartite graph needs a block of each set of "+
+			"nodes", o.K)
 	case o.K > most:
-		return nil, fmt.Errorf("blockmodel: K is %d: a graph of %d nodes has no more blocks than these", o.K, most)
+		return nil, fmt.Errorf("blockmodel: K is %d; must be at most %d, the number of nodes", o.K, most)
 	}
 	s := &search{
 		g: g, prior: p, o: o, least: least, double: o.DoubleTo, at: searchProgress{Kmax: o.K, Path: map[int]*Partition{}},

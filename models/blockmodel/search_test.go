@@ -192,11 +192,11 @@ func TestWorkIsLinearInEdges(t *testing.T) {
 func TestSearchRefuses(t *testing.T) {
 	g := draw(t, Bipartite, Bernoulli, 6, 5, [][]float64{{0.5}}, 1)
 	for problem, o := range map[string]SearchOptions{
-		"K is 1: a bipartite graph has one block":  {K: 1},
-		"K is 12: a graph of 11 nodes has no more": {K: 12},
-		"must not be negative":                     {Starts: -1},
-		"Prior.Alpha":                              {Prior: Prior{Alpha: -1}},
-		"Prior.A and Prior.B":                      {Prior: Prior{A: 1, B: -2}},
+		"K is 1; must be at least 2: a bipartite graph":    {K: 1},
+		"K is 12; must be at most 11, the number of nodes": {K: 12},
+		"must not be negative":                             {Starts: -1},
+		"Prior.Alpha":                                      {Prior: Prior{Alpha: -1}},
+		"Prior.A and Prior.B":                              {Prior: Prior{A: 1, B: -2}},
 	} {
 		_, err := Find(context.Background(), g, o)
 		assert.ErrorContains(t, err, problem)

@@ -141,7 +141,7 @@ func (m Model) Curvature(s *Statistics, p *Parameters, f *laplace.Curvature) err
 
 // ErrTooFewRows reports that gFIC and FIC do not exist: with no more rows than columns
 // the objective grows without bound as E[ZᵀZ] shrinks in any direction (docs/theory/bpca.md, section 2).
-var ErrTooFewRows = errors.New("gFIC and FIC of BPCA do not exist with no more rows than columns")
+var ErrTooFewRows = errors.New("gFIC and FIC of BPCA need more rows than columns")
 
 func tooFewRows(n float64, d int) error {
 	return fmt.Errorf("bpca: %w (N = %v, D = %d): use EM with BICEM, variational Bayes, or variational matrix "+

@@ -31,7 +31,7 @@ func (p *Parameters) Check() error {
 	case p == nil:
 		return errors.New("bpca: no parameters")
 	case p.K < 1 || p.D < 1 || len(p.Mean) != p.D || p.D > math.MaxInt/p.K || len(p.Loadings) != p.D*p.K:
-		return fmt.Errorf("bpca: K = %d and D = %d do not go with %d means and %d loadings", p.K, p.D,
+		return fmt.Errorf("bpca: K = %d and D = %d do not match %d means and %d loadings", p.K, p.D,
 			len(p.Mean), len(p.Loadings))
 	case !(p.Noise > 0) || math.IsInf(p.Noise, 0):
 		return fmt.Errorf("bpca: noise variance %v is not positive and finite", p.Noise)

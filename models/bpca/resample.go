@@ -19,7 +19,7 @@ func (Model) Resample(
 		for i := range b.N {
 			if w := b.Weight(i); w != 1 {
 				return nil, fmt.Errorf("bpca: the weight of %w",
-					framework.FaultyRow(b.First+i, "is %v: rows to draw must weigh 1 each", w))
+					framework.FaultyRow(b.First+i, "is %v; must be 1, to draw rows", w))
 			}
 		}
 	}

@@ -220,7 +220,7 @@ func (s *Solutions) inflation(m framework.Method) (float64, error) {
 // [ErrTooFewRows].
 func (s *Solutions) Evaluation(k int, m framework.Method) (framework.Evaluation, error) {
 	if k < 0 || k > s.Max() {
-		return framework.Evaluation{}, fmt.Errorf("bpca: no solution at K = %d: they run from 0 to %d", k, s.Max())
+		return framework.Evaluation{}, fmt.Errorf("bpca: no solution at K = %d: solutions run from K = 0 to %d", k, s.Max())
 	}
 	g, err := s.inflation(m)
 	if err != nil {
@@ -283,7 +283,7 @@ func (s *Solutions) Best(c framework.Criterion) (k int, value float64, err error
 // rotation; g = 1 for EM and 1/(1 − D/N) for gFAB.
 func (s *Solutions) Parameters(k int, m framework.Method) (*Parameters, error) {
 	if k < 1 || k > s.Max() {
-		return nil, fmt.Errorf("bpca: no parameters at K = %d: they run from 1 to %d", k, s.Max())
+		return nil, fmt.Errorf("bpca: no parameters at K = %d: choose K from 1 to %d", k, s.Max())
 	}
 	g, err := s.inflation(m)
 	if err != nil {

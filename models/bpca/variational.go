@@ -38,7 +38,7 @@ func (pr Prior) resolved() (Prior, error) {
 		}
 	}
 	if !(pr.FixedAlpha >= 0) || math.IsInf(pr.FixedAlpha, 0) || !(pr.Unit >= 0) || math.IsInf(pr.Unit, 0) {
-		return pr, fmt.Errorf("bpca: prior with fixed alpha %v and unit %v: both must be finite and not negative",
+		return pr, fmt.Errorf("bpca: prior with fixed alpha %v and unit %v: both must be finite and non-negative",
 			pr.FixedAlpha, pr.Unit)
 	}
 	return pr, nil

@@ -407,9 +407,9 @@ func TestBadGates(t *testing.T) {
 		return err
 	}
 	m := func(gate ...int) experts.Model { return experts.Model{Family: family.Bernoulli{}, Gate: gate} }
-	assert.ErrorContains(t, of(m(0, 12), x), "the gate has column 13, and the table columns 1 to 10")
+	assert.ErrorContains(t, of(m(0, 12), x), "the gate names column 13, and the table has columns 1 to 10")
 	assert.ErrorContains(t, of(m(0, 0), x), "column 1 twice")
-	assert.ErrorContains(t, of(m(0, 1, 2, 3, 4, 5, 6, 7, 8, 9), x), "the family none")
+	assert.ErrorContains(t, of(m(0, 1, 2, 3, 4, 5, 6, 7, 8, 9), x), "leave some to the family")
 	assert.ErrorContains(t, of(m(0), x), "column 2") // a number that is no code
 	y := mat.DenseCopyOf(x)
 	y.Set(5, 1, math.NaN())
@@ -424,7 +424,7 @@ func TestBadGates(t *testing.T) {
 	assert.ErrorContains(t, of(m(0, 1), y), "column 2 is a linear combination of other columns of the gate: leave it out")
 	p := fit(t, m(0, 1), x, options{K: 2}).Parameters
 	_, err := m(0, 1).LogProb(table(t, x.Slice(0, 5, 0, 3)).All(), p, nil)
-	assert.ErrorContains(t, err, "a row of 3 columns does not go with a model of 10")
+	assert.ErrorContains(t, err, "a row of 3 columns does not match a model of 10")
 	require.NoError(t, m(0, 1).Check(p))
 	require.Error(t, m(0).Check(p))
 	require.Error(t, m(0, 1).Check(nil))

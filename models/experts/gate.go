@@ -44,7 +44,7 @@ type gate struct {
 // of notes a block, and returns the family's columns of it.
 func (g *gate) of(b framework.Rows) (framework.Rows, error) {
 	if b.D != g.p.D {
-		return b, fmt.Errorf("experts: a row of %d columns does not go with a model of %d", b.D, g.p.D)
+		return b, fmt.Errorf("experts: a row of %d columns does not match a model of %d", b.D, g.p.D)
 	}
 	g.b = b
 	return b.Columns(g.family), nil
@@ -194,10 +194,10 @@ func width(ctx context.Context, src framework.Source[framework.Rows]) (int, erro
 func (m Model) columns(d int) ([]int, error) {
 	for i, c := range m.Gate {
 		if c < 0 || c >= d {
-			return nil, fmt.Errorf("experts: the gate has column %d, and the table columns 1 to %d", c+1, d)
+			return nil, fmt.Errorf("experts: the gate names column %d, and the table has columns 1 to %d", c+1, d)
 		}
 		if slices.Contains(m.Gate[:i], c) {
-			return nil, fmt.Errorf("experts: the gate has column %d twice", c+1)
+			return nil, fmt.Errorf("experts: the gate names column %d twice", c+1)
 		}
 	}
 	own := m.Columns
@@ -209,11 +209,11 @@ func (m Model) columns(d int) ([]int, error) {
 		}
 	}
 	if len(own) == 0 {
-		return nil, errors.New("experts: the gate has every column, and the family none: give it some")
+		return nil, errors.New("experts: the gate takes every column: leave some to the family")
 	}
 	for _, c := range own {
 		if c < 0 || c >= d {
-			return nil, fmt.Errorf("experts: the family has column %d, and the table columns 1 to %d", c+1, d)
+			return nil, fmt.Errorf("experts: the family names column %d, and the table has columns 1 to %d", c+1, d)
 		}
 	}
 	return own, nil

@@ -215,8 +215,8 @@ const (
 )
 
 var errSeparates = errors.New("separates classes in the gate: its coefficients have no finite maximum of the " +
-	"likelihood; those of a fit by the evidence are bounded by the prior alone, " +
-	"others are where the fit stopped, and standard errors mean nothing")
+	"likelihood; the prior alone bounds them in a fit by the evidence, the last iteration " +
+	"in other fits, and their standard errors mean nothing")
 
 // Doubts are about gates without a finite maximum: columns that tell in some row for certain which class it is not in.
 // Newton's method goes on from the fit there, with steps that do not become shorter.
@@ -329,21 +329,21 @@ func (m Model) drawer(p *Parameters, rng *rand.Rand) (func(prior, row []float64)
 // Check says whether parameters that come from elsewhere can be those of the model.
 func (m Model) Check(p *Parameters) error {
 	if p == nil || p.Mixture == nil || p.D < 1 {
-		return errors.New("experts: parameters without classes or columns")
+		return errors.New("experts: the parameters have no classes or no columns")
 	}
 	own, err := m.columns(p.D)
 	if err != nil {
 		return err
 	}
 	if p.Mixture.D != len(own) {
-		return fmt.Errorf("experts: classes of %d columns do not go with the family's %d", p.Mixture.D, len(own))
+		return fmt.Errorf("experts: classes of %d columns do not match the family's %d", p.Mixture.D, len(own))
 	}
 	if err := m.mixture().Check(p.Mixture); err != nil {
 		return err
 	}
 	n := 1 + len(m.Gate)
 	if len(p.Root) != n*n || len(p.Gate) != p.K()*n || !simd.Finite(p.Gate) || !simd.Finite(p.Root) {
-		return fmt.Errorf("experts: a gate of %d and a root of %d numbers do not belong to K = %d and %d columns",
+		return fmt.Errorf("experts: a gate of %d and a root of %d numbers do not match K = %d and %d columns",
 			len(p.Gate), len(p.Root), p.K(), len(m.Gate))
 	}
 	for j := range n {

@@ -362,7 +362,7 @@ func TestBadInput(t *testing.T) {
 		x  *mat.Dense
 		k  int
 	}{
-		"no more rows than columns (N = 5, D = 5)":                      {x: mat.DenseCopyOf(x.Slice(0, 5, 0, 5))},
+		"more rows than columns (N = 5, D = 5)":                         {x: mat.DenseCopyOf(x.Slice(0, 5, 0, 5))},
 		"column 3 is constant":                                          {x: change(column(func(int) float64 { return 7 }))},
 		"column 3 repeats column 1, up to scale: drop one of the two":   {x: change(column(func(i int) float64 { return 3 - 2*x.At(i, 0) }))},
 		"block 1 names column 2 twice":                                  {x: x, st: factor.Structure{Blocks: [][]int{{1, 1}, {0, 2, 3, 4}}}},

@@ -263,7 +263,7 @@ func (m Model) Curvature(s *Statistics, p *Parameters, f *laplace.Curvature) err
 // ErrTooFewRows reports that gFIC and FIC do not exist, or, where entries are missing, may not: with no more rows
 // than columns the objective grows without bound as E[ZᵀZ] shrinks in any direction (docs/theory/factor.md, sections
 // 2 and 4).
-var ErrTooFewRows = errors.New("gFIC and FIC of factor analysis do not exist with no more rows than columns")
+var ErrTooFewRows = errors.New("gFIC and FIC of factor analysis need more rows than columns")
 
 var errFewEntries = errors.New("has no more entries than the table has columns")
 

@@ -38,7 +38,7 @@ func (p *Parameters) Check() error {
 	case p == nil:
 		return errors.New("factor: no parameters")
 	case p.K < 1 || p.D < 1 || len(p.Mean) != p.D || p.D > math.MaxInt/p.K || len(p.Loadings) != p.D*p.K:
-		return fmt.Errorf("factor: K = %d and D = %d do not go with %d means and %d loadings", p.K, p.D,
+		return fmt.Errorf("factor: K = %d and D = %d do not match %d means and %d loadings", p.K, p.D,
 			len(p.Mean), len(p.Loadings))
 	}
 	if err := p.Structure.Check(p.D); err != nil {
@@ -49,7 +49,7 @@ func (p *Parameters) Check() error {
 		unit = p.D
 	}
 	if len(p.Noise) != p.numbers(p.D) || len(p.Unit) != unit || len(p.Center) != 0 && len(p.Center) != p.D {
-		return fmt.Errorf("factor: %d numbers of noise, %d units and %d centers do not go with D = %d", len(p.Noise),
+		return fmt.Errorf("factor: %d numbers of noise, %d units and %d centers do not match D = %d", len(p.Noise),
 			len(p.Unit), len(p.Center), p.D)
 	}
 	for _, list := range [][]float64{p.Mean, p.Loadings, p.Noise, p.Unit, p.Center} {
@@ -61,7 +61,7 @@ func (p *Parameters) Check() error {
 	}
 	for j, v := range p.diagonalOf(p.Unit, p.D) {
 		if !(v > 0) {
-			return fmt.Errorf("factor: the variance of column %d is %v: it must be positive", j+1, v)
+			return fmt.Errorf("factor: the variance of column %d is %v; must be positive", j+1, v)
 		}
 	}
 	if _, ok := p.root(p.Noise, p.D); !ok {

@@ -31,7 +31,7 @@ func (Model) Resample(
 		for i := range b.N {
 			if w := b.Weight(i); w != 1 {
 				return nil, fmt.Errorf("factor: the weight of %w",
-					framework.FaultyRow(b.First+i, "is %v: rows to draw must weigh 1 each", w))
+					framework.FaultyRow(b.First+i, "is %v; must be 1, to draw rows", w))
 			}
 			for j, v := range b.Row(i) {
 				if math.IsNaN(v) {
@@ -58,7 +58,7 @@ func (m Model) StartAt(ctx context.Context, src framework.Source[framework.Rows]
 // those of resampled tables vary about it, and not with the choice of axes.
 func (p *Parameters) AlignedTo(target mat.Matrix) (*mat.Dense, error) {
 	if d, k := target.Dims(); d != p.D || k != p.K {
-		return nil, fmt.Errorf("factor: a %d×%d target for %d×%d loadings", d, k, p.D, p.K)
+		return nil, fmt.Errorf("factor: the target is %d×%d and the loadings %d×%d", d, k, p.D, p.K)
 	}
 	w := p.Standardized()
 	var cross, u, v, aligned mat.Dense

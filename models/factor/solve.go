@@ -207,7 +207,7 @@ func (s *Solutions) Converged(k int) bool { return s.points[k].converged }
 // which is the same) else, but for LogLikelihood, which is the highest. With N ≤ D gFAB has none: [ErrTooFewRows].
 func (s *Solutions) Evaluation(k int, m framework.Method) (framework.Evaluation, error) {
 	if k < 0 || k > s.Max() {
-		return framework.Evaluation{}, fmt.Errorf("factor: no solution at K = %d: they run from 0 to %d", k, s.Max())
+		return framework.Evaluation{}, fmt.Errorf("factor: no solution at K = %d: solutions run from K = 0 to %d", k, s.Max())
 	}
 	n, d, kk, at := s.N, float64(s.D), float64(k), s.points[k]
 	e := framework.Evaluation{Shape: s.shape(k, s.D), N: n, LogLikelihood: at.logLikelihood}
@@ -284,7 +284,7 @@ func (s *Solutions) evidence(k int) (float64, error) {
 // fixed point are longer, by (1 − D/N)^−½.
 func (s *Solutions) Parameters(k int) (*Parameters, error) {
 	if k < 1 || k > s.Max() {
-		return nil, fmt.Errorf("factor: no parameters at K = %d: they run from 1 to %d", k, s.Max())
+		return nil, fmt.Errorf("factor: no parameters at K = %d: choose K from 1 to %d", k, s.Max())
 	}
 	at := s.points[k]
 	p := &Parameters{

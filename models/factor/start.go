@@ -155,7 +155,8 @@ func (st Structure) covariance(m *bpca.Moments) ([]float64, error) {
 	case m.Rows < 2 || !(m.N >= 2):
 		return nil, fmt.Errorf("factor: %d rows of weight %v: a covariance needs at least two rows", m.Rows, m.N)
 	case m.D < 2:
-		return nil, fmt.Errorf("factor: %d column: factors explain what columns have in common, which takes at least two",
+		return nil, fmt.Errorf("factor: %d column: factors explain what columns have in common, which needs at least two "+
+			"columns",
 			m.D)
 	}
 	c := slices.Clone(m.Scatter)
@@ -173,7 +174,7 @@ func (st Structure) covariance(m *bpca.Moments) ([]float64, error) {
 	}
 	if m.Rows == 2 {
 		return nil, errors.New(
-			"factor: 2 rows: any two columns are proportional there; a noise of each column takes at least three rows",
+			"factor: 2 rows: noise of each column needs at least three rows, since any two columns are proportional in two rows",
 		)
 	}
 	for i := range m.D {

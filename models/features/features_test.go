@@ -291,7 +291,7 @@ func TestCanonicalFormAndFiles(t *testing.T) {
 	assert.Less(t, shares.At(0, 1), min(shares.At(0, 0), shares.At(1, 1))+1e-12)
 
 	for want, change := range map[string]func(*Parameters){
-		"do not go with":    func(p *Parameters) { p.Loadings = p.Loadings[1:] },
+		"do not match":      func(p *Parameters) { p.Loadings = p.Loadings[1:] },
 		"of the noise":      func(p *Parameters) { p.Noise = p.Noise[1:] },
 		"is NaN":            func(p *Parameters) { p.Offset[1] = math.NaN() },
 		"of feature 2 is 2": func(p *Parameters) { p.On[1] = 2 },

@@ -39,7 +39,7 @@ func (p *Parameters) Check() error {
 		return errors.New("features: no parameters")
 	case p.K < 1 || p.D < 1 || p.D > math.MaxInt/p.K || len(p.On) != p.K || len(p.Offset) != p.D ||
 		len(p.Loadings) != p.D*p.K || len(p.Center) != p.D:
-		return fmt.Errorf("features: K = %d and D = %d do not go with %d shares, %d offsets, %d centers and %d loadings",
+		return fmt.Errorf("features: K = %d and D = %d do not match %d shares, %d offsets, %d centers and %d loadings",
 			p.K, p.D, len(p.On), len(p.Offset), len(p.Center), len(p.Loadings))
 	}
 	noise := p.D
@@ -152,7 +152,7 @@ func (p *Parameters) byStrength() []int {
 // Sample draws n rows of x from the model, n×D.
 func (p *Parameters) Sample(n int, rng *rand.Rand) (*mat.Dense, error) {
 	if n < 1 {
-		return nil, fmt.Errorf("features: %d rows to draw: give at least 1", n)
+		return nil, fmt.Errorf("features: the number of rows to draw is %d; must be at least 1", n)
 	}
 	x := mat.NewDense(n, p.D, nil)
 	for i := range n {

@@ -31,7 +31,7 @@ func (m Model) init(
 	ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand,
 ) (*Parameters, error) {
 	if k < 1 {
-		return nil, fmt.Errorf("features: K is %d: give at least 1", k)
+		return nil, fmt.Errorf("features: K is %d; must be at least 1", k)
 	}
 	p, err := m.pool(ctx, src)
 	if err != nil {
@@ -162,7 +162,7 @@ func (s *seen) merge(o *seen) error {
 		s.first, s.varies = slices.Clone(o.first), slices.Clone(o.varies)
 		return nil
 	case len(s.first) != len(o.first):
-		return fmt.Errorf("features: some rows have %d columns, others %d: all must have the same",
+		return fmt.Errorf("features: some rows have %d columns and others %d: all must have the same",
 			len(s.first), len(o.first))
 	}
 	for j, v := range o.first {

@@ -34,14 +34,14 @@ type Parameters struct {
 // Check says whether parameters that come from elsewhere can be those of the model.
 func (m Model) Check(p *Parameters) error {
 	if p == nil || p.K < 1 || p.D < 1 {
-		return errors.New("hmm: parameters without states or columns")
+		return errors.New("hmm: the parameters have no states or no columns")
 	}
 	pl, err := family.NewPlan(m.Family, p.D)
 	if err != nil {
 		return err
 	}
 	if len(p.Start) != p.K || len(p.Transitions) != p.K*p.K {
-		return fmt.Errorf("hmm: %d probabilities of the first state and %d of transitions do not belong to K = %d",
+		return fmt.Errorf("hmm: %d probabilities of the first state and %d of transitions do not match K = %d",
 			len(p.Start), len(p.Transitions), p.K)
 	}
 	if err := distribution("the start", p.Start); err != nil {
@@ -58,7 +58,7 @@ func (m Model) Check(p *Parameters) error {
 // distribution checks probabilities.
 func distribution(what string, p []float64) error {
 	if !simd.Finite(p) || floats.Min(p) < 0 {
-		return fmt.Errorf("hmm: %s holds a number that is no probability: %v", what, p)
+		return fmt.Errorf("hmm: %s holds %v, which is not a probability", what, p)
 	}
 	if sum := floats.Sum(p); math.Abs(sum-1) > 1e-6 {
 		return fmt.Errorf("hmm: %s sums to %v; must sum to 1", what, sum)

@@ -393,7 +393,7 @@ func TestBadInput(t *testing.T) {
 	assert.ErrorContains(t, err, "no single stationary distribution")
 	assert.Error(t, m.Check(p))
 	_, err = m.LogProb(framework.Sequences{Steps: framework.Rows{N: 1, D: 1, Stride: 1, X: []float64{1}}}, p, nil)
-	assert.ErrorContains(t, err, "end after 0 steps")
+	assert.ErrorContains(t, err, "end after step 0 of 1")
 	online, err := m.Online(p)
 	require.NoError(t, err)
 	_, err = online.Step([]float64{1, 2})

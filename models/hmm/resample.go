@@ -45,8 +45,8 @@ func (m Model) Resample(
 			first, end := b.Bounds(i)
 			w := b.Weight(i)
 			if w != math.Trunc(w) {
-				return nil, fmt.Errorf("hmm: the weight of sequence %d is %v: sequences are drawn whole, and weights "+
-					"must be whole numbers", b.First+i+1, w)
+				return nil, fmt.Errorf("hmm: the weight of sequence %d is %v; must be a whole number, to draw "+
+					"sequences", b.First+i+1, w)
 			}
 			if w*float64(p.D*(end-first)) > float64(mostDrawn-len(x)) {
 				return nil, fmt.Errorf("hmm: the weights stand for more than %d numbers, too many to draw", mostDrawn)

@@ -190,7 +190,7 @@ func (m Model) Online(p *Parameters) (*Online, error) {
 // not been taken.
 func (o *Online) Step(x []float64) (logDensity float64, err error) {
 	if len(x) != o.p.D {
-		return 0, fmt.Errorf("hmm: a step of %d numbers does not go with a model of %d columns", len(x), o.p.D)
+		return 0, fmt.Errorf("hmm: a step of %d numbers does not match a model of %d columns", len(x), o.p.D)
 	}
 	if err := o.s.read(framework.Rows{N: 1, D: o.p.D, Stride: o.p.D, X: x}, 0, 1); err != nil {
 		return 0, err
@@ -219,7 +219,7 @@ func (o *Online) States() []float64 { return append([]float64(nil), o.filtered..
 // distribution of x of a row.
 func (o *Online) Forecast(h int) ([]float64, error) {
 	if h < 0 {
-		return nil, fmt.Errorf("hmm: a forecast of %d steps: their number must not be negative", h)
+		return nil, fmt.Errorf("hmm: a forecast of %d steps; must not be negative", h)
 	}
 	list := make([]float64, h*o.p.K)
 	for i := range h {

@@ -132,7 +132,7 @@ func sumsOf(
 	return classes, counts, err
 }
 
-var errOrdered = fmt.Errorf("hmm: a state of a chain from left to right has no second place to be divided into: %w",
+var errOrdered = fmt.Errorf("hmm: a chain from left to right has no place for the halves of a state: %w",
 	framework.ErrDegenerate)
 
 // grown are the parameters with state k twice, as k and the last: what leads to k leads to them in the given shares.

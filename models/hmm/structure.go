@@ -56,7 +56,7 @@ type Structure struct {
 func (c Structure) check() error {
 	switch {
 	case c.Initial < Free || c.Initial > FirstState:
-		return fmt.Errorf("hmm: %v: the first state is Free, Uniform, Stationary or FirstState", c.Initial)
+		return fmt.Errorf("hmm: Initial is %v; must be Free, Uniform, Stationary or FirstState", c.Initial)
 	case c.LeftRight < 0:
 		return fmt.Errorf("hmm: LeftRight is %d; must not be negative", c.LeftRight)
 	case c.LeftRight > 0 && c.Initial == Stationary:
@@ -65,7 +65,7 @@ func (c Structure) check() error {
 		)
 	case c.LeftRight == 0 && c.Initial == FirstState:
 		return errors.New(
-			"hmm: FirstState names a state, which only a chain from left to right has: set LeftRight, or choose another Initial",
+			"hmm: FirstState needs a chain from left to right: set LeftRight, or choose another Initial",
 		)
 	}
 	return nil

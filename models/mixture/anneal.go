@@ -54,7 +54,8 @@ func NewAnnealer(ctx context.Context, m Variational, t *framework.Table, k int) 
 	rows := t.All()
 	for i := range rows.N {
 		if v := rows.Weight(i); v != math.Trunc(v) {
-			return nil, fmt.Errorf("mixture: the weight of %w", framework.FaultyRow(i, "is %v: annealing takes whole rows", v))
+			return nil, fmt.Errorf("mixture: the weight of %w", framework.FaultyRow(i, "is %v; must be a whole number, to "+
+				"anneal", v))
 		}
 	}
 	return &Annealer{rows, k, with}, nil

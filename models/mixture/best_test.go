@@ -149,11 +149,11 @@ func TestComparisonsGoOn(t *testing.T) {
 		require.Equal(t, whole.Trace, c.Trace)
 
 		_, err = framework.FitBest(context.Background(), rivals(forms[1:]...), src, o.Criterion, o)
-		require.ErrorContains(t, err, "is one of 3 models, and 2 are asked for")
+		require.ErrorContains(t, err, "holds 3 models; this comparison has 2")
 		_, err = framework.FitBest(context.Background(), rivals(family.EII, family.VVI, family.VVE), src, o.Criterion, o)
 		require.ErrorContains(t, err, "belongs to another fit")
 		_, err = framework.Fit(context.Background(), rivals(forms[0])[0], src, o)
-		require.ErrorContains(t, err, "is of a comparison, and a fit is resumed")
+		require.ErrorContains(t, err, "belongs to a comparison and cannot resume a fit")
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -201,10 +201,10 @@ func TestModelsAreComparedByAnotherCriterion(t *testing.T) {
 		require.Equal(t, c.Compared[c.Model].Value-one.Value, one.Behind)
 	}
 	_, err = framework.FitBest(ctx, rivals(forms...), src, framework.Collapsed, o)
-	require.ErrorContains(t, err, `models cannot be compared by "Collapsed", which takes passes of its own`)
+	require.ErrorContains(t, err, `models cannot be compared by "Collapsed", which needs additional passes`)
 	o.Criterion = framework.BIC
 	_, err = framework.FitBest(ctx, rivals(forms...), src, framework.Completed, o)
-	require.ErrorContains(t, err, "models cannot be compared by Completed where each is fitted by BIC")
+	require.ErrorContains(t, err, "a comparison by Completed needs values that a fit by BIC does not evaluate")
 }
 
 // Whether there are several components the evidence says: the entropy of labels that overlap would always say one.

@@ -71,7 +71,7 @@ func (Variational) InferLabels(b framework.Rows, _ *Posterior, s *Statistics) er
 // Check returns what is wrong with a posterior that does not come from a fit, such as that of a file.
 func (m Variational) Check(p *Posterior) error {
 	if p == nil || p.K < 1 || p.D < 1 {
-		return errors.New("mixture: a posterior without components or columns")
+		return errors.New("mixture: the posterior has no components or no columns")
 	}
 	b, err := m.bayes(p)
 	if err != nil {

@@ -536,7 +536,7 @@ func TestCodeLengthIsTheNormalisedMaximumLikelihood(t *testing.T) {
 
 	c = tiny{"gaussian", Variational{Family: family.Gaussian{Covariance: family.Diagonal}}, table, 2, false}
 	_, err = c.statistics(t, c.bayes(t), labels).codeLength()
-	require.ErrorContains(t, err, "gaussian-diagonal has no normalised maximum likelihood")
+	require.ErrorContains(t, err, "gaussian-diagonal has infinitely many values, and so no normalised maximum likelihood")
 }
 
 // Code lengths of columns with different numbers of levels add up: none is taken for that of another column with as many rows.

@@ -103,7 +103,7 @@ func (d *Distribution) Rand(dst []float64) []float64 {
 
 func (d *Distribution) mustFit(x []float64) {
 	if len(x) != d.p.D {
-		panic(fmt.Sprintf("mixture: a row of %d numbers, and the distribution has %d columns", len(x), d.p.D))
+		panic(fmt.Sprintf("mixture: the row has %d numbers, and the distribution %d columns", len(x), d.p.D))
 	}
 }
 
@@ -145,7 +145,7 @@ func (d *Distribution) Moments(k int) (mean []float64, covariance *mat.SymDense,
 func (d *Distribution) Responsibilities(x mat.Matrix) (*mat.Dense, error) {
 	n, columns := x.Dims()
 	if n == 0 || columns != d.p.D {
-		return nil, fmt.Errorf("mixture: the rows are a matrix of %d×%d: the distribution has %d columns", n, columns, d.p.D)
+		return nil, fmt.Errorf("mixture: the matrix of rows is %d×%d, and the distribution has %d columns", n, columns, d.p.D)
 	}
 	_, q, err := d.s.score(framework.Rows{N: n, D: columns, Stride: columns, X: mat.DenseCopyOf(x).RawMatrix().Data},
 		nil, nil)

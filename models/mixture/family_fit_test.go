@@ -231,7 +231,7 @@ func TestGroupsThatAreMissingInPartAreRefused(t *testing.T) {
 	table, err := framework.FromIncomplete([]float64{1, 2, 3, 4, math.NaN(), 5}, 3, 2)
 	require.NoError(t, err)
 	_, err = framework.Fit(context.Background(), mixture.Model{Family: family.Multinomial{Categories: 2}}, table, framework.Options{K: 1})
-	require.ErrorContains(t, err, "row 3, column 1 is missing: it begins a group that is missing in part")
+	require.ErrorContains(t, err, "row 3, column 1 is missing: the group must be complete or missing as a whole")
 }
 
 // Bad tables and families that were not filled in are errors, not panics.

@@ -152,7 +152,7 @@ func TestNoiseOfMclust(t *testing.T) {
 func TestNoiseExplainsItself(t *testing.T) {
 	x := littered(60)
 	_, err := framework.Fit(context.Background(), mixture.Model{Family: family.Noise{Family: family.Gaussian{}}}, incompleteTable(t, x), framework.Options{K: 2})
-	require.ErrorContains(t, err, "needs the box of the table")
+	require.ErrorContains(t, err, "needs Low and High, the box of the table")
 	_, err = framework.Fit(context.Background(), mixture.Model{Family: noiseOver(family.Gaussian{}, x)}, incompleteTable(t, holed(x, 0.1)), framework.Options{K: 2})
 	require.ErrorContains(t, err, "needs complete rows")
 	_, err = framework.Fit(context.Background(), mixture.MAP{Model: mixture.Model{Family: noiseOver(family.Gaussian{}, x)}}, incompleteTable(t, x), framework.Options{K: 2, Method: framework.EM})

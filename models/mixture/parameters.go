@@ -42,7 +42,7 @@ func (m Model) Check(p *Parameters) error {
 
 func (p *Parameters) checkWeights() error {
 	if p == nil || p.K < 1 || p.D < 1 {
-		return errors.New("mixture: parameters without components or columns")
+		return errors.New("mixture: the parameters have no components or no columns")
 	}
 	if len(p.Weights) != p.K {
 		return fmt.Errorf("mixture: %d weights for K = %d: give one for each component", len(p.Weights), p.K)
@@ -69,7 +69,7 @@ func (p *Parameters) Component(k int) []float64 { return at(p.Components, k, len
 // has errs where there is no component k.
 func (p *Parameters) has(k int) error {
 	if k < 0 || k >= p.K {
-		return fmt.Errorf("mixture: there is no component %d: they are 0 to %d", k, p.K-1)
+		return fmt.Errorf("mixture: there is no component %d: components are 0 to %d", k, p.K-1)
 	}
 	return nil
 }

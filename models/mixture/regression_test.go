@@ -484,7 +484,7 @@ func TestRegressionsRefuse(t *testing.T) {
 		{counts, 2, []float64{3, 1, 3, 2, 3, 3, 3, 4}, "column 1 is the response, and constant: there is nothing to explain"},
 		{normal, 3, []float64{1, 1, 2, 2, 2, 4, 5, 3, 6, 1, 4, 8, 0, 5, 10}, "column 3 is a linear combination of the intercept and regressors before it: leave it out"},
 		{counts, 2, []float64{1, 7, 2, 7, 5, 7, 1, 7}, "column 2 is constant"},
-		{normal, 4, []float64{1, 2, 3, 4, 2, 5, 1, 3, 2, 2, 1, 7}, "4 coefficients need as many rows with a response at least, and there are 3: leave regressors out"},
+		{normal, 4, []float64{1, 2, 3, 4, 2, 5, 1, 3, 2, 2, 1, 7}, "4 coefficients need at least as many rows with a response, and there are 3: leave regressors out"},
 		{normal, 2, []float64{1, 2, 4, 3}, "2 coefficients and a variance need more rows with a response than 2"},
 		{counts, 2, []float64{1, 7, 2.5, 8, 5, 9, 1, 7}, "row 2, column 1 is 2.5: a count is a whole number, 0 or above"},
 		{binary, 2, []float64{1, 7, 0, 8, 2, 9, 1, 7}, "row 3, column 1 is 2: a response without trials is 0 or 1"},

@@ -54,7 +54,7 @@ func Redraw(
 			w := b.Weight(i)
 			if w != math.Trunc(w) {
 				return nil, fmt.Errorf("mixture: the weight of %w",
-					framework.FaultyRow(b.First+i, "is %v: rows are drawn whole, and weights must be whole numbers", w))
+					framework.FaultyRow(b.First+i, "is %v; must be a whole number, to draw rows", w))
 			}
 			if w*float64(d) > float64(mostDrawn-len(x)) {
 				return nil, fmt.Errorf("mixture: the weights stand for more than %d rows of %d columns, too many to draw",

@@ -68,7 +68,7 @@ func TestResampleKeepsWhatIsGiven(t *testing.T) {
 func TestResampleRefusesWeightsThatAreNoRows(t *testing.T) {
 	m := mixture.Model{Family: family.Poisson{}}
 	_, err := resampled(t, m, []float64{1, 2, 3}, 3, []float64{1, 1.5, 1})
-	assert.EqualError(t, err, "mixture: the weight of row 2 is 1.5: rows are drawn whole, and weights must be whole numbers")
+	assert.EqualError(t, err, "mixture: the weight of row 2 is 1.5; must be a whole number, to draw rows")
 	_, err = resampled(t, m, []float64{1, 2, 3}, 3, []float64{1, 1, 1e12})
 	assert.EqualError(t, err, "mixture: the weights stand for more than 268435456 rows of 1 columns, too many to draw")
 }

@@ -23,7 +23,7 @@ type corpus struct {
 
 var (
 	errWords = errors.New("topics: the documents have no words")
-	errDense = errors.New("topics: documents are rows of counts by their entries: make them by framework.FromSparse")
+	errDense = errors.New("topics: documents must be sparse rows of counts: make them by framework.FromSparse")
 )
 
 // read gathers all blocks, and refuses what no document can be.

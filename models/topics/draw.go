@@ -131,7 +131,7 @@ func (m Model) Resample(
 			w := b.Weight(i)
 			if w != math.Trunc(w) {
 				return nil, fmt.Errorf("topics: the weight of %w",
-					framework.FaultyRow(b.First+i, "is %v: documents are drawn whole, and weights must be whole numbers", w))
+					framework.FaultyRow(b.First+i, "is %v; must be a whole number, to draw documents", w))
 			}
 			columns, counts := b.Entries.Row(i)
 			n := total(columns, counts)

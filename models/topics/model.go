@@ -96,7 +96,7 @@ func (m Model) concentrations() (alpha, beta float64, err error) {
 	}
 	for name, v := range map[string]float64{"Alpha": alpha, "Beta": beta} {
 		if !concentrated(v) {
-			return 0, 0, fmt.Errorf("topics: %s is %v: a concentration is a number from %v to %v", name, v,
+			return 0, 0, fmt.Errorf("topics: %s is %v; must be from %v to %v", name, v,
 				leastConcentration, mostConcentration)
 		}
 	}

@@ -121,7 +121,7 @@ func (Model) Scorer(p *Parameters) func(b framework.Rows, dst []float64) ([]floa
 // the same place of observed.
 func (m Model) LogPredictive(observed, scored framework.Rows, p *Parameters) ([]float64, error) {
 	if observed.N != scored.N {
-		return nil, fmt.Errorf("topics: %d documents are observed and %d scored", observed.N, scored.N)
+		return nil, fmt.Errorf("topics: %d observed documents, but %d scored ones", observed.N, scored.N)
 	}
 	theta, err := m.Proportions(observed, p, nil)
 	if err == nil {
@@ -176,7 +176,7 @@ func (m Model) Perplexity(
 func (p *Parameters) Check() error {
 	switch {
 	case p == nil || p.K < 1 || p.Words < 1:
-		return errors.New("topics: parameters without topics or words")
+		return errors.New("topics: the parameters have no topics or no words")
 	case len(p.Tokens) != p.K || len(p.Counts) != p.K*p.Words:
 		return fmt.Errorf("topics: %d counts and %d sums of them for %d topics and %d words; must be %d and %d",
 			len(p.Counts), len(p.Tokens), p.K, p.Words, p.K*p.Words, p.K)
@@ -193,7 +193,7 @@ func (p *Parameters) Check() error {
 	columnSums(sums, p.Counts)
 	for k, sum := range sums {
 		if !(math.Abs(p.Tokens[k]-sum) <= 1e-6*(1+sum)) {
-			return fmt.Errorf("topics: topic %d has %v tokens, and %v by its words", k+1, p.Tokens[k], sum)
+			return fmt.Errorf("topics: topic %d has %v tokens, but its words sum to %v", k+1, p.Tokens[k], sum)
 		}
 	}
 	return nil

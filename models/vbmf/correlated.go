@@ -68,14 +68,14 @@ func covarianceOf(name string, c mat.Matrix) (*mat.SymDense, error) {
 	}
 	h, w := c.Dims()
 	if h != w || h == 0 {
-		return nil, fmt.Errorf("vbmf: %s is %d×%d: it must be square, one row a factor", name, h, w)
+		return nil, fmt.Errorf("vbmf: %s is %d×%d; must be square, with a row for each factor", name, h, w)
 	}
 	s := mat.NewSymDense(h, nil)
 	for i := range h {
 		for j := range h {
 			a, b := c.At(i, j), c.At(j, i)
 			if !(math.Abs(a-b) <= 1e-10*max(math.Abs(a), math.Abs(b))) || math.IsInf(a, 0) {
-				return nil, fmt.Errorf("vbmf: %s has %v and %v at (%d, %d) and (%d, %d): it must be finite and symmetric", name,
+				return nil, fmt.Errorf("vbmf: %s has %v and %v at (%d, %d) and (%d, %d); must be finite and symmetric", name,
 					a, b, i+1, j+1, j+1, i+1)
 			}
 			s.SetSym(i, j, (a+b)/2)

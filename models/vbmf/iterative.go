@@ -105,17 +105,17 @@ func (v Iterative) Init(
 		return nil, err
 	}
 	if v.Priors != nil && len(v.Priors) != k {
-		return nil, fmt.Errorf("vbmf: priors of %d factors for K = %d: give as many", len(v.Priors), k)
+		return nil, fmt.Errorf("vbmf: priors of %d factors for K = %d: give one for each factor", len(v.Priors), k)
 	}
 	square := t.square / t.n / t.d
 	if !(square > 1e-280) || math.IsInf(t.square, 0) {
 		return nil, fmt.Errorf(
-			"vbmf: the mean square of the entries is %.3g: rescale the matrix; one of zeros needs no iteration", square,
+			"vbmf: the mean square of the entries is %.3g: rescale the matrix; a matrix of zeros needs no iteration", square,
 		)
 	}
 	if v.Start != nil {
 		if v.Start.H != k || v.Start.M != m {
-			return nil, fmt.Errorf("vbmf: a start of %d factors and %d columns, for K = %d and %d columns",
+			return nil, fmt.Errorf("vbmf: the start has %d factors and %d columns, the model K = %d and %d columns",
 				v.Start.H, v.Start.M, k, m)
 		}
 		return v.Start.clone(), nil

@@ -158,16 +158,16 @@ func TestHostileMatrices(t *testing.T) {
 		o    Options
 		part string
 	}{
-		{zeros, Options{Noise: -1}, "noise variance -1: it must be positive"},
-		{zeros, Options{Noise: math.NaN()}, "noise variance NaN"},
+		{zeros, Options{Noise: -1}, "noise variance is -1; must be positive"},
+		{zeros, Options{Noise: math.NaN()}, "noise variance is NaN"},
 		{zeros, Options{MaxRank: 5}, "maximal rank 5 of a 4×6 matrix: choose one from 1 to 4"},
 		{zeros, Options{MaxRank: -1}, "maximal rank -1"},
 		{zeros, Options{Priors: []Prior{}}, "priors of 0 factors"},
 		{zeros, Options{Priors: make([]Prior, 5)}, "priors of 5 factors for a 4×6 matrix: give 1 to 4"},
 		{zeros, Options{Priors: []Prior{{1, 1}, {0, 1}}}, "factor 2 has prior variances c_a² = 0 and c_b² = 1"},
 		{zeros, Options{Priors: []Prior{{1e-200, 1e-200}}}, "both and their product must be positive"},
-		{mat.NewDense(1, 2, []float64{1e200, 1}), Options{}, "divide the matrix by that"},
-		{mat.NewDense(1, 2, []float64{1e-200, 1e-201}), Options{}, "divide the matrix by that"},
+		{mat.NewDense(1, 2, []float64{1e200, 1}), Options{}, "divide the matrix by its largest entry"},
+		{mat.NewDense(1, 2, []float64{1e-200, 1e-201}), Options{}, "divide the matrix by its largest entry"},
 	} {
 		_, err := Solve(background, table(t, c.y), c.o)
 		require.ErrorContains(t, err, c.part)
@@ -202,7 +202,7 @@ func TestHostileMatrices(t *testing.T) {
 		{identity2, mat.NewDiagDense(1, []float64{1}), nil, "C_A is of order 2 and C_B of order 1"},
 		{mat.NewDiagDense(2, []float64{1, -1}), identity2, nil, "C_A is not positive definite"},
 		{mat.NewDense(2, 2, []float64{1, 2, 3, 4}), identity2, nil, "C_A has 2 and 3 at (1, 2) and (2, 1)"},
-		{mat.NewDense(2, 3, nil), identity2, nil, "C_A is 2×3: it must be square"},
+		{mat.NewDense(2, 3, nil), identity2, nil, "C_A is 2×3; must be square"},
 		{nil, identity2, nil, "C_A is missing"},
 	} {
 		_, err := SolveCorrelated(background, table(t, artificial(3, 4, 1, 1)), c.a, c.b, c.forward, 1)

@@ -105,7 +105,7 @@ func (s *Spectrum) factors(r int) (left, right []float64, err error) {
 
 func (o Options) check(l, m int) error {
 	if !(o.Noise >= 0) || math.IsInf(o.Noise, 0) {
-		return fmt.Errorf("vbmf: noise variance %v: it must be positive and finite, or 0 to be estimated", o.Noise)
+		return fmt.Errorf("vbmf: the noise variance is %v; must be positive and finite, or 0 to estimate it", o.Noise)
 	}
 	if err := checkMaxRank(o.MaxRank, l, m); err != nil {
 		return err
@@ -117,8 +117,8 @@ func (o Options) check(l, m int) error {
 		return fmt.Errorf("vbmf: priors of %d factors for a %d×%d matrix: give 1 to %d", len(o.Priors), l, m, min(l, m))
 	}
 	if o.MaxRank != 0 && o.MaxRank != len(o.Priors) {
-		return fmt.Errorf("vbmf: maximal rank %d with priors of %d factors: leave it out, the priors say how many "+
-			"factors there are", o.MaxRank, len(o.Priors))
+		return fmt.Errorf("vbmf: maximal rank %d with priors of %d factors: leave the rank out; the number "+
+			"of priors decides", o.MaxRank, len(o.Priors))
 	}
 	for h, p := range o.Priors {
 		for _, v := range []float64{p.A, p.B, p.A * p.B} {
@@ -168,7 +168,7 @@ func (s *Spectrum) check() error {
 	sum, last := 0.0, math.Inf(1)
 	for i, v := range s.Values {
 		if !(v >= 0) || math.IsInf(v, 0) || v > last {
-			return fmt.Errorf("vbmf: singular value %d is %v: they must be finite, not negative, and descending", i+1, v)
+			return fmt.Errorf("vbmf: singular value %d is %v; must be finite, non-negative and descending", i+1, v)
 		}
 		sum, last = sum+v*v, v
 	}

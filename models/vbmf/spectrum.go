@@ -61,7 +61,8 @@ func Decompose(ctx context.Context, t *framework.Table, maxRank int) (*Spectrum,
 	}
 	if tiny := largest > 0 && largest < 1e-140; tiny || math.IsInf(s.Energy*float64(max(l, m)), 0) {
 		return nil, fmt.Errorf(
-			"vbmf: the largest entry is %.3g, and squares beyond 1e±280 are out of range: divide the matrix by that", largest,
+			"vbmf: the largest entry is %.3g, and squares beyond 1e±280 are out of range: divide the matrix by its largest "+
+				"entry", largest,
 		)
 	}
 	s.y.SetRawMatrix(blas64.General{Rows: l, Cols: m, Stride: rows.Stride, Data: rows.X})

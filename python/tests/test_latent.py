@@ -426,7 +426,7 @@ X = blobs()
         (lambda: LatentMixture(2, method="vb", n_init=1).fit(X).bic(), "bic is not to be had of method vb"),
         (
             lambda: LatentMixture(2, options={"gate": "x2"}, n_init=1).fit(X).sample(),
-            '^the model says nothing of its columns "x2"',
+            '^the model does not describe its columns "x2"',
         ),
         (lambda: BayesianPCA().fit([[1, np.nan], [2, 3], [3, 4]]), "Input X contains NaN"),
     ],
@@ -445,7 +445,7 @@ def test_the_environment_has_the_command():
         == latent_command("version").encode()
     )
     failed = subprocess.run([command, "fit", "--k=0"], capture_output=True, text=True)
-    assert failed.returncode == 2 and failed.stderr == "latent: --k is 0: it must be at least 1\n"
+    assert failed.returncode == 2 and failed.stderr == "latent: --k is 0; must be at least 1\n"
 
 
 def test_lengths_by_place_are_refused():
