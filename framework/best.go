@@ -11,13 +11,13 @@ import (
 	"github.com/latent-go/latent/internal/parallel"
 )
 
-// A Stage of [FitBest] is how far the search of a model went.
+// A Stage of [FitBest] says how far the search of a model went.
 type Stage int
 
 const (
 	FirstStarts Stage = iota // a few starts from each K, up to where their trials would be polished
-	AllStarts                // those of the options, likewise
-	WholeSearch              // that of Fit
+	AllStarts                // all starts of the options, likewise
+	WholeSearch              // the search of Fit
 )
 
 func (s Stage) String() string {
@@ -32,17 +32,17 @@ const (
 	withinReach = 10
 )
 
-// Compared says how one of the models of [FitBest] fared.
+// Compared is the result of one model of [FitBest].
 type Compared struct {
 	K         int
-	Value     float64 // of the criterion they are compared by, as far as the search went; NaN where there is none
+	Value     float64 // of the criterion of the comparison, as far as the search went; NaN if there is none
 	Behind    float64 // the best, in nats
 	Converged bool    // to the tolerance at which trials are made, or closer
 	Stage     Stage   // that the search ended at
-	Err       error   // why there is no value
+	Err       error   // explains a missing value
 }
 
-// ErrSingle is why a model has no part in a comparison: it has one latent dimension where others tell that there are
+// ErrSingle excludes a model from a comparison: the model has one latent dimension, while others show that there are
 // more.
 var ErrSingle = errors.New("one component, while other models have several")
 
@@ -53,16 +53,16 @@ type Comparison[P, S any] struct {
 	Compared      []Compared // in the order of the models
 }
 
-// FitBest fits several models of one type to the same rows, each by the criterion of the options, and compares them by
-// another one, or by the same, whose values compare, such as [Evidence] or [Completed]. All have the first two starts
-// from each K (fewer where the options say so), which end at a loose tolerance; those that are then at most 10 nats
-// behind the best have all starts; the last, which should be that of the most parameters, goes first, and runs that
-// cannot come near it end; and the best of these alone has the whole search, and the outcome, to the bit, that [Fit]
-// has of it, unless the first starts alone had K double further. Where K of the best does not double, it does of those
-// alone that are as near to it. Of models as good as one another, to 0.01 nats, the first is taken. Models that cannot
-// be fitted are left out; FitBest fails when none can.
+// FitBest fits several models of one type to the same rows by the criterion of the options, and compares them by a
+// criterion whose values are comparable, such as [Evidence] or [Completed]. It has three stages. Every model gets the
+// first two starts from each K (or fewer, as in the options), at a loose tolerance. Models at most 10 nats behind the
+// best then get all starts. The best of these gets the whole search, with the outcome of [Fit] to the bit, unless the
+// first starts alone doubled K further. The last model, which should have the most parameters, goes first; runs that
+// cannot come near it end early. If K of the best model does not double, only K of models as near to it doubles. Of
+// models that differ by at most 0.01 nats FitBest takes the first. It leaves out models that cannot be fitted and fails
+// if none can.
 //
-// Checkpoints are those of the whole comparison. The recorder sees the fits' events interleaved, each with its Model. A
+// Checkpoints hold the whole comparison. The recorder sees the fits' events interleaved, each with its Model. A
 // cancelled context or an error of the recorder ends the comparison: the best state so far is returned together with
 // the error.
 func FitBest[B, P any, S Statistics[S]](ctx context.Context, models []Model[B, P, S], src Source[B], by Criterion,

@@ -13,8 +13,8 @@ import (
 	"github.com/latent-go/latent/pruning"
 )
 
-// A CheckpointError says why [Options].Resume was refused: it is damaged, or belongs to another fit, other rows or
-// another version.
+// A CheckpointError says why a fit refused [Options].Resume: the checkpoint is damaged, or belongs to another fit,
+// other rows or another version.
 type CheckpointError struct {
 	Reason string // what the checkpoint does, such as "belongs to another fit: …"
 }
@@ -181,12 +181,11 @@ func (f *fit[B, P, S]) decode(checkpoint []byte) (saved []progress[P, S], err er
 	return saved, errors.Join(err, other)
 }
 
-// A Search is work that is no fit of the engine, such as one over labels, and whose progress is kept in checkpoints all
-// the same.
+// A Search is work other than a fit of the engine, such as a search over labels, with its progress in checkpoints.
 type Search struct{ manifest func() (manifest, error) }
 
-// NewSearch identifies a search by its settings, a struct whose exported fields decide the outcome, and by what it
-// reads, in a pass once there is a checkpoint.
+// NewSearch identifies a search by its settings, a struct whose exported fields decide the outcome, and by the rows,
+// which it reads in one pass when there is a checkpoint.
 func NewSearch[B any](settings any, src Source[B]) Search {
 	return Search{sync.OnceValues(func() (manifest, error) {
 		data, err := fingerprint(src)
@@ -203,8 +202,8 @@ func (s Search) Checkpoint(progress any) ([]byte, error) {
 	return seal(ofSearch, func(enc *gob.Encoder) error { return errors.Join(enc.Encode(m), enc.Encode(progress)) })
 }
 
-// Resume decodes the progress of a checkpoint into what a pointer points to; a *CheckpointError where it is that of
-// another search.
+// Resume decodes the progress of a checkpoint into the value that a pointer points to. It returns a *CheckpointError if
+// the checkpoint belongs to another search.
 func (s Search) Resume(checkpoint []byte, progress any) error {
 	here, err := s.manifest()
 	if err != nil {

@@ -5,19 +5,19 @@ import (
 	"fmt"
 )
 
-// Collapsible adds [Collapsed] and, with [Labeller], [ExactICL], for models whose parameters have conjugate priors: Π
-// can be integrated out of ln p(X,Z), which is then a function of the statistics of Z alone.
+// Collapsible adds [Collapsed] and, with [Labeller], [ExactICL], to models with conjugate priors of the parameters:
+// with Π integrated out, ln p(X,Z) is a function of the statistics of Z alone.
 type Collapsible[B, P any, S Statistics[S]] interface {
-	// LogEvidence is ln p(X,Z) = ln ∫p(X,Z|Π)p(Π)dΠ at the statistics of Z, in nats. At those of a q, expectations, it is
-	// the first order of E_q[ln p(X,Z)], and a lower bound of it, ln Z being convex. p says which model it is.
+	// LogEvidence is ln p(X,Z) = ln ∫p(X,Z|Π)p(Π)dΠ at the statistics of Z, in nats. At the expected statistics under a q
+	// it is E_q[ln p(X,Z)] to first order, and a lower bound of it, because ln Z is convex. p says which model it is.
 	LogEvidence(s S, p P) (float64, error)
-	// Spread returns a function that adds up the second order over the rows of a block,
+	// Spread returns a function that sums the second order over the rows of a block,
 	//
 	//	½ Σ_n tr(Cov_q[T(x_n,z_n)] ∇² ln p(X,Z)),
 	//
-	// weighted like the rows: ∇² at the statistics at, the covariance under q = p(z_n|x_n,p). It is nil where
-	// LogEvidence has the second order already, as that of a [Coupled] model must, whose q is no function of p. Each
-	// goroutine asks for a function of its own.
+	// weighted like the rows: ∇² at the statistics at, the covariance under q = p(z_n|x_n,p). It is nil if LogEvidence
+	// includes the second order, as it must in a [Coupled] model, whose q is no function of p. Each goroutine asks for its
+	// own function.
 	Spread(at S, p P) (func(b B) (float64, error), error)
 }
 
@@ -34,8 +34,8 @@ type Coded[P, S any] interface {
 	CodeLength(s S, p P) (float64, error)
 }
 
-// FixedPoint marks a model whose local step solves an equation for q, as collapsed variational Bayes does, and
-// does not maximise LogJoint + H(q), which may fall: a fit goes on until nothing changes any more.
+// FixedPoint marks a model whose local step solves an equation for q, as collapsed variational Bayes does, and does not
+// maximise LogJoint + H(q), which may fall: a fit continues until nothing changes.
 type FixedPoint interface{ SolvesFixedPoint() }
 
 // CollapsedEvidence is the second-order estimate of E_q[ln p(X,Z)] + H(q) at q = p(Z|X,p), an estimate of ln p(X) with

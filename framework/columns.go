@@ -6,7 +6,7 @@ import (
 )
 
 // Columns are the given columns of the rows, from 0, in that order; a column may be given twice. They share the memory
-// of b where they are next to one another, and have memory of their own else.
+// of b if they are adjacent; otherwise they have their own memory.
 func (b Rows) Columns(columns []int) Rows {
 	to := Rows{First: b.First, N: b.N, D: len(columns), Stride: len(columns), Weights: b.Weights}
 	if b.Entries == nil && b.N > 0 && consecutive(columns) {
@@ -32,7 +32,7 @@ func consecutive(columns []int) bool {
 	return len(columns) > 0
 }
 
-// ColumnsOf is a source with some columns of the rows of another (see [Rows.Columns]).
+// ColumnsOf is a source of some columns of another source's rows (see [Rows.Columns]).
 func ColumnsOf(src Source[Rows], columns []int) Source[Rows] { return someColumns{src, columns} }
 
 type someColumns struct {

@@ -2,11 +2,10 @@ package framework
 
 import "context"
 
-// A Condenser is a model to which a row of weight 3 is three equal rows, and whose rows often
-// are equal. Condense returns a source with the statistics of src, to rounding, in fewer
-// rows, or src itself where that does not pay (see [Condense]). [Fit] and [Select] ask for it
-// once and iterate over what they get; Init sees src, and so does whatever is computed for single
-// rows, such as responsibilities.
+// A Condenser is a model to which a row of weight 3 is three equal rows, and whose rows are often equal. Condense
+// returns a source with the statistics of src, to rounding, in fewer rows, or src itself if that does not pay (see
+// [Condense]). [Fit] and [Select] call it once and iterate over the result; Init, and computations for single rows,
+// such as responsibilities, see src.
 type Condenser[B any] interface {
 	Condense(ctx context.Context, src Source[B]) Source[B]
 }
@@ -15,9 +14,9 @@ type Condenser[B any] interface {
 // them. Reading stops once the distinct rows exceed it.
 const condensedNumbers = 1 << 19
 
-// Condense counts repeated rows once, as [Table.Distinct] does, of any source that has fewer
-// than half as many distinct rows as rows, with at most 2¹⁹ numbers in them. Any other source
-// is returned unchanged, and so is one that cannot be read: the next reader gets its error.
+// Condense counts repeated rows once, as [Table.Distinct] does, if less than half of the rows of a source are distinct
+// and these hold at most 2¹⁹ numbers. It returns any other source unchanged, also one that it cannot read: the next
+// reader gets the error.
 func Condense(ctx context.Context, src Source[Rows]) Source[Rows] {
 	var kept distinct
 	limit := (src.Rows() - 1) / 2

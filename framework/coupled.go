@@ -12,21 +12,19 @@ import (
 	"github.com/latent-go/latent/laplace"
 )
 
-// Local is q(Z) itself, as the engine keeps it for a [Coupled] model from one iteration to the
-// next: plain data with exported fields, or a pointer to it.
+// Local is q(Z) itself, which the engine keeps for a [Coupled] model from one iteration to the next: plain data with
+// exported fields, or a pointer to it.
 type Local interface {
-	// Keep returns a copy with the latent dimensions dims, which are ascending. All of them make
-	// a plain copy.
+	// Keep returns a copy with the latent dimensions dims, which are ascending. With all dimensions it is a plain copy.
 	Keep(dims []int) Local
 }
 
-// Coupled is a [Model] whose local step is not one formula a row: a mean-field q, which is updated
-// from the previous q, or rows whose q depends on that of other rows. The engine keeps q, makes
-// one Update of every block and then, in a second pass, sums up the statistics of the q that
-// came out, so that they belong to one q and the bound never falls. Infer serves rows that
-// are not part of a fit.
+// Coupled is a [Model] whose local step is not one formula per row: a mean-field q, updated from the previous q, or
+// rows whose q depends on that of other rows. The engine keeps q, updates every block and then, in a second pass, sums
+// the statistics of the new q, so that they belong to one q and the bound never falls. Infer serves rows that are not
+// part of a fit.
 type Coupled[B, P any, S Statistics[S]] interface {
-	// NewLocal makes a q to begin with, of the rows of src in their order.
+	// NewLocal makes the first q, of the rows of src in their order.
 	NewLocal(ctx context.Context, src Source[B], p P, rng *rand.Rand) (Local, error)
 	// Update improves q of the rows of b at parameters p: it reads q from now and puts it into
 	// next, which has the same shape. It must not lower the bound, less the tilt. Goroutines call

@@ -10,25 +10,24 @@ import (
 	"github.com/latent-go/latent/laplace"
 )
 
-// Evaluation is what a criterion scores: a state (q, Π) of a model. All
-// quantities are in nats. Where [Options].Temper is α, LogJoint is α E[ln p(X,Z|Π)] −
-// KL(q(Π)‖p(Π)), Entropy α H(q(Z)), and N α times the sum of the row weights.
+// Evaluation is a state (q, Π) of a model, as a criterion scores it. All quantities are in nats. If [Options].Temper is
+// α, LogJoint is α E[ln p(X,Z|Π)] − KL(q(Π)‖p(Π)), Entropy α H(q(Z)), and N α times the sum of the row weights.
 type Evaluation struct {
 	LogJoint      float64 // E_q[ln p(X,Z|Π)]
 	Entropy       float64 // H(q)
 	LabelEntropy  float64 // the part of Entropy that is the labels' (see [LabelEntropy])
-	LogDet        float64 // ln|F|, F = E_q[F_Ξ]; only where Needs asks for it
+	LogDet        float64 // ln|F|, F = E_q[F_Ξ]; only if Needs asks for it
 	LogDetCounts  float64 // ln of the factor of F that q decides; likewise
 	LogLikelihood float64 // ln p(X|Π); before convergence its bound LogJoint + Entropy
 	Shape         Shape
 	N             float64 // units of data: the sum of the row weights
-	// the estimate of ln p(X) with Π integrated out (see [Collapsible]), only where Needs asks; before convergence its
-	// first order
+	// the estimate of ln p(X) with Π integrated out (see [Collapsible]), only if Needs asks; before convergence its first
+	// order
 	Collapsed     float64
 	LabelEvidence float64 // ln p(X,Ẑ) with Π integrated out, Ẑ the most probable labels, likewise
 	CodeLength    float64 // of [Coded], likewise
 	Evidence      float64 // the bound of ln p(X|K) under the prior (see [Proper]), likewise
-	// ln M of equivalent modes, likewise, of the final state (see [LogModes]); NaN where it is not known
+	// ln M of equivalent modes, likewise, of the final state (see [LogModes]); NaN if unknown
 	LogModes float64
 	Charges  []Charge // parameters and the N that they are charged by (see [Charger]); nil where N is that of all
 }
@@ -59,8 +58,8 @@ func (e *Evaluation) ParameterCharge() (sum float64) {
 	return sum
 }
 
-// LaplaceCharge is what a criterion charges in addition to ½ ln|F|, where F is that of the average of N
-// units of data: ½ ln N for every number of Ξ, and for those of Θ with their own N.
+// LaplaceCharge is the charge of a criterion in addition to ½ ln|F|, with F of the average of N units of data: ½ ln N
+// for every number of Ξ, and for those of Θ with their own N.
 func (e *Evaluation) LaplaceCharge() (sum float64) {
 	for c := range e.charges {
 		if c.Latent {
@@ -82,7 +81,7 @@ func (e *Evaluation) FreeCharge() (sum float64) {
 // half is (d/2) ln N.
 func half(d int, n float64) float64 { return float64(d) / 2 * math.Log(n) }
 
-// Needs says what a criterion asks of a model.
+// Needs lists the requirements of a criterion.
 type Needs uint16
 
 const (
@@ -104,10 +103,10 @@ const (
 // bounds ln p(X|K) in nats (BIC and AIC are −½ times their usual form).
 type Criterion struct {
 	Name   string
-	Source string // where it comes from
+	Source string // the reference
 	Needs  Needs
 	Value  func(e *Evaluation) float64
-	// Sweep takes the place of Value in a criterion that compares fits of several K: it returns one value for each.
+	// Sweep replaces Value in a criterion that compares fits of several K: it returns one value for each.
 	Sweep func(s *Sweep) ([]float64, error)
 }
 
@@ -145,8 +144,8 @@ var (
 		}}
 	// ELBO is E_q[ln p(X,Z|Π)] + H(q): the evidence lower bound of a variational
 	// model (paper G, eq. 19). For a model that estimates Π it is the objective of EM
-	// (eq. 21), which charges nothing for parameters and so never falls as K grows. Of a
-	// tempered fit it is the tempered bound, and the only one of these criteria there is.
+	// (eq. 21), which charges nothing for parameters and so never falls as K grows. For a tempered fit it is the tempered
+	// bound, and the only one of these criteria.
 	ELBO = Criterion{Name: "ELBO", Source: "Hayashi, Maeda & Fujimaki 2015, eqs. 19 and 21", Value: (*Evaluation).Bound}
 	// Collapsed is E_q[ln p(X,Z)] + H(q) to second order, with Π integrated out under the model's priors: an estimate of
 	// ln p(X), and no strict bound. It charges for parameters by integration alone, and holds at any q.
@@ -163,8 +162,8 @@ var (
 		Value: func(e *Evaluation) float64 {
 			return e.LabelEvidence
 		}}
-	// DNML is ln p(X,Ẑ|Π̂(Ẑ)) less the logarithm of what it sums to over all data of the same size, of labels and of
-	// each component by itself: minus the length of a code, for discrete data.
+	// DNML is ln p(X,Ẑ|Π̂(Ẑ)) less the logarithm of its sum over all data of the same size, for the labels and for each
+	// component separately: minus the length of a code, for discrete data.
 	DNML = Criterion{Name: "DNML", Source: "Wu, Sugawara & Yamanishi 2017, section 3", Needs: NeedsCode,
 		Value: func(e *Evaluation) float64 {
 			return e.CodeLength
@@ -179,8 +178,7 @@ func Criteria() []Criterion {
 	return []Criterion{Evidence, Completed, GFIC, FIC, BICEM, BIC, AIC, ICL, ELBO, Collapsed, ExactICL, DNML, SBIC, Slope}
 }
 
-// CriterionByName finds a criterion whatever the case of its name; the error for an
-// unknown one lists them.
+// CriterionByName finds a criterion by its name, in any case; the error for an unknown name lists all.
 func CriterionByName(name string) (Criterion, error) {
 	var names []string
 	for _, c := range Criteria() {

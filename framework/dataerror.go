@@ -6,15 +6,15 @@ import (
 	"math"
 )
 
-// A DataError is a fault of the data: of an entry of the table, of a row, or of a column.
-// Programs find it by errors.As, and can report it with the names that columns and rows have in
-// their files. The errors of several restarts are joined, and each may hold one.
+// A DataError is a fault of an entry of the table, a row or a column. Programs find it by errors.As, and can report it
+// with the names of columns and rows in their files. The errors of several restarts are joined, and each may hold a
+// DataError.
 type DataError struct {
-	Row    int     // in the source, from 0; −1 where the fault is not of one row
-	Column int     // from 0; −1 where the fault is not of one column
-	Value  float64 // of the entry, where Row and Column name one; NaN where it is missing
-	// Reason is what is wrong with the entry, such as "remove the row"; of a row or a column,
-	// it is a predicate, such as "is constant".
+	Row    int     // in the source, from 0; −1 if the fault concerns no single row
+	Column int     // from 0; −1 if the fault concerns no single column
+	Value  float64 // of the entry that Row and Column name; NaN if it is missing
+	// Reason describes the fault of the entry, such as "remove the row"; for a row or a column it is a predicate, such as
+	// "is constant".
 	Reason error
 }
 

@@ -6,11 +6,11 @@ import (
 )
 
 // Divided is a [Source] that reads some of its blocks without the others, so that several processes share a pass (see
-// [Options].Group, [Executor]). Any source can be shared, but of another every process reads all blocks.
+// [Options].Group, [Executor]). Any source can be shared, but every process reads all blocks of a source that is not
+// Divided.
 type Divided[B any] interface {
 	Source[B]
-	// Part yields, in order, the blocks of shards first to last−1 of so many: block i, counted from 0, is of shard
-	// i mod shards.
+	// Part yields, in order, the blocks of shards first to last−1: block i, counted from 0, belongs to shard i mod shards.
 	Part(ctx context.Context, first, last, shards int) iter.Seq2[B, error]
 }
 

@@ -9,9 +9,9 @@
 // A [Model] supplies the two steps. With them alone [Fit] runs EM, which on a model
 // of variational parameters is variational Bayes. A model that also gives its
 // [Curved] curvature gets gFIC and the gFAB algorithm of Hayashi, Maeda and Fujimaki
-// (2015), "paper G": one pass from a K that is large enough, during which the
-// latent dimensions that the data do not need are pruned by the rules of package
-// pruning, which call for a [Projector]. With a [Proper] prior gFAB climbs the evidence in place of gFIC.
+// (2015), "paper G": one pass from a K that is large enough, during which the rules of package pruning remove the
+// latent dimensions that the data do not need, by means of a [Projector]. With a [Proper] prior gFAB climbs the
+// evidence instead of gFIC.
 //
 //	src, err := framework.FromMatrix(x)               // rows × columns
 //	res, err := framework.Fit(ctx, mixture.Model{Family: family.Gaussian{}}, src, framework.Options{K: 20})
@@ -24,13 +24,13 @@
 //
 // The same seed gives the same bits for any number of workers. A cancelled fit
 // returns its best state and a checkpoint that resumes to the same bits. Weights of
-// rows are frequencies; a model that is a [Condenser] has rows that repeat counted once.
-// After the first iteration the engine allocates nothing.
+// rows are frequencies; for a model that is a [Condenser], repeated rows are counted once. After the first iteration
+// the engine allocates nothing.
 //
 // Models are the packages below models: mixture, experts, hmm, bpca, factor, vbmf, lds, features, topics, blockmodel
-// and bernmix; package family says what their classes are made of, and package data reads tables. Package numeric
-// makes a model of a log density, and one's own is tested by one call of package lvmtest. Package bootstrap has
-// standard errors and a test of K.
+// and bernmix; package family provides the distributions of their classes, and package data reads tables. Package
+// numeric makes a model from a log density, and one call of package lvmtest tests a model of your own. Package
+// bootstrap computes standard errors and tests K.
 //
 // The derivations are in docs/theory/gfab.md and elbo.md, the reasons for the shape of the
 // interfaces in docs/decisions/engine.md.

@@ -10,15 +10,15 @@ import (
 	"slices"
 )
 
-// DrawRows draws at most n of the rows, those of weight 0 left out, by what they hold: which rows they are, and the
-// order that they come in, do not depend on the order of the table's rows nor, but for rounding, on that of its columns
-// and on their units. So what begins with rows drawn at random begins at the same place however a table is sorted.
+// DrawRows draws at most n of the rows of positive weight by their contents: the draw and its order do not depend on
+// the order of the table's rows nor, apart from rounding, on the order and the units of its columns. So a fit that
+// begins with rows drawn at random begins at the same place however a table is sorted.
 //
-// Of more than n rows those that are equal become one of the sum of their weights, and rows are drawn without
-// replacement by priorities, which are numbers drawn by the cells of a row over an estimate of how frequent it is
-// (Duffield, Lund & Thorup, Journal of the ACM 54(6), 2007): frequent rows are drawn for certain. Weights say how many
-// rows of the table one of the draw stands for, in proportion: means over the draw are those of the table without bias.
-// The source is read twice then; memory is 1 MiB and that of 2n rows.
+// If there are more than n rows, equal rows become one row of the sum of their weights, and DrawRows draws without
+// replacement by priorities: random numbers, seeded by the cells of a row, over an estimate of its frequency (Duffield,
+// Lund & Thorup, Journal of the ACM 54(6), 2007). Frequent rows are certain to be drawn. Weights are proportional to
+// the number of rows of the table that a row of the draw stands for: means over the draw are unbiased. DrawRows then
+// reads the source twice and needs 1 MiB and the memory of 2n rows.
 func DrawRows(ctx context.Context, src Source[Rows], n int, rng *rand.Rand) (Rows, error) {
 	rows, _, err := drawRows(ctx, src, n, rng)
 	return rows, err

@@ -6,30 +6,31 @@ import (
 	"github.com/latent-go/latent/laplace"
 )
 
-// Proper adds [Evidence] to a [Curved] model: its parameters have a proper prior p(Π), by default one that is worth one
-// unit of data (Kass & Wasserman 1995). Its Curvature adds integrals under that prior where [laplace.Curvature.Prior]
-// asks for them. Of an [Expander], whose expansion knows of no prior, the steps follow the likelihood: the maximum is
-// that of E_q[ln p(X,Z|Π)], and its integrals lower nothing that the steps follow.
+// Proper adds [Evidence] to a [Curved] model: its parameters have a proper prior p(Π), by default worth one unit of
+// data (Kass & Wasserman 1995). Curvature adds integrals under that prior if [laplace.Curvature.Prior] asks for them.
+// The steps of an [Expander], whose expansion ignores the prior, follow the likelihood: they maximise E_q[ln p(X,Z|Π)],
+// and the integrals do not change their objective.
 type Proper[P, S any] interface {
-	// MaximizePosterior is [Model].Maximize of E_q[ln p(X,Z|Π)] + ln p(Π). It has a maximum where a latent dimension has
+	// MaximizePosterior is [Model].Maximize of E_q[ln p(X,Z|Π)] + ln p(Π). It has a maximum even if a latent dimension has
 	// no rows.
 	MaximizePosterior(s S, p, dst P) (P, error)
-	// CheckPrior says why the parameters have no proper prior, whatever the table, or nil. It is asked before a pass.
+	// CheckPrior says why the parameters have no proper prior for any table, or returns nil. The engine calls it before a
+	// pass.
 	CheckPrior() error
 }
 
-// ReplacesPrior marks a [Penalized] model that is [Proper]: integrals under the prior take the place of LogPrior, which
-// LogJoint holds, too.
+// ReplacesPrior marks a [Penalized] model that is [Proper]: integrals under the prior replace LogPrior, which LogJoint
+// includes, too.
 type ReplacesPrior interface{ ReplacesPrior() }
 
-// Evidence is the bound that a q(Z) gives of ln p(X|K) under the prior,
+// Evidence is the lower bound of ln p(X|K) under the prior at a q(Z),
 //
 //	E(q) = ln ∫ p(Π) exp{E_q[ln p(X,Z|Π)]} dΠ + H(q) ≤ ln p(X|K),
 //
-// exact where the prior is conjugate, else by Laplace's method (docs/theory/evidence.md). It holds for every q: gFAB
-// climbs it, and of any other fit it is taken at the posterior mode of Π given the fit's q. It needs no rule about
-// components without data, which always cost more than they are worth, and its values compare between structures,
-// families and models.
+// exact for conjugate priors, otherwise by Laplace's method (docs/theory/evidence.md). It holds for every q: gFAB
+// climbs it, and other fits take it at the posterior mode of Π given their q. It needs no rule about components without
+// data, which always cost more than they are worth, and its values are comparable between structures, families and
+// models.
 var Evidence = Criterion{
 	Name:   "evidence",
 	Source: "docs/theory/evidence.md; Kass & Wasserman 1995; Hayashi, Maeda & Fujimaki 2015",
@@ -37,11 +38,11 @@ var Evidence = Criterion{
 	Value:  func(e *Evaluation) float64 { return e.Evidence },
 }
 
-// Completed is [Evidence] less the entropy of the labels: ln p(X,Ẑ|K), what [ICL] approximates by BIC. It asks for
-// components that tell the rows apart, and not only for a density: of classes that are not of the family, the evidence
-// takes as many components as the rows can show, which overlap. So it chooses between models whose components have
-// other shapes, such as covariance structures (see [FitBest] and docs/theory/groups.md); K of one model is the
-// evidence's.
+// Completed is [Evidence] less the entropy of the labels: ln p(X,Ẑ|K), what [ICL] approximates by BIC. It rewards
+// components that separate the rows, not only a good density: if the classes do not belong to the family, the evidence
+// takes as many overlapping components as the rows support. So Completed chooses between models whose components differ
+// in shape, such as covariance structures (see [FitBest] and docs/theory/groups.md); the evidence chooses K of one
+// model.
 var Completed = Criterion{Name: "Completed", Source: "Biernacki, Celeux & Govaert 2000, section 2.2",
 	Needs: NeedsPrior | NeedsEstimates | NeedsAssigner,
 	Value: func(e *Evaluation) float64 { return e.Evidence - e.LabelEntropy }}

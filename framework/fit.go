@@ -13,15 +13,13 @@ import (
 	"github.com/latent-go/latent/laplace"
 )
 
-// Fit infers q(Z) and Π of a model from the rows of src, and with gFAB or FAB the
-// number of latent dimensions too: it begins with o.K of them and drops what the
-// pruning rules allow.
+// Fit infers q(Z) and Π of a model from the rows of src, and with gFAB or FAB, also the number of latent dimensions: it
+// begins with o.K of them and drops those that the pruning rules allow.
 //
 // A cancelled context ends the fit between two blocks, an error of the recorder between
 // two iterations: the best state so far is returned together with the error, and its
-// Checkpoint resumes the fit to the bits of an uninterrupted one. An error of a
-// model in one of several restarts is reported in Result.Restarts; Fit fails when all of
-// them do.
+// Checkpoint resumes the fit to the bits of an uninterrupted one. Result.Restarts reports the error of a model in one
+// of several restarts; Fit fails if all of them fail.
 func Fit[B, P any, S Statistics[S]](
 	ctx context.Context, m Model[B, P, S], src Source[B], o Options,
 ) (*Result[P, S], error) {
@@ -31,11 +29,11 @@ func Fit[B, P any, S Statistics[S]](
 	return FitFrom(ctx, m, src, m.Init, o)
 }
 
-// A Start gives the parameters, with k latent dimensions, that a fit to src begins with; where K is free, with fewer if
-// it knows that they are enough. The fit overwrites them.
+// A Start gives the parameters, with k latent dimensions, with which a fit to src begins; if K is free, it may give
+// fewer that it knows to suffice. The fit overwrites them.
 type Start[B, P any] func(ctx context.Context, src Source[B], k int, rng *rand.Rand) (P, error)
 
-// FitFrom is [Fit] with another start than the model's Init.
+// FitFrom is [Fit] with a start other than the model's Init.
 func FitFrom[B, P any, S Statistics[S]](
 	ctx context.Context, m Model[B, P, S], src Source[B], start Start[B, P], o Options,
 ) (res *Result[P, S], err error) {
@@ -313,7 +311,7 @@ var errRecorder = errors.New("recorder")
 
 type startKey struct{}
 
-// StartOf is the number of the start, from 0, that Init is asked for by a fit, among those from as many latent
+// StartOf returns the number of the start, from 0, that a fit asks Init for, among starts from as many latent
 // dimensions; 0 outside of fits. Starts of different kinds find what several of one kind miss.
 func StartOf(ctx context.Context) int {
 	n, _ := ctx.Value(startKey{}).(int)
@@ -533,9 +531,9 @@ func (f *fit[B, P, S]) posterior(ctx context.Context, res *Result[P, S]) (Evalua
 	return r.settle(ctx, res.Parameters, res.Local, res.Shape.K, f.options.Tolerance)
 }
 
-// Evaluate returns what criteria score at given parameters, with q the model's own posterior
-// p(Z|X,p): of the rows that p was fitted to or of others. Log-determinants are filled in
-// where the model is [Curved] and they exist. Nothing is tempered.
+// Evaluate returns the quantities that criteria score at given parameters, with q the model's own posterior p(Z|X,p),
+// for the rows of the fit or others. It includes log-determinants if the model is [Curved] and they exist. Nothing is
+// tempered.
 func Evaluate[B, P any, S Statistics[S]](
 	ctx context.Context, m Model[B, P, S], src Source[B], p P, workers int,
 ) (Evaluation, error) {
@@ -575,8 +573,8 @@ func EMStep[B, P any, S Statistics[S]](
 }
 
 // LocalStep makes one local step without a tilt at the parameters p: the expected
-// statistics under p(Z|X,p) and its entropy. LogJoint of the statistics plus the
-// entropy is ln p(X|p) where the model's local step is exact.
+// statistics under p(Z|X,p) and its entropy. If the model's local step is exact, LogJoint of the statistics plus the
+// entropy is ln p(X|p).
 func LocalStep[B, P any, S Statistics[S]](
 	ctx context.Context, m Model[B, P, S], src Source[B], p P, workers int,
 ) (S, float64, error) {

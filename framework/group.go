@@ -18,13 +18,13 @@ import (
 )
 
 // A Group is several processes that make one fit together (see [Options].Group): each calls [Fit] or [Select] with the
-// same model, rows and options, reads its share of the blocks in every pass, and has the same result, to the bits of
-// one process alone. Module mpi has one of MPI ranks.
+// same model, rows and options, reads its share of the blocks in every pass, and gets the same result, to the bits of
+// one process alone. Module mpi provides a Group of MPI ranks.
 type Group interface {
-	// Rank is which of the processes this is, from 0, and how many there are.
+	// Rank returns the number of this process, from 0, and the number of processes.
 	Rank() (rank, size int)
-	// Gather returns what the processes gave, by rank: all of them call it, in the same order. An error, such as that of a
-	// process that is gone, ends the fit.
+	// Gather returns the messages of all processes, by rank: all of them call it, in the same order. An error, such as the
+	// loss of a process, ends the fit.
 	Gather(ctx context.Context, mine []byte) ([][]byte, error)
 }
 
@@ -299,7 +299,7 @@ func failureOf(err error, block int) *failure {
 // Error is the text of the error where it occurred.
 func (f *failure) Error() string { return f.Text }
 
-// Unwrap gives what errors.Is and errors.As would have found there.
+// Unwrap returns the errors that errors.Is and errors.As would have found there.
 func (f *failure) Unwrap() (list []error) {
 	if f.Dimension >= 0 {
 		list = append(list, &DegenerateError{f.Dimension, ErrDegenerate})

@@ -8,8 +8,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// KeepAxes returns a copy of a struct with some of its k latent dimensions: what
-// [Projector].Keep is made of. Tags mark which exported fields have a latent dimension:
+// KeepAxes returns a copy of a struct with some of its k latent dimensions, for [Projector].Keep. Tags mark the
+// exported fields that have a latent dimension:
 //
 //	K       int       `keep:"count"`   // the number of them
 //	Weights []float64 `keep:"weights"` // K numbers, made to have the sum that they had
@@ -17,8 +17,8 @@ import (
 //	W       []float64 `keep:"columns"` // m×K row-major
 //	ZZ      []float64 `keep:"both"`    // K×K row-major
 //
-// With +1, as in `keep:"columns+1"`, there is one place more before the latent dimensions, which stays:
-// that of an intercept, say, in arrays of 1 + K.
+// With +1, as in `keep:"columns+1"`, one more place comes before the latent dimensions and stays, such as an intercept
+// in arrays of 1 + K.
 //
 // Slices without a tag are copied, other exported fields are shared; unexported ones, which hold
 // scratch memory, are left zero. Misuse, such as a slice whose length is no multiple of k, panics.
@@ -114,7 +114,7 @@ func normalise(weights []float64, total float64) {
 }
 
 // AddSums adds the sums of from to those of into: every exported float64 and []float64 field of a
-// struct, which is what [Statistics].Merge does where all of them are sums.
+// struct, as [Statistics].Merge does if all of them are sums.
 func AddSums[T any](into, from *T) {
 	to, other := reflect.ValueOf(into).Elem(), reflect.ValueOf(from).Elem()
 	for i := range to.NumField() {

@@ -11,15 +11,14 @@ import (
 	"github.com/latent-go/latent/laplace"
 )
 
-// Statistics are sums over rows: all that the global step needs of the
-// data and of q(Z). Merging is addition, so any grouping of the rows into blocks
-// and shards gives the same statistics, to rounding.
+// Statistics are sums over rows, from which the global step needs no more of the data and q(Z). Merging is addition, so
+// any grouping of the rows into blocks and shards gives the same statistics, to rounding.
 //
 // Exported fields travel in checkpoints (encoding/gob); scratch memory belongs in
 // unexported ones.
 type Statistics[S any] interface {
-	// Merge adds the other's sums to the receiver's. They are those of other rows in the same
-	// local step; where [Options].Accelerate is to work, of another step too.
+	// Merge adds the other's sums to the receiver's. The other sums belong to other rows of the same local step or, under
+	// [Options].Accelerate, to another step.
 	Merge(other S)
 	// Weight is the sum of the row weights seen, the N of every formula.
 	Weight() float64
@@ -29,10 +28,9 @@ type Statistics[S any] interface {
 // extrapolated (see [Options].Accelerate).
 type Scaler interface {
 	// Scale multiplies every sum over rows by factor, which is not 0, the weight among them:
-	// afterwards the statistics are those of rows of factor times the weight. What is not a
-	// sum, such as a point that sums are taken about, stays. With Merge and negative factors
-	// it makes sums that no rows have: for them Maximize may fail or give parameters without
-	// a LogJoint, but must not panic.
+	// afterwards the statistics are those of rows of factor times the weight. Everything else, such as the origin of the
+	// sums, stays. With Merge and negative factors it makes sums that no rows have: for such sums Maximize may fail or
+	// return parameters without a LogJoint, but must not panic.
 	Scale(factor float64)
 }
 
@@ -44,23 +42,21 @@ type Scaler interface {
 // B is a block of rows, P the parameters Π, S the statistics. P and S are plain
 // data or pointers to plain data; a nil or zero P stands for "none".
 type Model[B, P any, S Statistics[S]] interface {
-	// Init draws starting parameters with k latent dimensions. It may read the
-	// source, and is the place to refuse data that the model cannot describe.
-	// [FitFrom] starts elsewhere.
+	// Init draws starting parameters with k latent dimensions. It may read the source, and should reject data that the
+	// model cannot describe. [FitFrom] starts elsewhere.
 	Init(ctx context.Context, src Source[B], k int, rng *rand.Rand) (P, error)
 	// NewStatistics makes statistics of the size that p needs, not yet prepared.
 	NewStatistics(p P) S
-	// Prepare empties s and readies it for a local step at p: whatever does not
-	// depend on the rows is computed here, once a shard. The tilt, nil for EM, lowers the
-	// log joint of each row (docs/theory/gfab.md, section 3: gFAB is one E-step away from EM).
+	// Prepare empties s and prepares it for a local step at p: it computes, once per shard, whatever does not depend on
+	// the rows. The tilt, nil for EM, lowers the log joint of each row (docs/theory/gfab.md, section 3: gFAB is one E-step
+	// away from EM).
 	Prepare(p P, tilt *laplace.Tilt, s S) error
 	// Infer finds q(z_n) for each row of b, adds the rows' expected statistics to
 	// s and returns the entropy of their q, in nats, weighted like the rows.
 	// Goroutines call it at the same time with different s.
 	Infer(b B, p P, s S) (entropy float64, err error)
-	// Maximize returns argmax_Π E_q[ln p(X,Z|Π)]. p is the current value, for
-	// models whose global step starts from it; it must not be changed. dst, when
-	// not the zero P, has the shape of p and is free to be overwritten and returned.
+	// Maximize returns argmax_Π E_q[ln p(X,Z|Π)]. p is the current value, for models whose global step starts from it, and
+	// must not be changed. dst, if not the zero P, has the shape of p; Maximize may overwrite and return it.
 	Maximize(s S, p, dst P) (P, error)
 	// LogJoint is E_q[ln p(X,Z|p)] in nats, in the units of the user's data.
 	LogJoint(s S, p P) float64
@@ -73,13 +69,13 @@ type Shape struct {
 	K         int // latent dimensions
 	Component int // D_Ξ, numbers that belong to latent dimensions
 	Shared    int // D_Θ, numbers that all share
-	Free      int // identifiable parameters, which BIC and AIC count: less symmetries, with centring; 0: D_Ξ + D_Θ
+	Free      int // identifiable parameters, which BIC and AIC count: symmetries excluded, centring included; 0: D_Ξ + D_Θ
 }
 
 // Total is D_Π = D_Ξ + D_Θ.
 func (s Shape) Total() int { return s.Component + s.Shared }
 
-// Identifiable is the number of free parameters that BIC and AIC charge for.
+// Identifiable returns the number of free parameters, for which BIC and AIC charge.
 func (s Shape) Identifiable() int {
 	if s.Free == 0 {
 		return s.Total()
@@ -90,36 +86,34 @@ func (s Shape) Identifiable() int {
 // Curved adds gFIC, FIC, gFAB and FAB (paper G, eqs. 1, 2 and 16).
 type Curved[P, S any] interface {
 	// Curvature adds the blocks of F = E_q[F_Ξ], the average Hessian of −ln p(X,Z|Π)/N in Ξ,
-	// to f, which is empty and knows N: each one a count, which q decides, times the information
-	// of a unit of data in unit-free coordinates, which Π decides (see [laplace.Curvature]).
-	// gFIC takes both factors, FIC the first, and the tilt that Prepare gets follows from them.
+	// to f, which is empty and knows N. Each block is a count, which depends on q, times the information of a unit of data
+	// in unit-free coordinates, which depends on Π (see [laplace.Curvature]). gFIC uses both factors, FIC the first; the
+	// tilt of Prepare follows from them.
 	Curvature(s S, p P, f *laplace.Curvature) error
 }
 
 // Projector adds pruning: the degeneracy projection T_K' of paper G (eq. 3, A1).
 type Projector[P, S any] interface {
-	// Relevance gives one number for each latent dimension. Those with the smallest are tried
-	// first when the objective rule prunes. A negative number guarantees that the criterion rises at
-	// once without the dimension, which is then tried before convergence.
+	// Relevance returns one number for each latent dimension. The objective rule first tries to prune the dimensions with
+	// the smallest numbers. A negative number guarantees that the criterion rises at once without the dimension; the rule
+	// tries such a dimension before convergence.
 	Relevance(s S, p P) ([]float64, error)
-	// Keep keeps the latent dimensions dims, ascending and not empty: (Z, Π) → (Z̃, Π̃), where Z is
-	// seen through its statistics. If those left out are degenerate, the joint
-	// likelihood does not change. s and p are not changed, and what is returned may be
-	// overwritten without changing them. [KeepAxes] does most of the work.
+	// Keep keeps the latent dimensions dims, ascending and not empty: (Z, Π) → (Z̃, Π̃), with Z in the form of its
+	// statistics. If the dropped dimensions are degenerate, the joint likelihood does not change. Keep does not change s
+	// and p, and shares no memory with them. [KeepAxes] does most of the work.
 	Keep(s S, p P, dims []int) (S, P, error)
 }
 
 // Splitter adds split and merge moves to a [Projector] whose latent dimensions do not mix: the way out of local
-// maxima, and the only way to more latent dimensions (Ueda, Nakano, Ghahramani & Hinton 2000). Where the best
-// run has converged, the engine divides its latent dimensions one at a time, makes steps, and keeps what scores
-// higher: with one dimension more where K may grow, else without the one that Relevance then misses least.
+// maxima, and the only way to more latent dimensions (Ueda, Nakano, Ghahramani & Hinton 2000). When the best run has
+// converged, the engine divides its latent dimensions one at a time, makes steps, and keeps a state that scores higher:
+// with one dimension more if K may grow, otherwise without the dimension of the smallest Relevance.
 type Splitter[B, P, S any] interface {
-	// Split returns parameters with one latent dimension more: k is divided between k and the last, the
-	// others stay. The two must differ, because no step tells two equal ones apart. gain, in nats, is by how much
-	// the division promises to raise E_q[ln p(X,Z|Π)] + H(q): divisions that promise most are tried first, those
-	// that promise the same in the order of k. s is what p was maximised from; src may be read, and sampled
-	// with rng. s and p are not changed. An error, an [ErrDegenerate] where no division explains the rows better, says
-	// that k cannot be divided.
+	// Split returns parameters with one latent dimension more: k is divided between k and the last, the others stay. The
+	// two must differ, because no step separates equal ones. gain, in nats, is the expected rise of E_q[ln p(X,Z|Π)] +
+	// H(q): the engine tries divisions in descending order of gain, then in the order of k. p was maximised from s. Split
+	// may read src, and sample it with rng, but must not change s and p. An error, an [ErrDegenerate] if no division
+	// explains the rows better, says that k cannot be divided.
 	Split(ctx context.Context, src Source[B], s S, p P, k int, rng *rand.Rand) (split P, gain float64, err error)
 }
 
@@ -127,21 +121,19 @@ type Splitter[B, P, S any] interface {
 // leaves p(X|Π) unchanged. The engine rotates them to the principal axes of Signal before it keeps some.
 type Rotator[P, S any] interface {
 	// Signal is the signal-to-noise matrix of z in x, WᵀΨ⁻¹W, K×K and positive semidefinite:
-	// the engine rotates to its eigenvectors before it asks for Relevance, whose sign guarantees
-	// nothing here. nil means that the dimensions do not mix, as an option of the model may have it.
+	// the engine rotates to its eigenvectors before it asks for Relevance, whose sign guarantees nothing here. nil means
+	// that the dimensions do not mix, for example by an option of the model.
 	Signal(s S, p P) (*mat.SymDense, error)
-	// Rotate is z → Vᵀz, W → WV for an orthonormal basis V, K×K, of the latent space. s and p
-	// are not changed.
+	// Rotate is z → Vᵀz, W → WV for an orthonormal basis V, K×K, of the latent space. It does not change s and p.
 	Rotate(s S, p P, basis *mat.Dense) (S, P, error)
 }
 
-// A Charge is a number of parameters with the N that they are estimated from: the criteria
-// charge ½ ln N for each of them.
+// A Charge is a number of parameters with the N of their estimate: the criteria charge ½ ln N for each.
 type Charge struct {
 	Parameters int     // numbers
 	Free       int     // identifiable ones, as BIC and AIC count them
-	Latent     bool    // they belong to Ξ, and gFIC and FIC charge for them by F
-	N          float64 // units of data that they are estimated from
+	Latent     bool    // they belong to Ξ, for which gFIC and FIC charge by F
+	N          float64 // units of data of the estimate
 }
 
 // Charger is a model whose parameters are not all estimated from as many units of data: the start
@@ -151,27 +143,27 @@ type Charger[P, S any] interface {
 	Charges(s S, p P) []Charge
 }
 
-// Estimating is a model whose parameters, where FAB or gFAB fitted them, are estimates only after a transformation,
-// such as of loadings that the tilt lengthens. Criteria about the likelihood are taken at the estimates; EM's are the
-// parameters themselves.
+// Estimating is a model whose parameters after FAB or gFAB become estimates by a transformation, such as one of
+// loadings that the tilt lengthens. Criteria of the likelihood use these estimates; after EM the parameters are
+// estimates.
 type Estimating[P, S any] interface {
-	// Estimates are in parameters of their own: p stays.
+	// Estimates returns new parameters: p stays.
 	Estimates(s S, p P) (P, error)
 }
 
-// Expander adds parameter expansion (PX-EM; Liu, Rubin & Wu 1998). Where a change of z can
-// be undone by Π without changing p(X|Z,Π), EM converges slowly along that change when the noise
-// is small; the expansion maximises over it in one step.
+// Expander adds parameter expansion (PX-EM; Liu, Rubin & Wu 1998). If Π can undo a change of z without changing
+// p(X|Z,Π), EM converges slowly along that change when the noise is small; the expansion maximises over the change in
+// one step.
 type Expander[P, S any] interface {
-	// Expand moves (q, Π) along such changes to where E_q[ln p(X,Z|Π)] + H(q) is largest, less
-	// ½ ln|F| as q decides it where charged is true. It may overwrite s and p, and
-	// returns the moved parameters and the change of H(q), weighted like the rows of s.
+	// Expand moves (q, Π) along such changes to the maximum of E_q[ln p(X,Z|Π)] + H(q), less the part of ½ ln|F| that
+	// depends on q if charged is true. It may overwrite s and p, and returns the moved parameters and the change of H(q),
+	// weighted like the rows of s.
 	Expand(s S, p P, charged bool) (moved P, entropy float64, err error)
 }
 
-// ErrDegenerate is wrapped by errors about a step that does not exist at this number of latent
-// dimensions, and may with fewer. Where it may prune, the engine then drops a dimension: the one
-// that a [DegenerateError] names, else the weakest.
+// ErrDegenerate is wrapped by errors about a step that does not exist at this number of latent dimensions, but may
+// exist with fewer. If it may prune, the engine then drops a dimension: the one that a [DegenerateError] names,
+// otherwise the weakest.
 var ErrDegenerate = errors.New("too many latent dimensions")
 
 // A DegenerateError is an [ErrDegenerate] that names the latent dimension.
@@ -191,17 +183,16 @@ func (e *DegenerateError) Error() string {
 func (e *DegenerateError) Unwrap() []error { return []error{e.Reason, ErrDegenerate} }
 
 // ErrContract is wrapped by errors about a method of a model that violated its contract, such as
-// a log density that is NaN. They end a fit wherever they occur, while any other error of a model in
-// a trial of the objective rule only rejects the trial.
+// a log density that is NaN. They always end a fit; any other error of a model in a trial of the objective rule only
+// rejects the trial.
 var ErrContract = errors.New("contract violated")
 
-// Variational marks a model whose parameters are those of a posterior q(Π): its
-// LogJoint holds E[ln p(X,Z,Π)] + H(q(Π)), so that with the entropy of q(Z) it is
-// the evidence lower bound, and no criterion may charge for parameters again.
+// Variational marks a model whose parameters describe a posterior q(Π). Its LogJoint is E[ln p(X,Z,Π)] + H(q(Π)): with
+// the entropy of q(Z) the evidence lower bound, so that no criterion may charge for parameters again.
 type Variational interface{ BoundsEvidence() }
 
 // Penalized marks a model that estimates the mode of Π under a prior (MAP): its LogJoint
-// holds ln p(Π), which LogPrior returns, so that criteria about the likelihood can subtract it.
+// includes ln p(Π), which LogPrior returns, so that criteria of the likelihood can subtract it.
 type Penalized[P any] interface{ LogPrior(p P) float64 }
 
 // LogProber gives the marginal log-likelihood ln p(x_n|Π) of each row of a block,
@@ -210,9 +201,8 @@ type LogProber[B, P any] interface {
 	LogProb(b B, p P, dst []float64) ([]float64, error)
 }
 
-// Assigner marks a model with discrete latent variables, whose rows can be
-// assigned: Responsibilities gives q(z_n = k) for each row, rows×K row-major.
-// Criteria about classification, such as ICL, need it.
+// Assigner marks a model with discrete latent variables: Responsibilities returns q(z_n = k) for each row, rows×K
+// row-major. Criteria of classification, such as ICL, need it.
 type Assigner[B, P any] interface {
 	Responsibilities(b B, p P, dst []float64) ([]float64, error)
 }
@@ -223,11 +213,11 @@ type Assigner[B, P any] interface {
 type LabelEntropy[S any] interface{ LabelEntropy(s S) float64 }
 
 // BoundedLikelihood marks a model whose q is an approximation even at its best, such as a
-// mean-field one: LogJoint + H(q) then bounds ln p(X|Π) from below and never reaches it. Criteria
-// about the likelihood are of the bound, and [Score].Bound says so.
+// mean-field one: LogJoint + H(q) then bounds ln p(X|Π) from below and never reaches it. Criteria of the likelihood use
+// the bound, and [Score].Bound says so.
 type BoundedLikelihood interface{ BoundsLikelihood() }
 
-// Creeping is a model whose iterations gain so little each, where Creeps says so, that they are extrapolated without
-// being asked for (see [Options.Accelerate]): little of the complete data's information is left, as about the degrees
+// Creeping is a model whose iterations, if Creeps says so, gain so little that the engine always extrapolates them (see
+// [Options.Accelerate]): the rows retain little of the information of the complete data, for example about the degrees
 // of freedom of t distributions.
 type Creeping interface{ Creeps() bool }

@@ -5,22 +5,21 @@ import (
 	"math"
 )
 
-// Symmetric is a model that says how many modes of Π are equivalent, such as by the order of labels. An [Assigner]
-// that is none has K! orders.
+// Symmetric is a model that states how many modes of Π are equivalent, such as by the order of labels. An [Assigner]
+// that is not Symmetric has K! orders.
 type Symmetric[P any] interface {
-	// LogModes is the logarithm of their number in nats: 0 of states that have an order, and where the evidence has
-	// counted them already.
+	// LogModes returns the logarithm of their number in nats: 0 if the states have an order, or if the evidence already
+	// counts the modes.
 	LogModes(p P) float64
 }
 
-// LogModes is ln M at p(Z|X,p), in nats: a q sits at one of M equivalent modes, and spread evenly over all of them
-// [Evidence] would gain ln M, to estimate ln p(X|K) (docs/theory/evidence.md, section 1). Labels that are hardly told
-// apart count for less: with ρ_kl = Π_n (1 − (√q_nk − √q_nl)²), the Bhattacharyya coefficient of q and of q with k and
-// l exchanged,
+// LogModes is ln M at p(Z|X,p), in nats: a q covers one of M equivalent modes; spread evenly over all of them, it would
+// raise [Evidence] by ln M, to estimate ln p(X|K) (docs/theory/evidence.md, section 1). Labels that overlap count for
+// less: with ρ_kl = Π_n (1 − (√q_nk − √q_nl)²), the Bhattacharyya coefficient of q and of q with k and l exchanged,
 //
 //	ln M = max(0, ln K! − Σ_{k<l} ln(1 + ρ_kl)).
 //
-// It makes one pass over the source where labels are compared, and is NaN of a model that is neither an [Assigner] nor
+// It makes one pass over the source if it compares labels, and is NaN for a model that is neither an [Assigner] nor
 // [Symmetric].
 func LogModes[B, P any, S Statistics[S]](
 	ctx context.Context, m Model[B, P, S], src Source[B], p P, workers int,

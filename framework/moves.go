@@ -69,7 +69,7 @@ func (r *run[B, P, S]) moves(ctx context.Context) (moved bool, err error) {
 
 type divisionKey struct{}
 
-// DivisionOf is the number of the division, 0 or 1, of one latent dimension that Split is asked for by a fit; 0 outside
+// DivisionOf returns the number of the division, 0 or 1, of one latent dimension that a fit asks Split for; 0 outside
 // of fits. Divisions of different kinds find what two of one kind miss.
 func DivisionOf(ctx context.Context) int {
 	n, _ := ctx.Value(divisionKey{}).(int)

@@ -8,8 +8,8 @@ import (
 	"github.com/latent-go/latent/pruning"
 )
 
-// Method is how q and Π are inferred. MAP and variational Bayes are models, not
-// methods: their global step holds the prior.
+// Method says how a fit infers q and Π. MAP and variational Bayes are models, not methods: their global step includes
+// the prior.
 type Method int
 
 const (
@@ -17,8 +17,7 @@ const (
 	// Algorithm 1). It needs Curved, and Projector to prune.
 	GFAB Method = iota
 	// FAB tilts the local step by the counts and prunes (Fujimaki & Morinaga 2012).
-	// It needs Curved, and Projector to prune. It differs from GFAB in the criterion that it
-	// follows, FIC, alone.
+	// It needs Curved, and Projector to prune. It differs from GFAB only in its criterion, FIC.
 	FAB
 	// EM changes neither the local step nor K. For a variational
 	// model this is variational Bayes.
@@ -40,8 +39,7 @@ func (m Method) String() string {
 	return methodNames[m]
 }
 
-// MethodByName finds a method by its lower-case name; the error for an unknown one
-// lists them.
+// MethodByName finds a method by its lower-case name; the error for an unknown name lists all.
 func MethodByName(name string) (Method, error) {
 	for m, s := range methodNames {
 		if strings.EqualFold(s, name) {
@@ -51,9 +49,9 @@ func MethodByName(name string) (Method, error) {
 	return 0, fmt.Errorf("framework: unknown method %q: choose one of %s", name, strings.Join(methodNames[:], ", "))
 }
 
-// Options say how to fit. The zero value of every field but K is its default.
+// Options say how to fit. The zero value of every field except K is its default.
 type Options struct {
-	K      int    // latent dimensions to begin with, and the most that there are unless it doubles. At least 1
+	K      int    // initial number of latent dimensions, and the largest unless K doubles. At least 1
 	Method Method // GFAB
 
 	// Temper is α in (0, 1], the power of the likelihood in the tempered posterior of a
@@ -62,76 +60,72 @@ type Options struct {
 	//
 	//	α(E[ln p(X,Z|Π)] + H(q(Z))) − KL(q(Π)‖p(Π)),
 	//
-	// and N, wherever the engine speaks of it, α times the sum of the row weights: to the
-	// model, rows of weight α. 0 stands for 1, the posterior itself. Another value needs
-	// statistics that are a [Scaler].
+	// and N is everywhere α times the sum of the row weights: the model sees rows of weight α. 0 stands for 1, the
+	// posterior itself. Other values need statistics that are a [Scaler].
 	Temper float64
 
 	// Criterion scores states, restarts and sizes. Its zero value is the method's
-	// own: for gFAB the evidence, or gFIC of a model without a proper prior and of
-	// an [Expander], whose steps do not climb the evidence; FIC for FAB, BICEM for EM, ELBO for
-	// a variational model, and Collapsed for one that is also a FixedPoint.
+	// own: for gFAB the evidence, or gFIC for a model without a proper prior and for an [Expander], whose steps do not
+	// climb the evidence; FIC for FAB, BICEM for EM, ELBO for a variational model, and Collapsed for a variational model
+	// that is also a FixedPoint.
 	Criterion Criterion
-	// Also lists further criteria to report of the final state. They score the
-	// method's own estimates: BIC after gFAB is not that of maximum likelihood.
+	// Also lists further criteria to report for the final state. They score the method's own estimates: BIC after gFAB is
+	// not BIC at the maximum of the likelihood.
 	Also []Criterion
-	// AlsoAll reports every other criterion that the model has at no more than one further pass, those without a value
-	// left out.
+	// AlsoAll reports every other criterion that needs at most one further pass and has a value.
 	AlsoAll bool
 
-	// DoubleTo lets K double by itself, up to so many, half the rows at most, while more than half of it is found: new
-	// runs, as many as Restarts, then begin with twice as many. 0: K stays the most.
+	// DoubleTo is the bound, besides half the rows, up to which K doubles while the fit finds more than half of K: new
+	// runs, as many as Restarts, then begin with twice as many. 0: K stays the largest.
 	DoubleTo int
 
-	FixedK bool // never lower K, also with gFAB and FAB
+	FixedK bool // never lower K, even with gFAB and FAB
 	Prune  pruning.Rules
 
 	// Tolerance ends a fit when neither the criterion nor the objective changed by
-	// more than Tolerance·N nats in an iteration. The change is relative to the
-	// total row weight N and not to the value, which depends on the units of the
-	// data and may pass through zero. Default 1e-9.
+	// more than Tolerance·N nats in an iteration. The change is relative to the total row weight N, not to the value,
+	// which depends on the units of the data and may pass through zero. Default 1e-9.
 	Tolerance float64
 	// MaxIterations bounds the iterations of a run, default 10000.
 	MaxIterations int
 
-	// Accelerate extrapolates the last few iterations by Anderson's method. An iteration from the
-	// extrapolated point is kept if the objective has not fallen; else one from the current state
-	// is made, at the cost of one more pass. The objective is as monotone as without, and
-	// convergence is that of an iteration without extrapolation. A slowly converging fit takes a
-	// fraction of the passes. It may reach another local maximum, and so another K, or an error
-	// where a component collapses. It needs statistics that are a [Scaler] and a model that is no [FixedPoint], costs
-	// about 30 evaluations of LogJoint an iteration (docs/theory/gfab.md, section 6), and is always so for a [Creeping]
-	// model.
+	// Accelerate extrapolates the last few iterations by Anderson's method. An iteration from the extrapolated point is
+	// kept if the objective has not fallen; otherwise the engine makes one from the current state, at the cost of one more
+	// pass. The objective stays as monotone as without extrapolation, and convergence is tested on an iteration without
+	// extrapolation. A slowly converging fit takes a fraction of the passes. It may reach another local maximum, and so
+	// another K, or an error where a component collapses. Accelerate needs statistics that are a [Scaler] and a model that
+	// is not a [FixedPoint], costs about 30 evaluations of LogJoint per iteration (docs/theory/gfab.md, section 6), and is
+	// always on for a [Creeping] model.
 	Accelerate bool
 
-	// NoMoves leaves out the split and merge moves of a [Splitter], which begin where the best of the
-	// runs has converged: K stays at most that of the options, and each move raises the criterion, and
-	// where K stays the same the objective too, by more than the tolerance and by 0.01 nats. EM of a model without a prior
-	// makes none: the highest maxima of a likelihood are spurious.
+	// NoMoves leaves out the split and merge moves of a [Splitter], which begin when the best of the runs has converged.
+	// With moves, K stays at most that of the options; each move raises the criterion, and at the same K also the
+	// objective, by more than the tolerance and by 0.01 nats. EM of a model without a prior makes no moves: the highest
+	// maxima of a likelihood are spurious.
 	NoMoves bool
 
-	// Sample has every run begin with a fit to about so many of the rows, drawn at random, from the start that it would
-	// have and at the same K: it ends close to where passes over all rows would, which then take over and decide. Few of
-	// those are left where the components are distinct (docs/guides/larger-than-memory.md), and another local maximum may
-	// be found where they are not. It needs a [Source] of [Rows], and does nothing where it has less than twice as many,
-	// or where they are given by their entries. 0: none.
+	// Sample is the approximate number of rows, drawn at random, to which every run is first fitted, from its own start
+	// and at the same K. That fit ends close to the end of a fit to all rows; passes over all rows then decide. If the
+	// components are distinct, few such passes remain (docs/guides/larger-than-memory.md); otherwise the fit may find
+	// another local maximum. Sample needs a [Source] of [Rows], and does nothing if the source has less than twice as many
+	// rows or gives them by their entries. 0: no sample.
 	Sample int
 
-	Restarts int    // independent starts, of which the best is returned; default 1
+	Restarts int    // independent starts; Fit returns the best; default 1
 	Seed     uint64 // start r draws from the PCG stream (Seed, r)
 
 	// Workers is the number of goroutines that read rows in a pass (a model's Init may use more); default one a
 	// processor. Any number gives the same bits.
 	Workers int
-	Shards  int // partial sums of a pass, default DefaultShards; another number gives another rounding
+	Shards  int // partial sums of a pass, default DefaultShards; another number changes the rounding
 
-	// Group shares the passes of the fit among processes that all make it. The outcome has the bits of one process alone.
-	// What begins a fit, such as Init, every process does by itself, and so are the passes of a [Coupled] model, whose q
-	// belongs to rows.
+	// Group shares the passes of the fit among processes that all make the fit. The outcome has the bits of one process
+	// alone. Every process computes the beginning of a fit, such as Init, by itself, and also the passes of a [Coupled]
+	// model, whose q belongs to rows.
 	Group Group
 
 	Recorder Recorder // sees every iteration; may be nil
-	// a checkpoint to resume; rows and options must be those of the fit that made it, else a *CheckpointError
+	// a checkpoint to resume; with other rows or options than those of its fit, Fit returns a *CheckpointError
 	Resume []byte
 }
 
@@ -234,7 +228,7 @@ func orDefault(n, other int) int {
 	return n
 }
 
-// Status is why a run ended.
+// Status says why a run ended.
 type Status int
 
 const (
@@ -245,15 +239,14 @@ const (
 	Converged
 	// IterationLimit: MaxIterations were made.
 	IterationLimit
-	// Falling: the objective stayed below its best for too many iterations, or until nothing
-	// changed any more; the best state is returned.
+	// Falling: the objective stayed below its best for too many iterations, or until nothing changed; Fit returns the best
+	// state.
 	Falling
-	// Cancelled: the context or the recorder ended the run; the best state so far is
-	// returned.
+	// Cancelled: the context or the recorder ended the run; Fit returns the best state so far.
 	Cancelled
 	// Failed: a step returned an error.
 	Failed
-	// Solved: by a closed form, which has no iterations. No run of the engine ends so.
+	// Solved: by a closed form, without iterations. No run of the engine has this status.
 	Solved
 )
 
@@ -270,34 +263,34 @@ func (s Status) String() string {
 
 // Event is one iteration of one run, as a [Recorder] sees it.
 type Event struct {
-	Model     int // of those that [FitBest] compares, from 0
+	Model     int // index among the models that [FitBest] compares, from 0
 	Restart   int
 	Iteration int     // from 1
 	K         int     // latent dimensions after the iteration
 	Value     float64 // the criterion
-	Objective float64 // what the method ascends at fixed K
+	Objective float64 // the objective of the method at fixed K
 	Change    float64 // the larger of the two changes, in nats per row; NaN in the first iteration and after pruning
 	Dropped   int     // latent dimensions pruned in this iteration; -1 where a split has added one
 
 	snapshot func() ([]byte, error)
 }
 
-// Checkpoint encodes the fit or the selection, all restarts included, as far as it is, for [Options].Resume.
-// Call it from Record, or once the fit has ended.
+// Checkpoint encodes the current state of the fit or the selection, with all restarts, for [Options].Resume. Call it
+// from Record, or after the fit.
 func (e Event) Checkpoint() ([]byte, error) { return e.snapshot() }
 
-// With is the event with another checkpoint, for searches that are no fits of the engine and for several fits that are
-// one work.
+// With returns the event with another checkpoint, for searches outside the engine and for several fits with one
+// checkpoint.
 func (e Event) With(checkpoint func() ([]byte, error)) Event {
 	e.snapshot = checkpoint
 	return e
 }
 
-// A Recorder watches a fit. Calls never overlap, but those of different restarts
-// come interleaved. An error ends the fit.
+// A Recorder watches a fit. Calls never overlap, but calls of different restarts are interleaved. An error ends the
+// fit.
 type Recorder interface{ Record(Event) error }
 
-// RecorderFunc is a function as a [Recorder].
+// RecorderFunc is a function that implements [Recorder].
 type RecorderFunc func(Event) error
 
 // Record calls f.
@@ -307,16 +300,16 @@ func (f RecorderFunc) Record(e Event) error { return f(e) }
 type Pruned struct {
 	Iteration int
 	K         int // latent dimensions left
-	// "eigenvalue"; "objective"; "merge", after a split; or "degenerate", where a step did not exist with them
+	// "eigenvalue"; "objective"; "merge", after a split; or "degenerate", if a step did not exist with them
 	Rule       string
-	Dimensions []int     // those dropped, from 0, as they were numbered before; nil where directions were dropped
-	Relevance  []float64 // of each: units of data in the first rule, else Relevance; NaN where an error named it
-	Before     float64   // the criterion of the best state before; −Inf where there was none
+	Dimensions []int     // the dropped ones, from 0, by their numbers before; nil if directions were dropped
+	Relevance  []float64 // of each: units of data in the first rule, otherwise Relevance; NaN if an error named it
+	Before     float64   // the criterion of the best state before; −Inf if there was none
 	After      float64   // the criterion after the iteration
 }
 
-// Split records which latent dimension of a [Splitter] a move divided, and when. Those that it then left out
-// are Pruned in the same iteration.
+// Split records which latent dimension of a [Splitter] a move divided, and when. The dimensions that the move then left
+// out are Pruned in the same iteration.
 type Split struct {
 	Iteration int
 	K         int     // latent dimensions with it
@@ -325,54 +318,55 @@ type Split struct {
 	After     float64 // the criterion after the steps of the move
 }
 
-// Score is the value of a criterion, or why it has none.
+// Score is the value of a criterion, or the reason that it has none.
 type Score struct {
 	Criterion string
 	Value     float64
-	Bound     bool // in place of ln p(X|Π) the criterion has a lower bound of it (see [BoundedLikelihood])
+	Bound     bool // the criterion uses a lower bound instead of ln p(X|Π) (see [BoundedLikelihood])
 	Err       error
 }
 
-// Restart reports one run of a fit. Value is the criterion of the iterations, with the bound in
-// place of the log-likelihood.
+// Restart reports one run of a fit. Value is the criterion of the iterations, with the bound instead of the
+// log-likelihood.
 type Restart struct {
-	From       int // latent dimensions that it began with (see [Options].DoubleTo)
+	From       int // initial latent dimensions (see [Options].DoubleTo)
 	K          int
 	Value      float64
 	Iterations int
 	Status     Status
 	Err        error
-	// the first run that began at the same point, up to the order of labels: its own index where none did before
+	// the first run from the same point, up to the order of labels: its own index if there is no earlier one
 	Same int
 }
 
 // Result is a fitted model: the best state of the best run.
 type Result[P, S any] struct {
 	Parameters P
-	Statistics S     // of the last local step, times Temper, from which Parameters were maximised
+	Statistics S     // of the last local step, times Temper; Parameters are their maximum
 	Local      Local // q of a [Coupled] model, else nil
 	Shape      Shape
 	N          float64 // sum of the row weights, times Temper
-	Temper     float64 // of [Options], 1 where nothing is tempered
+	Temper     float64 // of [Options], 1 if nothing is tempered
 	Method     Method
 	Criterion  string
 	Value      float64 // of the criterion
 	Evaluation Evaluation
-	Scores     []Score // Criterion, then Options.Also and those of AlsoAll; of a cancelled fit, Criterion alone
+	Scores     []Score // Criterion, then Options.Also and AlsoAll; for a cancelled fit, Criterion alone
 
 	Status     Status
 	Iterations int
 	Passes     int       // local passes over the data, trials and interrupted ones included
 	Trace      []float64 // criterion after each iteration
-	Objective  []float64 // objective after each iteration: never falls while K stays, where F factors
-	// Met has the highest criterion of the states that runs, trials and moves led to at each K, from 0; −Inf where there
-	// was none. At other K than that of the result they need not have converged: lower bounds, by [Evidence].
+	Objective  []float64 // objective after each iteration: never falls at the same K if F factors
+	// Met holds, for each K from 0, the highest criterion of the states of runs, trials and moves; −Inf if there were
+	// none. At K other than that of the result these states may not have converged: by [Evidence] the values are lower
+	// bounds.
 	Met    []float64
 	KTrace []int // latent dimensions after each iteration
 	Pruned []Pruned
 	Split  []Split
-	// Fall is the largest fall of the objective in one iteration, in nats; 0 when it
-	// never fell by more than rounding.
+	// Fall is the largest fall of the objective in one iteration, in nats; 0 if the objective never fell by more than
+	// rounding.
 	Fall float64
 
 	Best     int       // index of the best run
@@ -381,8 +375,7 @@ type Result[P, S any] struct {
 	checkpoint func() ([]byte, error)
 }
 
-// Values are the values of the criteria, in nats, by their names; those without one are left out (see
-// [Options].AlsoAll).
+// Values are the values of the criteria, in nats, by name, without criteria that have no value (see [Options].AlsoAll).
 func (r *Result[P, S]) Values() map[string]float64 {
 	values := make(map[string]float64, len(r.Scores))
 	for _, one := range r.Scores {
@@ -393,7 +386,6 @@ func (r *Result[P, S]) Values() map[string]float64 {
 	return values
 }
 
-// Checkpoint encodes the fit for [Options].Resume: one that was interrupted resumes to the
-// same bits, and runs that ended at MaxIterations resume where that is higher now. It is an
-// error where P or S cannot be encoded by encoding/gob.
+// Checkpoint encodes the fit for [Options].Resume: an interrupted fit resumes to the same bits, and runs that ended at
+// MaxIterations resume if that is now higher. It returns an error if encoding/gob cannot encode P or S.
 func (r *Result[P, S]) Checkpoint() ([]byte, error) { return r.checkpoint() }

@@ -19,9 +19,9 @@ import (
 type Selection[P, S any] struct {
 	K        []int
 	Criteria []Criterion
-	Values   [][]float64     // Values[i][j] is criterion j at K[i]; NaN where the fit failed, or by Fits[i].Scores[j].Err
-	Fits     []*Result[P, S] // nil where the fit failed
-	Errs     []error         // nil where the fit succeeded
+	Values   [][]float64     // Values[i][j] is criterion j at K[i]; NaN if the fit failed or Fits[i].Scores[j].Err is set
+	Fits     []*Result[P, S] // nil if the fit failed
+	Errs     []error         // nil if the fit succeeded
 
 	checkpoint func() ([]byte, error)
 }
@@ -30,7 +30,7 @@ type Selection[P, S any] struct {
 func (s *Selection[P, S]) Checkpoint() ([]byte, error) { return s.checkpoint() }
 
 // SizePrior is ln π_K of a number of latent dimensions, in nats and up to a constant; −Inf
-// rules a size out. NaN and +Inf are misuse, at which methods that take one panic.
+// rules a size out. Methods panic if it returns NaN or +Inf.
 type SizePrior func(k int) float64
 
 // UniformSize is the uniform prior on sizes: π_K ∝ 1.
@@ -40,13 +40,13 @@ func UniformSize(int) float64 { return 0 }
 // section 2).
 func GeometricSize(k int) float64 { return -float64(k) * math.Ln2 }
 
-// Best returns the index into K of the largest value of criterion j; the smaller K
-// wins a tie. It is −1 where there is no value.
+// Best returns the index into K of the largest value of criterion j; the smaller K wins a tie. It is −1 if there is no
+// value.
 func (s *Selection[P, S]) Best(j int) int { return s.BestUnder(j, UniformSize) }
 
 // BestUnder is [Selection.Best] with a prior on the size: K̂ = argmax_K L(K) − ln(1/π_K),
-// where L is the value of criterion j (paper C, section 2; docs/theory/elbo.md). It is −1
-// where the prior rules out every size that has a value.
+// where L is the value of criterion j (paper C, section 2; docs/theory/elbo.md). It is −1 if the prior rules out every
+// size that has a value.
 func (s *Selection[P, S]) BestUnder(j int, prior SizePrior) int {
 	best, values := -1, s.under(j, prior)
 	for i, v := range values {
@@ -57,10 +57,9 @@ func (s *Selection[P, S]) BestUnder(j int, prior SizePrior) int {
 	return best
 }
 
-// SizePosterior is the posterior of the size that criterion j stands for, π_K exp(L(K)) for each
-// entry of K, summing to 1 (see [ModelPosterior]). It holds for criteria that approximate
-// or bound ln p(X|K), which AIC does not, and among the sizes fitted: one without a value
-// gets 0. It errs where no size is left.
+// SizePosterior is the posterior of the size by criterion j, proportional to π_K exp(L(K)) for each entry of K and
+// summing to 1 (see [ModelPosterior]). It is valid for criteria that approximate or bound ln p(X|K), unlike AIC, and
+// for the fitted sizes alone: a size without a value gets 0. It returns an error if no size is left.
 func (s *Selection[P, S]) SizePosterior(j int, prior SizePrior) ([]float64, error) {
 	return ModelPosterior(s.under(j, prior), nil)
 }
@@ -85,11 +84,11 @@ func (s *Selection[P, S]) under(j int, prior SizePrior) []float64 {
 
 // ModelPosterior is the posterior of models given values that approximate or bound their
 // log-evidence, in nats, on one set of data: q(m) ∝ p(m) exp(value_m), as a list that sums
-// to 1. Those of [Evidence] compare between structures, families and models of the same rows, too, whose densities are
-// of the same numbers: not those of x with those of ln x, nor of a response given the others with those of all columns.
-// logPrior is ln p(m) up to a constant, or nil for a uniform prior. A value or a log prior of −Inf rules a model out.
-// It errs for an empty list, lists of two lengths, NaN or +Inf, sums of the two that overflow, and where every model is
-// ruled out.
+// to 1. Values of [Evidence] are also comparable between structures, families and models of the same rows if the
+// densities are of the same numbers: not those of x with those of ln x, nor of a response given other columns with
+// those of all columns. logPrior is ln p(m) up to a constant, or nil for a uniform prior. A value or a log prior of
+// −Inf rules a model out. It returns an error for an empty list, lists of different lengths, NaN, +Inf or an
+// overflowing sum of the two, and if every model is ruled out.
 func ModelPosterior(values, logPrior []float64) ([]float64, error) {
 	if len(values) == 0 {
 		return nil, errors.New("framework: no models to choose from")
@@ -121,8 +120,8 @@ func ModelPosterior(values, logPrior []float64) ([]float64, error) {
 	return q, nil
 }
 
-// CredibleSet is the smallest set of models whose posterior probabilities, as [ModelPosterior] gives them, sum to at
-// least mass in (0, 1]: their indices, ascending. Of equally probable ones the first are taken.
+// CredibleSet returns the indices, ascending, of the smallest set of models whose posterior probabilities (see
+// [ModelPosterior]) sum to at least mass in (0, 1]. Of equally probable models the first are taken.
 func CredibleSet(posterior []float64, mass float64) []int {
 	order := dimensions(len(posterior))
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(posterior[b], posterior[a]) })
@@ -138,14 +137,13 @@ func CredibleSet(posterior []float64, mass float64) []int {
 }
 
 // Select fits the model at each number of latent dimensions in ks, held fixed, and
-// scores every fit by the criteria (those of o.Criterion and o.Also when none are
-// given). The fits run concurrently on the same source, o.Workers at a time. A fit that
-// fails leaves its row empty; Select fails when all do. Fits by EM of a [Splitter] without a prior whose likelihood
-// falls as K grows are given further runs, at most three, which divide a latent dimension of the smaller fit; fits that
-// climb the [Evidence] have some from the best states with one latent dimension more and less. The recorder sees the
-// fits' events interleaved, one at a time, and their checkpoints are those of the whole selection. A cancelled context
-// or an error of the recorder ends all fits: the selection is returned without values, together with the error, for its
-// Checkpoint.
+// scores every fit by the criteria (o.Criterion and o.Also by default). The fits run concurrently on the same source,
+// o.Workers at a time. A failed fit leaves its row empty; Select fails if all fits fail. If the likelihood of a
+// [Splitter] without a prior falls as K grows, Select adds at most three runs by EM, which divide a latent dimension of
+// the smaller fit; fits that climb the [Evidence] get runs from the best states with one latent dimension more and
+// less. The recorder sees the events of the fits interleaved, one at a time; their checkpoints hold the whole
+// selection. A cancelled context or an error of the recorder ends all fits: Select returns the selection without
+// values, for its Checkpoint, together with the error.
 func Select[B, P any, S Statistics[S]](
 	ctx context.Context, m Model[B, P, S], src Source[B], ks []int, o Options, criteria ...Criterion,
 ) (s *Selection[P, S], err error) {

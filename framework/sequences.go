@@ -8,19 +8,18 @@ import (
 )
 
 // Sequences is a block of whole sequences, such as time series: the rows of models in which the latent
-// variables of a step depend on those of the step before. A weight belongs to a sequence, and its units of data
-// are its steps.
+// variables of a step depend on those of the step before. A weight belongs to a sequence; the units of data are steps.
 type Sequences struct {
 	First   int       // index of the block's first sequence in the source
 	Steps   Rows      // the steps of all sequences, one sequence after the other, without weights
-	Ends    []int     // sequence i is the steps from Ends[i−1], 0 for the first, to Ends[i]−1 of the block
+	Ends    []int     // sequence i has the steps Ends[i−1], 0 for the first, to Ends[i]−1 of the block
 	Weights []float64 // frequency weight of each sequence; nil when every one weighs 1
 }
 
 // Len is the number of sequences.
 func (b Sequences) Len() int { return len(b.Ends) }
 
-// Bounds are the first step of sequence i of the block and the one after its last.
+// Bounds returns the first step of sequence i of the block and the step after its last.
 func (b Sequences) Bounds(i int) (first, end int) {
 	if i > 0 {
 		first = b.Ends[i-1]
@@ -69,7 +68,7 @@ func checkEnds(ends []int, n int) error {
 	return nil
 }
 
-// Flat are the steps as rows, each with the weight of its sequence.
+// Flat returns the steps as rows, each with the weight of its sequence.
 func (b Sequences) Flat() Rows {
 	rows := b.Steps
 	if b.Weights != nil {
@@ -84,8 +83,7 @@ func (b Sequences) Flat() Rows {
 	return rows
 }
 
-// SequenceTable is an in-memory [Source] of [Sequences]: the rows of a table in order, cut where
-// sequences end.
+// SequenceTable is an in-memory [Source] of [Sequences]: the rows of a table in order, divided into sequences.
 type SequenceTable struct {
 	table   *Table
 	ends    []int
@@ -93,9 +91,9 @@ type SequenceTable struct {
 	blocks  []Sequences
 }
 
-// NewSequences makes a SequenceTable of a table: sequence i is the rows from ends[i−1], 0 for the first, to ends[i]−1,
-// and nil stands for one sequence of all rows. [EndsOf] finds ends by an identifier of each row. It errs where the ends
-// are not those of sequences of at least one row, and for a table with weights: [SequenceTable.WithWeights] has them.
+// NewSequences makes a SequenceTable of a table: sequence i has the rows ends[i−1], 0 for the first, to ends[i]−1; nil
+// stands for one sequence of all rows. [EndsOf] finds ends by an identifier of each row. NewSequences returns an error
+// if a sequence has no row, and for a table with weights: use [SequenceTable.WithWeights].
 func NewSequences(t *Table, ends []int) (*SequenceTable, error) {
 	if t.weights != nil {
 		return nil, errors.New(
@@ -113,8 +111,8 @@ func NewSequences(t *Table, ends []int) (*SequenceTable, error) {
 	return s, nil
 }
 
-// EndsOf are where sequences end (see [NewSequences]) whose rows have the same identifier, one after the other. It
-// errs where an identifier comes back after another one.
+// EndsOf returns the ends (see [NewSequences]) of sequences of consecutive rows with the same identifier. It returns an
+// error if an identifier comes back after another one.
 func EndsOf[T comparable](ids []T) ([]int, error) {
 	var ends []int
 	begun := map[T]int{}
@@ -188,7 +186,7 @@ func (s *SequenceTable) Dims() (sequences, steps, d int) { return len(s.ends), s
 // All returns the sequences as one block.
 func (s *SequenceTable) All() Sequences { return s.block(0, len(s.ends), 0, s.table.rows) }
 
-// Blocks yields the sequences in blocks of about 256 KiB, longer sequences alone.
+// Blocks yields the sequences in blocks of about 256 KiB; a longer sequence is its own block.
 func (s *SequenceTable) Blocks(context.Context) iter.Seq2[Sequences, error] {
 	return func(yield func(Sequences, error) bool) {
 		for _, b := range s.blocks {
@@ -199,8 +197,8 @@ func (s *SequenceTable) Blocks(context.Context) iter.Seq2[Sequences, error] {
 	}
 }
 
-// Measured is a [Source] whose rows hold several units of data each, such as the steps of sequences: where the number
-// of rows says how much data there is, that of units takes its place.
+// Measured is a [Source] whose rows hold several units of data each, such as the steps of sequences: the number of
+// units replaces the number of rows as the amount of data.
 type Measured interface {
 	// Units is the number of units of data, whatever the weights.
 	Units() int
@@ -214,8 +212,8 @@ func unitsOf[B any](src Source[B]) int {
 	return src.Rows()
 }
 
-// StepsOf is the source of all steps of sequences as independent rows, each with the weight of its sequence: what Init
-// of a model of sequences may begin with. It reads src once where that is not [Measured].
+// StepsOf is the source of all steps of sequences as independent rows, each with the weight of its sequence, for Init
+// of a model of sequences. It reads src once if src is not [Measured].
 func StepsOf(ctx context.Context, src Source[Sequences]) (Source[Rows], error) {
 	s := steps{src: src}
 	if m, ok := src.(Measured); ok {

@@ -11,16 +11,15 @@ import (
 	"github.com/latent-go/latent/laplace"
 )
 
-// An Executor is a [Source] whose passes are made elsewhere, as by a cluster: the engine asks it for a local step in
-// place of reading blocks. Rows and Blocks are still asked by what begins a fit, such as Init. Module beam has one of
-// Apache Beam.
+// An Executor is a [Source] whose passes run elsewhere, for example on a cluster: the engine asks it for a local step
+// instead of reading blocks. The beginning of a fit, such as Init, still calls Rows and Blocks. Module beam provides an
+// Executor on Apache Beam.
 type Executor[P any] interface {
-	// Step makes a local step of every shard of so many, in any division and order, and returns what [Share] gave for each
-	// part.
+	// Step makes a local step of every shard, in any division and order, and returns the result of [Share] for each part.
 	Step(ctx context.Context, at State[P], shards int) ([][]byte, error)
 }
 
-// Elsewhere is src with the passes that by makes. It is [Measured] where src is.
+// Elsewhere is src with the passes of by. It is [Measured] if src is.
 func Elsewhere[B, P any](src Source[B], by Executor[P]) Source[B] {
 	s := elsewhere[B, P]{src, by}
 	if m, ok := src.(Measured); ok {
@@ -39,17 +38,16 @@ type measuredElsewhere[B, P any] struct {
 	Measured
 }
 
-// A State is what a local step needs besides rows: plain data, which encoding/gob writes.
+// A State is the input of a local step besides rows: plain data, which encoding/gob writes.
 type State[P any] struct {
 	Parameters P
-	Model      int           // which of those of [FitBest], from 0, the parameters are of
+	Model      int           // the model of [FitBest], from 0, that has the parameters
 	Tilt       *laplace.Tilt // nil for none
-	Check      bool          // the form of blocks is checked: the first pass
+	Check      bool          // check the form of blocks: in the first pass
 }
 
-// Share makes a local step on shards first to last−1 of so many, and returns the sums and the entropy of q, or the
-// error that a model or the source returned, as bytes for an [Executor]. Its own error is that of sums that cannot be
-// written.
+// Share makes a local step on shards first to last−1, and returns the sums and the entropy of q, or the error of the
+// model or the source, as bytes for an [Executor]. It returns an error itself if it cannot encode the sums.
 func Share[B, P any, S Statistics[S]](
 	ctx context.Context, m Model[B, P, S], src Source[B], at State[P], first, last, shards, workers int,
 ) ([]byte, error) {

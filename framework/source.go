@@ -15,17 +15,15 @@ import (
 )
 
 // A Source yields the rows of a data set in blocks, any number of times and always in the same
-// order. B is the type of a block: [Rows] for a row-major table, or anything else that a model can
-// make statistics of.
+// order. B is the type of a block: [Rows] for a row-major table, or any other type for which a model makes statistics.
 //
-// Blocks is called once a run, and the sequence that it returns is ranged over once
-// a pass: open files inside the sequence. Several goroutines may do so at the same
-// time (restarts and [Select] do). A block belongs to the reader of it until the
-// iteration ends: a source that reads from disk hands out fresh memory for each.
+// The engine calls Blocks once per run and ranges over the sequence once per pass: open files inside the sequence.
+// Several goroutines may do so at the same time (restarts and [Select] do). A block belongs to its reader until the
+// iteration ends: a source that reads from disk returns fresh memory for each.
 type Source[B any] interface {
 	// Rows is the number of rows, each counted once whatever its weight.
 	Rows() int
-	// Blocks yields the blocks in order. After an error nothing more is yielded.
+	// Blocks yields the blocks in order. It yields nothing after an error.
 	Blocks(ctx context.Context) iter.Seq2[B, error]
 }
 
@@ -36,11 +34,11 @@ type Rows struct {
 	Stride  int       // distance in X between the starts of two rows, at least D
 	X       []float64 // row-major: row i is X[i*Stride : i*Stride+D]; NaN is a missing value
 	Weights []float64 // frequency weights, length N; nil when every row weighs 1
-	Entries *Entries  // the numbers of the rows in place of X, where most are 0; else nil
+	Entries *Entries  // the numbers of the rows instead of X, if most are 0; otherwise nil
 }
 
-// Row returns row i of the block, length D: sharing its memory, or in memory of its own where the
-// rows are given by their entries.
+// Row returns row i of the block, length D: sharing its memory, or in new memory if the rows are given by their
+// entries.
 func (b Rows) Row(i int) []float64 {
 	if b.Entries != nil {
 		row := make([]float64, b.D)
@@ -61,8 +59,8 @@ func (b Rows) Weight(i int) float64 {
 	return b.Weights[i]
 }
 
-// Weighing are the rows without those of weight 0, which may lie where no component has a density; the block itself
-// where there are none.
+// Weighing returns the rows of positive weight, or the block itself if no weight is 0: rows of weight 0 may lie where
+// no component has a density.
 func (b Rows) Weighing() Rows {
 	if !slices.Contains(b.Weights, 0) {
 		return b
@@ -76,7 +74,7 @@ func (b Rows) Weighing() Rows {
 	return kept
 }
 
-// Overlay puts the entries that the rows show into x, N×D, which keeps its own where they are missing.
+// Overlay puts the entries of the rows into x, N×D, and leaves x unchanged where entries are missing.
 func (b Rows) Overlay(x *mat.Dense) {
 	for i := range b.N {
 		for j, v := range b.Row(i) {
@@ -87,8 +85,7 @@ func (b Rows) Overlay(x *mat.Dense) {
 	}
 }
 
-// Check returns an error about the shape of a block, or about its weights, such as a custom source
-// may have given it.
+// Check returns an error about the shape of a block, or about its weights, which a custom source may have made.
 func (b Rows) Check() error {
 	switch {
 	case b.Entries != nil && len(b.Entries.Start) != b.N+1:
@@ -120,8 +117,7 @@ func checkBlockWeights(w []float64, n, first int) error {
 // of workers, or the order of summation would.
 const blockFloats = 1 << 15
 
-// Table is an in-memory [Source] of [Rows]. It keeps the caller's numbers where
-// they are; do not change them while a fit runs.
+// Table is an in-memory [Source] of [Rows]. It uses the caller's numbers in place; do not change them while a fit runs.
 type Table struct {
 	x               []float64
 	rows, d, stride int
@@ -146,8 +142,8 @@ func FromMatrix(x mat.Matrix) (*Table, error) {
 }
 
 // FromSlice makes a Table of a flat row-major slice, rows×d. float64 numbers are
-// used in place, any other floating-point type is converted once. Errors as
-// [FromMatrix], and for a length other than rows·d.
+// used in place, any other floating-point type is converted once. It returns the errors of [FromMatrix], and one for a
+// length other than rows·d.
 func FromSlice[T constraints.Float](x []T, rows, d int) (*Table, error) {
 	flat, err := flatten(x, rows, d)
 	if err != nil {
@@ -170,9 +166,8 @@ func flatten[T constraints.Float](x []T, rows, d int) ([]float64, error) {
 	return flat, nil
 }
 
-// FromIncomplete makes a Table as [FromSlice] does, in which NaN stands for a missing
-// value. Models that cannot do without a value refuse it with an error that names the
-// row and the column.
+// FromIncomplete makes a Table as [FromSlice] does, with NaN for a missing value. Models that need complete rows reject
+// the table with an error that names the row and the column.
 func FromIncomplete[T constraints.Float](x []T, rows, d int) (*Table, error) {
 	flat, err := flatten(x, rows, d)
 	if err != nil {
@@ -278,7 +273,7 @@ func (t *Table) Blocks(context.Context) iter.Seq2[Rows, error] {
 // moments of a table.
 type Single[B any] struct {
 	Block B
-	Count int // rows the block stands for
+	Count int // number of rows that the block stands for
 }
 
 // Rows is the number of rows that the block stands for.

@@ -11,8 +11,8 @@ import (
 	"github.com/latent-go/latent/internal/linalg"
 )
 
-// Entries are the numbers of a block of rows most of which are 0, in compressed form: row i has
-// the entries Start[i] to Start[i+1].
+// Entries are the numbers, mostly 0, of a block of rows in compressed form: row i has the entries Start[i] to
+// Start[i+1].
 type Entries struct {
 	Start   []int     // N+1 offsets into Columns and Values
 	Columns []int     // of the entries, from 0, ascending within a row
@@ -67,18 +67,17 @@ func (e *Entries) check(first, d int) error {
 	return nil
 }
 
-// SparseTable is an in-memory [Source] of [Rows] that are given by their entries. Mixtures of Bernoulli or
-// Poisson columns then cost what the entries cost; models that read [Rows.Row] take the rows as they are.
+// SparseTable is an in-memory [Source] of [Rows] that are given by their entries. Mixtures of Bernoulli or Poisson
+// columns then take time in proportion to the entries; models that read [Rows.Row] see complete rows.
 type SparseTable struct {
 	rows, d int
 	entries Entries
 	weights []float64
 }
 
-// FromSparse makes a SparseTable of d columns in compressed form, the memory used in
-// place: row i has the entries start[i] to start[i+1], with ascending columns from 0;
-// values may be nil when every entry is 1. Anything else is an error that names the row,
-// counting from 1.
+// FromSparse makes a SparseTable of d columns in compressed form, using the memory in place: row i has the entries
+// start[i] to start[i+1], with ascending columns from 0; values may be nil if every entry is 1. Otherwise it returns an
+// error that names the row, counting from 1.
 func FromSparse(start, columns []int, values []float64, d int) (*SparseTable, error) {
 	if len(start) < 2 || d < 1 {
 		return nil, fmt.Errorf("framework: a table of %d rows and %d columns holds no data", max(0, len(start)-1), d)
@@ -96,8 +95,7 @@ func FromSparse(start, columns []int, values []float64, d int) (*SparseTable, er
 }
 
 // FromOnes makes a SparseTable of zeros and ones: a row is the list of the columns, from 0,
-// that hold its ones, in any order. A column named twice in a row, or beyond the d
-// columns, is an error.
+// that hold its ones, in any order. It returns an error for a column that a row names twice, or beyond the d columns.
 func FromOnes(rows [][]int, d int) (*SparseTable, error) {
 	start := make([]int, 1, len(rows)+1)
 	var columns []int
@@ -169,9 +167,8 @@ func (t *SparseTable) block(first, n int) Rows {
 }
 
 // Distinct returns a table of the distinct rows, in order of first appearance, with the sums of
-// their weights. A fit to it from the same start is the same, to rounding, at the cost of the
-// distinct rows alone; models that are a [Condenser] use it themselves. 0 and −0 are the same
-// value, and so are two missing ones.
+// their weights. A fit to the distinct rows from the same start is the same, to rounding, and costs less; models that
+// are a [Condenser] use Distinct themselves. 0 and −0 are the same value, and so are two missing ones.
 func (t *Table) Distinct() *Table {
 	var kept distinct
 	kept.add(t.All(), t.rows)

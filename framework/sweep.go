@@ -10,21 +10,21 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// A Sweep is what criteria see that compare fits of several K: those that succeeded, in ascending order of K.
+// A Sweep is the input of criteria that compare fits of several K: the successful fits, in ascending order of K.
 type Sweep struct {
 	Fits []Evaluation // Shape.K ascending, without repetition
-	// Learning is the learning coefficient of fit i where the truth is a model of the size of fit j ≤ i (see [Singular]).
+	// Learning is the learning coefficient of fit i if the truth is a model of the size of fit j ≤ i (see [Singular]).
 	Learning func(i, j int) float64
 }
 
-// Singular adds [SBIC], for models that have parameters which X does not identify when K is larger than it need be.
+// Singular adds [SBIC], for models with parameters that X does not identify if K is larger than necessary.
 type Singular[P any] interface {
-	// LearningCoefficient is λ of ln p(X|K) = ln p(X|truth) − λ ln N + …, or a bound of it, of a model of the size of p
-	// where the truth is a model of truth ≤ K latent dimensions. Of a regular model it is half the number of parameters.
+	// LearningCoefficient is λ of ln p(X|K) = ln p(X|truth) − λ ln N + …, or a bound of it, for a model of the size of p
+	// if the truth is a model of truth ≤ K latent dimensions. For a regular model it is half the number of parameters.
 	LearningCoefficient(p P, truth int) float64
 }
 
-// Criteria of a sweep. They are for [Select]; a single fit has no value of them.
+// Criteria of a sweep, for [Select]; a single fit has no value of them.
 var (
 	// SBIC is the singular Bayesian information criterion (see [SingularBIC]).
 	SBIC = Criterion{Name: "sBIC", Source: "Drton & Plummer 2017, eqs. 2.9 and 2.10",
@@ -48,14 +48,14 @@ var (
 		}}
 )
 
-// SingularBIC is sBIC of models each of which contains those before it, given their maximal log-likelihoods in nats, N
-// and learning coefficients learning(i, j) of model i at a truth in model j ≤ i. With L_ij = exp(l_i) N^−λ_ij it solves
+// SingularBIC is sBIC of nested models, each of which contains the models before it, given their maximal
+// log-likelihoods in nats, N and learning coefficients learning(i, j) of model i at a truth in model j ≤ i. With L_ij =
+// exp(l_i) N^−λ_ij it solves
 //
 //	L_i = Σ_{j≤i} L_ij L_j ÷ Σ_{j≤i} L_j
 //
-// from the smallest on, each of which is a quadratic equation, and returns ln L_i. Regular models, whose λ_ij do not
-// depend on j, have BIC (Drton & Plummer 2017, "A Bayesian information criterion for singular models", eqs. 2.9 and
-// 2.10).
+// from the smallest on, each a quadratic equation, and returns ln L_i. For regular models, whose λ_ij do not depend on
+// j, it is BIC (Drton & Plummer 2017, "A Bayesian information criterion for singular models", eqs. 2.9 and 2.10).
 func SingularBIC(logLikelihood []float64, n float64, learning func(i, j int) float64) []float64 {
 	values := make([]float64, len(logLikelihood))
 	for i, l := range logLikelihood {
@@ -82,8 +82,8 @@ func SingularBIC(logLikelihood []float64, n float64, learning func(i, j int) flo
 
 // SlopeHeuristic is l − 2sd of models with log-likelihoods l, in nats, and d parameters, where s, also returned, is the
 // slope of l in d by least squares among the larger half of the models: beyond the truth, models gain by overfitting
-// alone. The data calibrate the penalty, and a wrong family hardly matters. It errs for fewer than 3 sizes in that
-// half, and where l does not rise there.
+// alone. The data calibrate the penalty, and a wrong family hardly matters. It returns an error for fewer than 3 sizes
+// in that half, or if l does not rise there.
 func SlopeHeuristic(logLikelihood, d []float64) (values []float64, slope float64, err error) {
 	order := make([]int, len(d))
 	for i := range order {

@@ -11,9 +11,8 @@ import (
 	"github.com/latent-go/latent/framework"
 )
 
-// A Case is a model with data to test it on, and with what the model's interfaces do not provide.
-// Model and Data are required; every other field is optional, and the checks that need it are
-// skipped without it.
+// A Case is a model with data to test it on, and with functions that the model's interfaces do not provide. Model and
+// Data are required; every other field is optional, and without it the checks that need it are skipped.
 type Case[B, P any, S framework.Statistics[S]] struct {
 	Model framework.Model[B, P, S]
 	Data  Data[B]
@@ -21,8 +20,7 @@ type Case[B, P any, S framework.Statistics[S]] struct {
 	Least int    // fewest latent dimensions that the model has; 0 stands for 1
 	Seed  uint64 // of starts, permutations and perturbations
 
-	// Free gives coordinates of all of Π, D_Π of them, that are free to move: those that the
-	// global step maximises over.
+	// Free gives the D_Π free coordinates of Π over which the global step maximises.
 	Free Coordinates[P, S]
 	// Latent gives the coordinates of Ξ that the model documents for its curvature, in the
 	// order of the blocks of F, with Θ held fixed.
@@ -32,11 +30,9 @@ type Case[B, P any, S framework.Statistics[S]] struct {
 	Symmetry func(p P, rng *rand.Rand) P
 	// Units are the same rows in other units.
 	Units []Units[B]
-	// Degenerate makes one latent direction of Z degenerate (paper G, section 2.1): it
-	// returns the statistics of such a Z, parameters to go with them, and how much
-	// LogJoint holds of that direction alone, such as the log density of N rows at 0
-	// under the prior of z (0 for the components of a mixture). s and p may be
-	// overwritten.
+	// Degenerate makes one latent direction of Z degenerate (paper G, section 2.1): it returns the statistics of such a Z,
+	// matching parameters, and the part of LogJoint of that direction alone, such as the log density of N rows at 0 under
+	// the prior of z (0 for the components of a mixture). It may overwrite s and p.
 	Degenerate func(s S, p P) (flat S, q P, own float64)
 	// Sample draws n rows from the model, in less than 10 s.
 	Sample func(p P, n int, rng *rand.Rand) (Data[B], error)
@@ -46,42 +42,37 @@ type Case[B, P any, S framework.Statistics[S]] struct {
 	// the largest of K.
 	SampleK int
 
-	// Unweighted says that rows have no weights, such as the nodes of a graph: what weights do is not
-	// checked.
+	// Unweighted says that rows, such as the nodes of a graph, have no weights: checks of weights are skipped.
 	Unweighted bool
-	// Partial says that the global step is a step from p towards the maximum, such as a
-	// round of conditional maximisations, so that the maximum is what repeating it leads to.
+	// Partial says that the global step is a step from p towards the maximum, such as a round of conditional
+	// maximisations, whose repetition leads to the maximum.
 	Partial bool
 	// Stochastic says that the global step is a random step, such as one along a
-	// gradient from draws: it need neither be a maximum nor raise anything, and the checks of
-	// both are skipped.
+	// gradient from draws: it need not reach a maximum or raise the objective, and both checks are skipped.
 	Stochastic bool
-	// NoAllocations asks for local and global steps that allocate nothing once they have
-	// been made. Tests that run in parallel cannot ask for it, nor can models of package numeric.
+	// NoAllocations requires that repeated local and global steps allocate nothing. Parallel tests and models of package
+	// numeric cannot set it.
 	NoAllocations bool
-	// Tolerance is the relative error of log densities, 0 stands for 1e-9. Numbers that must
-	// be equal may differ by that; what must not fall may fall by 1/1000 of it; numeric
-	// gradients and Hessians err by 1e-6, times √(Tolerance/1e-9). A model whose steps
-	// are numeric needs a larger one.
+	// Tolerance is the relative error of log densities, 0 stands for 1e-9. Numbers that must be equal may differ by the
+	// tolerance; quantities that must not fall may fall by 1/1000 of it; numeric gradients and Hessians have errors of
+	// 1e-6, times √(Tolerance/1e-9). A model with numeric steps needs a larger tolerance.
 	Tolerance float64
 }
 
 // Coordinates describe parameters around p by a vector: x is p itself, and at returns the
-// parameters with other coordinates near x, sharing no memory with p; where there are none,
-// LogJoint is not finite. They may depend on the statistics that p goes with, such as
-// through the unit of the data.
+// parameters with other coordinates near x, sharing no memory with p; outside the parameter space LogJoint is not
+// finite. The coordinates may depend on the statistics of p, for example through the unit of the data.
 type Coordinates[P, S any] func(s S, p P) (x []float64, at func(x []float64) P)
 
-// Data are the rows of a test. All that the suite needs of them is one function that makes
-// a block of given rows; re-blocking, permuting, splitting and weighting follow.
+// Data are the rows of a test. The suite needs only one function, which makes a block of given rows; re-blocking,
+// permuting, splitting and weighting follow.
 type Data[B any] struct {
 	Rows int
 	// Sizes are the units of data in each row, which Weight counts, such as the time steps of a
 	// sequence; nil stands for 1 in each.
 	Sizes []float64
-	// Block makes a block of the rows with the given indices, in that order, the first of
-	// which is row first of the source. weights are frequencies, one for each, nil where
-	// all are 1.
+	// Block makes a block of the rows with the given indices, in that order; the first is row first of the source. weights
+	// are frequencies, one for each row, nil if all are 1.
 	Block func(rows []int, weights []float64, first int) B
 }
 

@@ -10,19 +10,18 @@
 //		})
 //	}
 //
-// Every check is a subtest that has its equation in its name, and says on failure at
-// which K and in which state by how much the equation misses. A check that needs an
-// interface which the model does not implement, or a function which the [Case] does not
-// give, is skipped and says so. A method that panics, or returns nil, NaN or a slice of another
-// length and no error, is named, with the author's part of the stack. [Check] returns the
-// failures as an error instead, and [Run] the outcome of every check.
+// Every check is a subtest with its equation in its name; a failure names K, the state and the error of the equation. A
+// check is skipped with a note if it needs an interface that the model does not implement, or a function that the
+// [Case] does not give. If a method panics, or returns nil, NaN or a slice of another length without an error, the
+// suite names it, with the author's part of the stack. [Check] returns the failures as an error instead, and [Run] the
+// outcome of every check.
 //
 // With Model and Data alone the suite checks the local and the global step by comparison,
 // sums over rows, memory, convergence, encoding and determinism, at K = 1, 2 and 3; that Keep keeps
 // what it is asked for, that Shape.Free is the rank of the rows' scores, and, where the likelihood
 // says that the model knows no units, that nothing else does. What a density of package numeric has
 // besides its log density is compared with that, and the failure names the method. With testing's -v
-// the suite lists the optional interfaces that it found. More of the [Case] gives more:
+// the suite lists the optional interfaces that it found. Other fields of the [Case] add checks:
 //
 //	Free         the gradient of the global step, D_Π, and that no parameter too many is counted free
 //	Latent       the curvature, against a numeric Hessian
@@ -43,11 +42,9 @@
 //	Expander, Scaler             parameter expansion, tempering and extrapolation
 //	FixedPoint                   that a local step need not be a maximum, nor a fit ascend
 //
-// The states are those of a fit's beginning, where nothing is stationary yet, and some
-// iterations on. Unless the model is Coupled, q(Z) is not visible through the interfaces, so that
-// it is known by its statistics: that a local step is a maximum shows in that the q of other
-// parameters, of reweighted rows and of other tilts are no better. The q of a Coupled model goes
-// from one step of the suite to the next as it does in a fit; an Update need not be a maximum, but
-// must not lower anything. Data should be tiny (a hundred rows will do) and such that every K in
-// Case.K can be fitted without a degenerate dimension.
+// The states are those of a fit's beginning, where nothing is stationary yet, and after some iterations. Unless the
+// model is Coupled, the interfaces show q(Z) only by its statistics: a local step passes as a maximum if the q of other
+// parameters, of reweighted rows and of other tilts are no better. The suite passes the q of a Coupled model from one
+// step to the next, as a fit does; an Update need not be a maximum, but must not lower the objective. Data should be
+// tiny (a hundred rows suffice) and allow every K in Case.K without a degenerate dimension.
 package lvmtest

@@ -52,7 +52,7 @@ type elsewhere[B, P any, S framework.Statistics[S]] struct {
 	n int
 }
 
-// Step hands the state over as bytes.
+// Step passes the state on as bytes.
 func (e elsewhere[B, P, S]) Step(ctx context.Context, at framework.State[P], shards int) (all [][]byte, err error) {
 	for i := range e.n {
 		var buf bytes.Buffer

@@ -14,16 +14,16 @@ import (
 	"github.com/latent-go/latent/internal/panics"
 )
 
-// An Outcome is what a check found.
+// An Outcome is the result of a check.
 type Outcome struct {
 	Check    string   // its name, such as "curvature"
 	Equation string   // that it checks
-	Skipped  string   // why it was not made; empty where it was
-	Failures []string // where the equation misses, and by how much
+	Skipped  string   // the reason for skipping it; empty if it ran
+	Failures []string // where the equation fails, and by how much
 	Notes    []string // what the check left out, and what it measured
 }
 
-// Name is that of the subtest: check and equation.
+// Name is the name of the subtest: check and equation.
 func (o Outcome) Name() string { return o.Check + ": " + o.Equation }
 
 // Test runs every check on the case as a subtest of t.
@@ -46,7 +46,7 @@ func Test[B, P any, S framework.Statistics[S]](t *testing.T, c Case[B, P, S]) {
 	}
 }
 
-// Check runs every check on the case and joins the failures, nil where there are none.
+// Check runs every check on the case and joins the failures, nil if there are none.
 func Check[B, P any, S framework.Statistics[S]](c Case[B, P, S]) error {
 	var errs []error
 	for _, o := range Run(c) {

@@ -57,7 +57,7 @@ type panicked string
 
 func (p panicked) Error() string { return string(p) }
 
-// Is says that it is a [framework.ErrContract].
+// Is reports that a panic is a [framework.ErrContract].
 func (p panicked) Is(target error) bool { return target == framework.ErrContract }
 
 // refused is the error that the method last entered has no valid result for these rows or parameters, which need not

@@ -19,26 +19,26 @@ import (
 // Continuous is the model of a [JointDensity], with z_n ∈ R^K: EM, FAB, gFAB, criteria and pruning from ln p(x, z|Ξ,
 // Θ).
 //
-// q(z_n) is known at the points of adaptive Gauss–Hermite quadrature about the mode of each row's z, with the curvature
-// there for units, and every expectation over it, in the local step, the global step and the criteria, is taken at
-// these points. So LogJoint + H(q) is ln p(X) by that rule. Where ln p(x, z) is quadratic in z, as in linear Gaussian
-// models, which is found out when a fit begins, 2K points are exact, and EM never falls. Elsewhere the error is that
-// of the rule, and by as much EM may fall.
+// The points of adaptive Gauss–Hermite quadrature about the mode of each row's z, in units of the curvature there,
+// represent q(z_n); the local step, the global step and the criteria take every expectation at these points. So
+// LogJoint + H(q) is ln p(X) by that rule. If ln p(x, z) is quadratic in z, as in linear Gaussian models, 2K points are
+// exact, and EM never falls; a fit tests this at its beginning. Otherwise the error is that of the rule, and EM may
+// fall by as much.
 //
-// The latent dimensions are taken to mix linearly: turning z and Ξ together changes nothing. Then F is (S/N) ⊗ B, with
-// S = Σ E[z zᵀ] and B, P×P, the information about Σ_k z_k ξ_k; that is exact where ξ_k acts through such sums and the
-// information is the same for all rows, as in paper G's eq. 5, and elsewhere an average over rows. With Axes they stand
-// for themselves, and F has one block (S_kk/N) B_k each.
+// The latent dimensions mix linearly by assumption: rotating z and Ξ together changes nothing. Then F is (S/N) ⊗ B,
+// with S = Σ E[z zᵀ] and B, P×P, the information about Σ_k z_k ξ_k. F is exact if ξ_k acts through such sums and the
+// information is the same for all rows, as in paper G's eq. 5; otherwise B is an average over rows. With Axes the
+// dimensions do not mix, and F has one block (S_kk/N) B_k for each.
 //
 // F is unit-free: Ξ is measured in units in which the table without latent dimensions (Ξ = 0, Θ at its maximum, z from
 // N(0, 1)) has the information I a row about ξ_k.
 type Continuous struct {
 	Density JointDensity
 	Axes    bool // the latent dimensions do not mix
-	Nodes   int  // of the rule in each latent dimension; 0 for 15, 7, 5 at K = 1, 2, 3, and 3 beyond, or 2K points in all
+	Nodes   int  // of the rule in each latent dimension; 0: 15, 7, 5 at K = 1, 2, 3, and 3 beyond, or 2K points in all
 }
 
-// MarshalJSON names the density's type, so that a checkpoint knows which one it belongs to.
+// MarshalJSON names the density's type, by which a checkpoint identifies it.
 func (m Continuous) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		Type    string
@@ -49,14 +49,14 @@ func (m Continuous) MarshalJSON() ([]byte, error) {
 	}{fmt.Sprintf("%T", m.Density), m.Density, m.Axes, m.Nodes, "adaptive"})
 }
 
-// Pooled is the table as one component, which the units of the curvature are taken from.
+// Pooled is the table as one component, which gives the units of the curvature.
 type Pooled struct {
 	N         float64   `json:"n"`
 	Component []float64 `json:"component"` // ξ, P
 	Shared    []float64 `json:"shared"`    // Θ
 	// R, row-major and upper triangular, where RᵀR is the information of a row about the Real numbers of ξ
 	Root []float64 `json:"root"`
-	// Quadratic says that ln p(x, z) is so in z, in a model of continuous z
+	// Quadratic says that ln p(x, z) is quadratic in z, in a model of continuous z
 	Quadratic bool `json:"quadratic,omitempty"`
 }
 
@@ -104,7 +104,7 @@ func (m Continuous) must(p *ContinuousParameters) *compiledJoint {
 	return c
 }
 
-// Check says whether parameters that come from elsewhere can be those of the model.
+// Check returns an error if parameters from elsewhere cannot belong to the model.
 func (m Continuous) Check(p *ContinuousParameters) error {
 	if p == nil || p.K < 1 || p.D < 1 || p.Pooled == nil {
 		return errors.New("numeric: the parameters have no latent dimensions, no columns or no Pooled")
@@ -130,7 +130,7 @@ func (m Continuous) Check(p *ContinuousParameters) error {
 
 // ---- Start
 
-// Init fits Θ with Ξ = 0, and draws Ξ from a normal distribution of about the size of the noise that leaves.
+// Init fits Θ with Ξ = 0, and draws Ξ from a normal distribution of about the size of the remaining noise.
 func (m Continuous) Init(
 	ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand,
 ) (_ *ContinuousParameters, err error) {
@@ -485,7 +485,7 @@ func (t *jointTask) precision(dst *mat.SymDense) {
 	}
 }
 
-// Maximize is where Σ_n w_n E_q[ln p(x_n, z_n|Ξ, Θ)] is largest, searched for from p.
+// Maximize searches for the maximum of Σ_n w_n E_q[ln p(x_n, z_n|Ξ, Θ)] from p.
 func (m Continuous) Maximize(s *Posteriors, p, dst *ContinuousParameters) (_ *ContinuousParameters, err error) {
 	c := m.must(p)
 	if dst == nil {
@@ -548,7 +548,7 @@ func (m Continuous) LogJoint(s *Posteriors, p *ContinuousParameters) (value floa
 	return one.total(s, rule, p.Components, p.Shared)
 }
 
-// Shape counts K·P numbers of latent dimensions; BIC and AIC take off the rotation where the dimensions mix.
+// Shape counts K·P numbers of latent dimensions; BIC and AIC subtract the rotation if the dimensions mix.
 func (m Continuous) Shape(p *ContinuousParameters) framework.Shape {
 	c := m.must(p)
 	s := framework.Shape{K: p.K, Component: p.K * c.component.free, Shared: c.shared.free}

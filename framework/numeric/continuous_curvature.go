@@ -152,8 +152,8 @@ func congruent(a mat.Matrix, b mat.Symmetric) *mat.SymDense {
 	return linalg.SymmetricPart(&full)
 }
 
-// Curvature adds (S/N) ⊗ B, or with Axes (S_kk/N) B_k for each dimension. B is observed when it is first asked for,
-// from s, which has to be what p was maximised from; it belongs to the estimate p from then on.
+// Curvature adds (S/N) ⊗ B, or with Axes (S_kk/N) B_k for each dimension. The first call computes B from s, from which
+// p must have been maximised; later calls reuse it.
 func (m Continuous) Curvature(s *Posteriors, p *ContinuousParameters, f *laplace.Curvature) error {
 	info, err := m.unitFree(s, p, f.CountOnly())
 	if err != nil {
@@ -172,7 +172,7 @@ func (m Continuous) Curvature(s *Posteriors, p *ContinuousParameters, f *laplace
 // ---- Projection
 
 // Signal is the information that the latent dimensions carry, Ξ B Ξᵀ: the signal-to-noise ratios in a linear Gaussian
-// model. It is nil with Axes, where the dimensions cannot be turned.
+// model. It is nil with Axes, because the dimensions then cannot be rotated.
 func (m Continuous) Signal(s *Posteriors, p *ContinuousParameters) (*mat.SymDense, error) {
 	if m.Axes {
 		return nil, nil
@@ -217,7 +217,7 @@ func (m Continuous) Rotate(
 	return t, q, err
 }
 
-// Keep keeps some latent dimensions, and what has been observed of them.
+// Keep keeps some latent dimensions, with their curvature if known.
 func (m Continuous) Keep(
 	s *Posteriors, p *ContinuousParameters, dims []int,
 ) (*Posteriors, *ContinuousParameters, error) {

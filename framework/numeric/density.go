@@ -15,22 +15,21 @@ import (
 	"github.com/latent-go/latent/internal/simd"
 )
 
-// A Density is how the rows of one component are distributed: all that [Family] needs. The density's methods are called
-// by several goroutines at once, and must keep nothing of the slices that they are given.
+// A Density is the distribution of the rows of one component: all that [Family] needs. Several goroutines call its
+// methods at once; the methods must not retain their slices.
 type Density interface {
-	// Layout describes the numbers for rows of so many columns: ξ_k of each component, and Θ that all
-	// components share.
+	// Layout describes the parameters for rows of the given number of columns: ξ_k of each component, and the shared Θ.
 	Layout(columns int) Layout
-	// LogProb is ln p(x|z=k, ξ_k, Θ) in nats; −Inf where x cannot come from the component, and for every x where the
-	// numbers make no distribution. The numbers are in the order of the layout, and within the ranges that it gives.
+	// LogProb is ln p(x|z=k, ξ_k, Θ) in nats; −Inf if x cannot come from the component, and for every x if the numbers
+	// make no distribution. The numbers are in the order of the layout and within its ranges.
 	LogProb(x, component, shared []float64) float64
 }
 
 // A density that also implements one of the following interfaces is fitted faster, and to the same answer.
 
-// A Guesser gives the search for the numbers of the whole table, which is where a fit begins, a first point.
-// Without it Real numbers begin at 0, Positive ones and rates at 1, probabilities and simplices in
-// their middle and matrices at the identity, which may be far away.
+// A Guesser gives the first point of the search for the numbers of the whole table, with which a fit begins. Without it
+// Real numbers begin at 0, Positive ones and rates at 1, probabilities and simplices in their middle and matrices at
+// the identity, which may be far away.
 type Guesser interface {
 	Guess(rows Weighted, component, shared []float64)
 }
@@ -38,14 +37,14 @@ type Guesser interface {
 // Differentiable gives the gradient of LogProb.
 type Differentiable interface {
 	// Gradient puts the partial derivatives of LogProb by the numbers of the component and the shared ones
-	// into dComponent and dShared. (On a simplex and in a symmetric matrix, as if each number were free.)
+	// into dComponent and dShared. On a simplex and in a symmetric matrix it treats each number as free.
 	Gradient(x, component, shared, dComponent, dShared []float64)
 }
 
 // An Estimator has the global step of one component in closed form.
 type Estimator interface {
-	// Estimate puts argmax_ξ Σ_n w_n ln p(x_n|ξ, Θ) into component, which holds the values so far. Rows that have no
-	// such maximum are an error that wraps [framework.ErrDegenerate].
+	// Estimate puts argmax_ξ Σ_n w_n ln p(x_n|ξ, Θ) into component, which holds the values so far. If the rows have no
+	// such maximum, it returns an error that wraps [framework.ErrDegenerate].
 	Estimate(rows Weighted, component, shared []float64) error
 }
 
@@ -53,15 +52,15 @@ type Estimator interface {
 // parameter.
 type Informer interface {
 	// Information puts −Σ_n w_n ∇² ln p(x_n|ξ, Θ), second derivatives by the numbers of the component but for Discrete
-	// ones, into dst. It is asked for at estimates inside the ranges of the numbers, where terms with the factor
-	// Σ_n w_n ∇ ln p(x_n|ξ, Θ) = 0 may be left out; on the boundaries the framework differentiates.
+	// ones, into dst. The framework calls it at estimates inside the ranges of the numbers, where it may leave out terms
+	// with the factor Σ_n w_n ∇ ln p(x_n|ξ, Θ) = 0; on the boundaries the framework differentiates.
 	Information(rows Weighted, component, shared []float64, dst *mat.SymDense)
 }
 
-// Additive densities know the rows by sums, so that neither rows nor responsibilities are kept, and a
-// global step costs the same for any number of rows.
+// Additive densities need only sums over the rows: the fit keeps neither rows nor responsibilities, and a global step
+// costs the same for any number of rows.
 type Additive interface {
-	// Statistics is the length S of T(x) when rows have so many columns.
+	// Statistics is the length S of T(x) for rows of the given number of columns.
 	Statistics(columns int) int
 	// Observe puts T(x) into t, length S.
 	Observe(x, t []float64)
@@ -88,12 +87,12 @@ func Exp(dst, src []float64) { simd.Exp(dst, src) }
 
 // A Sampler density can be drawn from, as latent sample and bootstraps do.
 type Sampler interface {
-	// Sample draws a row of a component into x. Nothing but rng is random.
+	// Sample draws a row of a component into x. rng is its only source of randomness.
 	Sample(component, shared []float64, rng *rand.Rand, x []float64)
 }
 
-// Weighted are the rows of one component, each with its frequency weight times its responsibility: N and Sums, which
-// are Σ_n w_n T(x_n) of an [Additive] density, and All, which yields nothing of such a one.
+// Weighted are the rows of one component, each with its frequency weight times its responsibility: N, Sums, which are
+// Σ_n w_n T(x_n) for an [Additive] density, and All, which yields nothing for such a density.
 type Weighted = family.Weighted
 
 // A machine is a density at work in one goroutine.

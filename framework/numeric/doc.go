@@ -1,7 +1,7 @@
 // Package numeric makes a working model from a log density alone.
 //
-// For discrete latent variables the author writes ln p(x|z=k, ξ_k, Θ) of a row in one component, and says what numbers
-// there are and what they may be:
+// For discrete latent variables the author writes ln p(x|z=k, ξ_k, Θ) of a row in one component, and lists its numbers
+// and their ranges:
 //
 //	type poisson struct{}
 //
@@ -22,14 +22,14 @@
 //	res, err := framework.Fit(ctx, m, table, framework.Options{K: 10})
 //
 // The framework keeps the weights, enumerates z, searches for the global step in unconstrained coordinates,
-// differentiates numerically, and prunes: EM, FAB, gFAB, all criteria and framework.Select work as they do on a model
-// written by hand. For continuous latent variables the author writes ln p(x, z|Ξ, Θ): [Continuous].
+// differentiates numerically, and prunes: EM, FAB, gFAB, all criteria and framework.Select work as for a model written
+// by hand. For continuous latent variables the author writes ln p(x, z|Ξ, Θ): [Continuous].
 //
 // Then each optional interface that the density implements ([Guesser], [Differentiable], [Estimator], [Informer],
 // [Additive], [Batcher]; for continuous z [Inferrer], [JointDifferentiable], [JointEstimator], [JointInformer]) makes
-// the fit faster, and leaves the answer as it is. The packages under examples do that step by step. Where an author's
-// method violates its contract, the error names the method, and the row and the component.
+// the fit faster and does not change its result. The packages under examples do so step by step. If an author's method
+// violates its contract, the error names the method, the row and the component.
 //
-// What the coordinates of the parameters mean for gFIC is explained in docs/decisions/numeric.md; the criterion is that
-// of Hayashi, Maeda and Fujimaki (2015), eqs. 2 and 16.
+// docs/decisions/numeric.md explains what the coordinates of the parameters mean for gFIC, the criterion of Hayashi,
+// Maeda and Fujimaki (2015), eqs. 2 and 16.
 package numeric

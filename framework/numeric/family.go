@@ -17,25 +17,25 @@ import (
 	"github.com/latent-go/latent/laplace"
 )
 
-// Family is a [Density] as a family of package family: the components of a mixture.Model or, on some columns, beside
-// other families in a family.Product. The numbers of a component are ξ_k and then Θ, the same in each. Rows that miss
-// all columns of the density (NaN) are integrated out.
+// Family is a [Density] as a family of package family: for the components of a mixture.Model or, on some columns,
+// beside other families in a family.Product. The numbers of a component are ξ_k and then Θ, the same in each. A row
+// without any value in the columns of the density (NaN) is integrated out.
 //
-// The global step is a closed form where the density is an [Estimator], and else a search that ends within about 1e-13
-// nats of the maximum, where sums over rows are below 10⁴ nats. The information of a row is the observed one, averaged
-// over the component's rows at the estimate, in the coordinates that [Parameter] describes.
+// The global step is a closed form if the density is an [Estimator], otherwise a search that ends within about 1e-13
+// nats of the maximum if sums over rows are below 10⁴ nats. The information of a row is the observed information at the
+// estimate, averaged over the component's rows, in the coordinates of [Parameter].
 //
-// A fit begins with the whole table as one component, whatever K is: there the numbers need a maximum, at which the
-// information about Real ones is positive definite.
+// For any K a fit begins with the whole table as one component: there the numbers need a maximum, and positive definite
+// information about the Real ones.
 type Family struct{ Density Density }
 
 // Name is the density's type.
 func (f Family) Name() string { return fmt.Sprintf("%T", f.Density) }
 
-// Columns is 0: a density takes all columns that there are. In a family.Product, family.Of says how many.
+// Columns is 0: a density takes all columns. In a family.Product, family.Of gives the number.
 func (Family) Columns() int { return 0 }
 
-// On asks the density for its layout.
+// On returns the factor for the layout of the density.
 func (f Family) On(columns int) ([]family.Factor, error) {
 	c, err := compile(f.Density, columns)
 	if err != nil {
@@ -59,7 +59,7 @@ func (f sampled) Sample(params []float64, rng *rand.Rand, x []float64) {
 	f.density.Sample(xi, theta, rng, x)
 }
 
-// MarshalJSON names the density's type, so that a checkpoint knows which one it belongs to.
+// MarshalJSON names the density's type, by which a checkpoint identifies it.
 func (f Family) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		Type    string
@@ -212,7 +212,7 @@ func (m *machine) addScores(o *family.Observed, i int, scores family.Table, r []
 	return i
 }
 
-// Explain looks for a log density that is none, or a row that no component has one for.
+// Explain finds an invalid log density, or a row that has density 0 in every component.
 func (f factor) Explain(o *family.Observed, i int, scores family.Table) (err error) {
 	if o.Work[i] == 0 {
 		return nil
@@ -268,7 +268,7 @@ func (factor) Score(params, score []float64) error {
 	return nil
 }
 
-// Valid holds parameters from elsewhere to their ranges.
+// Valid checks that parameters from elsewhere are within their ranges.
 func (f factor) Valid(params []float64) bool {
 	xi, theta := f.split(params)
 	return f.component.check(xi) == nil && f.shared.check(theta) == nil
@@ -396,7 +396,7 @@ func (c *compiled) fromCoordinates(xi []float64, w *Pooled) (*mat.Dense, error) 
 }
 
 // DeviationsRows are the square roots of the diagonal of (N_k I_k)⁻¹, carried to the numbers of ξ by the delta method;
-// +Inf where the rows do not determine them, and NaN for Θ.
+// +Inf if the rows do not determine them, and NaN for Θ.
 func (f factor) DeviationsRows(
 	rows Weighted, information laplace.Block, params []float64, pooled *family.Pooled, dst []float64,
 ) {

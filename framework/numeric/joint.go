@@ -16,10 +16,10 @@ import (
 )
 
 // A JointDensity is the joint distribution of a row and its continuous latent variables: all that [Continuous] needs.
-// Its methods are called by several goroutines at once, and must keep nothing of the slices that they are given.
+// Several goroutines call its methods at once; the methods must not retain their slices.
 type JointDensity interface {
-	// Layout describes the numbers for rows of so many columns: P numbers ξ_k of each latent dimension, which must be
-	// Real, and Θ that all share.
+	// Layout describes the parameters for rows of the given number of columns: P numbers ξ_k of each latent dimension,
+	// which must be Real, and the shared Θ.
 	Layout(columns int) Layout
 	// LogJoint is ln p(x, z|Ξ, Θ) in nats, prior of z included, finite for every z. There are len(z) latent dimensions;
 	// components is K×P row-major, row k being ξ_k.

@@ -8,12 +8,11 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A Parameter is one named group of numbers of a model, with what they may be. The
-// constructors below make them.
+// A Parameter is one named group of numbers of a model, with their range. The constructors below make parameters.
 //
-// Every kind has two sets of coordinates. The framework searches in one that covers the whole range of
-// the parameter and nothing else. The other is that of the curvature F; it has no units, and it decides
-// what gFIC charges, as a prior density that is flat in it would (docs/decisions/numeric.md).
+// Every kind has two sets of coordinates. The framework searches in coordinates that cover exactly the range of the
+// parameter. The other coordinates, without units, are those of the curvature F: they decide the charge of gFIC, like a
+// prior density that is flat in them (docs/decisions/numeric.md).
 type Parameter struct {
 	Name string
 
@@ -21,16 +20,16 @@ type Parameter struct {
 	coordinate Coordinate
 }
 
-// Real is n numbers of any size, such as means or regression coefficients. Their curvature is taken in
-// units in which the whole table, fitted as one component, has the information I a row.
+// Real is n numbers of any size, such as means or regression coefficients. Their curvature is in units in which the
+// whole table, fitted as one component, has the information I per row.
 func Real(name string, n int) Parameter { return Parameter{Name: name, kind: realKind(n)} }
 
-// Positive is n numbers above 0, such as variances. They are searched in ln v; their curvature is taken in
-// v in units of the value for the whole table.
+// Positive is n numbers above 0, such as variances. The search is in ln v; the curvature is in v, in units of the value
+// for the whole table.
 func Positive(name string, n int) Parameter { return Parameter{Name: name, kind: positiveKind(n)} }
 
-// Rate is n non-negative numbers, such as the means of counts, whose estimate may well be 0 (where 0·ln 0 is NaN: a
-// density has to mind it). Both coordinates are 2√v.
+// Rate is n non-negative numbers, such as the means of counts, whose estimate may be 0 (a density must handle 0·ln 0,
+// which is NaN). Both coordinates are 2√v.
 func Rate(name string, n int) Parameter { return Parameter{Name: name, kind: rateKind(n)} }
 
 // Probability is n numbers from 0 to 1, ends included. Both coordinates are 2 arcsin √v.
@@ -52,20 +51,20 @@ func Ordered(name string, n int) Parameter { return Parameter{Name: name, kind: 
 // [Estimator] puts. Under the prior of the evidence they are taken over where the posterior is higher with them.
 func Discrete(name string, n int) Parameter { return Parameter{Name: name, kind: discreteKind(n)} }
 
-// Simplex is n non-negative numbers that sum to 1. Both coordinates are those of the sphere 2√v about the present
+// Simplex is n non-negative numbers that sum to 1. Both coordinates are those of the sphere 2√v about the current
 // value.
 func Simplex(name string, n int) Parameter { return Parameter{Name: name, kind: simplexKind(n)} }
 
-// SPD is a symmetric positive definite n×n matrix, row-major, such as a covariance. It is searched by
-// its Cholesky factor, in logarithms along the diagonal; its curvature is taken in the
-// n(n+1)/2 entries of U⁻ᵀVU⁻¹, where UᵀU is the matrix for the whole table.
+// SPD is a symmetric positive definite n×n matrix, row-major, such as a covariance. The search is in its Cholesky
+// factor, with logarithms along the diagonal; the curvature is in the n(n+1)/2 entries of U⁻ᵀVU⁻¹, where UᵀU is the
+// matrix for the whole table.
 func SPD(name string, n int) Parameter { return Parameter{Name: name, kind: spdKind(n)} }
 
-// A Coordinate of a number v: the derivative dφ/dv of the coordinate φ in which the curvature is to be
-// taken. unit is the value for the whole table.
+// A Coordinate of a number v: the derivative dφ/dv of the coordinate φ of the curvature. unit is the value for the
+// whole table.
 type Coordinate func(v, unit float64) float64
 
-// Coordinates to choose from, for parameters whose numbers stand for themselves.
+// Coordinates for parameters of independent numbers.
 var (
 	Linear Coordinate = func(_, unit float64) float64 { return 1 / unit }
 	Log    Coordinate = func(v, _ float64) float64 { return 1 / v }
@@ -79,9 +78,9 @@ func (p Parameter) In(c Coordinate) Parameter {
 	return p
 }
 
-// A Layout says what numbers a model has, and of how many columns.
+// A Layout lists the parameters of a model, and its number of columns.
 type Layout struct {
-	Columns   int         // of a row that the density describes; 0 where it takes any number, as all those of a table
+	Columns   int         // of a row that the density describes; 0 for any number, such as all columns of a table
 	Component []Parameter // Ξ: of each latent dimension
 	Shared    []Parameter // Θ: of all together; nil for none
 }

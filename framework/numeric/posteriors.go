@@ -10,9 +10,9 @@ import (
 	"github.com/latent-go/latent/internal/linalg"
 )
 
-// Posteriors are what a global step of [Continuous] needs: the rows, by reference to the blocks of the source, and
-// q(z_n) of each, 8·K·(K + 1) bytes a row beside the data, and 8 for each of its points where they have weights of
-// their own, three or four times over in a fit. Rows of different shards follow one another.
+// Posteriors are the input of a global step of [Continuous]: the rows, by reference to the blocks of the source, and
+// q(z_n) of each, in 8·K·(K + 1) bytes per row beside the data, and 8 bytes for each point if the points have their own
+// weights. A fit needs three or four times this memory. Rows of different shards follow one another.
 type Posteriors struct {
 	K  int
 	N  float64   // Σ_n w_n
@@ -21,7 +21,7 @@ type Posteriors struct {
 	Blocks []framework.Rows
 	Means  []float64 // rows×K
 	Roots  []float64 // rows×K×K: q has weights at the points mean + root·at of a rule
-	// rows×points, what each point has of q; empty where q is Gaussian, and they are those of the rule
+	// rows×points, the probability of each point under q; empty if q is Gaussian and the weights are those of the rule
 	Weights []float64
 
 	one   *jointMachine

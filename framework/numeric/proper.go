@@ -185,7 +185,7 @@ func (f factor) MaximizePosteriorRows(rows []Weighted, params family.Table, of *
 	return f.estimateRows(rows, of.Pooled, params, component, shared)
 }
 
-// IntegralsRows are those of each component, and of what all share.
+// IntegralsRows returns the integrals of each component, and of the shared parameters.
 func (f factor) IntegralsRows(
 	rows []Weighted, params family.Table, of *family.Reference, add func(class, cell int, t laplace.Term),
 ) (err error) {
