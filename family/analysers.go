@@ -17,21 +17,22 @@ import (
 
 // FactorAnalysers makes each class a factor analysis of all columns, x = μ + Wu + e, with factors u ~ N(0, I) and
 // noise e ~ N(0, Ψ), Ψ diagonal (Ghahramani & Hinton 1996, The EM Algorithm for Mixtures of Factor Analyzers). Each
-// class has a number of factors of its own: FAB and gFAB choose it in every global step, EM leaves it
-// (docs/theory/mfa.md). Rows may have missing values.
+// class has its own number of factors: FAB and gFAB choose it in every global step, EM keeps it (docs/theory/mfa.md).
+// Rows may have missing values.
 //
-// Noise has a floor, that of [Gaussian] and 1e-4 of the column's variance in the table, or 0.005 of that in the class
-// if that is less: where factors would account for all of a column (a Heywood case), there is a maximum.
+// Noise has the floor of [Gaussian], and at least 1e-4 of the column's variance in the table, or 0.005 of its variance
+// in the class if that is less. So the likelihood has a maximum even if factors account for all of a column (a Heywood
+// case).
 type FactorAnalysers struct {
-	// Factors is the number that a class begins with, and has at most. 0 stands for 5, or as many as D columns
+	// Factors is the initial and largest number of factors of a class. 0 stands for 5, or for as many as D columns
 	// determine, if fewer; [NoFactors] makes a Gaussian with a diagonal covariance.
 	Factors int
-	// Fixed keeps all classes at Factors, whatever the method.
+	// Fixed keeps all classes at Factors with any method.
 	Fixed bool
 	Floor float64 // as for [Gaussian]
 }
 
-// NoFactors are the Factors of [FactorAnalysers] without any.
+// NoFactors is the value of Factors for [FactorAnalysers] without factors.
 const NoFactors = -1
 
 const defaultFactors = 5
@@ -40,7 +41,7 @@ const defaultFactors = 5
 // that is less.
 const leastNoise, leastUniqueness = 1e-4, 5e-3
 
-// Name is "factor-analysers", with the number of factors where that is not the default.
+// Name is "factor-analysers", with the number of factors if it is not the default.
 func (f FactorAnalysers) Name() string {
 	if f.Factors == 0 {
 		return "factor-analysers"
@@ -48,16 +49,16 @@ func (f FactorAnalysers) Name() string {
 	return fmt.Sprintf("factor-analysers-%d", max(0, f.Factors))
 }
 
-// Columns is 0: it takes all.
+// Columns is 0: the family takes all columns.
 func (FactorAnalysers) Columns() int { return 0 }
 
-// WithFloor is the family with another Floor.
+// WithFloor returns the family with another Floor.
 func (f FactorAnalysers) WithFloor(floor float64) Family {
 	f.Floor = floor
 	return f
 }
 
-// On takes 1 column or more, and fewer factors than columns.
+// On needs 1 column or more, and fewer factors than columns.
 func (f FactorAnalysers) On(columns int) ([]Factor, error) {
 	normal, err := Gaussian{Floor: f.Floor}.On(columns)
 	if err != nil {
@@ -160,7 +161,7 @@ func (f analyser) Whiten(o *Observed, w *Pooled, dst []float64, width, at int) {
 
 // ---- Global step
 
-// Estimate is the maximum likelihood for as many factors as there are.
+// Estimate is the maximum of the likelihood at the given number of factors.
 func (f analyser) Estimate(sums, anchor []float64, w *Pooled, xi []float64) error {
 	p, err := f.problem(sums, anchor, w, xi)
 	if err != nil {
@@ -177,8 +178,8 @@ func (f analyser) Estimate(sums, anchor []float64, w *Pooled, xi []float64) erro
 	return nil
 }
 
-// Choose climbs from the number of factors that there is: one more or one less that gains more in likelihood than it
-// is charged.
+// Choose climbs from the current number of factors to one more or one less while the likelihood gains more than the
+// charge.
 func (f analyser) Choose(sums, anchor []float64, w *Pooled, xi []float64) error {
 	if f.of.Fixed {
 		return f.Estimate(sums, anchor, w, xi)
@@ -329,12 +330,12 @@ func (p *problem) put(s *solution, xi []float64) {
 // Dimensions is the number of factors.
 func (f analyser) Dimensions(xi []float64) int { return int(xi[len(xi)-1]) }
 
-// Loadings are DK numbers, of which a rotation leaves K(K−1)/2 open.
+// Loadings are DK numbers, K(K−1)/2 of which are undetermined up to a rotation.
 func (f analyser) Loadings(k int) (numbers, free int) { return f.d * k, f.d*k - k*(k-1)/2 }
 
 // Count follows from the best q(u), under which a factor has Σ E[u²] = s = n − D (docs/theory/mfa.md, section 2):
 // s·exp((s − n − n ln(s/n))/D), about n − D/2. For the few rows of a small class the objective would have no maximum
-// over s: s is half of the rows at least.
+// over s, so that s is at least half of the rows.
 func (f analyser) Count(n float64) (count, slope float64) {
 	d := float64(f.d)
 	if s := n - d; s > leastScatter*n {
@@ -352,8 +353,8 @@ const leastScatter = 0.5
 
 // ---- Coordinates, floors, results
 
-// Information is that of means and noise given u, 1/ψ and 1/(2ψ²), in units of the table's variances. Loadings are in
-// units of the noise's standard deviation: there a row's information is 1.
+// Information is that of means and noise given u, 1/ψ and 1/(2ψ²), in units of the table's variances. In units of the
+// noise's standard deviation, a row's information about loadings is 1.
 func (f analyser) Information(xi []float64, w *Pooled, dst []laplace.Block) []laplace.Block {
 	_, noise, _ := f.parts(xi)
 	all := f.variances(w.Parameters)
@@ -373,7 +374,7 @@ func (f analyser) Spread(params []float64) []float64 {
 	return f.variances(params)
 }
 
-// SetFloor is for each column by itself.
+// SetFloor sets the floor of each column separately.
 func (f analyser) SetFloor(steps []float64, w *Pooled) error {
 	if f.floor == 0 {
 		return nil
@@ -398,7 +399,7 @@ func (f analyser) SetFloor(steps []float64, w *Pooled) error {
 	return f.Bound(w, Table{1, 0, w.Parameters})
 }
 
-// Bound raises the noise to the floor, where estimates already are.
+// Bound raises the noise to the floor; estimates are there already.
 func (f analyser) Bound(w *Pooled, params Table) error {
 	for k := range params.K {
 		_, noise, _ := f.parts(params.Row(k, 2*f.d+f.d*f.most))
@@ -409,7 +410,7 @@ func (f analyser) Bound(w *Pooled, params Table) error {
 	return nil
 }
 
-// Doubts are of constant columns, and those that vary less than their steps.
+// Doubts reports constant columns, and columns that vary less than their steps.
 func (f analyser) Doubts(w *Pooled) (list []error) {
 	one := isotropic{groups: f.d, width: 1, form: Diagonal}
 	n := w.Sums[0]
@@ -422,7 +423,7 @@ func (f analyser) Doubts(w *Pooled) (list []error) {
 	return one.Doubts(&Pooled{Sums: sums, Parameters: slices.Concat(mean, f.variances(w.Parameters)), Floor: w.Floor})
 }
 
-// Refine leaves scores as they are: noise is never far below the variance.
+// Refine does not change scores: noise is never far below the variance.
 func (f analyser) Refine(*Pooled, []float64, []float64) {}
 
 func (f analyser) Numbers() []Number {
@@ -441,7 +442,7 @@ func (f analyser) Numbers() []Number {
 	return append(list, Number{"factors", 0, f.d - 1})
 }
 
-// Deviations are those of the means, √(Σ_jj/n). The others depend on a rotation: the bootstrap knows them.
+// Deviations are those of the means, √(Σ_jj/n). The others depend on a rotation; the bootstrap estimates them.
 func (f analyser) Deviations(xi, sums []float64, _ float64, dst []float64) {
 	linalg.Fill(dst, nan)
 	for a, v := range f.variances(xi) {
@@ -466,7 +467,7 @@ func (f analyser) Sample(xi []float64, rng *rand.Rand, x []float64) {
 	}
 }
 
-// Valid says whether noise is positive, and factors are what their number says.
+// Valid reports whether noise is positive and the number of factors matches the loadings.
 func (f analyser) Valid(xi []float64) bool {
 	_, noise, w := f.parts(xi)
 	k := xi[len(xi)-1]
@@ -483,7 +484,7 @@ func (f analyser) Valid(xi []float64) bool {
 	return true
 }
 
-// Conjugate refuses.
+// Conjugate returns an error.
 func (f analyser) Conjugate(prior.Prior, *Pooled) (FactorPrior, error) {
 	return nil, errors.New(
 		"family: factor analysers have no conjugate prior, which MAP and variational Bayes need: take EM, FAB or gFAB",

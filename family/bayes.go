@@ -8,16 +8,16 @@ import (
 	"github.com/latent-go/latent/prior"
 )
 
-// A Posterior holds the conjugate priors of a plan's factors: MAP takes the modes of the posteriors
-// that they lead to, variational Bayes keeps them. Hyperparameters of a class are H numbers.
+// A Posterior holds the conjugate priors of a plan's factors: MAP takes the modes of their posteriors, variational
+// Bayes the posteriors. Hyperparameters of a class are H numbers.
 type Posterior struct {
 	*Plan
 	priors []FactorPrior
-	Units  Units // what log densities gain in units of the table
+	Units  Units // gain of log densities in units of the table
 }
 
-// Posterior makes the priors that p describes, nil for every family's default; [Priors] for a
-// product of several. The table as one class has to be attached.
+// Posterior makes the priors that p describes: nil for every family's default, [Priors] for a product of several. The
+// plan must have the table as one class attached.
 func (p *Plan) Posterior(pr prior.Prior) (*Posterior, error) {
 	if p.pooled == nil {
 		return nil, errUnpooled
@@ -71,7 +71,7 @@ func (p *Plan) split(pr prior.Prior) ([]prior.Prior, error) {
 	return list, nil
 }
 
-// Priors are priors by the name of the family, for a [Product] of several.
+// Priors are priors by the names of the families of a [Product].
 type Priors map[string]prior.Prior
 
 // Check checks each.
@@ -110,7 +110,7 @@ func (b *Posterior) Update(c *Classes, h []float64) {
 	}
 }
 
-// Prepare is [Classes.Prepare] with E[ln p(x|ξ_k)] in place of the log density.
+// Prepare is [Classes.Prepare] with E[ln p(x|ξ_k)] instead of the log density.
 func (b *Posterior) Prepare(c *Classes, h []float64, tilt *laplace.Tilt, constant []float64) error {
 	c.Clear()
 	if err := b.expect(c, h); err != nil {
@@ -132,7 +132,7 @@ func (b *Posterior) expect(c *Classes, h []float64) error {
 	return nil
 }
 
-// LogJoint is Σ_n Σ_k r_nk E[ln p(x_n|ξ_k)] − Σ_k KL(q(ξ_k)‖p(ξ_k)); NaN where it does not exist.
+// LogJoint is Σ_n Σ_k r_nk E[ln p(x_n|ξ_k)] − Σ_k KL(q(ξ_k)‖p(ξ_k)); NaN if it does not exist.
 func (b *Posterior) LogJoint(c *Classes, h []float64) float64 {
 	if b.expect(c, h) != nil {
 		return nan // the engine reports it
@@ -148,7 +148,7 @@ func (b *Posterior) LogJoint(c *Classes, h []float64) float64 {
 	return sum
 }
 
-// Mode puts the mode of every class's posterior, above the floor where there is one, into params, K×P.
+// Mode puts the mode of every class's posterior, above the floor if there is one, into params, K×P.
 func (b *Posterior) Mode(h, params []float64) error {
 	for k := range len(h) / max(1, b.size.Hyper) {
 		err := b.each(func(f *part, p FactorPrior) error {

@@ -11,9 +11,8 @@ import (
 )
 
 // Bernoulli describes zeros and ones: ln p(x|p) = x ln p + (1−x) ln(1−p). Its coordinate
-// is 2 arcsin √p, in which the Fisher information of a row is 1, on a line of finite
-// length: columns that are constant in a component need no special case. A probability of 0
-// counts as 1e-300.
+// is 2 arcsin √p, in which the Fisher information of a row is 1, on a line of finite length, so that columns that are
+// constant in a component need no special case. A probability of 0 counts as 1e-300.
 type Bernoulli struct{}
 
 // Name is "bernoulli".
@@ -22,13 +21,13 @@ func (Bernoulli) Name() string { return "bernoulli" }
 // Columns is 1.
 func (Bernoulli) Columns() int { return 1 }
 
-// On is independent columns.
+// On makes the columns independent.
 func (f Bernoulli) On(columns int) ([]Factor, error) { return Independent(f, columns) }
 
-// Repeats says that rows often are equal.
+// Repeats is true: rows are often equal.
 func (Bernoulli) Repeats() bool { return true }
 
-// Support is in words.
+// Support describes the valid values.
 func (Bernoulli) Support() string { return "the numbers 0 and 1" }
 
 // Statistics is 1: T(x) = x.
@@ -55,21 +54,21 @@ func (Bernoulli) Estimate(n float64, t, xi []float64) error {
 	return nil
 }
 
-// Natural is η = ln p − ln(1−p), ψ = −ln(1−p); NaN where p is no probability.
+// Natural is η = ln p − ln(1−p), ψ = −ln(1−p); NaN if p is not a probability.
 func (Bernoulli) Natural(xi, eta []float64) float64 {
 	lnQ := logOfProbability(1 - xi[0])
 	eta[0] = logOfProbability(xi[0]) - lnQ
 	return -lnQ
 }
 
-// ObserveBlock takes complete rows of zeros and ones for their statistics as they lie.
+// ObserveBlock uses complete rows of zeros and ones in place as their statistics.
 func (f Bernoulli) ObserveBlock(
 	self ExponentialFamily, x []float64, n, cells, stride int, _ *[]float64, _ []float64,
 ) ([]float64, int, bool) {
 	return x, stride, self == ExponentialFamily(f) && simd.Bits(x, n, cells, stride)
 }
 
-// Naturals is Natural of many probabilities: every shard of every pass asks for K×D of them.
+// Naturals is Natural of many probabilities: every shard of every pass needs K×D of them.
 func (f Bernoulli) Naturals(self ExponentialFamily, p, e, t []float64) bool {
 	if self != ExponentialFamily(f) {
 		return false

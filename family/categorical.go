@@ -9,11 +9,9 @@ import (
 	"github.com/latent-go/latent/prior"
 )
 
-// Categorical describes the codes 0…L−1 of a variable with L levels, at least 2, which
-// have no order: ln p(x|p) = ln p_x. T holds an indicator for each level, η = ln p and
-// ψ = 0. Its coordinates are those of the point u_l = 2√p_l on the sphere of radius 2,
-// in which the Fisher information of a row is the identity. A probability of 0 counts
-// as 1e-300.
+// Categorical describes the codes 0…L−1 of a variable with L levels, at least 2, without order: ln p(x|p) = ln p_x. T
+// holds an indicator for each level, η = ln p and ψ = 0. Its coordinates are those of the point u_l = 2√p_l on the
+// sphere of radius 2, in which the Fisher information of a row is the identity. A probability of 0 counts as 1e-300.
 type Categorical struct{ Levels int }
 
 // Name is "categorical".
@@ -22,13 +20,13 @@ func (Categorical) Name() string { return "categorical" }
 // Columns is 1.
 func (Categorical) Columns() int { return 1 }
 
-// On is independent columns.
+// On makes the columns independent.
 func (f Categorical) On(columns int) ([]Factor, error) { return Independent(f, columns) }
 
-// Repeats says that rows often are equal.
+// Repeats is true: rows are often equal.
 func (Categorical) Repeats() bool { return true }
 
-// Support is in words.
+// Support describes the valid values.
 func (f Categorical) Support() string {
 	if f.Levels < 2 {
 		return fmt.Sprintf("nothing with %d levels: set Levels to 2 or more", f.Levels)
@@ -72,7 +70,7 @@ func (Categorical) Estimate(n float64, t, xi []float64) error {
 	return nil
 }
 
-// Natural is η = ln p, ψ = 0; NaN where p are no probabilities that sum to 1.
+// Natural is η = ln p, ψ = 0; NaN if p are not probabilities that sum to 1.
 func (Categorical) Natural(xi, eta []float64) float64 {
 	sum := 0.0
 	for l, p := range xi {
@@ -96,8 +94,8 @@ func (Categorical) Information(_, diag []float64) {
 }
 
 // Move follows the great circle from û = √p on the unit sphere by half the length of the
-// step. The step's coordinates belong to the vectors that the reflection of the last axis
-// to −û makes of the other axes: they are orthonormal, and tangent at û.
+// step. The basis of the step's coordinates is the image of the other axes under the reflection of the last axis to −û:
+// orthonormal vectors, tangent at û.
 func (Categorical) Move(xi, step, dst []float64) {
 	last := len(xi) - 1
 	pole, along, length := math.Sqrt(xi[last]), 0.0, 0.0

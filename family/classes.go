@@ -14,20 +14,19 @@ import (
 	"github.com/latent-go/latent/laplace"
 )
 
-// Classes are the sums of K classes in a local step, and what a local and a global step need of
-// their family: log densities of rows, weighted sums of their statistics, estimates from the
-// sums and their curvature. They do not depend on how rows get their classes: a mixture, a
-// Markov chain and a gate use them alike. Sums of Gaussian columns are
-// taken about an anchor, the class's location in that step, so that nothing cancels.
+// Classes are the sums of K classes in a local step, with the operations of their family for local and global steps:
+// log densities of rows, weighted sums of their statistics, estimates from the sums and their curvature. They are
+// independent of the assignment of rows to classes: a mixture, a Markov chain and a gate use them alike. Sums of
+// Gaussian columns are about an anchor, the class's location in that step, so that nothing cancels.
 type Classes struct {
 	K      int
 	Base   float64   // Σ_n w_n ln h(x_n)
 	Sums   []float64 // K×S
 	Anchor []float64 // K×A, the same in every shard
-	Rows   KeptRows  // where the family keeps them (see [RowFactor])
-	// Charged says that the local step had a tilt: the global step charges for dimensions of [Latent] factors.
+	Rows   KeptRows  // if the family keeps them (see [RowFactor])
+	// Charged says that the local step had a tilt, so that the global step charges for dimensions of [Latent] factors.
 	Charged bool
-	// Proper says that the tilt was that of the evidence.
+	// Proper says that the tilt belonged to the evidence.
 	Proper bool
 
 	plan  *Plan
@@ -80,7 +79,7 @@ func (c *Classes) Clear() {
 	c.Rows.Blocks, c.Rows.Q = c.Rows.Blocks[:0], c.Rows.Q[:0]
 }
 
-// Merge adds the sums of another shard, or of another local step at as many classes.
+// Merge adds the sums of another shard, or of another local step with the same number of classes.
 func (c *Classes) Merge(o *Classes) {
 	c.Base += o.Base
 	c.Rows.Blocks, c.Rows.Q = append(c.Rows.Blocks, o.Rows.Blocks...), append(c.Rows.Q, o.Rows.Q...)
@@ -121,10 +120,10 @@ func (c *Classes) Keep(dims []int) *Classes {
 
 // ---- Local step
 
-// Prepare empties the sums and computes the scores of the classes with parameters params, K×P. A tilt, nil for none, is
-// subtracted from them, but for constant (K), which is to be subtracted from every row's score besides: it is not 0
-// where values are missing. hyper are the hyperparameters of conjugate posteriors, K×H, for a tilt of the evidence; nil
-// without.
+// Prepare empties the sums and computes the scores of the classes with parameters params, K×P. It subtracts a tilt, nil
+// for none, from them, except for constant (K), which the caller subtracts from every row's score: it is not 0 if
+// values are missing. hyper are the hyperparameters of conjugate posteriors, K×H, for a tilt of the evidence; otherwise
+// nil.
 func (c *Classes) Prepare(params, hyper []float64, tilt *laplace.Tilt, constant []float64) error {
 	c.Clear()
 	if err := c.scoreAll(params); err != nil {
@@ -164,8 +163,8 @@ func (c *Classes) settle(tilt *laplace.Tilt, constant []float64) error {
 	return nil
 }
 
-// ChunkRows is the number of rows of a block to look at together: few enough that what is computed
-// from them stays in the processor's cache.
+// ChunkRows is the number of rows of a block to process together: few enough that their intermediate results stay in
+// the processor's cache.
 func ChunkRows(b framework.Rows) int {
 	if b.Entries != nil {
 		return 1024 // the columns of the scores are transposed once for them
@@ -196,8 +195,8 @@ func (c *Classes) Observe(b framework.Rows, first, n int) error {
 	return nil
 }
 
-// Chunks observes the rows of a block, some at a time, and calls visit with the first, how many they
-// are and their weights, nil for 1, until it returns an error.
+// Chunks observes the rows of a block, some at a time, and calls visit with the first row, the number of rows and their
+// weights, nil for 1, until visit returns an error.
 func (c *Classes) Chunks(b framework.Rows, visit func(first, n int, w []float64) error) error {
 	size := ChunkRows(b)
 	for first := 0; first < b.N; first += size {
@@ -226,9 +225,8 @@ func (c *Classes) AddScores(r []float64) {
 	}
 }
 
-// AddJoints is AddScores to log joints that are the same for all rows, as far as
-// responsibilities, their entropy and ln p(x) need them: a factor that is the only one may leave
-// out scores of far rows.
+// AddJoints is AddScores to log joints that are the same for all rows, with the accuracy that responsibilities, their
+// entropy and ln p(x) need: a single factor may leave out scores of distant rows.
 func (c *Classes) AddJoints(r []float64) {
 	if len(c.plan.parts) == 1 {
 		if f, ok := c.plan.parts[0].Factor.(Selective); ok {
@@ -240,7 +238,7 @@ func (c *Classes) AddJoints(r []float64) {
 	c.AddScores(r)
 }
 
-// Explain is the error of row i of those observed, where it has no density; nil where no factor has an explanation.
+// Explain returns the error of observed row i if it has no density; nil if no factor has an explanation.
 func (c *Classes) Explain(i int) error {
 	for j := range c.plan.parts {
 		p := &c.plan.parts[j]
@@ -255,7 +253,7 @@ func (c *Classes) Explain(i int) error {
 	return nil
 }
 
-// BaseOf is ln h(x) of row i of those observed.
+// BaseOf is ln h(x) of observed row i.
 func (c *Classes) BaseOf(i int) float64 {
 	sum := 0.0
 	for j := range c.seen {
@@ -266,9 +264,8 @@ func (c *Classes) BaseOf(i int) float64 {
 	return sum
 }
 
-// Add adds the n observed rows, of weights w, nil for 1, each to the classes in the shares r of its
-// weight, laid out as for AddScores and 0 where it is filled up. It returns the entropy of the
-// families' latent variables.
+// Add adds the n observed rows of weights w, nil for 1, to the classes in the shares r of their weights, laid out as
+// for AddScores with padding of 0. It returns the entropy of the families' latent variables.
 func (c *Classes) Add(n int, w, r []float64) (entropy float64) {
 	for i := range c.seen {
 		switch base := c.seen[i].Base; {
@@ -290,8 +287,7 @@ func (c *Classes) Add(n int, w, r []float64) (entropy float64) {
 
 // ---- Global step
 
-// Estimate puts the maximum likelihood parameters of every class into params, K×P, which hold those to go on
-// from.
+// Estimate puts the maximum likelihood parameters of every class into params, K×P, which hold the starting values.
 func (c *Classes) Estimate(params []float64) error {
 	size := &c.plan.size
 	for k := range c.K {
@@ -306,7 +302,7 @@ func (c *Classes) Estimate(params []float64) error {
 }
 
 // LogJoint is Σ_n Σ_k r_nk E[ln p(x_n|ξ_k)], with the families' latent variables, for the
-// parameters params, K×P; NaN where they have no density.
+// parameters params, K×P; NaN if they have no density.
 func (c *Classes) LogJoint(params []float64) float64 {
 	if c.scoreAll(params) != nil {
 		return nan // the engine reports it
@@ -342,8 +338,8 @@ func (c *Classes) total(k int) float64 {
 	return sum
 }
 
-// Curvature adds every class, of counts nk, to f: 1 + Cells blocks each, the first without
-// parameters, and one of each [Latent] factor. known is the observed information that belongs to params.
+// Curvature adds every class, of counts nk, to f: 1 + Cells blocks each, the first without parameters, and one of each
+// [Latent] factor. known is the observed information at params.
 func (c *Classes) Curvature(f *laplace.Curvature, nk, params []float64, known *Information) error {
 	observed, err := c.observed(f.CountOnly(), params, known)
 	if err != nil {
@@ -366,8 +362,7 @@ func (c *Classes) observed(countOnly bool, params []float64, known *Information)
 	return known.of(c, params)
 }
 
-// Deviations puts the standard errors of class k into dst, P numbers, where there are total rows and the parameters
-// are params, K×P.
+// Deviations puts the standard errors of class k into dst, P numbers, for total rows and the parameters params, K×P.
 func (c *Classes) Deviations(k int, params []float64, known *Information, total float64, dst []float64) error {
 	observed, err := c.observed(false, params, known)
 	if err != nil {
@@ -383,9 +378,9 @@ func (c *Classes) Deviations(k int, params []float64, known *Information, total 
 	return nil
 }
 
-// Charge is ½ ln|N F_ξk| of class k alone, which nk rows are in, with parameters estimated from its
-// sums: what gFIC charges for it. It errs where there is no estimate. Parameters of a [RowFactor], and of
-// classes that share some, are taken from params, K×P, with the observed information known.
+// Charge is ½ ln|N F_ξk| of class k alone with nk rows, at parameters estimated from its sums: the charge of gFIC for
+// the class. It returns an error if there is no estimate. Parameters of a [RowFactor], and shared ones, come from
+// params, K×P, with the observed information known.
 func (c *Classes) Charge(k int, nk float64, params []float64, known *Information) (float64, error) {
 	if !(nk > 0) {
 		return math.NaN(), errEmpty

@@ -8,8 +8,8 @@ import (
 	"github.com/latent-go/latent/internal/special"
 )
 
-// Finite is an [ExponentialFamily] of a unit of exposure with finitely many values, each with a probability of its own:
-// its normalised maximum likelihood has a closed form.
+// Finite is an [ExponentialFamily] of a unit of exposure with finitely many values, each with its own probability, so
+// that the normalised maximum likelihood has a closed form.
 type Finite interface {
 	// Values is their number L.
 	Values() int
@@ -29,7 +29,7 @@ func (f Multinomial) Values() int { return f.Categories }
 //	ln p(x_c|ξ̂_kc) − ln C(E_kc, L_c),   E_kc the exposures,
 //
 // of the rows behind the sums: minus the length of their normalised maximum likelihood codes (see [LogComplexity]). It
-// errs where a factor has no [Finite] family.
+// returns an error if a factor has no [Finite] family.
 func (c *Classes) CodeLength() (float64, error) {
 	sum, known := c.Base, map[[2]float64]float64{}
 	for i := range c.plan.parts {
@@ -82,8 +82,8 @@ const directly = 100_000
 //
 //	C(n, L) = Σ n!/(r₁!⋯r_L!) Π_l (r_l/n)^r_l,   C(n, L+2) = C(n, L+1) + (n/L) C(n, L),
 //
-// (Kontkanen & Myllymäki 2007, "A linear-time algorithm for computing the multinomial stochastic complexity"). An n
-// that is no whole number is interpolated.
+// (Kontkanen & Myllymäki 2007, "A linear-time algorithm for computing the multinomial stochastic complexity"). It
+// interpolates for an n that is not a whole number.
 func LogComplexity(n float64, values int) float64 {
 	if n <= 0 || values <= 1 {
 		return 0

@@ -11,26 +11,25 @@ import (
 	"github.com/latent-go/latent/prior"
 )
 
-// Collapsible is a [FactorPrior] whose parameters can be integrated out. With Z(h) the integral of the
-// density that hyperparameters h stand for, without its constant, and T(x) what a row adds to h,
+// Collapsible is a [FactorPrior] whose parameters can be integrated out. With Z(h) the integral of the density of
+// hyperparameters h, without its constant, and T(x) the contribution of a row to h,
 //
 //	ln p(rows) = ln Z(h) − ln Z(h₀) + Σ ln h(x),   ln p(x|rows) = ln Z(h + T(x)) − ln Z(h) + ln h(x).
 //
-// hyper holds the hyperparameters of K classes, scores what Expected has made of them
-// (docs/theory/mixtures.md, section 9).
+// hyper holds the hyperparameters of K classes, scores the results of Expected (docs/theory/mixtures.md, section 9).
 type Collapsible interface {
 	// LogEvidence is ln Z(h) − ln Z(h₀), with the powers of 2π of the rows' density.
 	LogEvidence(h []float64) float64
 	// AddPredictive adds ln p(x | h_k − out_k T(x)) − ln h(x) of each row and class to r, laid out as for
-	// AddScores. out, laid out alike, nil for 0, is the share of the row that h_k holds and that is left out of it;
-	// what is left is at least the prior, which the row may be less than away from a fixed point.
+	// AddScores. out, with the same layout, nil for 0, is the share of the row that h_k contains and that AddPredictive
+	// removes; the rest is at least the prior, because away from a fixed point h_k may hold less than the row.
 	AddPredictive(o *Observed, hyper, scores Table, out, r []float64)
 	// AddSpread adds Σ_n w_kn ½ d²/dt² ln Z(h_k + tT(x_n)) at t = 0, to each class's place in dst (K), for weights
-	// laid out as r. With weights q(1−q) it is what E_q[ln Z] has beyond ln Z at the expected statistics, to second order.
+	// laid out as r. With weights q(1−q) it is E_q[ln Z] − ln Z at the expected statistics, to second order.
 	AddSpread(o *Observed, hyper, scores Table, weights, dst []float64)
 }
 
-// Collapses returns which factor's parameters cannot be integrated out, as a [Collapsible] prior can, or nil.
+// Collapses returns an error that names a factor whose prior is not [Collapsible], or nil.
 func (b *Posterior) Collapses() error {
 	for i, p := range b.priors {
 		if _, shared := p.(SharedPrior); shared {
@@ -46,7 +45,7 @@ func (b *Posterior) Collapses() error {
 }
 
 // LogEvidence is ln p of the rows behind the sums given their classes, with the parameters integrated out; h, K×H,
-// has come from these sums by Update. Its priors are all [Collapsible].
+// comes from these sums by Update. All priors must be [Collapsible].
 func (b *Posterior) LogEvidence(c *Classes, h []float64) float64 {
 	sum := c.Base
 	for k := range c.K {
@@ -57,7 +56,7 @@ func (b *Posterior) LogEvidence(c *Classes, h []float64) float64 {
 	return sum
 }
 
-// AddPredictive adds ln p(x|h_k), less ln h(x), of the n observed rows to r (see [Collapsible]); Prepare has been at h.
+// AddPredictive adds ln p(x|h_k), less ln h(x), of the n observed rows to r (see [Collapsible]), after Prepare at h.
 func (b *Posterior) AddPredictive(c *Classes, h, out, r []float64) {
 	for i := range b.parts {
 		f := &b.parts[i]
@@ -66,7 +65,7 @@ func (b *Posterior) AddPredictive(c *Classes, h, out, r []float64) {
 	}
 }
 
-// AddSpread adds the second order of the n observed rows to dst (see [Collapsible]); Prepare has been at h.
+// AddSpread adds the second order of the n observed rows to dst (see [Collapsible]), after Prepare at h.
 func (b *Posterior) AddSpread(c *Classes, h, weights, dst []float64) {
 	for i := range b.parts {
 		f := &b.parts[i]
@@ -78,10 +77,10 @@ func (b *Posterior) AddSpread(c *Classes, h, weights, dst []float64) {
 // ---- Exponential families
 
 // Predictive is a [CellPrior] that has the posterior predictive distribution, and the curvature of LogNorm, in closed
-// form: package prior's have. Of any other they are differences of LogNorm.
+// form, as in package prior. For other priors they are differences of LogNorm.
 type Predictive interface {
-	// Predictive is ln factor + log = LogNorm(h + (1−out)(e, t)) − LogNorm(h − out·(e, t)), where no pseudo-count
-	// goes below the prior's. factor is between 1e-30 and 1e30.
+	// Predictive is ln factor + log = LogNorm(h + (1−out)(e, t)) − LogNorm(h − out·(e, t)), with no pseudo-count below the
+	// prior's. factor is between 1e-30 and 1e30.
 	Predictive(h, t []float64, e, out float64) (factor, log float64)
 	// Curvature is the second derivative of LogNorm(h + s·(e, t)) at s = 0.
 	Curvature(h, t []float64, e float64) float64
@@ -107,7 +106,7 @@ func (p byNorm) normAt(h, t []float64, e, times float64) float64 {
 	return p.LogNorm(moved)
 }
 
-// Predictive leaves nothing out of pseudo-counts that hold less than the row.
+// Predictive does not remove a row from pseudo-counts that hold less than it.
 func (p byNorm) Predictive(h, t []float64, e, out float64) (factor, log float64) {
 	if out > 0 {
 		log = p.normAt(h, t, e, 1-out) - p.normAt(h, t, e, -out)
@@ -118,13 +117,13 @@ func (p byNorm) Predictive(h, t []float64, e, out float64) (factor, log float64)
 	return 1, p.normAt(h, t, e, 1) - p.normAt(h, t, e, 0)
 }
 
-// Curvature is a difference between points a thousandth of a row apart: LogNorm has 12 digits at least.
+// Curvature is a difference between points a thousandth of a row apart: LogNorm must have at least 12 digits.
 func (p byNorm) Curvature(h, t []float64, e float64) float64 {
 	const step = 1e-3
 	return (p.normAt(h, t, e, step) - 2*p.normAt(h, t, e, 0) + p.normAt(h, t, e, -step)) / (step * step)
 }
 
-// LogEvidence is Σ_c ln Z(h_c) − ln Z(h₀): that of a cell is the conjugate prior's LogNorm.
+// LogEvidence is Σ_c ln Z(h_c) − ln Z(h₀), with ln Z of a cell the conjugate prior's LogNorm.
 func (q *exponentialPrior) LogEvidence(h []float64) float64 {
 	sum := 0.0
 	for c, of := range q.of {
@@ -136,10 +135,10 @@ func (q *exponentialPrior) LogEvidence(h []float64) float64 {
 // manyFactors is how many factors of at most 1e30 are multiplied before a logarithm is taken.
 const manyFactors = 8
 
-// ByLabels is a [Predictive] whose rows may be labels, from 0, with exposure 1, and are then asked for together.
+// ByLabels is a [Predictive] whose rows may be labels, from 0, with exposure 1, which are then processed together.
 type ByLabels interface {
-	// Factors multiplies the factor of each row by that of Predictive, whose log is 0; those of a missing label, NaN,
-	// stay. out is nil where nothing is left out. It returns false where the prior is not one of labels.
+	// Factors multiplies the factor of each row by that of Predictive, whose log is 0, and leaves the factor of a missing
+	// label, NaN. out is nil if nothing is removed. It returns false if the prior is not one of labels.
 	Factors(h, labels, out, factors []float64) bool
 }
 
@@ -247,7 +246,7 @@ func labelOf(t []float64) float64 {
 	return label
 }
 
-// AddSpread takes the rows of each class that weigh something, of which there are few where classes are clear.
+// AddSpread uses the rows of positive weight in each class, few of them if classes are clear.
 func (q *exponentialPrior) AddSpread(o *Observed, hyper, _ Table, weights, dst []float64) {
 	t, stride := q.statistics(o)
 	padded, width := o.Padded(), q.cells*(1+q.s)
@@ -349,7 +348,7 @@ func (l exponentialKernel) statistics(o *Observed) (t []float64, stride int) {
 
 // ---- Gaussians
 
-// LogEvidence is [prior.NormalInverseWishart.LogEvidence]; NaN where there is none.
+// LogEvidence is [prior.NormalInverseWishart.LogEvidence]; NaN if there is none.
 func (q *normalWishart) LogEvidence(h []float64) float64 {
 	v, err := q.at(h).LogEvidence(q.of, q.norm)
 	if err != nil {

@@ -14,8 +14,8 @@ type Distributor interface {
 	Below(xi []float64, column int, x float64) (less, atMost float64)
 }
 
-// Below is P(X < x) and P(X ≤ x) of a column of the table in a class with parameters ξ, whatever the other columns are.
-// It errs where the family of the column is no [Distributor].
+// Below is P(X < x) and P(X ≤ x) of a column of the table in a class with parameters ξ, with the other columns
+// integrated out. It returns an error if the family of the column is not a [Distributor].
 func (p *Plan) Below(xi []float64, column int, x float64) (less, atMost float64, err error) {
 	d, xi, within, name, err := ofColumn[Distributor](p, xi, column)
 	if err != nil {
@@ -123,7 +123,7 @@ func (Bernoulli) Below(xi []float64, _ int, x float64) (less, atMost float64) {
 	return belowCode([]float64{1 - xi[0], xi[0]}, x)
 }
 
-// Below sums up the probabilities of lower codes.
+// Below sums the probabilities of lower codes.
 func (Categorical) Below(xi []float64, _ int, x float64) (less, atMost float64) {
 	return belowCode(xi, x)
 }

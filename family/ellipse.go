@@ -11,8 +11,8 @@ type elliptical interface {
 
 // Ellipse is the location m, D, and the scatter S, D×D, up to a factor, of a class with parameters ξ whose density
 // falls with (x−m)ᵀS⁻¹(x−m) alone: of Gaussians with any covariance, of columns that are all normal, of t
-// distributions, of factor analysers, and of these with noise. S is a *mat.DiagDense where the columns are independent,
-// else a *mat.SymDense. ok is false for other families.
+// distributions, of factor analysers, and of these with noise. S is a *mat.DiagDense if the columns are independent,
+// otherwise a *mat.SymDense. ok is false for other families.
 func (p *Plan) Ellipse(xi []float64) (m []float64, s mat.Symmetric, ok bool) {
 	d := p.size.Columns
 	variances := make([]float64, 0, d)

@@ -20,16 +20,16 @@ func (Exponential) Name() string { return "exponential" }
 // Columns is 1.
 func (Exponential) Columns() int { return 1 }
 
-// On is independent columns.
+// On makes the columns independent.
 func (f Exponential) On(columns int) ([]Factor, error) { return Independent(f, columns) }
 
-// Support is in words.
+// Support describes the valid values.
 func (Exponential) Support() string { return "non-negative finite numbers" }
 
 // Statistics is 1: T(x) = x.
 func (Exponential) Statistics() int { return 1 }
 
-// Observe takes a number that is not negative.
+// Observe takes a non-negative number.
 func (Exponential) Observe(x, t []float64) (exposure, base float64, ok bool) {
 	if !(x[0] >= 0) || math.IsInf(x[0], 1) {
 		return 0, 0, false
@@ -56,7 +56,7 @@ func (Exponential) Estimate(n float64, t, xi []float64) error {
 	return nil
 }
 
-// Natural is η = −λ, ψ = −ln λ; NaN where λ is negative.
+// Natural is η = −λ, ψ = −ln λ; NaN if λ is negative.
 func (Exponential) Natural(xi, eta []float64) float64 {
 	eta[0] = -xi[0]
 	return -logOfRate(xi[0])

@@ -11,17 +11,15 @@ import (
 //
 //	ln p(x|ξ) = ln h(x) + η(ξ)·T(x) − e(x) ψ(ξ),
 //
-// where the exposure e(x) is 1, or the number of trials behind x. Everything that the
-// engine needs follows from the methods; a new family is one file (docs/theory/mixtures.md,
-// section 3). Slices have the length that the method's comment gives, and belong to the
-// caller. Implementations hold no state: goroutines share them.
+// where the exposure e(x) is 1, or the number of trials behind x. The methods suffice for the engine; a new family is
+// one file (docs/theory/mixtures.md, section 3). Slices have the length that the method's comment gives, and belong to
+// the caller. Implementations hold no state: goroutines share them.
 //
-// The interfaces below are optional: without [Expecter] classes are not contrasted with the table,
-// without [Deviator] they have no standard errors, without [Sampler] there are no samples, without
-// [ConjugateFamily] no MAP and no variational Bayes.
+// The interfaces below are optional: [Expecter] contrasts classes with the table, [Deviator] gives standard errors,
+// [Sampler] samples, and [ConjugateFamily] MAP and variational Bayes.
 type ExponentialFamily interface {
 	Family
-	// Support says in words which values there are, such as "the counts 0, 1, 2, …".
+	// Support describes the valid values in words, such as "the counts 0, 1, 2, …".
 	Support() string
 	// Statistics is S, the length of T(x).
 	Statistics() int
@@ -33,7 +31,7 @@ type ExponentialFamily interface {
 	// Free is D_ξ, the number of free parameters.
 	Free() int
 	// Estimate puts the maximum likelihood estimate of ξ into xi, from the sums of exposures
-	// and of T(x). n is positive. It fails where there is no maximum.
+	// and of T(x). n is positive. It returns an error if there is no maximum.
 	Estimate(n float64, t, xi []float64) error
 	// Natural puts η(ξ) into eta (length S) and returns ψ(ξ). All are finite: a
 	// probability of 0 counts as 1e-300.
@@ -49,11 +47,9 @@ type Expecter interface {
 	Expect(xi, t []float64)
 }
 
-// A Mover defines the coordinates that the information is taken in: a test differentiates
-// through it.
+// A Mover defines the coordinates of the information: a test differentiates through it.
 type Mover interface {
-	// Move puts into dst the parameters that a step (length Free) in those coordinates
-	// leads to from xi.
+	// Move puts into dst the parameters after a step (length Free) from xi in those coordinates.
 	Move(xi, step, dst []float64)
 }
 
@@ -72,10 +68,9 @@ type ConjugateFamily interface {
 	Conjugate(p prior.Prior, pooled []float64) (CellPrior, error)
 }
 
-// A CellPrior is the conjugate prior of an [ExponentialFamily], in the general form of paper K, A.2. A
-// posterior is known by its pseudo-counts h = (ν, τ), 1+S numbers: the prior's own plus
-// the sums of exposures and of T(x); its density is ∝ exp(η·τ − νψ) in the natural
-// parameters.
+// A CellPrior is the conjugate prior of an [ExponentialFamily], in the general form of paper K, A.2. A posterior is
+// given by its pseudo-counts h = (ν, τ), 1+S numbers: the prior's own plus the sums of exposures and of T(x); its
+// density is ∝ exp(η·τ − νψ) in the natural parameters.
 type CellPrior interface {
 	// Prior puts the pseudo-counts of the prior into h.
 	Prior(h []float64)
@@ -85,8 +80,8 @@ type CellPrior interface {
 	// Expected puts E[η] into eta and returns E[ψ]: the gradient of LogNorm in τ and,
 	// negated, in ν.
 	Expected(h, eta []float64) (partition float64)
-	// Mode puts the mode of the density of ξ into xi; an error where it has none. (The
-	// density of ξ, in the parameters as they are reported; modes depend on that choice.)
+	// Mode puts the mode of the density of ξ into xi, or returns an error if there is none. The density is of the
+	// parameters as reported; the mode depends on that choice.
 	Mode(h, xi []float64) error
 	// LogProb is the log density of ξ, for the mode's value.
 	LogProb(h, xi []float64) float64
@@ -96,20 +91,19 @@ type CellPrior interface {
 	Rand(h []float64, rng *rand.Rand, xi []float64)
 }
 
-// A BlockObserver observes complete rows together, in less time than one by one.
+// A BlockObserver observes complete rows together, faster than one by one.
 type BlockObserver interface {
 	// ObserveBlock observes n rows of cells observations each, stride apart in x. It returns their
-	// statistics, those of each row apart numbers after those of the row before: where they lie already, or
-	// in *memory (n×cells·S), which it resizes as it needs. ln h of each row goes into base (length n), which is 0
-	// before. ok is false where a row is not complete or outside the support: Observe then reads the rows one
-	// by one. self is the family that is asked: another one has embedded the receiver, may observe in its
-	// own way, and gets false.
+	// statistics, those of each row apart numbers after those of the row before: in place, or in *memory (n×cells·S),
+	// which it resizes as necessary. ln h of each row goes into base (length n), which is 0 before. ok is false if a row
+	// is incomplete or outside the support: Observe then reads the rows one by one. self is the family of the call: a
+	// family that embeds the receiver may observe differently, and gets false.
 	ObserveBlock(
 		self ExponentialFamily, x []float64, n, cells, stride int, memory *[]float64, base []float64,
 	) (statistics []float64, apart int, ok bool)
 }
 
-// A BlockNatural computes the natural parameters of many cells in less time than one by one.
+// A BlockNatural computes the natural parameters of many cells faster than one by one.
 type BlockNatural interface {
 	// Naturals puts −ψ of each cell into e and η into t, from ξ of one cell after the other. self is as
 	// for [BlockObserver].
@@ -120,7 +114,8 @@ type BlockNatural interface {
 type Rated interface{ Rate(xi []float64) float64 }
 
 // Independent is the exponential family on columns, or groups of columns, that are independent within a
-// class: what On of such a family returns. It errs where the number of columns is no multiple of the family's.
+// class: the result of On for such a family. It returns an error if the number of columns is no multiple of the
+// family's.
 func Independent(f ExponentialFamily, columns int) ([]Factor, error) {
 	c := f.Columns()
 	if c < 1 || columns < c || columns%c != 0 {

@@ -43,7 +43,7 @@ func (l exponentialKernel) estimate(n float64, t []float64, w *Pooled, xi []floa
 	return err
 }
 
-// Spread is nil where the law has no floor.
+// Spread is nil if the law has no floor.
 func (l exponentialKernel) Spread(params []float64) (variances []float64) {
 	if law, _, _ := l.floored(); law != nil {
 		for c := range l.cells {

@@ -116,7 +116,7 @@ func missing(x []float64) bool {
 	return true
 }
 
-// ErrSupport is what a [framework.DataError] says of a value to which a family gives no density.
+// ErrSupport is the reason of a [framework.DataError] about a value without density in a family.
 var ErrSupport = errors.New("outside the support")
 
 func (l exponentialKernel) outside(row, column int, x []float64) error {

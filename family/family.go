@@ -10,18 +10,16 @@ import (
 	"github.com/latent-go/latent/prior"
 )
 
-// A Family says how the rows of a class are distributed: a component of a mixture, a state of a
-// Markov chain, a leaf behind a gate. An [ExponentialFamily] on columns that are independent
-// needs no more than [Independent] for On.
+// A Family is the distribution of the rows of a class: of a component of a mixture, a state of a Markov chain, a leaf
+// behind a gate. An [ExponentialFamily] on independent columns implements On by [Independent].
 type Family interface {
-	// Name is how users write the family, such as "poisson".
+	// Name is the name of the family for users, such as "poisson".
 	Name() string
-	// Columns is the number of columns of one observation; 0 stands for a family that takes all
-	// that there are. A family of fewer columns than the table describes the rest by independent
-	// copies of itself.
+	// Columns is the number of columns of one observation; 0 stands for a family that takes all columns. A family of fewer
+	// columns than the table describes the other columns by independent copies.
 	Columns() int
-	// On lays the family out on so many columns of a table: one factor, or one for each group of
-	// columns that are independent within a class.
+	// On lays the family out on the given number of columns of a table: one factor, or one for each group of columns that
+	// are independent within a class.
 	On(columns int) ([]Factor, error)
 }
 
@@ -31,15 +29,13 @@ func Creeps(f Family) bool {
 	return ok && c.Creeps()
 }
 
-// A Factor is a family on some columns, for K classes at once: the only thing that local and global
-// steps know of families. What belongs to a class lies in flat vectors, whose lengths [Layout]
-// gives; a [Table] holds those of several classes. Factors hold no state:
-// goroutines share them. Every factor is also a [SumFactor] or a [RowFactor], which differ in what
-// the global step gives them.
+// A Factor is a family on some columns, for K classes at once: the only interface of local and global steps to
+// families. The numbers of a class are flat vectors, whose lengths [Layout] gives; a [Table] holds those of several
+// classes. Factors hold no state: goroutines share them. Every factor is also a [SumFactor] or a [RowFactor], which
+// differ in their input from the global step.
 //
-// The density of a class may hold latent variables of its own, such as the scale of a Student-t
-// row: AddScores then integrates them out, AddSums adds their expected statistics, and returns the
-// entropy of their q.
+// The density of a class may have its own latent variables, such as the scale of a Student-t row: AddScores then
+// integrates them out, AddSums adds their expected statistics, and returns the entropy of their q.
 type Factor interface {
 	Name() string
 	Layout() Layout
@@ -49,14 +45,12 @@ type Factor interface {
 	// AddScores adds the log density of the rows, less ln h(x), under every class to r: K×n, the
 	// rows of a class next to one another and filled up to a multiple of [simd.Lanes].
 	AddScores(o *Observed, scores Table, r []float64)
-	// AddSums adds the rows' statistics, with weights r (as for AddScores, 0 for rows that
-	// fill up), about the anchors. entropy is that of the factor's own latent variables, with
-	// the same weights.
+	// AddSums adds the rows' statistics, with weights r (as for AddScores, 0 for padding), about the anchors. entropy is
+	// that of the factor's own latent variables, with the same weights.
 	AddSums(o *Observed, r []float64, scores, anchors, sums Table) (entropy float64)
-	// AddPooled adds the statistics of weight rows that are like those of the pooled table, about the
-	// anchor.
+	// AddPooled adds the statistics of weight rows like those of the pooled table, about the anchor.
 	AddPooled(weight float64, pooled *Pooled, anchor, sums []float64)
-	// Score puts what the log density needs of ξ into score: its constants first, one a cell.
+	// Score computes the log density's function of ξ into score: its constants first, one per cell.
 	Score(xi, score []float64) error
 }
 
@@ -64,13 +58,12 @@ type Factor interface {
 // are functions of them.
 type SumFactor interface {
 	Factor
-	// Estimate is the maximum likelihood ξ of one class. pooled is the table as one class, nil
-	// where it is that which is estimated.
+	// Estimate is the maximum likelihood ξ of one class. pooled is the table as one class, nil for the estimate of the
+	// table itself.
 	Estimate(sums, anchor []float64, pooled *Pooled, xi []float64) error
 	// Total is the sum over the rows behind sums of the log density, less ln h(x).
 	Total(score, sums, anchor []float64) float64
-	// Information appends the unit information of each cell to dst, memory reused, in
-	// coordinates without units.
+	// Information appends the unit information of each cell to dst, reusing memory, in coordinates without units.
 	Information(xi []float64, pooled *Pooled, dst []laplace.Block) []laplace.Block
 	featured
 }
@@ -82,18 +75,18 @@ type featured interface {
 	Features(o *Observed, dst []float64, width, at int)
 }
 
-// Layout says how many numbers a factor takes of each kind, for one class.
+// Layout gives the number of values of each kind in a factor, for one class.
 type Layout struct {
 	Columns int
-	Cells   int // exposures, one for each part that can be missing by itself
+	Cells   int // exposures, one for each part that can be missing separately
 	Free    int // D_ξ of a cell
-	Design  int // parameters of a class besides, which the matrix of a [Designed] factor counts
-	Shared  int // parameters that the classes share, in all
+	Design  int // further parameters of a class, which the matrix of a [Designed] factor counts
+	Shared  int // parameters that the classes share, in total
 	Sums    int // exposures of the cells first
-	Anchor  int // what sums are taken about
+	Anchor  int // origin of the sums
 	Score   int // constants of the cells first
 	Params  int // ξ
-	Hyper   int // hyperparameters of a conjugate prior, or what integrals under another one need besides ξ
+	Hyper   int // hyperparameters of a conjugate prior, or further input of integrals under another prior
 	Units   int // of Pooled.Units
 	// Regressors is the length of Pooled.Regressors.
 	Regressors int
@@ -102,76 +95,75 @@ type Layout struct {
 
 // The rest are interfaces that a factor may implement.
 
-// A Whitener has numbers of another kind that distances between rows can be measured in: those that do not change when
-// its columns are mapped linearly, as what it fits does not.
+// A Whitener gives numbers for distances between rows that, like its fits, do not change under linear maps of its
+// columns.
 type Whitener interface {
-	// Whiten is Features with the covariance of the table taken out, and 0 where missing.
+	// Whiten is Features whitened by the covariance of the table, with 0 for missing values.
 	Whiten(o *Observed, pooled *Pooled, dst []float64, width, at int)
 }
 
-// Anchored factors take their sums about an anchor, so that nothing cancels.
+// Anchored factors sum about an anchor, so that nothing cancels.
 type Anchored interface {
 	// Center moves an anchor to the mean of the rows behind sums.
 	Center(sums, anchor []float64)
-	// Locate puts the anchor that goes with a score into anchor.
+	// Locate puts the anchor of a score into anchor.
 	Locate(score, anchor []float64)
 	// AddAbout adds sums about another anchor to sums.
 	AddAbout(sums, anchor, others, another []float64)
 }
 
-// A Latent factor has classes with continuous latent variables u of their own, of as many dimensions as a class says
-// for itself, such as those of a factor analysis. Densities and sums have u integrated out. FAB and gFAB charge for
-// what belongs to the dimensions by the units of data behind it under the best q(u), and have the factor choose their
-// number in each global step, as the objective is to be maximised over that as well.
+// A Latent factor has classes with their own continuous latent variables u, in a number of dimensions for each class,
+// as in factor analysis. Densities and sums have u integrated out. FAB and gFAB charge for the numbers of the
+// dimensions by the units of data behind them under the best q(u), and the factor chooses the number of dimensions in
+// each global step, because the objective is maximised over it, too.
 type Latent interface {
 	SumFactor
 	// Dimensions is the number of dimensions of u in a class.
 	Dimensions(xi []float64) int
-	// Loadings are the numbers of ξ that belong to so many dimensions, beside Layout.Free, and those of them that are
-	// identifiable.
+	// Loadings returns how many numbers of ξ, beside Layout.Free, belong to the given number of dimensions, and how many
+	// of these are identifiable.
 	Loadings(dimensions int) (numbers, free int)
 	// Count is the units of data behind each of those numbers in a class of n rows, and its derivative by n.
 	Count(n float64) (count, slope float64)
-	// Choose is Estimate over the number of dimensions, too, less ½ ln Count for each number that belongs to
-	// them. It goes on from ξ.
+	// Choose is Estimate that also chooses the number of dimensions, less ½ ln Count for each number of theirs. It starts
+	// from ξ.
 	Choose(sums, anchor []float64, pooled *Pooled, xi []float64) error
 }
 
-// A Designed factor has rows with regressors u, p numbers: Layout.Design of the class's parameters are their
-// coefficients, behind which the rows count by the matrix Σ_n q_n u_n u_nᵀ and not by one number. FAB and gFAB take
-// half the leverage off a row in place of the same constant off each (see [laplace.Tilt.Quadratic]). Fits begin with
-// classes that have lines of their own.
+// A Designed factor has rows with p regressors u: Layout.Design of the class's parameters are their coefficients, for
+// which the rows count by the matrix Σ_n q_n u_n u_nᵀ instead of one number. FAB and gFAB subtract half the leverage
+// from a row instead of the same constant from each (see [laplace.Tilt.Quadratic]). Fits begin with classes that have
+// their own lines.
 type Designed interface {
 	Factor
 	featured
-	// Count puts that matrix into dst, in coordinates of the regressors in which that of the pooled table is N·I: so
-	// nothing depends on their units, or on which linear combinations of them are columns.
+	// Count puts that matrix into dst, in coordinates of the regressors in which that of the pooled table is N·I, so that
+	// nothing depends on the units of the regressors or on their linear combinations.
 	Count(sums []float64, pooled *Pooled, dst *mat.SymDense)
 	// Unit is the information of a unit of Count about each coefficient in these coordinates, in units of the pooled
 	// table's.
 	Unit(xi []float64, pooled *Pooled) float64
-	// Lower makes the score that of the log density less ½ uᵀPu, in these coordinates; P is positive definite.
+	// Lower subtracts ½ uᵀPu from the log density of the score, in these coordinates; P is positive definite.
 	Lower(precision mat.Symmetric, pooled *Pooled, score []float64) error
 }
 
-// A Sharer has parameters that all classes share.
+// A Sharer has parameters common to all classes.
 type Sharer interface {
-	// Share makes the shared parameters one, from each class's own estimate. The sums are about the anchors; pooled is the
+	// Share merges the shared parameters of the classes' own estimates. The sums are about the anchors; pooled is the
 	// table as one class.
 	Share(sums, anchors, params Table, pooled *Pooled) error
 }
 
 // A Joiner can describe neighbouring columns of a [Product] together with the next factor, so that they share a kernel.
 type Joiner interface {
-	// Join is one factor on the columns of both; ok is false where there is none.
+	// Join returns one factor on the columns of both; ok is false if there is none.
 	Join(next Factor) (joined Factor, ok bool)
 }
 
-// Selective factors can leave out log joints from which exp underflows.
+// Selective factors can leave out log joints whose exp underflows.
 type Selective interface {
-	// AddJoints is AddScores to log joints that are the same for all rows, when nothing will
-	// be added any more. Where a row's responsibility comes out as exactly 0, so it does
-	// from what AddJoints leaves there.
+	// AddJoints is AddScores to log joints that are the same for all rows, when nothing is added later. A responsibility
+	// that is exactly 0 is also exactly 0 from the result of AddJoints.
 	AddJoints(o *Observed, scores Table, r []float64)
 }
 
@@ -191,11 +183,11 @@ type Describer interface {
 	Numberer
 	// Contrast puts the divergence of each column from the pooled table's into dst.
 	Contrast(xi, pooled, dst []float64)
-	// Deviations are the standard errors of ξ, given the class's sums and the rows in all.
+	// Deviations are the standard errors of ξ, given the class's sums and the total number of rows.
 	Deviations(xi, sums []float64, total float64, dst []float64)
 }
 
-// A PooledDeviator has standard errors that depend on what sums are taken about.
+// A PooledDeviator has standard errors that depend on the origin of the sums.
 type PooledDeviator interface {
 	// PooledDeviations are the standard errors of ξ, given the class's sums and the table as one class.
 	PooledDeviations(xi, sums []float64, pooled *Pooled, dst []float64)
@@ -205,7 +197,7 @@ type PooledDeviator interface {
 type Predictor interface {
 	// Response is the response's column, counted from the factor's first.
 	Response() int
-	// Mean is the mean of the response of a row x under ξ. The response's own entry is not read.
+	// Mean is the mean of the response of a row x under ξ. Mean ignores the response's own entry.
 	Mean(xi, x []float64) float64
 }
 
@@ -213,7 +205,7 @@ type Predictor interface {
 type ConjugateFactor interface {
 	// Conjugate makes the conjugate prior that p describes, nil for the default.
 	Conjugate(p prior.Prior, pooled *Pooled) (FactorPrior, error)
-	// Units are what the log density of ξ gains when it is measured in units of the table.
+	// Units are the gain of the log density of ξ in units of the table.
 	Units(pooled *Pooled) Units
 }
 
@@ -222,7 +214,7 @@ type FactorPrior interface {
 	Prior(h []float64)
 	// Update is the posterior after sums about an anchor.
 	Update(sums, anchor, h []float64)
-	// Expected is the score that E_q[ln p(x|ξ)] makes.
+	// Expected is the score of E_q[ln p(x|ξ)].
 	Expected(h, score []float64) error
 	// Divergence is KL(q(ξ)‖p(ξ)), given the expected score.
 	Divergence(h, score []float64) float64
@@ -232,9 +224,9 @@ type FactorPrior interface {
 	Rand(h []float64, rng *rand.Rand, xi []float64)
 }
 
-// A SharedPrior is a [FactorPrior] with hyperparameters that all classes share.
+// A SharedPrior is a [FactorPrior] with hyperparameters common to all classes.
 type SharedPrior interface {
-	// Share makes the shared hyperparameters one, from each class's own update.
+	// Share merges the shared hyperparameters of the classes' own updates.
 	Share(hyper Table)
 	// LogProbShared is the log prior density of the shared parameters, which LogProb
 	// leaves out.
@@ -243,33 +235,32 @@ type SharedPrior interface {
 	RandShared(hyper Table, rng *rand.Rand, params Table)
 }
 
-// Units say what the density of a class's parameters, and of what the classes share,
-// gains in nats when they are measured in units of the table.
+// Units are the gains, in nats, of the density of a class's parameters, and of the shared ones, in units of the table.
 type Units struct{ Class, Shared float64 }
 
 // A Number describes one of the numbers of a class.
 type Number struct {
 	Name string // "mean", "variance", "covariance", or as the family names its parameters
-	// From and To are the columns it is about: one and the same, the two of a covariance,
-	// or the first and the last that a spherical variance is common to.
+	// From and To are its columns: one column twice, the two of a covariance, or the first and the last of a spherical
+	// variance.
 	From, To int
 }
 
-// Pooled is the table as one class, or a factor's part of it: the scale of the columns, which
-// the unit-free coordinates of the curvature and the default priors are taken from.
+// Pooled is the table as one class, or a factor's part of it: the scale of the columns, from which the unit-free
+// coordinates of the curvature and the default priors follow.
 type Pooled struct {
 	N          float64   `json:"n"`
 	Parameters []float64 `json:"parameters"` // ξ
 	Sums       []float64 `json:"sums"`       // statistics of all rows, about Anchor
 	Anchor     []float64 `json:"anchor,omitempty"`
-	Units      []float64 `json:"units,omitempty"` // what coordinates without units take besides, of a [RowFactor]
+	Units      []float64 `json:"units,omitempty"` // further units of coordinates without units, of a [RowFactor]
 	// Floor is, of each column, the least variance that a class may have, in squared units of the data, or of ln x at the
 	// table's mean of it for [Lognormal] (see [Bounder]); 0 of columns without one, and empty where there is none at all.
 	Floor []float64 `json:"floor,omitempty"`
-	// Reference is ξ of what a unit-information prior is about, where rows lie so far out that it is not Parameters:
-	// without their weight.
+	// Reference is the centre ξ of a unit-information prior if rows lie so far out that it differs from Parameters: these
+	// rows have no weight in it.
 	Reference []float64 `json:"reference,omitempty"`
-	// Regressors are location and scatter of regressors, without the weight of rows far out where there are such.
+	// Regressors are location and scatter of the regressors, without the weight of rows far out.
 	Regressors []float64 `json:"regressors,omitempty"`
 }
 
@@ -284,7 +275,7 @@ func (w *Pooled) reference() []float64 {
 // A Table is a K×n matrix inside a larger one.
 type Table struct {
 	K, Stride int
-	Data      []float64 // of the first row on
+	Data      []float64 // from the first row on
 }
 
 // Row is the part of class k.

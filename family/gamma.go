@@ -15,12 +15,12 @@ import (
 
 // Gamma describes positive numbers: ln p(x|α,β) = α ln β − ln Γ(α) + (α−1) ln x − βx, with
 // T = (x, ln x), η = (−β, α) and ln h = −ln x. Its coordinates are ln(α/β), the logarithm
-// of the mean, and 1/α, the square of the coefficient of variation: what (μ, σ²) are to a
-// Gaussian. The Fisher information of a row is diag(α, α²(α²ψ′(α) − α)), and gFIC penalises
-// components that collapse (docs/theory/mixtures.md, section 3).
+// of the mean, and 1/α, the square of the coefficient of variation: as (μ, σ²) for a Gaussian. The Fisher information
+// of a row is diag(α, α²(α²ψ′(α) − α)), and gFIC penalises components that collapse (docs/theory/mixtures.md, section
+// 3).
 //
-// T is not taken about an anchor: of numbers whose standard deviation is a fraction ε of
-// their mean, log densities keep an absolute error of about 1e-16/ε².
+// T has no anchor: if the standard deviation of the numbers is a fraction ε of their mean, log densities have an
+// absolute error of about 1e-16/ε².
 //
 // The variance α/β² of a class has the floor of a Gaussian column, and estimates are exact maxima above it.
 type Gamma struct {
@@ -33,10 +33,10 @@ func (Gamma) Name() string { return "gamma" }
 // Columns is 1.
 func (Gamma) Columns() int { return 1 }
 
-// On is independent columns.
+// On makes the columns independent.
 func (f Gamma) On(columns int) ([]Factor, error) { return Independent(f, columns) }
 
-// Support is in words.
+// Support describes the valid values.
 func (Gamma) Support() string { return "finite positive numbers" }
 
 // Statistics is 2: T(x) = (x, ln x).
@@ -100,7 +100,7 @@ func logGap(n float64, t []float64) (mean, s float64) {
 // roundingOf is the gap below which nothing but rounding of the sums is left.
 func roundingOf(mean float64) float64 { return 1e-12 * max(1, math.Abs(math.Log(mean))) }
 
-// Natural is η = (−β, α), ψ = ln Γ(α) − α ln β; NaN where one is negative.
+// Natural is η = (−β, α), ψ = ln Γ(α) − α ln β; NaN if one is negative.
 func (Gamma) Natural(xi, eta []float64) float64 {
 	shape := max(xi[0], tiny)
 	eta[0], eta[1] = -xi[1], xi[0]
@@ -246,7 +246,7 @@ func (Gamma) unitTerms(n float64, t, xi []float64, of cellReference, add func(la
 	}
 }
 
-// WithFloor is the family with another Floor.
+// WithFloor returns the family with another Floor.
 func (Gamma) WithFloor(floor float64) Family { return Gamma{floor} }
 
 func (f Gamma) factor() (float64, error) { return floorFactor(f.Name(), f.Floor) }

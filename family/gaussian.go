@@ -20,11 +20,11 @@ import (
 type Covariance int
 
 const (
-	// Full gives every component a covariance of its own.
+	// Full gives every component its own covariance.
 	Full Covariance = iota
 	// Tied gives all components one covariance.
 	Tied
-	// Diagonal takes the columns to be independent within a component.
+	// Diagonal makes the columns independent within a component.
 	Diagonal
 	// Spherical gives a component one variance for all columns.
 	Spherical
@@ -49,31 +49,29 @@ var gaussianNames = [...]string{"gaussian", "gaussian-tied", "gaussian-diagonal"
 // columns a mean variance of 1 (Spherical; docs/theory/mixtures.md, section 8, has the structures
 // of [EII] to [EVV]). The parameters of a component are its mean and its covariance, D×D, or variances.
 //
-// A class's covariance has a floor, Σ_k ⪰ diag(Δ_j²/12), with Δ_j the resolution that column j is recorded
-// in: the least gap between its different values, and no floor is below 1e-10 of the column's variance in
-// the table. So there is a maximum likelihood, and classes do not collapse onto equal values or
-// dependent columns; where none would, the floor changes nothing. Estimates and modes are exact
-// maxima above it, but for structures with orientations of their own, or axes that all share, in columns of
-// different resolutions: theirs are somewhat above it, and never fall (docs/decisions/mixtures.md). A constant
-// column c has the density N(c, c²) in every class, N(0, 1) for c = 0.
+// A class's covariance has a floor, Σ_k ⪰ diag(Δ_j²/12), with Δ_j the resolution of column j: the least gap between its
+// different values. No floor is below 1e-10 of the column's variance in the table. So the likelihood has a maximum, and
+// classes do not collapse onto equal values or dependent columns; without such classes the floor changes nothing.
+// Estimates and modes are exact maxima above the floor, except for structures with their own orientations, or common
+// axes, in columns of different resolutions: their estimates lie slightly above the floor, and their objective never
+// falls (docs/decisions/mixtures.md). A constant column c has the density N(c, c²) in every class, N(0, 1) for c = 0.
 type Gaussian struct {
 	Covariance Covariance
-	// Floor multiplies Δ_j²/12. 0 stands for 1, and a negative number, such as NoFloor, for no
-	// floor: then tables with constant or dependent columns are refused, and classes that collapse
-	// are an [framework.ErrDegenerate].
+	// Floor multiplies Δ_j²/12. 0 stands for 1, and a negative number, such as NoFloor, for no floor: then tables with
+	// constant or dependent columns are an error, and classes that collapse an [framework.ErrDegenerate].
 	Floor float64
 }
 
 // NoFloor is the Floor of a [Gaussian] without one.
 const NoFloor = -1
 
-// WithFloor is the family with another Floor.
+// WithFloor returns the family with another Floor.
 func (g Gaussian) WithFloor(floor float64) Family {
 	g.Floor = floor
 	return g
 }
 
-// Name is "gaussian", with the form of the covariance where it is not full.
+// Name is "gaussian", with the form of the covariance if it is not full.
 func (g Gaussian) Name() string {
 	if g.Covariance < 0 || int(g.Covariance) >= len(gaussianNames) {
 		return "gaussian-" + strings.ToLower(g.Covariance.String())
@@ -81,7 +79,7 @@ func (g Gaussian) Name() string {
 	return gaussianNames[g.Covariance]
 }
 
-// Columns is 0: a Gaussian takes all; and 1 where columns are independent.
+// Columns is 0: a Gaussian takes all columns. It is 1 if the columns are independent.
 func (g Gaussian) Columns() int {
 	if g.Covariance == Diagonal {
 		return 1
@@ -89,7 +87,7 @@ func (g Gaussian) Columns() int {
 	return 0
 }
 
-// On takes 1 column or more.
+// On needs 1 column or more.
 func (g Gaussian) On(columns int) ([]Factor, error) {
 	if columns < 1 {
 		return nil, fmt.Errorf("family: %s needs 1 column or more, and the table has %d", g.Name(), columns)
@@ -234,8 +232,8 @@ func (g gaussian) AddSums(o *Observed, r []float64, scores, anchors, sums Table)
 
 func (g gaussian) Features(o *Observed, dst []float64, width, at int) { o.copyTo(dst, width, at, g.d) }
 
-// Whiten is by the covariance of the table, with its mean in the place of what is missing. A direction in
-// which that has nothing but its floor is left out: it would hold the rounding of its columns alone.
+// Whiten whitens by the covariance of the table, with the mean for missing values. It leaves out a direction in which
+// the covariance is only its floor: there the columns differ only by rounding.
 func (g gaussian) Whiten(o *Observed, w *Pooled, dst []float64, width, at int) {
 	score := make([]float64, 1+g.d+g.d*g.d)
 	if g.Score(w.Parameters, score) != nil {
@@ -385,7 +383,7 @@ func (g gaussian) undetermined(cov []float64) (column int, ok bool) {
 	return 0, true
 }
 
-// ErrDependent is what a [framework.DataError] says of a column that leaves a full covariance singular.
+// ErrDependent is the reason of a [framework.DataError] about a column that makes a full covariance singular.
 var ErrDependent = errors.New("is a linear combination of other columns: drop it, or take a diagonal covariance")
 
 func collapsed(column int) error {
@@ -458,8 +456,8 @@ func (g gaussian) AddAbout(sums, anchor, others, another []float64) {
 	}
 }
 
-// Total is n·c − ½ Σ‖R(x−m)‖². A row of R in whose direction the class has no extent, but for its
-// floor, leaves nothing but the rounding of its terms: that counts as 0.
+// Total is n·c − ½ Σ‖R(x−m)‖². If the class has no extent beyond its floor in the direction of a row of R, only the
+// rounding of its terms remains, which counts as 0.
 func (g gaussian) Total(score, sums, anchor []float64) float64 {
 	d, n := g.d, sums[0]
 	m, root := g.split(score, 1)
@@ -534,7 +532,7 @@ func (g gaussian) Numbers() []Number {
 }
 
 // Deviations are those of the mean, √(Σ_jj/n), and of the covariance, √((Σ_iiΣ_jj + Σ_ij²)/n),
-// with all rows in place of n for a tied one.
+// with all rows instead of n for a tied covariance.
 func (g gaussian) Deviations(xi, sums []float64, total float64, dst []float64) {
 	d, n := g.d, sums[0]
 	_, cov := g.split(xi, 0)
@@ -582,7 +580,7 @@ func (g gaussian) Sample(xi []float64, rng *rand.Rand, x []float64) {
 	}
 }
 
-// Valid says whether the covariance is symmetric.
+// Valid reports whether the covariance is symmetric.
 func (g gaussian) Valid(xi []float64) bool {
 	_, cov := g.split(xi, 0)
 	for a := range g.d {

@@ -208,8 +208,7 @@ func (g gaussian) onFloor(cov, floor []float64) (values []float64, vectors *mat.
 // on it is worth while to look at the floor.
 const narrow = 1e3
 
-// Refine takes the rounding out of the score of a class on its floor: R is the triangular factor of
-// Λ^−½VᵀF^−½.
+// Refine removes the rounding from the score of a class on its floor: R is the triangular factor of Λ^−½VᵀF^−½.
 func (g gaussian) Refine(w *Pooled, xi, score []float64) {
 	if len(w.Floor) == 0 {
 		return
@@ -319,7 +318,7 @@ func (g isotropic) Spread(params []float64) []float64 {
 	return slices.Clone(g.spread(variance, make([]float64, g.columns())))
 }
 
-// SetFloor leaves constant columns to the others that share their variance, where there are some.
+// SetFloor ignores constant columns if others share their variance.
 func (g isotropic) SetFloor(steps []float64, w *Pooled) error {
 	if g.floor == 0 {
 		return nil

@@ -44,7 +44,7 @@ func (g isotropic) Layout() Layout {
 	}
 }
 
-// Join is for diagonal covariances with the same floor.
+// Join joins diagonal covariances with the same floor.
 func (g isotropic) Join(next Factor) (Factor, bool) {
 	other, ok := next.(isotropic)
 	if !ok || g.form != Diagonal || other.form != Diagonal || g.floor != other.floor {
@@ -273,8 +273,8 @@ func (g isotropic) Information(xi []float64, w *Pooled, dst []laplace.Block) []l
 	return dst
 }
 
-// AppendDiagonal appends a diagonal block of a size to dst, for [Factor].Information: the one that lay in
-// the memory of dst before, where it has that size. It returns the block's entries, to be set.
+// AppendDiagonal appends a diagonal block of a size to dst, for [Factor].Information: the previous one in the memory of
+// dst, if it has that size. It returns the block's entries, for the caller to set.
 func AppendDiagonal(dst []laplace.Block, size int) ([]laplace.Block, laplace.Diagonal) {
 	n := len(dst)
 	if n < cap(dst) {

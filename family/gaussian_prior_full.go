@@ -42,7 +42,7 @@ func (q *normalWishart) Prior(h []float64) {
 	copy(scale, q.of.Scale)
 }
 
-// Update has the mean and the scatter where the posterior's m and Ψ will be.
+// Update puts the mean and the scatter into the places of the posterior's m and Ψ.
 func (q *normalWishart) Update(sums, anchor, h []float64) {
 	n := sums[0]
 	if !(n > 0) {
@@ -72,8 +72,8 @@ func (q *normalWishart) Expected(h, score []float64) (err error) {
 	return nil
 }
 
-// Divergence is that of the mean and of the covariance; the components that share a
-// covariance bear equal parts of the latter.
+// Divergence is that of the mean and of the covariance; components that share a covariance bear equal parts of its
+// divergence.
 func (q *normalWishart) Divergence(h, score []float64) float64 {
 	_, root := q.split(score, 1)
 	p := q.at(h)
@@ -97,8 +97,8 @@ func (q *normalWishart) LogProb(xi []float64) float64 {
 	return v
 }
 
-// Rand draws again what is beyond the range of float64 or singular to working precision,
-// as happens with ν within a thousandth of D − 1, and gives the mode where no draw is fit.
+// Rand repeats draws that are beyond the range of float64 or singular to working precision, as happens with ν within a
+// thousandth of D − 1, and returns the mode if no draw is usable.
 func (q *normalWishart) Rand(h []float64, rng *rand.Rand, xi []float64) {
 	mean, cov := q.split(xi, 0)
 	scratch := make([]float64, len(cov))
@@ -126,8 +126,8 @@ func (q *normalWishart) Rand(h []float64, rng *rand.Rand, xi []float64) {
 //   - RandShared draws all components at once.
 type tiedNormalWishart struct{ normalWishart }
 
-// Share makes the shared hyperparameters one: ν + N, and Ψ with what all components' rows
-// add to it. Shared ones it only divides anew between the components that are left.
+// Share merges the shared hyperparameters: ν + N, and Ψ with the contributions of all components' rows. It only
+// redivides hyperparameters that are already shared between the remaining components.
 func (q *tiedNormalWishart) Share(hyper Table) {
 	size := 3 + q.d + q.d*q.d
 	h := hyper.Row(0, size)

@@ -17,7 +17,7 @@ func (q *isotropicPrior) group(h []float64, i int) prior.IsotropicNormal { retur
 
 func (q *isotropicPrior) Prior(h []float64) { copy(h, q.before) }
 
-// Update lets no rounding make a sum of squares negative.
+// Update keeps sums of squares non-negative in spite of rounding.
 func (q *isotropicPrior) Update(sums, anchor, h []float64) {
 	q.Prior(h)
 	n, first, second := q.split(sums)

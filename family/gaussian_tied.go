@@ -140,7 +140,7 @@ func (g gaussian) ScoreAs(xi, other, otherScore, score []float64) (ok bool) {
 	return true
 }
 
-// Share averages the covariances, which makes one that all share, and checks it where there is no floor.
+// Share averages the covariances, into one that all share, and checks it if there is no floor.
 func (g gaussian) Share(sums, _, params Table, _ *Pooled) error {
 	if !g.tied {
 		return nil

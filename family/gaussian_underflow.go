@@ -68,11 +68,10 @@ const minColumns = 12
 // ninth of the work, and not so few that they could hardly rule out anything.
 func (g gaussian) boundFrom() int { return max(0, g.d-max(10, g.d/3)) &^ 3 }
 
-// AddJoints is AddScores where nothing else will be added (see [Selective]). The last rows
-// of R give an upper bound of every score; the score of the component whose bound is
-// highest is computed, and then those that this one does not rule out: for what lies
-// −[simd.Negligible] below one log joint of a row lies no less below its highest, and so does
-// what is below a bound.
+// AddJoints is AddScores when nothing else is added later (see [Selective]). The last rows of R give an upper bound of
+// every score; the score of the component whose bound is highest is computed, and then the scores that this one does
+// not rule out: a log joint −[simd.Negligible] below another of the row is at least as far below the row's highest, and
+// so is anything below a bound.
 func (g gaussian) AddJoints(o *Observed, scores Table, r []float64) {
 	d, n, k, from, f := g.d, o.Padded(), scores.K, g.boundFrom(), &o.underflow
 	if k == 1 || from == 0 || g.tied || !o.Complete || !f.due() { // tied classes share the work

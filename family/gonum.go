@@ -13,22 +13,22 @@ import (
 
 // A Multivariate factor has a distribution of all its columns in package distmv, such as the normal one.
 type Multivariate interface {
-	// Distribution is that of a class with parameters ξ, drawing from src (nil: the global generator); nil where there is
-	// none. It errs where ξ has no density in floating point, such as that of a singular covariance.
+	// Distribution is the distribution of a class with parameters ξ, drawing from src (nil: the global generator); nil if
+	// there is none. It returns an error if ξ has no density in floating point, for example with a singular covariance.
 	Distribution(xi []float64, src rand.Source) (distmv.RandLogProber, error)
 }
 
 // A Univariate [Factor], or [ExponentialFamily] of one column, has the marginal distributions of its columns in package
 // distuv.
 type Univariate interface {
-	// Marginal is that of a column, counted from the first, of a class with parameters ξ, whatever the other columns are.
+	// Marginal is the distribution of a column, counted from the first, in a class with parameters ξ.
 	Marginal(xi []float64, column int, src rand.Source) distuv.RandLogProber
 }
 
 // Distribution is the distribution of a row in a class with parameters ξ as a type of package distmv: a *distmv.Normal
 // of a [Gaussian] with any covariance and of [FactorAnalysers], a *distmv.StudentsT of a [StudentT]. It is nil for
-// families that package distmv lacks. src may be nil, for the global generator. It errs where ξ has no density in
-// floating point.
+// families that package distmv lacks. src may be nil, for the global generator. It returns an error if ξ has no density
+// in floating point.
 func (p *Plan) Distribution(xi []float64, src rand.Source) (distmv.RandLogProber, error) {
 	if len(p.parts) != 1 {
 		return nil, nil
@@ -40,9 +40,9 @@ func (p *Plan) Distribution(xi []float64, src rand.Source) (distmv.RandLogProber
 	return m.Distribution(p.parts[0].ofParams(xi), src)
 }
 
-// Marginal is the distribution of a column of the table in a class with parameters ξ, whatever the other columns are,
-// as a type of package distuv: Normal, LogNormal, StudentsT, Poisson, Exponential, Gamma, Bernoulli or Categorical. src
-// may be nil, for the global generator. It errs where the family of the column is not [Univariate].
+// Marginal is the distribution of a column of the table in a class with parameters ξ as a type of package distuv:
+// Normal, LogNormal, StudentsT, Poisson, Exponential, Gamma, Bernoulli or Categorical. src may be nil, for the global
+// generator. It returns an error if the family of the column is not [Univariate].
 func (p *Plan) Marginal(xi []float64, column int, src rand.Source) (distuv.RandLogProber, error) {
 	u, xi, within, name, err := ofColumn[Univariate](p, xi, column)
 	if err != nil {
@@ -58,7 +58,7 @@ func (p *Plan) Marginal(xi []float64, column int, src rand.Source) (distuv.RandL
 }
 
 // Moments are the mean, D, and the covariance, D×D, of a row in a class with parameters ξ, in units of the data. It
-// errs for families that have none, such as categories and regressions.
+// returns an error for families without moments, such as categories and regressions.
 func (p *Plan) Moments(xi []float64) (mean []float64, covariance *mat.SymDense, err error) {
 	mean, covariance = make([]float64, p.size.Columns), mat.NewSymDense(p.size.Columns, nil)
 	for i := range p.parts {

@@ -12,8 +12,8 @@ import (
 
 // Lognormal describes positive numbers whose logarithms have a [Gaussian] distribution with a diagonal covariance:
 // ln p(x|μ,σ²) = ln N(ln x|μ,σ²) − ln x. The parameters are the mean and the variance of ln x, the coordinates,
-// the prior and its default those of a Gaussian column of logarithms, and criteria differ from that column's by
-// the Jacobian Σ ln x alone: they compare with those of gamma and of Gaussian columns.
+// the prior and its default those of a Gaussian column of logarithms, and criteria differ from those of that column
+// only by the Jacobian Σ ln x: they are comparable with those of gamma and Gaussian columns.
 //
 // The standard deviation of ln x in a class has a floor: a step Δ between values is Δ/x in ln x, so that
 // σ² ≥ (Δ/e^μ)²/12, and no floor is below 1e-10 of the column's variance. Estimates and modes are exact maxima above
@@ -23,7 +23,7 @@ type Lognormal struct {
 	Floor float64
 }
 
-// WithFloor is the family with another Floor.
+// WithFloor returns the family with another Floor.
 func (Lognormal) WithFloor(floor float64) Family { return Lognormal{floor} }
 
 // Name is "lognormal".
@@ -32,7 +32,7 @@ func (Lognormal) Name() string { return "lognormal" }
 // Columns is 1.
 func (Lognormal) Columns() int { return 1 }
 
-// On is independent columns.
+// On makes the columns independent.
 func (f Lognormal) On(columns int) ([]Factor, error) {
 	list, err := Gaussian{Covariance: Diagonal, Floor: f.Floor}.On(columns)
 	if err != nil {
@@ -46,7 +46,7 @@ type lognormal struct{ isotropic }
 
 func (lognormal) Name() string { return Lognormal{}.Name() }
 
-// Join takes other columns of logarithms; those of the numbers themselves are no neighbours for it.
+// Join joins only other columns of logarithms.
 func (g lognormal) Join(next Factor) (Factor, bool) {
 	other, ok := next.(lognormal)
 	if !ok {
@@ -92,8 +92,8 @@ func (g lognormal) Spread(params []float64) []float64 {
 	return spread
 }
 
-// SetFloor puts the floor at the geometric mean of the table into w: that of a class is [lognormal.least]. A constant
-// column has a step as large as its value.
+// SetFloor puts the floor at the geometric mean of the table into w: the floor of a class is [lognormal.least]. A
+// constant column has a step as large as its value.
 func (g lognormal) SetFloor(steps []float64, w *Pooled) error {
 	if g.floor == 0 {
 		return nil

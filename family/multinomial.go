@@ -8,11 +8,10 @@ import (
 	"github.com/latent-go/latent/prior"
 )
 
-// Multinomial describes groups of neighbouring columns, at least 2, that count how many
-// of a row's trials fell in each category: ln p(x|p) = ln(n!/Πx_l!) + Σ_l x_l ln p_l. The
-// number of trials n, the row's total, is given, not described, and is the exposure: a
-// row weighs as much as it has trials, and one whose counts are all 0 has no influence. The
-// parameters and the coordinates, a unit being a trial, are those of [Categorical].
+// Multinomial describes groups of at least 2 neighbouring columns, the numbers of a row's trials in each category: ln
+// p(x|p) = ln(n!/Πx_l!) + Σ_l x_l ln p_l. The number of trials n, the row's total, is given, not described, and is the
+// exposure: the weight of a row is its number of trials, and a row of zeros has no influence. The parameters and the
+// coordinates, with a trial as unit, are those of [Categorical].
 type Multinomial struct{ Categories int }
 
 // Name is "multinomial".
@@ -21,13 +20,13 @@ func (Multinomial) Name() string { return "multinomial" }
 // Columns is the number of categories.
 func (f Multinomial) Columns() int { return f.Categories }
 
-// On is independent columns, as many groups as there are.
+// On makes the groups of columns independent.
 func (f Multinomial) On(columns int) ([]Factor, error) { return Independent(f, columns) }
 
-// Repeats says that rows often are equal.
+// Repeats is true: rows are often equal.
 func (Multinomial) Repeats() bool { return true }
 
-// Support is in words.
+// Support describes the valid values.
 func (f Multinomial) Support() string {
 	if f.Categories < 2 {
 		return fmt.Sprintf("nothing with %d categories: set Categories to 2 or more", f.Categories)
@@ -68,7 +67,7 @@ func (f Multinomial) Estimate(n float64, t, xi []float64) error {
 	return f.categorical().Estimate(n, t, xi)
 }
 
-// Natural is η = ln p, ψ = 0; NaN where p are no probabilities that sum to 1.
+// Natural is η = ln p, ψ = 0; NaN if p are not probabilities that sum to 1.
 func (f Multinomial) Natural(xi, eta []float64) float64 { return f.categorical().Natural(xi, eta) }
 
 // Expect is p: the counts of one trial.
@@ -91,7 +90,7 @@ func (f Multinomial) Sample(xi []float64, rng *rand.Rand, x []float64) {
 	x[categorical.Draw(xi, rng)] = 1
 }
 
-// Conjugate takes what that of [Categorical] takes.
+// Conjugate takes the priors of [Categorical].
 func (f Multinomial) Conjugate(p prior.Prior, _ []float64) (CellPrior, error) {
 	return dirichletOf(p, f, f.Categories)
 }

@@ -17,11 +17,11 @@ import (
 //
 //	Σ_k β_k ((1−ε) p(x|ξ_k) + ε/V) = (1−ε) Σ_k β_k p(x|ξ_k) + ε/V
 //
-// is a mixture with one component of noise, which no criterion counts as a latent dimension: only ε is charged for.
-// Whether a row is noise is a latent variable of the family's own. Rows must be complete.
+// is a mixture with one component of noise, which no criterion counts as a latent dimension: criteria charge only for
+// ε. Whether a row is noise is the family's own latent variable. Rows must be complete.
 type Noise struct {
 	Family    Family    // of one factor on all columns, such as Gaussian{}
-	Low, High []float64 // the box: [Ranges] of the table; of parameters that are known, they have it
+	Low, High []float64 // the box: [Ranges] of the table; known parameters include it
 }
 
 // Ranges are the least and the largest value of each of d columns of a row-major table.
@@ -35,13 +35,13 @@ func Ranges(x []float64, d int) (low, high []float64) {
 	return low, high
 }
 
-// Name is that of the family, with "+noise".
+// Name is the name of the family with "+noise".
 func (f Noise) Name() string { return f.Family.Name() + "+noise" }
 
-// Creeps where the family does.
+// Creeps reports whether the family creeps.
 func (f Noise) Creeps() bool { return Creeps(f.Family) }
 
-// Columns is 0: it takes all.
+// Columns is 0: the family takes all columns.
 func (Noise) Columns() int { return 0 }
 
 // WithFloor changes the floor of the family.
@@ -119,7 +119,7 @@ func (f noisy) pooled(w *Pooled) *Pooled {
 	return inner
 }
 
-// Spread is that of the family, nil where it has no floor.
+// Spread is that of the family, nil if it has no floor.
 func (f noisy) Spread(params []float64) []float64 {
 	if b, ok := f.inner.(Bounder); ok {
 		return b.Spread(f.params(params))
@@ -127,7 +127,7 @@ func (f noisy) Spread(params []float64) []float64 {
 	return nil
 }
 
-// SetFloor refuses constant columns, as the box has no volume.
+// SetFloor returns an error for constant columns, whose box has no volume.
 func (f noisy) SetFloor(steps []float64, w *Pooled) error {
 	b, ok := f.inner.(Bounder)
 	if !ok {
@@ -141,7 +141,7 @@ func (f noisy) SetFloor(steps []float64, w *Pooled) error {
 	return b.SetFloor(steps, f.pooled(w))
 }
 
-// Bound is that of the family: its estimates are from its share of the rows.
+// Bound is that of the family, whose estimates use its share of the rows.
 func (f noisy) Bound(w *Pooled, params Table) error {
 	return f.inner.(Bounder).Bound(f.pooled(w), params)
 }
@@ -199,8 +199,8 @@ func (f noisy) AddScores(o *Observed, scores Table, r []float64) {
 	}
 }
 
-// AddSums shares every row out between the family and noise, and returns the entropy of that. Before there are scores,
-// the noise of every row is firstNoise.
+// AddSums divides every row between the family and noise, and returns the entropy of this division. Before there are
+// scores, the noise of every row is firstNoise.
 func (f noisy) AddSums(o *Observed, r []float64, scores, anchors, sums Table) (entropy float64) {
 	n := o.Padded()
 	shares := f.densities(o, scores)
@@ -223,7 +223,7 @@ func (f noisy) AddSums(o *Observed, r []float64, scores, anchors, sums Table) (e
 	return entropy + f.inner.AddSums(o, shares, scores.from(3), anchors, sums.from(2))
 }
 
-// Estimate is that of the family, and ε, which Share makes one.
+// Estimate is that of the family, and ε, which Share merges.
 func (f noisy) Estimate(sums, anchor []float64, w *Pooled, xi []float64) error {
 	if err := f.inner.Estimate(sums[2:], anchor, f.pooled(w), f.params(xi)); err != nil {
 		return err
@@ -242,7 +242,7 @@ func (f noisy) Estimate(sums, anchor []float64, w *Pooled, xi []float64) error {
 	return nil
 }
 
-// Share makes ε one, and what the family shares.
+// Share merges ε and the family's shared parameters.
 func (f noisy) Share(sums, anchors, params Table, w *Pooled) error {
 	noise, n := 0.0, 0.0
 	for k := range params.K {
@@ -315,8 +315,8 @@ func (f noisy) Whiten(o *Observed, w *Pooled, dst []float64, width, at int) {
 	f.Features(o, dst, width, at)
 }
 
-// Information is that of a row that is not noise, and the count is that of all: a component is charged for ½D_ξ ln(1−ε)
-// nats too much, and none can hide in the noise at no charge.
+// Information is that of a row that is not noise, while the count is that of all rows: the charge of a component is
+// ½D_ξ ln(1/(1−ε)) nats too high, and no component can hide in the noise without a charge.
 func (f noisy) Information(xi []float64, w *Pooled, dst []laplace.Block) []laplace.Block {
 	return append(dst, laplace.DirectSum(f.inner.Information(f.params(xi), f.pooled(w), nil)))
 }
@@ -363,7 +363,8 @@ func (f noisy) Sample(xi []float64, rng *rand.Rand, x []float64) {
 	}
 }
 
-// LogJoint is ln ε − ln V, the log density of being a row and noise, at a component's parameters on so many columns.
+// LogJoint is ln ε − ln V, the joint log density of a row and noise, at a component's parameters on the given number of
+// columns.
 func (Noise) LogJoint(xi []float64, columns int) float64 {
 	rest := xi[len(xi)-1-2*columns:]
 	sum := math.Log(rest[0])
@@ -373,13 +374,13 @@ func (Noise) LogJoint(xi []float64, columns int) float64 {
 	return sum
 }
 
-// Conjugate refuses.
+// Conjugate returns an error.
 func (f noisy) Conjugate(prior.Prior, *Pooled) (FactorPrior, error) {
 	return nil, fmt.Errorf("family: %s has no conjugate prior, which MAP and variational Bayes need: take EM, FAB or gFAB",
 		f.Name())
 }
 
-// Units are none: there is no prior.
+// Units is empty: there is no prior.
 func (noisy) Units(*Pooled) Units { return Units{} }
 
 func (f noisy) Valid(xi []float64) bool {

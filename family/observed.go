@@ -9,12 +9,12 @@ import (
 	"github.com/latent-go/latent/internal/simd"
 )
 
-// Observed is what a factor keeps of some rows of a block, memory reused from one chunk to the
-// next. A factor of another package sets the exported fields.
+// Observed is a factor's data of some rows of a block; chunks reuse its memory. A factor of another package sets the
+// exported fields.
 type Observed struct {
 	N        int       // rows
 	Complete bool      // no cell is missing
-	X        []float64 // the columns one after the other, each filled up to Padded rows (see Transpose)
+	X        []float64 // the columns one after the other, each padded to Padded rows (see Transpose)
 	Base     []float64 // ln h(x) of each row; nil where it is 0
 	Work     []float64 // scratch
 
@@ -42,11 +42,11 @@ const (
 	notLabelled
 )
 
-// Padded is the number of rows, filled up to a multiple of the vector kernels' lanes.
+// Padded is the number of rows, padded to a multiple of the vector kernels' lanes.
 func (o *Observed) Padded() int { return simd.Padded(o.N) }
 
 // Transpose keeps rows first to first+n of a block and puts d columns, from column at on, into X.
-// finite says whether all their numbers are.
+// finite reports whether all their numbers are finite.
 func (o *Observed) Transpose(b framework.Rows, at, first, n, d int) (finite bool, err error) {
 	if b.Entries != nil {
 		return false, errSparse
@@ -75,14 +75,13 @@ func (o *Observed) Place(i int) int { return o.rows.First + o.first + i }
 // Row is row i of the chunk, the d columns of the factor.
 func (o *Observed) Row(i, d int) []float64 { return o.rows.Row(o.first + i)[o.at : o.at+d] }
 
-// Real is the reading half of a factor of one column of finite numbers, NaN where missing, and of its
-// family: embed it.
+// Real reads one column of finite numbers, NaN if missing, for a factor and its family: embed it.
 type Real struct{}
 
 // Columns is 1.
 func (Real) Columns() int { return 1 }
 
-// Observe puts the column into X, and refuses infinite numbers.
+// Observe puts the column into X, and returns an error for infinite numbers.
 func (Real) Observe(b framework.Rows, at, first, n int, o *Observed) error {
 	return o.numbers(b, at, first, n, 1)
 }

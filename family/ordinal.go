@@ -6,19 +6,19 @@ import (
 	"math/rand/v2"
 )
 
-// Ordinal describes the codes 0…L−1 of a variable with L ordered levels, at least 3, by two numbers a class: the
+// Ordinal describes the codes 0…L−1 of a variable with L ordered levels, at least 3, by two numbers per class: the
 // cumulative logit model with equal steps, location μ and scale s,
 //
 //	P(x ≤ l) = 1/(1 + exp(−(l + ½ − μ)/s)),  l = 0…L−2,
 //
-// a logistic variable that is rounded and cut off at the ends (McCullagh 1980). A small s is a class that agrees
-// on a level, a large one a class of extremes. The counts of the levels are sufficient, T as [Categorical] has it
-// with η_l = ln P(x = l) and ψ = 0: a curved exponential family, without a conjugate prior. ln P is concave in
-// (1/s, μ/s) (Pratt 1981), so that a class has one maximum, and it is bounded, so that none collapses.
+// a logistic variable, rounded and cut off at the ends (McCullagh 1980). A class with small s agrees on a level, a
+// class with large s consists of extremes. The counts of the levels are sufficient, with T of [Categorical], η_l = ln
+// P(x = l) and ψ = 0: a curved exponential family without a conjugate prior. ln P is concave in (1/s, μ/s) (Pratt
+// 1981), so that a class has one maximum, and bounded, so that no class collapses.
 //
-// The coordinates are those of the point 2√P on the sphere of [Categorical], along the surface that (μ, s) sweeps:
-// the Fisher information of a row is the identity. It is the expected one: that observed at an estimate, of which
-// gFIC speaks, differs by what the class's counts differ from P, since the family is curved.
+// The coordinates are those of the point 2√P on the sphere of [Categorical], along the surface of all (μ, s): the
+// Fisher information of a row is the identity. It is the expected information. Because the family is curved, the
+// observed information of gFIC differs from it as the class's counts differ from P.
 type Ordinal struct{ Levels int }
 
 // Name is "ordinal".
@@ -27,13 +27,13 @@ func (Ordinal) Name() string { return "ordinal" }
 // Columns is 1.
 func (Ordinal) Columns() int { return 1 }
 
-// On is independent columns.
+// On makes the columns independent.
 func (f Ordinal) On(columns int) ([]Factor, error) { return Independent(f, columns) }
 
-// Repeats says that rows often are equal.
+// Repeats is true: rows are often equal.
 func (Ordinal) Repeats() bool { return true }
 
-// Support is in words.
+// Support describes the valid values.
 func (f Ordinal) Support() string {
 	if f.Levels < 3 {
 		return fmt.Sprintf("nothing with %d levels: set Levels to 3 or more, or take Bernoulli", f.Levels)
@@ -173,7 +173,7 @@ func (s slant) climb(c logits, n float64, t []float64) (logits, slant, bool) {
 	return c, s, false
 }
 
-// Natural is η = ln P, ψ = 0; NaN where s is not positive.
+// Natural is η = ln P, ψ = 0; NaN if s is not positive.
 func (Ordinal) Natural(xi, eta []float64) float64 {
 	if !(xi[1] > 0) || math.IsInf(xi[1], 1) {
 		return nan
@@ -204,8 +204,7 @@ func (f Ordinal) root(xi []float64) (at logits, a, b, c float64) {
 	return at, a, b, math.Sqrt(max(i.slope2-b*b, tiny))
 }
 
-// Move goes along the surface in orthonormal coordinates: those in which the Cholesky factor of the information in
-// (μ/s, 1/s) has become the identity.
+// Move moves along the surface in orthonormal coordinates, in which the information in (μ/s, 1/s) is the identity.
 func (f Ordinal) Move(xi, step, dst []float64) {
 	at, a, b, c := f.root(xi)
 	slope := step[1] / c

@@ -15,8 +15,7 @@ import (
 	"github.com/latent-go/latent/laplace"
 )
 
-// A Plan is a family laid out on the columns of a table: it knows which of the flat numbers of a
-// class belong to which factor.
+// A Plan is a family laid out on the columns of a table: it assigns the flat numbers of a class to its factors.
 type Plan struct {
 	parts []part
 	size  Layout // of a class; Free is D_ξ in all
@@ -40,7 +39,7 @@ type part struct {
 	pooled *Pooled // the factor's part of the table as one class; nil until that is known
 }
 
-// NewPlan lays a family out on so many columns.
+// NewPlan lays a family out on the given number of columns.
 func NewPlan(f Family, columns int) (*Plan, error) {
 	if f == nil {
 		return nil, errors.New("family: the model has no family: choose one, such as family.Gaussian{}")
@@ -101,13 +100,13 @@ func layOut(f Family, columns int) ([]Factor, error) {
 	return f.On(columns)
 }
 
-// Size says how many numbers a class has of each kind; Free is D_ξ.
+// Size gives the number of values of each kind in a class; Free is D_ξ.
 func (p *Plan) Size() Layout { return p.size }
 
-// Searches says whether estimates of some factor are searched for (see [RowFactor]), so that steps are dear.
+// Searches reports whether a factor estimates by a search (see [RowFactor]), so that steps are expensive.
 func (p *Plan) Searches() bool { return p.searches }
 
-// Counts are D_ξ, summed over k classes with parameters params, k×P, and how many of these numbers are identifiable.
+// Counts are D_ξ, summed over k classes with parameters params, k×P, and the number of these that are identifiable.
 func (p *Plan) Counts(k int, params []float64) (numbers, free int) {
 	numbers, free = k*p.size.Free, k*p.size.Free
 	for i := range p.parts {
@@ -123,8 +122,8 @@ func (p *Plan) Counts(k int, params []float64) (numbers, free int) {
 	return numbers, free
 }
 
-// Blocks is the number of blocks of the curvature that a class has: of its rows, of each cell, of each [Latent]
-// factor, and of each [Designed] one.
+// Blocks is the number of blocks of the curvature of a class: of its rows, of each cell, of each [Latent] factor, and
+// of each [Designed] one.
 func (p *Plan) Blocks() int { return 1 + p.size.Cells + p.latent + p.designed }
 
 // seeded says that classes begin with densities around rows, as some factor has no [featured] rows.
@@ -143,7 +142,7 @@ func (p *part) ofParams(v []float64) []float64 { return v[p.at.Params:][:p.size.
 func (p *part) ofHyper(v []float64) []float64  { return v[p.at.Hyper:][:p.size.Hyper] }
 func (p *part) ofUnits(v []float64) []float64  { return v[p.at.Units:][:p.size.Units] }
 
-// Attach gives the factors their parts of the table as one class, where it has the plan's size.
+// Attach gives the factors their parts of the table as one class, if it has the plan's size.
 func (p *Plan) Attach(w *Pooled) *Plan {
 	if !p.fits(w) {
 		return p
@@ -180,8 +179,8 @@ func (p *Plan) fits(w *Pooled) bool {
 		(len(w.Regressors) == 0 || len(w.Regressors) == p.size.Regressors)
 }
 
-// Check says whether the parameters of k classes, k×P, and the pooled table, which may come from
-// elsewhere, can be those of the plan.
+// Check returns an error if the parameters of k classes, k×P, and the pooled table, which may come from elsewhere, do
+// not match the plan.
 func (p *Plan) Check(k int, params []float64, w *Pooled) error {
 	if len(params) == k*p.size.Params && !p.fits(w) {
 		return errUnpooled
@@ -211,7 +210,7 @@ func (p *Plan) CheckClasses(k int, params []float64) error {
 	return nil
 }
 
-// A Validator is a factor that checks more of ξ than that it has a score.
+// A Validator is a factor that checks more of ξ than the existence of its score.
 type Validator interface{ Valid(xi []float64) bool }
 
 func (p *Plan) valid(xi []float64) bool {
@@ -423,8 +422,7 @@ func (p *Plan) curvature(f *laplace.Curvature, dim, k int, sums []float64, nk fl
 	return units
 }
 
-// Sample draws a row of a class with parameters ξ into x. It errs where a family cannot be drawn
-// from.
+// Sample draws a row of a class with parameters ξ into x. It returns an error if a family cannot be drawn from.
 func (p *Plan) Sample(xi []float64, rng *rand.Rand, x []float64) error {
 	for i := range p.parts {
 		f := &p.parts[i]
@@ -475,7 +473,7 @@ func (p *Plan) deviations(xi, sums []float64, total float64, dst []float64) {
 }
 
 // Contrast puts the divergence of each column in a class with parameters ξ from the pooled table
-// into dst; 0 where the family cannot say.
+// into dst; 0 if the family does not provide it.
 func (p *Plan) Contrast(xi []float64, w *Pooled, dst []float64) {
 	for i := range p.parts {
 		f := &p.parts[i]

@@ -291,7 +291,7 @@ func (c *points) means(label []int, k int) (means, counts []float64) {
 }
 
 // KMeansLabels assigns n points, n×d row-major, to at most k clusters by their distances: by k-means++ (Arthur &
-// Vassilvitskii 2007), the best of several candidates each time, and Lloyd's steps from there. It returns the cluster
+// Vassilvitskii 2007), with the best of several candidates each time, followed by Lloyd's steps. It returns the cluster
 // of each point, from 0.
 func KMeansLabels(x []float64, n, d, k int, rng *rand.Rand) []int {
 	c := newPoints(n, d, ChunkRows(framework.Rows{}))

@@ -20,19 +20,19 @@ func (Poisson) Name() string { return "poisson" }
 // Columns is 1.
 func (Poisson) Columns() int { return 1 }
 
-// On is independent columns.
+// On makes the columns independent.
 func (f Poisson) On(columns int) ([]Factor, error) { return Independent(f, columns) }
 
-// Repeats says that rows often are equal.
+// Repeats is true: rows are often equal.
 func (Poisson) Repeats() bool { return true }
 
-// Support is in words.
+// Support describes the valid values.
 func (Poisson) Support() string { return "the counts 0, 1, 2, …" }
 
 // Statistics is 1: T(x) = x.
 func (Poisson) Statistics() int { return 1 }
 
-// Observe takes a count; 2⁵³ is the largest.
+// Observe takes a count of at most 2⁵³.
 func (Poisson) Observe(x, t []float64) (exposure, base float64, ok bool) {
 	if !isCount(x[0]) {
 		return 0, 0, false
@@ -62,7 +62,7 @@ func (Poisson) Estimate(n float64, t, xi []float64) error {
 	return nil
 }
 
-// Natural is η = ln λ, ψ = λ; NaN where λ is negative.
+// Natural is η = ln λ, ψ = λ; NaN if λ is negative.
 func (Poisson) Natural(xi, eta []float64) float64 {
 	eta[0] = logOfRate(xi[0])
 	return xi[0]

@@ -6,13 +6,12 @@ import (
 	"strings"
 )
 
-// A Product describes a row by independent families, one a column or a group of columns,
-// from left to right: a table of mixed types is one model. One family that takes any number of columns,
-// such as a Gaussian, has those that the others leave. Missing entries (NaN) are
-// integrated out, column by column.
+// A Product describes a row by independent families, each for a column or a group of columns, from left to right: a
+// table of mixed types is one model. A family of any number of columns, such as one Gaussian, takes the columns that
+// the others leave. Missing entries (NaN) are integrated out, column by column.
 type Product []Family
 
-// Name lists the families, equal neighbours once.
+// Name lists the families, with equal neighbours once.
 func (p Product) Name() string {
 	var names []string
 	for i := 0; i < len(p); {
@@ -30,7 +29,7 @@ func (p Product) Name() string {
 	return strings.Join(names, "+")
 }
 
-// Columns is the sum over the families; 0 where one takes all that the others leave.
+// Columns is the sum over the families; 0 if a family takes all columns that the others leave.
 func (p Product) Columns() int {
 	n := 0
 	for _, f := range p {
@@ -134,13 +133,13 @@ type Of struct {
 	Width  int
 }
 
-// Name is that of the family.
+// Name is the name of the family.
 func (o Of) Name() string { return nameOf(o.Family) }
 
 // Columns is Width.
 func (o Of) Columns() int { return o.Width }
 
-// On is that of the family, on no other number of columns.
+// On is that of the family, for this number of columns alone.
 func (o Of) On(columns int) ([]Factor, error) {
 	if o.Width != columns {
 		return nil, fmt.Errorf("family: %s of %d columns cannot describe %d", o.Name(), o.Width, columns)
@@ -160,20 +159,19 @@ func same(a, b Family) (equal bool) {
 	return a == b
 }
 
-// Repeating families describe counts or codes, so that rows often are equal, and it pays to
-// count equal ones once.
+// Repeating families describe counts or codes, so that rows are often equal and worth counting once.
 type Repeating interface{ Repeats() bool }
 
-// Repeats says whether a family is [Repeating].
+// Repeats reports whether a family is [Repeating].
 func Repeats(f Family) bool {
 	r, ok := f.(Repeating)
 	return ok && r.Repeats()
 }
 
-// Floored families have parts whose variances have a floor (see [Gaussian]), which can be changed.
+// Floored families have parts with an adjustable floor of variances (see [Gaussian]).
 type Floored interface{ WithFloor(floor float64) Family }
 
-// WithFloor is a family whose parts have another Floor, as far as they have one; others are as they were.
+// WithFloor returns a family with another Floor in those parts that have one.
 func WithFloor(f Family, floor float64) Family {
 	if g, ok := f.(Floored); ok {
 		return g.WithFloor(floor)

@@ -15,29 +15,28 @@ import (
 // What the evidence needs of classes whose parameters have a proper prior (docs/theory/evidence.md, section 2).
 // Exponential families have conjugate priors, and integrals that are exact; other factors are [Proper].
 
-// A Proper factor has a prior that is worth a unit of data or so, and integrals under it by Laplace's method.
+// A Proper factor has a prior worth about one unit of data, and integrals under it by Laplace's method.
 type Proper interface {
 	SumFactor
 	// MaximizePosterior moves the parameters of all classes to, or towards, the maximum of E_q[ln p(x|ξ)] + ln p(ξ). They
-	// begin where they were in the last iteration, at first anywhere in their range. A class without exposure has the mode
-	// of the prior.
+	// start from the last iteration, at first anywhere in their range. A class without exposure gets the mode of the
+	// prior.
 	MaximizePosterior(sums, anchors, params Table, of *Reference) error
-	// Integrals passes the terms of each class and cell to add, and those of parameters that the classes share with class
-	// −1.
+	// Integrals passes the terms of each class and cell to add, and the terms of shared parameters with class −1.
 	Integrals(sums, anchors, params Table, of *Reference, add func(class, cell int, t laplace.Term)) error
 }
 
 // ProperRows is [Proper] for a [RowFactor].
 type ProperRows interface {
 	RowFactor
-	// MaximizePosteriorRows is EstimateRows of the likelihood and the prior. Weights may be negative where those of a
-	// class have a positive sum.
+	// MaximizePosteriorRows is EstimateRows of the likelihood and the prior. Weights may be negative if those of a class
+	// have a positive sum.
 	MaximizePosteriorRows(rows []Weighted, params Table, of *Reference) error
 	// IntegralsRows is [Proper].Integrals.
 	IntegralsRows(rows []Weighted, params Table, of *Reference, add func(class, cell int, t laplace.Term)) error
 }
 
-// A Reference is what a unit-information prior is about.
+// A Reference is the centre of a unit-information prior.
 type Reference struct {
 	Pooled *Pooled // the factor's part of the table as one class
 	Prior  prior.UnitInformation
@@ -59,7 +58,7 @@ type proper struct {
 	white []whiteningOnce // one a factor
 }
 
-// WithPrior has the evidence be taken under p: [prior.UnitInformation] or conjugate priors, nil for unit information.
+// WithPrior sets the prior of the evidence: [prior.UnitInformation] or conjugate priors, nil for unit information.
 func (p *Plan) WithPrior(pr prior.Prior) *Plan {
 	p.priors = &proper{of: pr}
 	return p
@@ -115,8 +114,8 @@ func hasPrior(f Factor) bool {
 	return bySums || byRows
 }
 
-// CheckPrior says which factor of the family has no proper prior, or that p itself is none, or nil; of a family that
-// cannot be laid out on few columns nothing is known before a fit.
+// CheckPrior returns an error if a factor of the family has no proper prior, or p is improper. It cannot check a family
+// before a fit if the family needs more than a few columns.
 func CheckPrior(f Family, p prior.Prior) error {
 	if p != nil {
 		if err := p.Check(); err != nil {
@@ -324,8 +323,8 @@ func (c *Classes) exactly(k int, params, hyper []float64) (sum float64) {
 	return sum
 }
 
-// Costs is what the evidence of each class alone, which nk rows are in, is below E_q[ln p(X|Z,ξ̃)], in nats; without
-// parameters that the classes share.
+// Costs is the difference between E_q[ln p(X|Z,ξ̃)] and the evidence of each class alone with nk rows, in nats, without
+// shared parameters.
 func (c *Classes) Costs(nk, params, hyper []float64) ([]float64, error) {
 	if _, err := c.plan.proper(); err != nil {
 		return nil, err

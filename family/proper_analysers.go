@@ -28,8 +28,8 @@ func (f analyser) whitening(of *Reference) (*whitening, error) {
 	return of.whiteningOf(f.gaussian, func() []float64 { return f.normal(f.withoutFactors(of.Pooled.reference())) })
 }
 
-// MaximizePosterior is a conditional maximum: the mean given the covariance, then noise and loadings and, unless it is
-// fixed, their number.
+// MaximizePosterior is a conditional maximum: the mean given the covariance, then noise, loadings and, unless fixed,
+// their number.
 func (f analyser) MaximizePosterior(sums, anchors, params Table, of *Reference) error {
 	w, err := f.whitening(of)
 	if err != nil {

@@ -76,7 +76,7 @@ func (l exponentialKernel) MaximizePosterior(sums, _, params Table, of *Referenc
 	return nil
 }
 
-// Integrals are of each cell. The distance is what an average row of the table loses under the class's parameters.
+// Integrals are of each cell. The distance is the loss of an average row of the table under the class's parameters.
 func (l exponentialKernel) Integrals(
 	sums, _, params Table, of *Reference, add func(class, cell int, t laplace.Term),
 ) error {

@@ -295,7 +295,7 @@ func (f linear) MaximizePosterior(sums, anchors, params Table, of *Reference) er
 	return nil
 }
 
-// Integrals are exact in the coefficients given the variances, and Laplace's in these at the mode that they then have.
+// Integrals are exact in the coefficients given the variances, and by Laplace's method in the variances, at their mode.
 func (f linear) Integrals(sums, anchors, params Table, of *Reference, add func(class, cell int, t laplace.Term)) error {
 	p, l := f.size(), f.Layout()
 	z := f.prior(of)
@@ -452,7 +452,7 @@ func (f generalised) slopes(
 	return floats.Sum(values), gradients, informations
 }
 
-// MaximizePosteriorRows is Newton's method in all classes: the ridge of the prior makes the maximum one, and finite.
+// MaximizePosteriorRows is Newton's method in all classes: the ridge of the prior makes the maximum unique and finite.
 func (f generalised) MaximizePosteriorRows(rows []Weighted, params Table, of *Reference) error {
 	z, w := f.prior(of), of.Pooled
 	lines, next := f.linesOf(params, w), make([][]float64, params.K)

@@ -63,8 +63,8 @@ func (f studentT) ofNormal(of *Reference) *Reference {
 	return &normal
 }
 
-// MaximizePosterior is a conditional maximum: the location, the scale matrix, then the degrees of freedom. Of the u's
-// weights the location has Σ E[u] rows and the scale n.
+// MaximizePosterior is a conditional maximum: the location, the scale matrix, then the degrees of freedom. With the
+// weights u the location has Σ E[u] rows and the scale n.
 func (f studentT) MaximizePosterior(sums, anchors, params Table, of *Reference) error {
 	w, err := f.ofNormal(of).whitening(f.gaussian)
 	if err != nil {
@@ -143,7 +143,7 @@ func (f noisy) within(of *Reference) (Proper, *Reference, error) {
 }
 
 // MaximizePosterior is that of the family, from its share of the rows; the share of noise has the prior of one row of
-// the table as a fit begins with it.
+// the table at its initial value.
 func (f noisy) MaximizePosterior(sums, anchors, params Table, of *Reference) error {
 	inner, within, err := f.within(of)
 	if err != nil {
@@ -160,8 +160,8 @@ func (f noisy) MaximizePosterior(sums, anchors, params Table, of *Reference) err
 	return inner.MaximizePosterior(sums.from(2), anchors, params, within)
 }
 
-// Integrals are those of the family with the count of all rows: none can hide in the noise at no charge. In the
-// coordinate 2 arcsin √ε the information about the share of noise is 1.
+// Integrals are those of the family with the count of all rows, so that no component can hide in the noise without a
+// charge. In the coordinate 2 arcsin √ε the information about the share of noise is 1.
 func (f noisy) Integrals(sums, anchors, params Table, of *Reference, add func(class, cell int, t laplace.Term)) error {
 	inner, within, err := f.within(of)
 	if err != nil {

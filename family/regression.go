@@ -19,40 +19,39 @@ import (
 type Response int
 
 const (
-	// Normal is y ~ N(η, σ²) with a variance σ² of each class.
+	// Normal is y ~ N(η, σ²) with a variance σ² for each class.
 	Normal Response = iota
-	// Counts is y ~ Poisson(e exp(η)), with an exposure e of each row.
+	// Counts is y ~ Poisson(e exp(η)), with an exposure e for each row.
 	Counts
-	// Successes is y ~ Binomial(m, 1/(1 + exp(−η))), with a number of trials m of each row.
+	// Successes is y ~ Binomial(m, 1/(1 + exp(−η))), with a number of trials m for each row.
 	Successes
 )
 
-// Regression describes the first column of a table, the response, given the others: a generalised linear model with
-// the predictor η = b₀ + Σ b_j x_j, of which each class has its own coefficients b. The regressors are given: they have
-// no density, and the log density of a row is that of its response (docs/theory/regression.md). A row without a
-// response (NaN) says nothing of its class; one with a response needs all of its regressors.
+// Regression describes the first column of a table, the response, given the others: a generalised linear model with the
+// predictor η = b₀ + Σ b_j x_j and coefficients b for each class. The regressors are given, without a density: the log
+// density of a row is that of its response (docs/theory/regression.md). A row without a response (NaN) does not
+// contribute to its class; a row with a response needs all regressors.
 //
 // Estimates of a normal response are weighted least squares, and its variance has a floor, Δ²/12 with Δ the resolution
-// of the response, and 1e-10 of its variance in the table if that is more (see [Gaussian]). The others are estimated by
-// Newton's method from the rows, and η in a class differs from that of the table as one class by no more than 10 in the
-// root of the mean square over the table: so there is a maximum where a class's responses are all 0, or separated. Of
-// what Fixed coefficients could make up for, nothing counts.
+// of the response, and 1e-10 of its variance in the table if that is more (see [Gaussian]). Newton's method estimates
+// the other responses from the rows, with η in a class at most 10 from that of the table as one class, in the root of
+// the mean square over the table. So there is a maximum even if a class's responses are all 0, or separated.
+// Differences that Fixed coefficients could compensate do not count.
 type Regression struct {
 	Response Response
-	// Exposure says that the second column holds what a response counts over: trials of Successes, which are 1
-	// otherwise, or the exposure of Counts.
+	// Exposure says that the second column holds the trials of Successes, otherwise 1, or the exposure of Counts.
 	Exposure bool
 	// NoIntercept leaves b₀ out.
 	NoIntercept bool
-	// Fixed are coefficients that all classes share, by their places: the intercept, if there is one, is 0, and the
-	// regressors follow. At least one is left to the classes.
+	// Fixed are the places of coefficients that all classes share: the intercept, if there is one, is 0, and the
+	// regressors follow. At least one coefficient must differ between classes.
 	Fixed []int
 	Floor float64 // of a normal response, as for [Gaussian]
 }
 
 var regressionNames = [...]string{"regression", "regression-poisson", "regression-binomial"}
 
-// Name is "regression", with the distribution of the response where it is not normal.
+// Name is "regression", with the distribution of the response if it is not normal.
 func (f Regression) Name() string {
 	if f.Response < 0 || int(f.Response) >= len(regressionNames) {
 		return fmt.Sprintf("regression-%d", int(f.Response))
@@ -60,10 +59,10 @@ func (f Regression) Name() string {
 	return regressionNames[f.Response]
 }
 
-// Columns is 0: it takes all.
+// Columns is 0: the family takes all columns.
 func (Regression) Columns() int { return 0 }
 
-// WithFloor is the family with another Floor.
+// WithFloor returns the family with another Floor.
 func (f Regression) WithFloor(floor float64) Family {
 	f.Floor = floor
 	return f

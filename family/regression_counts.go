@@ -232,7 +232,7 @@ func (f generalised) Lower(precision mat.Symmetric, w *Pooled, score []float64) 
 	return nil
 }
 
-// Features are the working response, as of half an event more, and the own regressors' columns.
+// Features are the working response, with half an event added, and the own regressors' columns.
 func (f generalised) Features(o *Observed, dst []float64, width, at int) {
 	f.Whiten(o, nil, dst, width, at)
 }
@@ -242,7 +242,7 @@ func (f generalised) regressorScatter(w *Pooled) *scatterOf {
 	return f.scatterIn(w.Sums[1:], p, w.Sums[0], w.Anchor)
 }
 
-// Whiten is Features, with what coefficients in common explain in the table taken out.
+// Whiten is Features without the part that common coefficients explain in the table.
 func (f generalised) Whiten(o *Observed, w *Pooled, dst []float64, width, at int) {
 	f.features(o, w, func(row []float64) float64 {
 		e := f.exposureOf(row)
@@ -255,7 +255,7 @@ func (f generalised) Whiten(o *Observed, w *Pooled, dst []float64, width, at int
 
 func (f generalised) Numbers() []Number { return f.numbers() }
 
-// Mean is e A′(η): the number of successes, or of events; of 1 trial, or an exposure of 1, where that is missing.
+// Mean is e A′(η): the number of successes, or of events; for 1 trial, or an exposure of 1, if these are missing.
 func (f generalised) Mean(xi, x []float64) float64 {
 	_, mean, _ := f.cumulant(f.predictor(xi, x))
 	if e := f.exposureOf(x); !math.IsNaN(e) {

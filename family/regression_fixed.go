@@ -26,8 +26,8 @@ type profile struct {
 // mostAlternations bounds the alternation of c and the variances.
 const mostAlternations = 1000
 
-// Share alternates c = (Σ S/σ²)⁻¹ Σ Sĉ/σ² and the variances, which begin where those of the anchors' c are at their
-// best: so the likelihood rises from there.
+// Share alternates c = (Σ S/σ²)⁻¹ Σ Sĉ/σ² and the variances, which begin at the optimum for the anchors' c, so that the
+// likelihood rises from there.
 func (f sharing) Share(sums, anchors, params Table, w *Pooled) error {
 	p, l := f.size(), f.Layout()
 	classes, variances := make([]profile, params.K), make([]float64, params.K)

@@ -215,7 +215,7 @@ func (f generalised) TotalRows(rows Weighted, score []float64) float64 {
 	return value
 }
 
-// InformationRows is that of no parameters: coefficients have theirs by Count.
+// InformationRows is empty: Count gives the information of coefficients.
 func (generalised) InformationRows(Weighted, []float64, *Pooled) (laplace.Block, error) {
 	return laplace.Identity(0), nil
 }
@@ -228,7 +228,7 @@ func (f generalised) DeviationsRows(rows Weighted, _ laplace.Block, xi []float64
 	f.deviations(information, w.Anchor, dst)
 }
 
-// Explain says that no class has a density for a row.
+// Explain returns the error that no class has a density for a row.
 func (f generalised) Explain(o *Observed, i int, _ Table) error {
 	return fmt.Errorf("family: %w",
 		framework.FaultyRow(o.Place(i), "has no density: its response is too far from what the regressors predict"))

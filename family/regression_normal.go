@@ -169,7 +169,7 @@ func (f linear) regular(sums, anchor []float64) error {
 	return nil
 }
 
-// Spread is that of the residuals, and 0 for the regressors, of which no resolution is needed.
+// Spread is that of the residuals, and 0 for the regressors, whose resolution does not matter.
 func (f linear) Spread(params []float64) []float64 {
 	if f.floor == 0 {
 		return nil
@@ -179,7 +179,7 @@ func (f linear) Spread(params []float64) []float64 {
 	return spread
 }
 
-// SetFloor is about the response alone.
+// SetFloor concerns the response alone.
 func (f linear) SetFloor(steps []float64, w *Pooled) error {
 	if f.floor == 0 {
 		return nil
@@ -206,7 +206,7 @@ func (f linear) Bound(w *Pooled, params Table) error {
 	return nil
 }
 
-// Doubts are none: a residual variance on its floor is as good as exact.
+// Doubts is empty: a residual variance on its floor is practically exact.
 func (f linear) Doubts(*Pooled) []error { return nil }
 
 func (f linear) Score(xi, score []float64) error {
@@ -260,7 +260,7 @@ func (f linear) Total(score, sums, anchor []float64) float64 {
 	return sums[0]*score[0] - quad*root[0]*root[0]/2
 }
 
-// Center makes the means of the table the centre of x and of y; without an intercept all stays as it is.
+// Center makes the means of the table the centre of x and of y; without an intercept nothing changes.
 func (f linear) Center(sums, anchor []float64) {
 	if !f.centred() || !(sums[0] > 0) {
 		return
@@ -298,8 +298,8 @@ func (f linear) AddAbout(sums, anchor, others, another []float64) {
 	sums[len(sums)-1] += others[len(others)-1]
 }
 
-// AddPooled takes regressors and responses for independent where rows lie far out: the line of the table would be that
-// of those rows.
+// AddPooled treats regressors and responses as independent if rows lie far out, because these rows would determine the
+// line of the table.
 func (f linear) AddPooled(weight float64, w *Pooled, anchor, sums []float64) {
 	of := slices.Clone(w.Sums)
 	_, centre := f.parts(w.Anchor)
@@ -325,12 +325,12 @@ func (f linear) regressorScatter(w *Pooled) *scatterOf {
 	return f.scatterIn(w.Sums[1:], f.size()+1, w.Sums[0], centre)
 }
 
-// Whiten is Features, with what coefficients in common explain in the table taken out.
+// Whiten is Features without the part that common coefficients explain in the table.
 func (f linear) Whiten(o *Observed, w *Pooled, dst []float64, width, at int) {
 	f.features(o, w, func(row []float64) float64 { return row[0] }, dst, width, at)
 }
 
-// Information is that about σ²/v, with v that of the table.
+// Information is about σ²/v, with v the variance of the table.
 func (f linear) Information(xi []float64, w *Pooled, dst []laplace.Block) []laplace.Block {
 	r := w.Parameters[f.size()] / xi[f.size()]
 	return append(dst, laplace.Diagonal{r * r / 2})
@@ -378,7 +378,7 @@ func (f linear) PooledDeviations(xi, sums []float64, w *Pooled, dst []float64) {
 
 func (f linear) Numbers() []Number { return append(f.numbers(), Number{"variance", 0, 0}) }
 
-// Valid says whether the variance is positive.
+// Valid reports whether the variance is positive.
 func (f linear) Valid(xi []float64) bool { return xi[f.size()] > 0 }
 
 // Mean is η.

@@ -10,15 +10,15 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// A ConditionalSampler draws an observation of an [ExponentialFamily], or a row of a class, given what the family takes
-// as given of another, such as its number of trials. A [Sampler] that is none takes nothing as given.
+// A ConditionalSampler draws an observation of an [ExponentialFamily], or a row of a class, given a part of another
+// observation, such as its number of trials. Other [Sampler]s take nothing as given.
 type ConditionalSampler interface {
-	// SampleGiven replaces x, which is observed, by a draw.
+	// SampleGiven replaces the observed x by a draw.
 	SampleGiven(xi []float64, rng *rand.Rand, x []float64)
 }
 
-// Resample replaces a row by a draw from a class with parameters ξ. Values that are missing, NaN, stay so, and so does
-// what a family takes as given of the row. Errors as [Plan.Sample].
+// Resample replaces a row by a draw from a class with parameters ξ. Missing values, NaN, stay missing, and the parts
+// that a family takes as given stay unchanged. It returns the errors of [Plan.Sample].
 func (p *Plan) Resample(xi []float64, rng *rand.Rand, row []float64) error {
 	drawn := make([]float64, len(row))
 	if err := p.Sample(xi, rng, drawn); err != nil {
@@ -40,8 +40,8 @@ func (p *Plan) Resample(xi []float64, rng *rand.Rand, row []float64) error {
 	return nil
 }
 
-// Whole errs where a class is no distribution of whole rows that can be drawn from: a family takes something of the row
-// as given, such as a number of trials, or is no [Sampler].
+// Whole returns an error if a class cannot draw whole rows: a family takes a part of the row as given, such as a number
+// of trials, or is not a [Sampler].
 func (p *Plan) Whole() error {
 	for i := range p.parts {
 		var ability any = p.parts[i].Factor
@@ -63,8 +63,8 @@ func notDrawn(name string) error {
 	return fmt.Errorf("family: %s cannot be drawn from: it does not implement family.Sampler (a Sample method)", name)
 }
 
-// Mean is the mean of the response of a row given its other columns, in a class with parameters ξ. It errs where no
-// family is a [Predictor].
+// Mean is the mean of the response of a row given its other columns, in a class with parameters ξ. It returns an error
+// if no family is a [Predictor].
 func (p *Plan) Mean(xi, row []float64) (float64, error) {
 	for i := range p.parts {
 		f := &p.parts[i]

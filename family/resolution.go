@@ -17,16 +17,16 @@ import (
 // A Bounder is a factor with a floor below the variances of its classes: Σ_k ⪰ diag([Pooled].Floor). A
 // [Plan] bounds estimates and modes with it.
 type Bounder interface {
-	// Spread is the variance of each column under parameters; nil where there is to be no floor.
+	// Spread is the variance of each column under parameters; nil for no floor.
 	Spread(params []float64) []float64
 	// SetFloor puts the floor of each column into pooled, whose parameters it bounds. steps are the
-	// resolutions of the columns: 0 where it does not matter, +Inf where all values are equal.
+	// resolutions of the columns: 0 if it does not matter, +Inf if all values are equal.
 	SetFloor(steps []float64, pooled *Pooled) error
-	// Bound moves each class's parameters from the maximum of their likelihood or posterior to that
-	// above the floor; what classes share is the same in all, and stays so.
+	// Bound moves each class's parameters from the maximum of their likelihood or posterior to the maximum above the
+	// floor; shared parameters stay equal in all classes.
 	Bound(pooled *Pooled, params Table) error
-	// Doubts says, as one [framework.DataError] a column, which directions of the pooled table have nothing
-	// but their floor.
+	// Doubts returns, as one [framework.DataError] per column, the directions of the pooled table with no variance beyond
+	// the floor.
 	Doubts(pooled *Pooled) []error
 }
 
@@ -109,8 +109,8 @@ func (p *Plan) bound(f *part, params Table) error {
 	return nil
 }
 
-// Doubts says which columns of the pooled table, or directions of them, vary so little that the floor
-// stands in for their variance (see [Gaussian]): they tell no rows apart. Each error is a [framework.DataError].
+// Doubts reports columns of the pooled table, or directions, that vary so little that the floor replaces their variance
+// (see [Gaussian]): they separate no rows. Each error is a [framework.DataError].
 func (p *Plan) Doubts() (list []error) {
 	for i := range p.parts {
 		f := &p.parts[i]
@@ -123,7 +123,7 @@ func (p *Plan) Doubts() (list []error) {
 	return list
 }
 
-// OnFloor are the columns whose variance in a class of parameters xi is the least that is allowed, though the table has
+// OnFloor returns the columns whose variance in a class with parameters xi is on the floor, although the table has
 // more.
 func (p *Plan) OnFloor(xi []float64) (columns []int) {
 	for i := range p.parts {

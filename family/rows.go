@@ -11,29 +11,29 @@ import (
 	"github.com/latent-go/latent/laplace"
 )
 
-// A RowFactor is a [Factor] whose estimates come from an iterative search, such as one of a log density alone. It is
-// given the rows themselves where sums are not sufficient, all classes at once, and the current estimates. It has one
-// cell, whose exposure is the first of its sums. Classes are seeded by their densities, unless it is [Designed].
+// A RowFactor is a [Factor] whose estimates come from an iterative search, such as a search with a log density alone.
+// It receives the rows themselves if sums are not sufficient, all classes at once, and the current estimates. It has
+// one cell, whose exposure is the first of its sums. Densities seed its classes, unless it is [Designed].
 type RowFactor interface {
 	Factor
-	// KeepsRows says that the sums are not sufficient: classes then hold every row, and a weight
-	// for each row and class.
+	// KeepsRows reports that the sums are not sufficient: classes then hold every row, and a weight for each row and
+	// class.
 	KeepsRows() bool
-	// PoolRows fits the table as one class, and puts the estimate into pooled.Parameters and
-	// what coordinates without units take besides into pooled.Units.
+	// PoolRows fits the table as one class, and puts the estimate into pooled.Parameters and the further units of
+	// coordinates without units into pooled.Units.
 	PoolRows(rows Weighted, pooled *Pooled) error
 	// EstimateRows moves the parameters of all classes, shared ones included, to the maximum of their
-	// likelihood. They begin where they were in the last iteration, and at first at the pooled ones.
+	// likelihood. They start from the last iteration, at first from the pooled ones.
 	EstimateRows(rows []Weighted, pooled *Pooled, params Table) error
 	// TotalRows is Σ_n w_n ln p(x_n|ξ).
 	TotalRows(rows Weighted, score []float64) float64
-	// InformationRows is the observed information of a row, averaged over those that ξ was
-	// estimated from, in coordinates without units.
+	// InformationRows is the observed information of a row, averaged over the rows of the estimate ξ, in coordinates
+	// without units.
 	InformationRows(rows Weighted, xi []float64, pooled *Pooled) (laplace.Block, error)
 	// DeviationsRows puts the standard errors of ξ into dst, given the information of a row.
 	DeviationsRows(rows Weighted, information laplace.Block, xi []float64, pooled *Pooled, dst []float64)
-	// Explain is the error of row i of those observed, one of whose scores is NaN or +Inf, or all of whose scores
-	// are −Inf; nil where the factor is not the cause.
+	// Explain returns the error of observed row i with a score of NaN or +Inf, or all scores −Inf; nil if the factor is
+	// not the cause.
 	Explain(o *Observed, i int, scores Table) error
 }
 
@@ -42,23 +42,23 @@ type RowFactor interface {
 type Weighted struct {
 	Class int       // from 0
 	N     float64   // Σ_n w_n, of the rows that are not missing
-	Sums  []float64 // the factor's sums, but for the exposure; nil where there are none
+	Sums  []float64 // the factor's sums except the exposure; nil if there are none
 
 	rows    *KeptRows
 	at, len int // the factor's columns
 	k       int // classes
 }
 
-// All yields the factor's columns of every row of positive weight, and the weight, in a fixed order. It yields
-// nothing where the factor does not keep rows.
+// All yields the factor's columns of every row of positive weight, and the weight, in a fixed order. It yields nothing
+// if the factor does not keep rows.
 func (w Weighted) All() iter.Seq2[[]float64, float64] {
 	return func(yield func([]float64, float64) bool) {
 		w.Each(func(_ int, x []float64, weight float64) bool { return weight <= 0 || yield(x, weight) })
 	}
 }
 
-// Each calls visit for every row of a weight other than 0, as All does, with the row's number in the source, from 0,
-// until visit returns false.
+// Each calls visit for every row of nonzero weight, as All does, with the row's number in the source, from 0, until
+// visit returns false.
 func (w Weighted) Each(visit func(row int, x []float64, weight float64) bool) {
 	if w.rows == nil {
 		return
@@ -152,7 +152,7 @@ func (signedError) Error() string {
 	return "family: rows have negative weights: a family without closed-form estimates needs non-negative weights"
 }
 
-// Is says so.
+// Is reports a match.
 func (signedError) Is(target error) bool { return target == errors.ErrUnsupported }
 
 // allWeighted are the rows of every class.
@@ -182,8 +182,8 @@ func (c *Classes) search(params []float64) error {
 	return nil
 }
 
-// Information is the observed information of each class at its estimate. A [RowFactor] computes it from the rows that
-// the estimate comes from, when it is first needed; it does not change with q, and so is kept beside the estimate.
+// Information is the observed information of each class at its estimate. A [RowFactor] computes it from the rows of the
+// estimate when it is first needed. Because the information does not change with q, it is stored with the estimate.
 type Information struct {
 	mu     sync.Mutex
 	blocks [][]laplace.Block // of each factor, one a class; nil for factors by sums

@@ -17,31 +17,29 @@ import (
 	"github.com/latent-go/latent/internal/simd"
 )
 
-// Start is how a fit begins. Every start assigns the rows of a sample, at most 8192 drawn
-// without replacement, to classes, adds a few rows' worth of the pooled table to each, and makes
-// a global step.
+// Start is the beginning of a fit. Every start assigns the rows of a sample, at most 8192 drawn without replacement, to
+// classes, adds a few rows' worth of the pooled table to each, and makes a global step.
 type Start int
 
 const (
-	// Varied lets the starts of a fit differ (see [framework.StartOf]): they are KMeans, Hierarchical, Scaled, RandomRows,
-	// then Seeded and RandomRows in turn; where classes are seeded by their densities (see [RowFactor]), KMeans and
-	// RandomRows in turn.
+	// Varied varies the starts of a fit (see [framework.StartOf]): KMeans, Hierarchical, Scaled, RandomRows, then Seeded
+	// and RandomRows in turn; if densities seed the classes (see [RowFactor]), KMeans and RandomRows in turn.
 	Varied Start = iota
 	// KMeans is k-means of rows, from k-means++ (Arthur & Vassilvitskii 2007), the best of several candidates each time,
-	// by Lloyd's steps. Where a family is a [Whitener], rows are whitened by the covariance of the table, so that linear
-	// maps of its columns change nothing. In many columns full covariances begin as one. Of regressions it is the same
-	// with lines for means and residuals for distances (Späth 1979). Where classes are seeded by their densities (see
-	// [RowFactor]), it builds each component around one row, and rows are as far apart as densities make them.
+	// by Lloyd's steps. If a family is a [Whitener], rows are whitened by the covariance of the table, so that linear maps
+	// of its columns change nothing. In many columns full covariances begin as one. For regressions lines replace means
+	// and residuals distances (Späth 1979). If densities seed the classes (see [RowFactor]), it builds each component
+	// around one row, with distances by densities.
 	KMeans
 	// RandomResponsibilities draws each row's responsibilities uniformly on the simplex.
 	RandomResponsibilities
 	// RandomRows builds each component around one row drawn at random.
 	RandomRows
-	// Scaled is KMeans of rows that are not whitened: clusters that lie apart in few directions are clearer where others
-	// do not count as much.
+	// Scaled is KMeans of rows that are not whitened: clusters that differ in few directions are clearer if other
+	// directions count less.
 	Scaled
-	// Hierarchical is Ward's clustering of at most 1000 rows that are not whitened; where that are too few for K, it is
-	// Scaled. Where classes are seeded by their densities, it is KMeans, as Scaled and Seeded are.
+	// Hierarchical is Ward's clustering of at most 1000 rows that are not whitened, or Scaled if these are too few for K.
+	// If densities seed the classes, Hierarchical, Scaled and Seeded are KMeans.
 	Hierarchical
 	// Seeded assigns rows to the nearest of K among them, or of K lines, chosen as k-means++ does: KMeans without Lloyd's
 	// steps.
@@ -62,7 +60,7 @@ func (s Start) clusters() bool {
 	return s == KMeans || s == Scaled || s == Hierarchical || s == Seeded
 }
 
-// StartByName finds a start by its name; the error for an unknown one lists them.
+// StartByName finds a start by its name; the error for an unknown name lists all.
 func StartByName(name string) (Start, error) {
 	for s, n := range startNames {
 		if n == name {
@@ -86,9 +84,9 @@ func sampleSize(d int) int {
 	return max(64, min(sampleRows, max(sampleNumbers/d, min(fewRows, mostNumbers/d))))
 }
 
-// Pool describes the table as one class: the scale of its columns, which the unit-free coordinates of the curvature,
-// default priors and starts are taken from. It reads the source three times, and as much of it again as the resolution
-// of its columns takes; it checks every value. The plan that it returns knows the table.
+// Pool describes the table as one class: the scale of its columns, from which the unit-free coordinates of the
+// curvature, default priors and starts follow. It reads the source three times, and a part of it again for the
+// resolution of its columns; it checks every value. The plan that it returns has the table attached.
 func Pool(ctx context.Context, src framework.Source[framework.Rows], f Family) (*Pooled, *Plan, error) {
 	d, err := columns(ctx, src)
 	if err != nil {
@@ -200,9 +198,9 @@ func (p *Plan) moments(
 	return s.Classes, s.n, nil
 }
 
-// Begin makes the sums that a fit of k classes begins with: those of a sample of rows that start has
-// assigned, scaled up to the table, and of a few rows' worth of the pooled table for each class, so that
-// no estimate begins singular or on the edge of its range. counts (k) are the rows of each class.
+// Begin makes the initial sums of a fit of k classes: the sums of a sample of rows that start has assigned, scaled up
+// to the table, plus a few rows' worth of the pooled table for each class, so that no estimate begins singular or on
+// the boundary of its range. counts (k) are the rows of each class.
 func (p *Plan) Begin(
 	ctx context.Context, src framework.Source[framework.Rows], w *Pooled, k int, start Start, rng *rand.Rand,
 ) (c *Classes, counts []float64, err error) {
@@ -299,7 +297,7 @@ func (p *Plan) ordered(rows framework.Rows, w *Pooled) (framework.Rows, error) {
 }
 
 // Soften adds a few rows' worth of the pooled table to every class, and to counts (K), so that no estimate begins
-// singular or on the edge of its range. weights are those of the rows behind the sums.
+// singular or on the boundary of its range. weights are those of the rows behind the sums.
 func (c *Classes) Soften(w *Pooled, counts, weights []float64) {
 	c.soften(w, counts, weights, c.plan.startWeight())
 }
@@ -320,7 +318,7 @@ func (c *Classes) soften(w *Pooled, counts, weights []float64, weight float64) {
 	}
 }
 
-// Center puts the anchors of all classes where those of the pooled table are, or its reference.
+// Center puts the anchors of all classes at those of the pooled table, or at its reference.
 func (c *Classes) Center(w *Pooled) error {
 	anchor := append([]float64(nil), w.Anchor...)
 	for i := range c.plan.parts {
@@ -387,7 +385,7 @@ func (p *Plan) startOf(start Start, number int) Start {
 	return start
 }
 
-// A TooFewRowsError reports that a table has fewer distinct rows than components are asked for.
+// A TooFewRowsError reports that a table has fewer distinct rows than the requested components.
 type TooFewRowsError struct{ K, Distinct int }
 
 func (e *TooFewRowsError) Error() string {
@@ -396,7 +394,7 @@ func (e *TooFewRowsError) Error() string {
 
 func tooMany(k, n int) error { return &TooFewRowsError{k, n} }
 
-// DrawRows draws rows of d columns as [framework.DrawRows] does, as many as a start looks at.
+// DrawRows draws rows of d columns as [framework.DrawRows] does, as many as a start uses.
 func DrawRows(
 	ctx context.Context, src framework.Source[framework.Rows], d int, rng *rand.Rand,
 ) (framework.Rows, error) {
@@ -407,9 +405,8 @@ func DrawRows(
 	return rows, err
 }
 
-// Partition assigns rows, which have weights, to k classes: it returns the weights times the
-// responsibilities of the start, rows×k; where classes are built around rows, those of the seeds
-// alone. It errs where there are fewer than k different rows.
+// Partition assigns weighted rows to k classes: it returns the weights times the responsibilities of the start, rows×k;
+// if classes are built around rows, those of the seeds alone. It returns an error for fewer than k different rows.
 func (p *Plan) Partition(rows framework.Rows, k int, start Start, rng *rand.Rand) ([]float64, error) {
 	start = p.startOf(start, 0)
 	if start == KMeans && p.seeded() {

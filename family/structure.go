@@ -14,7 +14,7 @@ import (
 
 // The structures Σ_k = λ_k D_k A_k D_kᵀ by the names of mclust (Celeux & Govaert 1995, Pattern Recognition 28; Fraley &
 // Raftery 2002): the letters say of volume λ_k, shape A_k (diagonal, |A_k| = 1) and orientation D_k whether they are
-// equal in all components (E), vary (V) or are the identity (I). What is equal belongs to Θ, what varies to Ξ.
+// equal in all components (E), vary (V) or are the identity (I). Equal parts belong to Θ, varying ones to Ξ.
 const (
 	EII Covariance = iota + Spherical + 1
 	EEI
@@ -41,7 +41,7 @@ func (c Covariance) structured() bool { return c >= EII && c <= EVV }
 // letters are volume, shape and orientation of a structure.
 func (c Covariance) letters() string { return structureNames[c-EII] }
 
-// Structures are the 14 covariances, those with fewer parameters first, by the names of mclust.
+// Structures are the 14 covariances by the names of mclust, in ascending order of their number of parameters.
 func Structures() (names []string, forms []Covariance) {
 	return strings.Fields("EII VII EEI VEI EVI VVI EEE VEE EVE VVE EEV VEV EVV VVV"),
 		[]Covariance{EII, VII, EEI, VEI, EVI, VVI, EEE, VEE, EVE, VVE, EEV, VEV, EVV, VVV}
@@ -129,12 +129,13 @@ type axial struct {
 
 func (g axial) Layout() Layout { return g.structure.layout(g.isotropic.Layout()) }
 
-// Conjugate refuses.
+// Conjugate returns an error.
 func (g axial) Conjugate(prior.Prior, *Pooled) (FactorPrior, error) {
 	return nil, g.structure.unconjugated()
 }
 
-// Estimate is the mean. The variances are left for Share to begin with, and estimated only of the table as one class.
+// Estimate is the mean. It keeps the variances as the start of Share, and estimates only those of the table as one
+// class.
 func (g axial) Estimate(sums, anchor []float64, w *Pooled, xi []float64) error {
 	n, first, _ := g.split(sums)
 	mean, variance := g.moments(xi)
@@ -228,12 +229,13 @@ func (g ellipsoidal) Name() string { return g.structure.Name() }
 
 func (g ellipsoidal) Layout() Layout { return g.structure.layout(g.gaussian.Layout()) }
 
-// Conjugate refuses.
+// Conjugate returns an error.
 func (g ellipsoidal) Conjugate(prior.Prior, *Pooled) (FactorPrior, error) {
 	return nil, g.structure.unconjugated()
 }
 
-// Estimate is the mean. The covariance is left for Share to begin with, and estimated only of the table as one class.
+// Estimate is the mean. It keeps the covariance as the start of Share, and estimates only that of the table as one
+// class.
 func (g ellipsoidal) Estimate(sums, anchor []float64, w *Pooled, xi []float64) error {
 	if w == nil {
 		return g.gaussian.Estimate(sums, anchor, nil, xi)
@@ -282,7 +284,7 @@ func (g ellipsoidal) Share(sums, _, params Table, w *Pooled) error {
 	return nil
 }
 
-// Bound has nothing to do: Share does not go below the floor.
+// Bound does nothing: Share does not go below the floor.
 func (ellipsoidal) Bound(*Pooled, Table) error { return nil }
 
 // Information is that of the mean, and of the own parts.

@@ -17,22 +17,22 @@ import (
 	"github.com/latent-go/latent/prior"
 )
 
-// StudentT is the multivariate t distribution of all columns, with heavy tails: rows far out say little of location and
-// scale (Peel & McLachlan 2000, Statistics and Computing 10). A component has its location μ, its scale matrix Σ and,
-// where Nu is 0, its own degrees of freedom ν, between 0.5 and 200; else all have Nu. Rows must be complete. The scale
-// matrix has the floor of a full covariance (see [Gaussian]), above which its estimate is the exact maximum.
+// StudentT is the multivariate t distribution of all columns, with heavy tails: rows far out hardly influence location
+// and scale (Peel & McLachlan 2000, Statistics and Computing 10). A component has its location μ, its scale matrix Σ
+// and, if Nu is 0, its own degrees of freedom ν, between 0.5 and 200; otherwise all have Nu. Rows must be complete. The
+// scale matrix has the floor of a full covariance (see [Gaussian]), above which its estimate is the exact maximum.
 type StudentT struct {
 	Nu    float64
 	Floor float64 // that of a Gaussian
 }
 
-// WithFloor is the family with another Floor.
+// WithFloor returns the family with another Floor.
 func (f StudentT) WithFloor(floor float64) Family {
 	f.Floor = floor
 	return f
 }
 
-// Name is "student-t", with the degrees of freedom where they are fixed.
+// Name is "student-t", with the degrees of freedom if they are fixed.
 func (f StudentT) Name() string {
 	if f.Nu == 0 {
 		return "student-t"
@@ -40,13 +40,13 @@ func (f StudentT) Name() string {
 	return fmt.Sprintf("student-t-%v", f.Nu)
 }
 
-// Creeps where the degrees of freedom are estimated, which go slowly to where they are many.
+// Creeps reports whether the degrees of freedom are estimated: they converge slowly if large.
 func (f StudentT) Creeps() bool { return f.Nu == 0 }
 
-// Columns is 0: it takes all.
+// Columns is 0: the family takes all columns.
 func (StudentT) Columns() int { return 0 }
 
-// On takes 1 column or more.
+// On needs 1 column or more.
 func (f StudentT) On(columns int) ([]Factor, error) {
 	switch {
 	case columns < 1:
@@ -242,7 +242,7 @@ func (f studentT) SetFloor(steps []float64, w *Pooled) error {
 
 func (f studentT) Doubts(w *Pooled) []error { return f.gaussian.Doubts(f.asNormal(w)) }
 
-// Refine keeps the Gaussian's constant where Score puts it.
+// Refine keeps the Gaussian's constant in the place that Score uses.
 func (f studentT) Refine(w *Pooled, xi, score []float64) {
 	if len(w.Floor) == 0 {
 		return
@@ -316,7 +316,7 @@ func (f studentT) Numbers() []Number {
 	return append(list, Number{"degrees of freedom", 0, f.d - 1})
 }
 
-// Deviations are not known.
+// Deviations are unknown.
 func (f studentT) Deviations(_, _ []float64, _ float64, dst []float64) { linalg.Fill(dst, nan) }
 
 // Contrast is that of normal distributions with the same locations and scales.
@@ -333,7 +333,7 @@ func (f studentT) Sample(xi []float64, rng *rand.Rand, x []float64) {
 	}
 }
 
-// Conjugate refuses.
+// Conjugate returns an error.
 func (f studentT) Conjugate(prior.Prior, *Pooled) (FactorPrior, error) {
 	return nil, fmt.Errorf("family: %s has no conjugate prior, which MAP and variational Bayes need: take EM, FAB or gFAB",
 		f.Name())

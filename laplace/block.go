@@ -16,12 +16,11 @@ const (
 	badScale  = "laplace: scale and point differ in length"
 )
 
-// ErrSingular reports a block that is not positive definite to working
-// precision, where its inverse was asked for.
+// ErrSingular reports that a block has no inverse because it is not positive definite to working precision.
 var ErrSingular = errors.New("laplace: block is not positive definite")
 
-// Block is one symmetric positive semidefinite diagonal block of F, n×n. Any
-// block can be read as a gonum matrix. Reading is safe from many goroutines.
+// Block is one symmetric positive semidefinite diagonal block of F, n×n. Every block is a gonum matrix. Concurrent
+// reading is safe.
 type Block interface {
 	mat.Symmetric
 
@@ -36,8 +35,8 @@ type Block interface {
 
 	// InverseTrace returns tr(F⁻¹g) for a positive semidefinite g of the same
 	// size, and panics at another size. A singular F gives +Inf, unless g = 0;
-	// a direction in which g vanishes as well counts nothing where the structure
-	// shows it (a zero on a Diagonal, a factor of a pair of Kroneckers).
+	// a direction in which g vanishes, too, contributes 0 if the structure shows it (a zero on a Diagonal, a factor of a
+	// pair of Kroneckers).
 	InverseTrace(g mat.Symmetric) float64
 }
 
@@ -117,7 +116,7 @@ func (d Diagonal) Eigenvalues(dst []float64) []float64 {
 	return dst
 }
 
-// InverseTrace returns Σ_i g_ii/d_i, in which 0/0 counts nothing.
+// InverseTrace returns Σ_i g_ii/d_i, with 0/0 = 0.
 func (d Diagonal) InverseTrace(g mat.Symmetric) float64 {
 	checkDim(len(d), g)
 	sum := 0.0

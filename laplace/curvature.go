@@ -7,15 +7,14 @@ import (
 )
 
 // Curvature is F = E_q[F_Ξ], the average Hessian of −ln p(X,Z|Π)/N in the parameters Ξ of
-// the latent dimensions, as the product that it is in every model: block i is
+// the latent dimensions, as the product common to all models: block i is
 //
 //	F_i = Count_i/N ⊗ Information_i,
 //
-// where q(Z) decides the count and Π the information of a unit of data. N_k/N·I(ξ_k) belongs
-// to class k of a mixture (paper G, eq. 1), S/N ⊗ B to latent dimensions that mix linearly
-// (eq. 5), with S = Σ E[zzᵀ]. A model adds its blocks in one method; the rest follows from
-// them: gFIC charges both factors and FIC the first, the eigenvalue rule tests the first, and
-// the [Tilt] needs the first and the sizes.
+// where the count depends on q(Z) and the information of a unit of data on Π. N_k/N·I(ξ_k) belongs to class k of a
+// mixture (paper G, eq. 1), S/N ⊗ B to latent dimensions that mix linearly (eq. 5), with S = Σ E[zzᵀ]. A model adds its
+// blocks in one method, and all else follows: gFIC charges both factors and FIC the first, the eigenvalue rule tests
+// the first, and the [Tilt] needs the first and the sizes.
 //
 // The zero value is the curvature of no parameters. Adding allocates only to grow.
 type Curvature struct {
@@ -45,8 +44,8 @@ type factored struct {
 // tally sums up ln|Count| of a dimension's blocks and the number of its eigenvalues.
 type tally struct{ log, size float64 }
 
-// Reset empties the curvature for n units of data (rows, time steps, pairs). countOnly says that
-// the information will not be read.
+// Reset empties the curvature for n units of data (rows, time steps, pairs). countOnly says that nothing will read the
+// information.
 func (f *Curvature) Reset(n float64, countOnly bool) {
 	f.n, f.countOnly = n, countOnly
 	f.blocks, f.units = f.blocks[:0], f.units[:0]
