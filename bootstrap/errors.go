@@ -41,8 +41,8 @@ type Estimates struct {
 // parameters themselves: functions of them that a change of labels changes need a model that is a [Permuter], those of
 // one whose latent space rotates must not change with the rotation. They must be finite: a draw where one is not fails.
 //
-// It errs where m cannot be drawn from by the scheme, for bad options, where ctx ends, and where fewer than two draws
-// succeed.
+// It returns an error if m cannot be drawn from by the scheme, for bad options, where ctx ends, and where fewer than
+// two draws succeed.
 func StandardErrors[B, P any, S framework.Statistics[S]](
 	ctx context.Context, m framework.Model[B, P, S], src framework.Source[B], p P, numbers func(P) []float64, o Options,
 ) (*Estimates, error) {

@@ -22,8 +22,8 @@ type Ratio struct {
 // [Resampler]. Every fit, of src as of the draws, is by EM at fixed K from the starts of o.Fit: p-values hold for
 // whatever maximum these find, and Options.Fit.Restarts makes the test more powerful.
 //
-// It errs where m has no likelihood or cannot be drawn from, for bad options, where a fit to src fails, where ctx ends,
-// and where no draw succeeds.
+// It returns an error if m has no likelihood or cannot be drawn from, for bad options, where a fit to src fails, where
+// ctx ends, and where no draw succeeds.
 func LikelihoodRatio[B, P any, S framework.Statistics[S]](
 	ctx context.Context, m framework.Model[B, P, S], src framework.Source[B], k int, o Options,
 ) (*Ratio, error) {

@@ -26,7 +26,7 @@ type components struct {
 	scoring.Rows
 	model  mixture.Model
 	params *mixture.Parameters
-	groups [][]int // of several components, from 0; nil where each is its own
+	groups [][]int // of several components, from 0; nil if each is its own
 	ready  func() (scoring.Of, error)
 }
 

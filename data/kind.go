@@ -38,8 +38,8 @@ var kindNames = [...]string{
 // matter. It is a guess from the form of the values: only a reader of the table knows whether 0, 1 and 2 are
 // counts or names of classes, and can say so by [Table.Factor]. [Table.Suggest] examines more.
 //
-// A numeric column is Binary if it holds nothing but 0 and 1, else Count if it holds nothing but integers
-// from 0 to 2⁵³, beyond which every float64 is an integer, else Continuous; so is a column without any
+// A numeric column is Binary if it holds nothing but 0 and 1, otherwise Count if it holds nothing but integers
+// from 0 to 2⁵³, beyond which every float64 is an integer, otherwise Continuous; so is a column without any
 // value. A column of text is Categorical however few its levels are: TRUE and FALSE, or y and n, keep
 // their names.
 func (t *Table) Kinds() []Kind {

@@ -191,7 +191,7 @@ func (h *npyHeader) readValues(r io.Reader, workers int) ([]float64, error) {
 }
 
 // mapped are the values where they lie in the file, as far as they are float64 in the order of a table, and more than
-// memory is to hold; nil where they are to be read.
+// memory is to hold; nil if they are to be read.
 func (h *npyHeader) mapped(r io.Reader) []float64 {
 	file, is := r.(*os.File)
 	if !is || h.store == nil || !h.native || h.columnMajor && h.rows > 1 && h.cols > 1 || h.store.fits(h.bytes()) {

@@ -10,7 +10,7 @@ import (
 )
 
 // Open reads a table from a file, or from standard input if the path is "-". The content decides the
-// format, not the name: NPY ([ReadNPY]), else CSV ([ReadCSV] with zero options), either of them plain or
+// format, not the name: NPY ([ReadNPY]), otherwise CSV ([ReadCSV] with zero options), either of them plain or
 // compressed with gzip. Errors begin with the path.
 func Open(path string) (*Table, error) {
 	if path == "-" {

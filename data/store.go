@@ -271,7 +271,7 @@ func (r *region) unmap() error {
 	return r.pages.Unmap()
 }
 
-// mapped maps the n numbers from a place of a file on; nil where they are not to be had that way.
+// mapped maps the n numbers from a place of a file on; nil if they are not to be had that way.
 func (s *Store) mapped(file *os.File, from int64, n int) []float64 {
 	info, err := file.Stat()
 	if err != nil || from%8 != 0 || info.Size() < from+8*int64(n) {

@@ -291,7 +291,7 @@ func (t *Table) missingIn(row int) bool {
 }
 
 // Number is the cell of a row and a column, both from 0, as [Table.Values] has it: the value of a numeric column, the
-// code of a level of a categorical one, NaN where it is missing. It panics where there is no such cell.
+// code of a level of a categorical one, NaN if it is missing. It panics where there is no such cell.
 func (t *Table) Number(row, col int) float64 { return t.number(row, t.columns[col]) }
 
 func (t *Table) number(row int, c column) float64 {
@@ -338,7 +338,7 @@ func (t *Table) column(j int) []float64 {
 	return t.gather(make([]float64, 0, t.rows), t.columns[j:j+1], nil)
 }
 
-// Column copies a numeric column: one value a row, NaN where it is missing. It is an error if there is no
+// Column copies a numeric column: one value a row, NaN if it is missing. It is an error if there is no
 // such column, or if it is categorical.
 func (t *Table) Column(name string) ([]float64, error) {
 	j := t.place(name)
@@ -455,7 +455,7 @@ func allFinite(x []float64) bool {
 var errNotFinite = errors.New("not finite")
 
 // Values returns the table as numbers, rows×cols in row-major order, for models that know about kinds of
-// columns and missing values: NaN where a cell is missing, and the code 0, 1, … of its level where a column
+// columns and missing values: NaN if a cell is missing, and the code 0, 1, … of its level where a column
 // is categorical (see [Table.Codes], and [Table.Factor] for codes that do not depend on the order of the
 // rows). All else is finite. As in [Table.Matrix], x is the table's own storage when the table holds all
 // numeric columns that were read, in their order, and no other; it is not to be changed then.

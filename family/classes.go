@@ -351,7 +351,7 @@ func (c *Classes) Curvature(f *laplace.Curvature, nk, params []float64, known *I
 	return nil
 }
 
-// observed is the observed information that belongs to params, nil where it is not needed.
+// observed is the observed information that belongs to params, nil if it is not needed.
 func (c *Classes) observed(countOnly bool, params []float64, known *Information) ([][]laplace.Block, error) {
 	if countOnly || !c.plan.searches {
 		return nil, nil

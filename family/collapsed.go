@@ -202,7 +202,7 @@ func (q *exponentialPrior) factors(
 }
 
 // labels are the cells as labels, one column after the other: a statistic that is 0 or 1, or the one of several that is
-// 1. NaN is missing. They are nil where any cell is something else. A chunk is asked once.
+// 1. NaN is missing. They are nil if any cell is something else. A chunk is asked once.
 func (q *exponentialPrior) labels(o *Observed, t []float64, stride int) []float64 {
 	if o.labelling == labelsUnknown {
 		o.labelling = q.label(o, t, stride)
@@ -229,7 +229,7 @@ func (q *exponentialPrior) label(o *Observed, t []float64, stride int) labelling
 	return labelled
 }
 
-// labelOf is NaN where the statistics are not those of a label.
+// labelOf is NaN if the statistics are not those of a label.
 func labelOf(t []float64) float64 {
 	if len(t) == 1 && (t[0] == 0 || t[0] == 1) {
 		return t[0]

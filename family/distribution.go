@@ -31,7 +31,7 @@ func (p *Plan) Below(xi []float64, column int, x float64) (less, atMost float64,
 }
 
 // ofColumn finds what describes a column: an ability of its factor, or of its exponential family, with the parameters
-// and the column counted from the first of those that it describes, and its name; nil where it lacks the ability.
+// and the column counted from the first of those that it describes, and its name; nil if it lacks the ability.
 func ofColumn[A any](
 	p *Plan, xi []float64, column int,
 ) (ability A, params []float64, within int, name string, err error) {

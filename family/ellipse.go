@@ -4,7 +4,7 @@ import "gonum.org/v1/gonum/mat"
 
 // An elliptical factor has a density that falls with (x−m)ᵀS⁻¹(x−m) alone.
 type elliptical interface {
-	// ellipse is m, D, and S up to a factor: D×D, or the D numbers on its diagonal where it has no others; nil where the
+	// ellipse is m, D, and S up to a factor: D×D, or the D numbers on its diagonal where it has no others; nil if the
 	// density is another one.
 	ellipse(xi []float64) (m, s []float64)
 }

@@ -176,7 +176,7 @@ func (l exponentialKernel) Features(o *Observed, dst []float64, width, at int) {
 		}
 		for c, e := range o.e[i*l.cells : (i+1)*l.cells] {
 			for s := range l.s {
-				to[c*l.s+s] /= e // NaN where missing
+				to[c*l.s+s] /= e // NaN if missing
 			}
 		}
 	}

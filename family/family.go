@@ -70,7 +70,7 @@ type SumFactor interface {
 
 type featured interface {
 	// Features puts numbers that distances between rows can be measured in into dst, n×width
-	// from its column at on; NaN where missing. A [Designed] factor has its response first, as linear in the
+	// from its column at on; NaN if missing. A [Designed] factor has its response first, as linear in the
 	// regressors as it gets, and then these.
 	Features(o *Observed, dst []float64, width, at int)
 }

@@ -83,7 +83,7 @@ func (p *Plan) Moments(xi []float64) (mean []float64, covariance *mat.SymDense, 
 	return mean, covariance, nil
 }
 
-// joint puts the means of the part's columns into mean and returns their covariance; nil where package distmv lacks the
+// joint puts the means of the part's columns into mean and returns their covariance; nil if package distmv lacks the
 // family.
 func (f *part) joint(xi, mean []float64) (*mat.SymDense, error) {
 	m, ok := f.Factor.(Multivariate)

@@ -15,7 +15,7 @@ type Observed struct {
 	N        int       // rows
 	Complete bool      // no cell is missing
 	X        []float64 // the columns one after the other, each padded to Padded rows (see Transpose)
-	Base     []float64 // ln h(x) of each row; nil where it is 0
+	Base     []float64 // ln h(x) of each row; nil if it is 0
 	Work     []float64 // scratch
 
 	rows      framework.Rows
@@ -91,7 +91,7 @@ func (Real) Features(o *Observed, dst []float64, width, at int) {
 	o.copyTo(dst, width, at, 1)
 }
 
-// numbers keeps columns of finite numbers, NaN where missing.
+// numbers keeps columns of finite numbers, NaN if missing.
 func (o *Observed) numbers(b framework.Rows, at, first, n, d int) error {
 	if whole, err := o.Transpose(b, at, first, n, d); whole || err != nil {
 		return err

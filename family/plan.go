@@ -455,7 +455,7 @@ func (p *Plan) Numbers() []Number {
 }
 
 // deviations puts the standard errors of ξ into dst, given the sums of the class and the number of all
-// rows: NaN where the family has none, +Inf of a cell without a value.
+// rows: NaN if the family has none, +Inf of a cell without a value.
 func (p *Plan) deviations(xi, sums []float64, total float64, dst []float64) {
 	for i := range p.parts {
 		f := &p.parts[i]

@@ -153,8 +153,8 @@ func (e unpriorError) Error() string {
 
 func (unpriorError) Is(target error) bool { return target == errors.ErrUnsupported }
 
-// unitInformation is the conjugate prior of the kernel's cells, by default Jeffreys' where that is proper, else that of
-// one unit of data at the table's mean, or of as many as unit has.
+// unitInformation is the conjugate prior of the kernel's cells, by default Jeffreys' where that is proper, otherwise
+// that of one unit of data at the table's mean, or of as many as unit has.
 func (l exponentialKernel) unitInformation(p prior.Prior, w *Pooled, unit prior.UnitInformation) (
 	FactorPrior, error) {
 	if p == nil && unit.RowsOr() != 1 {

@@ -25,7 +25,7 @@ type zellner struct {
 	precision *mat.SymDense // without products of own coefficients and those in common
 	worth     float64       // rows
 	variance  float64       // of a normal response about its mean, or about 0 without an intercept
-	root      *mat.TriDense // lower, of the precision of own coefficients; nil where it has none
+	root      *mat.TriDense // lower, of the precision of own coefficients; nil if it has none
 }
 
 // zellner is the prior with the information of a row, p×p.

@@ -219,7 +219,7 @@ func (d design) scatterIn(products []float64, m int, n float64, a []float64) *sc
 	return s
 }
 
-// robustRow is Σ uuᵀ/N of regressors with that location and scatter, about the centre a; nil where no row lies far out.
+// robustRow is Σ uuᵀ/N of regressors with that location and scatter, about the centre a; nil if no row lies far out.
 func (d design) robustRow(w *Pooled, a []float64) *mat.SymDense {
 	if len(w.Regressors) == 0 || !(w.Regressors[d.columns] > 0) {
 		return nil

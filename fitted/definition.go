@@ -177,7 +177,7 @@ type Chooser interface {
 // A Table is what a model is fitted to.
 type Table struct {
 	Columns []data.Column
-	Rows    *framework.Table // numbers, and NaN where Definition.Gaps lets them be missing, with the weights of the rows
+	Rows    *framework.Table // numbers, and NaN if Definition.Gaps lets them be missing, with the weights of the rows
 	Pairs   *Pairs           // of models of pairs, in place of Rows
 
 	Sequences *framework.SequenceTable // of models of sequences, the same rows with the weights of whole sequences

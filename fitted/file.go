@@ -39,7 +39,7 @@ type File struct {
 	Columns   []data.Column   // those that a row has, in their order
 	Settings  json.RawMessage // an object
 	Params    json.RawMessage // nil once the model is loaded
-	Posterior json.RawMessage // likewise; nil where parameters are estimated
+	Posterior json.RawMessage // likewise; nil if parameters are estimated
 }
 
 // Matches compares the counts and names of the file with those of its parameters.

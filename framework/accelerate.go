@@ -177,7 +177,7 @@ func (r *run[B, P, S]) iterate(ctx context.Context, to *point[P, S]) error {
 	return r.step(ctx, current, to)
 }
 
-// leap returns the point that the last steps lead to, nil where there is none that can be
+// leap returns the point that the last steps lead to, nil if there is none that can be
 // trusted. An iteration that may be the last is left plain: convergence is that of its
 // change.
 func (r *run[B, P, S]) leap() *point[P, S] {

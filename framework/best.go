@@ -91,7 +91,7 @@ func FitBest[B, P any, S Statistics[S]](ctx context.Context, models []Model[B, P
 	return r.result(ctx)
 }
 
-// A race is the fits of a comparison, nil where there is none.
+// A race is the fits of a comparison, nil if there is none.
 type race[B, P any, S Statistics[S]] struct {
 	sweep[B, P, S]
 	by      Criterion
@@ -235,7 +235,7 @@ func (r *race[B, P, S]) pass() bool {
 	return true
 }
 
-// values are what the models are compared by, as far as their fits are, NaN where there is none, or a single latent
+// values are what the models are compared by, as far as their fits are, NaN if there is none, or a single latent
 // dimension stands first by the entropy of the labels alone.
 func (r *race[B, P, S]) values() []float64 {
 	v, k := slices.Repeat([]float64{math.NaN()}, len(r.fits)), make([]int, len(r.fits))
@@ -352,7 +352,7 @@ func (r *race[B, P, S]) encode() ([]byte, error) {
 	})
 }
 
-// decode takes the stages from a checkpoint, and returns the checkpoints of single fits, nil where there was none.
+// decode takes the stages from a checkpoint, and returns the checkpoints of single fits, nil if there was none.
 func (r *race[B, P, S]) decode(checkpoint []byte) (saved [][]byte, err error) {
 	var stages []Stage
 	if err := unseal(ofComparison, checkpoint, func(dec *gob.Decoder) error {

@@ -29,7 +29,7 @@ type Evaluation struct {
 	Evidence      float64 // the bound of ln p(X|K) under the prior (see [Proper]), likewise
 	// ln M of equivalent modes, likewise, of the final state (see [LogModes]); NaN if unknown
 	LogModes float64
-	Charges  []Charge // parameters and the N that they are charged by (see [Charger]); nil where N is that of all
+	Charges  []Charge // parameters and the N that they are charged by (see [Charger]); nil if N is that of all
 }
 
 // Bound is E_q[ln p(X,Z|Π)] + H(q), the lower bound of ln p(X|Π) that EM ascends
@@ -197,7 +197,7 @@ type capabilities[B, P any, S Statistics[S]] struct {
 	proper      Proper[P, S]
 	projector   Projector[P, S]
 	rotator     Rotator[P, S]
-	splitter    Splitter[B, P, S] // nil where dimensions mix
+	splitter    Splitter[B, P, S] // nil if dimensions mix
 	charger     Charger[P, S]
 	coupled     Coupled[B, P, S]
 	expander    Expander[P, S]

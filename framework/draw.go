@@ -63,7 +63,7 @@ const (
 type drawing struct {
 	most    int
 	seed    uint64
-	buckets []float32 // the weight of the rows whose cells have such a hash; nil where all rows are taken
+	buckets []float32 // the weight of the rows whose cells have such a hash; nil if all rows are taken
 
 	d            int
 	rows, weight float64

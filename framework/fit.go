@@ -544,7 +544,7 @@ func Evaluate[B, P any, S Statistics[S]](
 	return capabilitiesOf(m).evaluationAt(m, s, p, entropy)
 }
 
-// evaluationAt is what criteria score, with the log-determinants where they exist, else NaN.
+// evaluationAt is what criteria score, with the log-determinants where they exist, otherwise NaN.
 func (c *capabilities[B, P, S]) evaluationAt(m Model[B, P, S], s S, p P, entropy float64) (Evaluation, error) {
 	e, err := c.evaluation(m, s, p, entropy)
 	if err != nil {

@@ -41,7 +41,7 @@ type ensemble struct {
 
 type ensembleKey struct{}
 
-// ensembleOf is what passes are shared with, nil where they are not.
+// ensembleOf is what passes are shared with, nil if they are not.
 func ensembleOf(ctx context.Context) *ensemble {
 	e, _ := ctx.Value(ensembleKey{}).(*ensemble)
 	return e
@@ -259,7 +259,7 @@ type failure struct {
 	Block      int // that failed
 	Degenerate bool
 	Singular   bool
-	Dimension  int // of a [DegenerateError], else −1
+	Dimension  int // of a [DegenerateError], otherwise −1
 	Contract   bool
 	Source     bool
 	Cancelled  bool

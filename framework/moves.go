@@ -105,7 +105,7 @@ func (r *run[B, P, S]) divisions(ctx context.Context, at *point[P, S]) ([]divisi
 // maximum leaves to the tolerance.
 const leastGain = 0.01
 
-// move follows a division up. It returns the state that is better than current, nil where none is.
+// move follows a division up. It returns the state that is better than current, nil if none is.
 func (r *run[B, P, S]) move(ctx context.Context, current *point[P, S], d division[P]) (*point[P, S], error) {
 	defer r.discard(func(k int) bool { return k != current.K })
 	step := max(leastGain, r.options.Tolerance*current.Evaluation.N)

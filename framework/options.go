@@ -343,7 +343,7 @@ type Restart struct {
 type Result[P, S any] struct {
 	Parameters P
 	Statistics S     // of the last local step, times Temper; Parameters are their maximum
-	Local      Local // q of a [Coupled] model, else nil
+	Local      Local // q of a [Coupled] model, otherwise nil
 	Shape      Shape
 	N          float64 // sum of the row weights, times Temper
 	Temper     float64 // of [Options], 1 if nothing is tempered

@@ -233,7 +233,7 @@ func fatal(ctx context.Context, err error) error {
 }
 
 // escape answers a step that does not exist at this K (see [ErrDegenerate]) by dropping a dimension
-// of the state: the one that the error names, else the weakest. It returns nil where that is
+// of the state: the one that the error names, otherwise the weakest. It returns nil if that is
 // impossible, as at the start, where there is no q yet.
 func (r *run[B, P, S]) escape(state *point[P, S], err error) *point[P, S] {
 	singular := errors.Is(err, ErrDegenerate) || errors.Is(err, laplace.ErrSingular)

@@ -39,7 +39,7 @@ func sampled[B, P any, S Statistics[S]](m Model[B, P, S], start Start[B, P], o O
 	}
 }
 
-// sampleOf are some n rows at random, which have the weight of all; nil where rows are given by their entries, which
+// sampleOf are some n rows at random, which have the weight of all; nil if rows are given by their entries, which
 // may be too wide for a table.
 func sampleOf(ctx context.Context, src Source[Rows], n int, rng *rand.Rand) (*Table, error) {
 	for b, err := range src.Blocks(ctx) {

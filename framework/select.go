@@ -293,7 +293,7 @@ func (s *Selection[P, S]) collect(learning func(p P, truth int) float64) error {
 	return nil
 }
 
-// A sweep is the fits of a selection, nil where there is none.
+// A sweep is the fits of a selection, nil if there is none.
 type sweep[B, P any, S Statistics[S]] struct {
 	fits []*fit[B, P, S]
 	mu   sync.Mutex
@@ -329,7 +329,7 @@ func (w *sweep[B, P, S]) write(enc *gob.Encoder) error {
 	return enc.Encode(all)
 }
 
-// decodeSweep returns the checkpoints of single fits, nil where there was none.
+// decodeSweep returns the checkpoints of single fits, nil if there was none.
 func decodeSweep(checkpoint []byte, fits int) (all [][]byte, err error) {
 	if err := unseal(ofSelection, checkpoint, func(dec *gob.Decoder) error { return dec.Decode(&all) }); err != nil {
 		return nil, err
@@ -337,7 +337,7 @@ func decodeSweep(checkpoint []byte, fits int) (all [][]byte, err error) {
 	return present(all, fits)
 }
 
-// present are the checkpoints of so many fits, nil where there was none.
+// present are the checkpoints of so many fits, nil if there was none.
 func present(all [][]byte, fits int) ([][]byte, error) {
 	if len(all) != fits {
 		return nil, refuse("holds %d fits; this call makes %d", len(all), fits)

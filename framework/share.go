@@ -139,7 +139,7 @@ func read(texts [][]byte) ([]reply, error) {
 	return parts, nil
 }
 
-// earliest is the failure in the first of the blocks, nil where there is none, and the part that it is of.
+// earliest is the failure in the first of the blocks, nil if there is none, and the part that it is of.
 func earliest(parts []reply) (of int, first *failure) {
 	for i, p := range parts {
 		if p.Failure != nil && (first == nil || p.Failure.Block < first.Block) {

@@ -24,7 +24,7 @@ type Terrain []float64
 type Joining struct {
 	Groups  [2][]int // their components, ascending from 0; the group with the first component comes first
 	Overlap float64  // of their posteriors, 0 to 1
-	Ridge   float64  // of the density between them, 0 to 1; NaN where it is not known
+	Ridge   float64  // of the density between them, 0 to 1; NaN if it is not known
 }
 
 // Close reports whether the two groups are proposed as one.
@@ -118,7 +118,7 @@ type merging struct {
 	groups  [][]int // nil of those that are gone
 	rows    []float64
 	both    []float64 // K×K
-	terrain Terrain   // of groups: the highest peaks and passes; nil where it is not known
+	terrain Terrain   // of groups: the highest peaks and passes; nil if it is not known
 }
 
 func newMerging(o *Overlap, terrain Terrain) *merging {

@@ -154,7 +154,7 @@ func (c Concentrations) Mode(dst []float64) ([]float64, error) {
 
 // LogProb is the log density at the weights p, in nats: −Inf off the simplex, that is
 // if one of them is negative or NaN or their sum differs from 1 by more than 1e-6. On
-// its edge, p_i = 0, it is −Inf if any such a_i > 1, else +Inf if any such a_i < 1.
+// its edge, p_i = 0, it is −Inf if any such a_i > 1, otherwise +Inf if any such a_i < 1.
 func (c Concentrations) LogProb(p []float64) float64 {
 	if len(p) != len(c) {
 		panic("prior: the numbers of weights and of concentrations differ")

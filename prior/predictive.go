@@ -37,7 +37,7 @@ func rising(c, before, x, out float64) (factor, log float64) {
 }
 
 // labelFactors multiplies factors by those of categories, of one trial a row: pseudo-counts and the prior's of each. A
-// label NaN is none. out is nil where nothing is left out.
+// label NaN is none. out is nil if nothing is left out.
 func labelFactors(counts, least, labels, out, factors []float64) {
 	all, leastAll := floats.Sum(counts), floats.Sum(least)
 	if out == nil {

@@ -72,7 +72,7 @@ type Verdict struct {
 }
 
 // Apply tests the curvature f of a model with k latent dimensions. Where the dimensions mix,
-// they are rotated to the eigenvectors of their counts if rotates is true; else a dimension has
+// they are rotated to the eigenvectors of their counts if rotates is true; otherwise a dimension has
 // what the others do not account for, 1/(S⁻¹)_kk, and one goes at a time. At least the
 // strongest dimension stays.
 func (e Eigenvalue) Apply(f *laplace.Curvature, k int, rotates bool) (Verdict, error) {

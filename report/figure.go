@@ -44,7 +44,7 @@ type Panel struct {
 	Height float64 // 0: a usual one
 }
 
-// A Series has a value for each x, NaN where there is none.
+// A Series has a value for each x, NaN if there is none.
 type Series struct {
 	Name string
 	Y    []float64

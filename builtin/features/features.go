@@ -208,7 +208,7 @@ func doubted(
 	return res
 }
 
-// correlation of features k and l over the rows; NaN where all rows or none have one of them.
+// correlation of features k and l over the rows; NaN if all rows or none have one of them.
 func (m *found) correlation(k, l int) float64 {
 	a, b := m.Together[k][k], m.Together[l][l]
 	return (m.Together[k][l] - a*b) / math.Sqrt(a*(1-a)*b*(1-b))

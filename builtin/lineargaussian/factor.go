@@ -337,7 +337,7 @@ type factored struct {
 	factorFile
 	factorTable                    // of a fit
 	unrotated   *factor.Parameters // the factors of maximum likelihood, which are uncorrelated
-	solutions   *factor.Solutions  // of the closed form; else nil
+	solutions   *factor.Solutions  // of the closed form; otherwise nil
 	criterion   string             // what the sizes were compared by
 	others      string             // the K of further criteria
 	none        float64            // how much higher it is of no factors at all

@@ -93,7 +93,7 @@ type factorization struct {
 	fitted.Table
 	prior    map[string]float64
 	mean     []float64      // that was taken off the columns
-	spectrum *vbmf.Spectrum // of the closed form; nil where it is iterated
+	spectrum *vbmf.Spectrum // of the closed form; nil if it is iterated
 }
 
 type fit = framework.Result[fitted.Found, struct{}]

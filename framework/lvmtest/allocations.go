@@ -46,7 +46,7 @@ func (r *run[B, P, S]) allocations() {
 // An iteration is one of the engine, in the memory of the last.
 type iteration[B, P any, S framework.Statistics[S]] struct {
 	model     framework.Model[B, P, S]
-	coupled   framework.Coupled[B, P, S] // nil where q is not kept
+	coupled   framework.Coupled[B, P, S] // nil if q is not kept
 	curved    framework.Curved[P, S]     // nil for EM
 	countOnly bool
 	blocks    []B

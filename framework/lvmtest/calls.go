@@ -116,7 +116,7 @@ func tilted(f *laplace.Curvature) *laplace.Tilt {
 	return t
 }
 
-// relevances are Relevance, nil where the model does not prune.
+// relevances are Relevance, nil if the model does not prune.
 func (r *run[B, P, S]) relevances(where string, s S, p P) []float64 {
 	m, ok := r.Model.(framework.Projector[P, S])
 	if !ok {
@@ -170,7 +170,7 @@ func (r *run[B, P, S]) labelEntropy(where string, s S, entropy float64) float64 
 	return entropy
 }
 
-// charged are Charges, nil where all parameters are estimated from as much.
+// charged are Charges, nil if all parameters are estimated from as much.
 func (r *run[B, P, S]) charged(where string, s S, p P) []framework.Charge {
 	m, ok := r.Model.(framework.Charger[P, S])
 	if !ok {

@@ -12,7 +12,7 @@ import (
 	"github.com/latent-go/latent/laplace"
 )
 
-// coupled is the model where it keeps its q, else nil.
+// coupled is the model where it keeps its q, otherwise nil.
 func (r *run[B, P, S]) coupled() framework.Coupled[B, P, S] {
 	m, _ := r.Model.(framework.Coupled[B, P, S])
 	return m

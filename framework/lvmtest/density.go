@@ -82,7 +82,7 @@ func rowsOf(b any) (framework.Rows, bool) {
 	return framework.Rows{}, false
 }
 
-// familyOf is a field of a model, nil where there is none.
+// familyOf is a field of a model, nil if there is none.
 func familyOf(model any) family.Family {
 	v := reflect.Indirect(reflect.ValueOf(model))
 	if v.Kind() != reflect.Struct {

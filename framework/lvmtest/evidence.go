@@ -12,7 +12,7 @@ import (
 
 // What [framework.Evidence] rests on, of models whose parameters have a proper prior (docs/theory/evidence.md).
 
-// proper is the model where its evidence can be taken, else nil and the reason.
+// proper is the model where its evidence can be taken, otherwise nil and the reason.
 func (r *run[B, P, S]) proper() (framework.Proper[P, S], error) {
 	if !r.asked {
 		r.asked = true

@@ -17,7 +17,7 @@ type hill struct {
 	// gradient puts ∇value at t into dst; nil: by central differences. widths are steps for them: the distances
 	// over which the value changes by about a nat.
 	gradient func(dst, t, widths []float64)
-	// most bounds, for each coordinate, how far it may be taken to go with a nat; nil where nothing is known.
+	// most bounds, for each coordinate, how far it may be taken to go with a nat; nil if nothing is known.
 	most []float64
 	// curvature puts an approximation of −∇²value at 0 into dst, positive definite or not.
 	curvature func(dst *mat.SymDense)

@@ -369,7 +369,7 @@ type jointTask struct {
 	rule       *points
 	components []float64
 	shared     []float64
-	pooled     *Pooled // nil where it is not known yet
+	pooled     *Pooled // nil if it is not known yet
 	axes       bool
 	far        bool
 	fewer      *points // for what only guides the search

@@ -47,8 +47,9 @@ func Interval(name string, n int, low, high float64) Parameter {
 func Ordered(name string, n int) Parameter { return Parameter{Name: name, kind: orderedKind(n)} }
 
 // Discrete is n finite numbers that no search moves and no criterion charges for, such as a central ranking or a number
-// of trials: [Guesser] gives those of the whole table, else they are 0, and each component has these, or those that its
-// [Estimator] puts. Under the prior of the evidence they are taken over where the posterior is higher with them.
+// of trials: [Guesser] gives those of the whole table, otherwise they are 0, and each component has these, or those
+// that its [Estimator] puts. Under the prior of the evidence they are taken over where the posterior is higher with
+// them.
 func Discrete(name string, n int) Parameter { return Parameter{Name: name, kind: discreteKind(n)} }
 
 // Simplex is n non-negative numbers that sum to 1. Both coordinates are those of the sphere 2√v about the current

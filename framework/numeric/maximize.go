@@ -20,7 +20,7 @@ type task struct {
 	rows   []Weighted   // of the components that have some
 	params family.Table // the numbers of all components, moved in place
 	shared []float64    // Θ, moved in place
-	pooled *Pooled      // for the widths of coordinates; nil where not known yet
+	pooled *Pooled      // for the widths of coordinates; nil if not known yet
 
 	prior, sharedPrior *unitPrior // of ξ and Θ; nil for the likelihood alone
 }

@@ -59,7 +59,7 @@ const (
 
 // Recommend gives the hyperparameters of paper K's guideline (sections 6.2 and 7.2) for
 // m columns. They lie inside NoRedundant. With another b, keep a below MaxA =
-// ½ + M·min(½, b): the corrected border of Corollary 5.1.1, b > a/M − 1/(2M). It errs for
+// ½ + M·min(½, b): the corrected border of Corollary 5.1.1, b > a/M − 1/(2M). It returns an error for
 // an unknown goal and for m < 1.
 func Recommend(goal Goal, m int) (Recommendation, error) {
 	h := Hyperparameters{A: smallHyperparameter, M: m}

@@ -89,7 +89,7 @@ func (p Phase) String() string {
 	return phaseNames[p]
 }
 
-// Phase is that of Theorem 5.1.2, Critical on a border. It errs where Check does.
+// Phase is that of Theorem 5.1.2, Critical on a border. It returns an error if Check does.
 func (h Hyperparameters) Phase() (Phase, error) {
 	meeting, err := h.Meeting()
 	if err != nil {
@@ -106,7 +106,7 @@ func (h Hyperparameters) Phase() (Phase, error) {
 // when empty, g₂ when deterministic and g₁ when stochastic, and the free energy takes
 // the least; phases whose costs agree to rounding meet. So the lines a = (M+1)/2 below
 // b = ½ and a = ½ + Mb above it, on which the theorem is silent as well, are no borders.
-// It errs where Check does.
+// It returns an error if Check does.
 func (h Hyperparameters) Meeting() ([]Phase, error) {
 	if err := h.Check(); err != nil {
 		return nil, err
@@ -136,7 +136,7 @@ func (h Hyperparameters) Meeting() ([]Phase, error) {
 }
 
 // Components gives K₁ and ΔK, how many stochastic and deterministic components keep rows
-// when K are fitted to the truth (paper K, Theorem 5.1.2). It errs for a truth that has
+// when K are fitted to the truth (paper K, Theorem 5.1.2). It returns an error for a truth that has
 // no component or more than K, and for Critical, where the theorem does not say.
 func (p Phase) Components(truth Truth, k int) (stochastic, deterministic int, err error) {
 	if err := truth.check(k); err != nil {
@@ -161,7 +161,7 @@ func (p Phase) Components(truth Truth, k int) (stochastic, deterministic int, er
 // components, of which some are stochastic, some deterministic and the others empty:
 // g₁K₁ + g₂ΔK + Ka − ½ (paper K, Theorem 5.1.1), valid where K₁ and ΔK count components
 // that hold a share of the rows and deterministic ones lack all but O(1) rows of their
-// other value. It errs where Check does, for numbers of components that do not fit, and
+// other value. It returns an error if Check does, for numbers of components that do not fit, and
 // for hyperparameters so large that it overflows.
 func (h Hyperparameters) Coefficient(stochastic, deterministic, k int) (float64, error) {
 	if err := h.Check(); err != nil {
@@ -242,7 +242,7 @@ var (
 	)
 )
 
-// Scope returns nil where Lambda and Components describe the least free energy, and else
+// Scope returns nil if Lambda and Components describe the least free energy, and else
 // the first reason, of ErrNothingToCopy, ErrBlurredEdge and ErrDecomposed, why they do
 // not. These are the exceptions that are known, not a proof that there is no other. It
 // errs as Components does for a truth that does not fit, on a border, and where Check does.
@@ -273,7 +273,7 @@ func (h Hyperparameters) Scope(truth Truth, k int) error {
 // It exceeds Lambda by −MΔK*/2, not by the (3/2)MΔK* of section 7.1. With deterministic
 // components that does not make variational Bayes loose: the bound is for a truth
 // inside the parameter space, and does not hold at its edge, where for K = ΔK* = 1 the
-// exact coefficient is M, that of Lambda. It errs for a truth that does not fit into K
+// exact coefficient is M, that of Lambda. It returns an error for a truth that does not fit into K
 // components, and for M < 2.
 func BayesBound(truth Truth, k, m int) (float64, error) {
 	if err := truth.check(k); err != nil {
@@ -288,7 +288,7 @@ func BayesBound(truth Truth, k, m int) (float64, error) {
 
 // RegularCoefficient is (KM + K − 1)/2, half the number of parameters: the coefficient
 // of ln N that a regular model of the size of the mixture would have (paper K, section
-// 7.1, which prints the number itself but subtracts half of it). It errs for K < 1 and
+// 7.1, which prints the number itself but subtracts half of it). It returns an error for K < 1 and
 // for M < 1.
 func RegularCoefficient(k, m int) (float64, error) {
 	if k < 1 || m < 1 {

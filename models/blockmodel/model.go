@@ -18,7 +18,7 @@ import (
 
 // Model is the model as the engine sees it. Its source is a [Graph].
 type Model struct {
-	// Labels, where they are given, are what q begins with, from 0 and fewer than K; else starts are those of [Find].
+	// Labels, where they are given, are what q begins with, from 0 and fewer than K; otherwise starts are those of [Find].
 	Labels []int
 }
 

@@ -110,7 +110,7 @@ type SearchOptions struct {
 	// Recorder sees the end of every pass over the nodes, an event whose iterations are passes and whose value is the
 	// exact integrated likelihood; may be nil.
 	Recorder framework.Recorder `json:"-"`
-	// Resume is a checkpoint of an event to resume; graph and options must be those of its search, else a
+	// Resume is a checkpoint of an event to resume; graph and options must be those of its search, otherwise a
 	// *framework.CheckpointError.
 	Resume []byte `json:"-"`
 }
@@ -138,7 +138,7 @@ type Partition struct {
 // A Search is what a search found.
 type Search struct {
 	*Partition
-	// Path are the best partitions that were found on the way into each number of blocks, by that number; nil where there
+	// Path are the best partitions that were found on the way into each number of blocks, by that number; nil if there
 	// is none.
 	Path   []*Partition
 	Starts []Start

@@ -223,7 +223,7 @@ func (Model) LogProb(b framework.Rows, p *Parameters, dst []float64) ([]float64,
 }
 
 // Distribution is that of a row as package distmv has it, N(mean, WWᵀ + Noise·I), drawing from src; nil is the global
-// generator. It errs where the noise is negligible relative to the loadings.
+// generator. It returns an error if the noise is negligible relative to the loadings.
 func (p *Parameters) Distribution(src rand.Source) (*distmv.Normal, error) {
 	if err := p.Check(); err != nil {
 		return nil, err

@@ -232,7 +232,7 @@ var (
 	errDependent = errors.New("is a linear combination of other columns of the gate: leave it out of the gate")
 )
 
-// design is L. It errs where a column is constant, or determined by the others.
+// design is L. It returns an error if a column is constant, or determined by the others.
 func design(ctx context.Context, src framework.Source[framework.Rows], columns []int) ([]float64, error) {
 	if len(columns) == 0 {
 		return []float64{1}, nil

@@ -225,7 +225,7 @@ var errDependent = errors.New("factor: the columns of a block depend on one anot
 
 // A root is L with Ψ = LLᵀ.
 type root struct {
-	sd     []float64 // of each column; nil where there are blocks
+	sd     []float64 // of each column; nil if there are blocks
 	blocks [][]int
 	lower  []mat.TriDense
 	logDet []float64 // ln|Ψ| of each part

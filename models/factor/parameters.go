@@ -28,7 +28,7 @@ type Parameters struct {
 	// Unit is the covariance of the data where Structure has entries, with the layout of Ψ: what the floor of the noise
 	// is a share of. D variances where Ψ is isotropic.
 	Unit []float64 `json:"unit"`
-	// Center is the mean of the entries that each column shows, about which sums are taken; nil where no entry is missing.
+	// Center is the mean of the entries that each column shows, about which sums are taken; nil if no entry is missing.
 	Center []float64 `json:"center,omitempty"`
 }
 
@@ -192,7 +192,7 @@ func (p *Parameters) InverseTransform(z mat.Matrix) (*mat.Dense, error) {
 }
 
 // Distribution is that of a row as package distmv has it, N(mean, WWᵀ + Ψ), drawing from src; nil is the global
-// generator. It errs where the noise is negligible relative to the loadings.
+// generator. It returns an error if the noise is negligible relative to the loadings.
 func (p *Parameters) Distribution(src rand.Source) (*distmv.Normal, error) {
 	_, r, err := p.whitened()
 	if err != nil {

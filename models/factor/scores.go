@@ -167,7 +167,7 @@ func (p *Parameters) Covariance() (*mat.SymDense, error) {
 }
 
 // Bartlett returns Bartlett's scores of the rows of a block, (WᵀΨ⁻¹W)⁻¹WᵀΨ⁻¹(x − mean), n×K: the z with the highest
-// likelihood, which are unbiased and vary more. It errs for rows that show too little to have them.
+// likelihood, which are unbiased and vary more. It returns an error for rows that show too little to have them.
 func (p *Parameters) Bartlett(b framework.Rows) (*mat.Dense, error) {
 	r, scores := &reader{p: p}, mat.NewDense(b.N, p.K, nil)
 	return scores, r.eachPattern(b, func(v *view, first, end int) error {

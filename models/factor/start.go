@@ -280,7 +280,7 @@ func (o *observed) merge(other *observed) error {
 }
 
 // filled are the moments of rows whose missing entries are the mean of the column, with the variances of what it
-// shows: good enough to start from. It errs for columns without entries.
+// shows: good enough to start from. It returns an error for columns without entries.
 func (o *observed) filled(ctx context.Context, src framework.Source[framework.Rows]) (*bpca.Moments, error) {
 	d := len(o.count)
 	sd := make([]float64, d)

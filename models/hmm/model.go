@@ -206,7 +206,7 @@ func (m Model) Maximize(s *Statistics, p, dst *Parameters) (*Parameters, error) 
 	return dst, s.Classes.Estimate(dst.Components)
 }
 
-// occupied errs where a state has no step.
+// occupied returns an error if a state has no step.
 func (s *Statistics) occupied() error {
 	for k, n := range s.Nk {
 		if !(n > 0) {

@@ -56,7 +56,7 @@ func (m Model) TransitionErrors(s *Statistics, p *Parameters) []float64 {
 }
 
 // Stationary is the distribution of states that the transitions leave unchanged: the share of steps in each in the long
-// run, wherever it began. It errs where there is more than one.
+// run, wherever it began. It returns an error if there is more than one.
 func (m Model) Stationary(p *Parameters) ([]float64, error) {
 	share := make([]float64, p.K)
 	return share, stationary(share, p.Transitions)
@@ -186,7 +186,7 @@ func (m Model) Online(p *Parameters) (*Online, error) {
 	return o, m.Prepare(p, nil, o.s)
 }
 
-// Step takes the next step, D numbers, NaN where missing, and returns ln p(x_t|x_1…x_t−1). After an error the step has
+// Step takes the next step, D numbers, NaN if missing, and returns ln p(x_t|x_1…x_t−1). After an error the step has
 // not been taken.
 func (o *Online) Step(x []float64) (logDensity float64, err error) {
 	if len(x) != o.p.D {
@@ -253,8 +253,8 @@ func (m Model) Forecast(b framework.Sequences, p *Parameters, h int) ([]float64,
 
 // PseudoResiduals are Φ⁻¹(P(X_t ≤ x_t|x_1…x_t−1)) of each step and column, steps×D: standard normal, and independent
 // from step to step, if the model is right (Zucchini & MacDonald 2009, section 6.2.3). Of a discrete column they are at
-// the middle of the jump, and normal about. Missing values have NaN; the others are between −37 and 8.3. It errs where
-// a family knows no distribution function.
+// the middle of the jump, and normal about. Missing values have NaN; the others are between −37 and 8.3. It returns an
+// error if a family knows no distribution function.
 func (m Model) PseudoResiduals(b framework.Sequences, p *Parameters) ([]float64, error) {
 	pl, err := m.plan(p)
 	if err != nil {

@@ -329,7 +329,7 @@ func times(a, b float64) float64 {
 // A sink takes what is asked for of single sequences in the place of sums.
 type sink struct {
 	k        int
-	logProb  []float64 // of each sequence, in order; nil where nobody asks
+	logProb  []float64 // of each sequence, in order; nil if nobody asks
 	smoothed []float64 // steps×K; likewise
 }
 

@@ -283,8 +283,8 @@ func (b *bayes) predict(p *Posterior, s *Statistics, n, rounds int) {
 //
 //	Σ_k N_k ln(N_k/N) − ln C(N, K) + Σ_k Σ_c [ln p(x_c|ξ̂_kc) − ln C(E_kc, L_c)],
 //
-// with C that of [family.LogComplexity] (Wu, Sugawara & Yamanishi 2017, section 3). It errs for families that are no
-// [family.Finite].
+// with C that of [family.LogComplexity] (Wu, Sugawara & Yamanishi 2017, section 3). It returns an error for families
+// that are no [family.Finite].
 func (m Model) CodeLength(s *Statistics, p *Parameters) (float64, error) {
 	s.restore(m.mustPlan(p))
 	return s.codeLength()

@@ -35,7 +35,7 @@ type CVB0 struct{ Variational }
 // SolvesFixedPoint marks the model.
 func (CVB0) SolvesFixedPoint() {}
 
-// Init starts as [Variational] does; it errs where parameters cannot be integrated out.
+// Init starts as [Variational] does; it returns an error if parameters cannot be integrated out.
 func (m CVB0) Init(
 	ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand,
 ) (*Posterior, error) {
@@ -118,7 +118,7 @@ func (m CVB0) InferLabels(b framework.Rows, p *Posterior, s *Statistics) error {
 	})
 }
 
-// LogJoint is the estimate of E_q[ln p(X,Z)]; NaN where the statistics have no posterior.
+// LogJoint is the estimate of E_q[ln p(X,Z)]; NaN if the statistics have no posterior.
 func (m CVB0) LogJoint(s *Statistics, p *Posterior) float64 {
 	v, err := m.LogEvidence(s, p)
 	if err != nil {

@@ -30,9 +30,9 @@ type Distribution struct {
 
 var _ distmv.RandLogProber = (*Distribution)(nil)
 
-// Distribution makes p a distribution of rows that draws from src; nil is the global generator. It errs for families
-// that are none: those of a response given other columns, and multinomial counts, whose numbers of trials are given.
-// Parameters written by hand need no Pooled.
+// Distribution makes p a distribution of rows that draws from src; nil is the global generator. It returns an error for
+// families that are none: those of a response given other columns, and multinomial counts, whose numbers of trials are
+// given. Parameters written by hand need no Pooled.
 func (m Model) Distribution(p *Parameters, src rand.Source) (*Distribution, error) {
 	if err := p.checkWeights(); err != nil {
 		return nil, err
@@ -109,7 +109,7 @@ func (d *Distribution) mustFit(x []float64) {
 
 // Component is the distribution of the rows of component k, from 0 on: a *distmv.Normal of a Gaussian with any
 // covariance and of factor analysers, a *distmv.StudentsT of a family.StudentT, a *Distribution of one component
-// otherwise. It errs where a covariance is singular to working precision.
+// otherwise. It returns an error if a covariance is singular to working precision.
 func (d *Distribution) Component(k int) (distmv.RandLogProber, error) {
 	if err := d.p.has(k); err != nil {
 		return nil, err

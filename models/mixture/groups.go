@@ -132,7 +132,7 @@ func (from place) ways() func(to place, points []float64) {
 // coordinates are those of a ridge line: x − m₁ = By.
 type coordinates struct {
 	mu     *mat.VecDense
-	lambda []float64  // nil where the way is straight
+	lambda []float64  // nil if the way is straight
 	scale  []float64  // the diagonal of B, where it is that
 	back   *mat.Dense // B, where it is not
 }

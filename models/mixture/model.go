@@ -247,7 +247,7 @@ func (m Model) Scorer(
 }
 
 // NoiseProbability is the probability that each row is noise, of the rows' log densities (LogProb), in dst, which grows
-// where it is too short; nil where the family is no [family.Noise].
+// where it is too short; nil if the family is no [family.Noise].
 func (m Model) NoiseProbability(logProb []float64, p *Parameters, dst []float64) []float64 {
 	noise, ok := m.Family.(family.Noise)
 	if !ok {

@@ -66,7 +66,7 @@ func (p *Parameters) checkWeights() error {
 // Component returns the numbers of component k, in the order that [Model.Numbers] describes.
 func (p *Parameters) Component(k int) []float64 { return at(p.Components, k, len(p.Components)/p.K) }
 
-// has errs where there is no component k.
+// has returns an error if there is no component k.
 func (p *Parameters) has(k int) error {
 	if k < 0 || k >= p.K {
 		return fmt.Errorf("mixture: there is no component %d: components are 0 to %d", k, p.K-1)

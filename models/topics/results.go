@@ -143,8 +143,8 @@ func (m Model) LogPredictive(observed, scored framework.Rows, p *Parameters) ([]
 }
 
 // Perplexity is exp(−Σ ln p/tokens) of the half of each document's tokens that Halves puts aside, given the other:
-// document completion (Wallach, Murray, Salakhutdinov & Mimno 2009, section 5.1). It errs where no document has two
-// tokens.
+// document completion (Wallach, Murray, Salakhutdinov & Mimno 2009, section 5.1). It returns an error if no document
+// has two tokens.
 func (m Model) Perplexity(
 	ctx context.Context, documents *framework.SparseTable, p *Parameters, seed uint64,
 ) (float64, error) {
