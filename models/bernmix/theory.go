@@ -157,12 +157,10 @@ func (p Phase) Components(truth Truth, k int) (stochastic, deterministic int, er
 	return 0, 0, fmt.Errorf("bernmix: there is no %v", p)
 }
 
-// Coefficient is that of ln N in the variational free energy F̄ − N·S(X) with K
-// components, of which some are stochastic, some deterministic and the others empty:
-// g₁K₁ + g₂ΔK + Ka − ½ (paper K, Theorem 5.1.1), valid where K₁ and ΔK count components
-// that hold a share of the rows and deterministic ones lack all but O(1) rows of their
-// other value. It returns an error if Check does, for numbers of components that do not fit, and
-// for hyperparameters so large that it overflows.
+// Coefficient is the coefficient of ln N in the variational free energy F̄ − N·S(X) with K components, some stochastic,
+// some deterministic, the others empty: g₁K₁ + g₂ΔK + Ka − ½ (paper K, Theorem 5.1.1). It is valid if the components of
+// K₁ and ΔK hold a share of the rows and deterministic ones have at most O(1) rows of their other value. It returns an
+// error if Check does, for numbers of components that do not fit, and for hyperparameters so large that it overflows.
 func (h Hyperparameters) Coefficient(stochastic, deterministic, k int) (float64, error) {
 	if err := h.Check(); err != nil {
 		return 0, err
@@ -270,10 +268,9 @@ func (h Hyperparameters) Scope(truth Truth, k int) error {
 
 // BayesBound is the upper bound (K − K₀*) + (MK₀* + K₀* − 1)/2 of the coefficient λ of
 // ln N in the exact Bayes free energy with M ≥ 2 columns at a = b = 1 (paper K, eq. 7.2).
-// It exceeds Lambda by −MΔK*/2, not by the (3/2)MΔK* of section 7.1. With deterministic
-// components that does not make variational Bayes loose: the bound is for a truth
-// inside the parameter space, and does not hold at its edge, where for K = ΔK* = 1 the
-// exact coefficient is M, that of Lambda. It returns an error for a truth that does not fit into K
+// It exceeds Lambda by −MΔK*/2, not by the (3/2)MΔK* of section 7.1. With deterministic components this does not show
+// that variational Bayes is loose: the bound holds for a truth inside the parameter space, not on its boundary, where
+// for K = ΔK* = 1 the exact coefficient is M, that of Lambda. It returns an error for a truth that does not fit into K
 // components, and for M < 2.
 func BayesBound(truth Truth, k, m int) (float64, error) {
 	if err := truth.check(k); err != nil {

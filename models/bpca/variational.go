@@ -22,9 +22,8 @@ type Prior struct {
 	FixedAlpha              float64
 	AlphaShape, AlphaRate   float64 // 0 stands for 0.01
 	LambdaShape, LambdaRate float64 // 0 stands for 0.01
-	// Unit is the standard deviation that the prior takes for 1, in the units of the
-	// data. 0 stands for the root of the mean column variance, which makes the ELBO's
-	// choice of K the same in all units; 1 is the prior on the data as they are.
+	// Unit is the standard deviation that counts as 1 in the prior, in the units of the data. 0 stands for the root of the
+	// mean column variance, so that the ELBO's choice of K does not depend on units; 1 is the prior for unscaled data.
 	Unit float64
 }
 

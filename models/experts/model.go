@@ -151,8 +151,8 @@ func (m Model) Curvature(s *Statistics, p *Parameters, f *laplace.Curvature) err
 
 // ---- Projection
 
-// Relevance is what gFIC would lose at once, in nats, if a class were left out and its rows went to the others, less
-// what it is charged for; −Inf of a class whose estimate does not exist.
+// Relevance is the immediate loss of gFIC, in nats, if a class were left out and its rows went to the others, less the
+// charge for the class; −Inf for a class without an estimate.
 func (m Model) Relevance(s *Statistics, p *Parameters) ([]float64, error) {
 	values := m.mixture().Worth(s.Mixture, p.Mixture)
 	floats.Add(values, s.Vacated)

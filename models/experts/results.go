@@ -106,8 +106,8 @@ func (p *Parameters) inUnits(g []float64) {
 type Coefficient struct{ Value, Error float64 }
 
 // Coefficients are those of classes 2 to K against the first, (K−1)×P, the intercept before the columns of the gate,
-// with standard errors from the rows of b: the observed information about the gate, which knows that classes are not
-// observed (Louis 1982), with the parameters of the family as they are. Errors are NaN if the information is
+// with standard errors from the rows of b: the observed information about the gate, which includes the uncertainty
+// about classes (Louis 1982), with the parameters of the family held fixed. Errors are NaN if the information is
 // singular.
 func (m Model) Coefficients(b framework.Rows, p *Parameters) ([][]Coefficient, error) {
 	r, err := m.regression(b, p)

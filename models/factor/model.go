@@ -260,9 +260,9 @@ func (m Model) Curvature(s *Statistics, p *Parameters, f *laplace.Curvature) err
 	return nil
 }
 
-// ErrTooFewRows reports that gFIC and FIC do not exist, or, where entries are missing, may not: with no more rows
-// than columns the objective grows without bound as E[ZᵀZ] shrinks in any direction (docs/theory/factor.md, sections
-// 2 and 4).
+// ErrTooFewRows reports that gFIC and FIC do not exist, or may not exist if entries are missing: with no more rows than
+// columns the objective grows without bound as E[ZᵀZ] shrinks in any direction (docs/theory/factor.md, sections 2 and
+// 4).
 var ErrTooFewRows = errors.New("gFIC and FIC of factor analysis need more rows than columns")
 
 var errFewEntries = errors.New("has no more entries than the table has columns")

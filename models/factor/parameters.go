@@ -17,7 +17,7 @@ import (
 )
 
 // Parameters are those of x = mean + W z + ε, z ~ N(0, I_K), ε ~ N(0, Ψ), in the units of the data. Ξ = W and Θ = Ψ;
-// the mean is that of the data, and estimated with W where entries are missing.
+// the mean is that of the data, or estimated with W if entries are missing.
 type Parameters struct {
 	K         int       `json:"k" keep:"count"`
 	D         int       `json:"d"`
@@ -96,8 +96,8 @@ func (p *Parameters) Standardized() *mat.Dense {
 	return w
 }
 
-// Heywood are the columns, from 0, to which the noise is left at its floor: their estimates are at the edge of what the
-// model allows, and so is every block that has such a direction.
+// Heywood returns the columns, from 0, whose noise is on its floor, the boundary of the model, including all columns of
+// a block with such a direction.
 func (p *Parameters) Heywood() (columns []int) {
 	const near = Floor * (1 + 1e-6)
 	switch {

@@ -135,8 +135,8 @@ func (p *Parameters) Transform(b framework.Rows) (*mat.Dense, error) {
 	return mat.NewDense(b.N, p.K, mean), nil
 }
 
-// Scorer is LogProb and Transform for one block after another, in one goroutine: what rows that miss the same entries
-// share it computes once, and it allocates nothing more where the slices are large enough.
+// Scorer is LogProb and Transform for one block after another, in one goroutine. It computes once what rows with the
+// same missing entries share, and allocates nothing if the slices are large enough.
 func (p *Parameters) Scorer() func(b framework.Rows, logProb, mean []float64) ([]float64, []float64, error) {
 	r := &reader{p: p}
 	return func(b framework.Rows, logProb, mean []float64) ([]float64, []float64, error) {

@@ -203,8 +203,8 @@ func (s *Solutions) LogLikelihood(k int) float64 { return s.points[k].logLikelih
 // no search.
 func (s *Solutions) Converged(k int) bool { return s.points[k].converged }
 
-// Evaluation is what criteria score: at the maximum of the likelihood for EM, at the fixed point of gFAB (and FAB,
-// which is the same) else, but for LogLikelihood, which is the highest. With N ≤ D gFAB has none: [ErrTooFewRows].
+// Evaluation is the input of criteria: at the maximum of the likelihood for EM, otherwise at the fixed point of gFAB,
+// which is that of FAB. LogLikelihood is always the highest. With N ≤ D gFAB has none: [ErrTooFewRows].
 func (s *Solutions) Evaluation(k int, m framework.Method) (framework.Evaluation, error) {
 	if k < 0 || k > s.Max() {
 		return framework.Evaluation{}, fmt.Errorf("factor: no solution at K = %d: solutions run from K = 0 to %d", k, s.Max())

@@ -14,7 +14,6 @@
 // [Model] enumerates the 2^K states of a row, up to K = [MaxExact]. [MeanField] takes the features of a row for
 // independent of one another given x, for more of them, and its likelihood is a lower bound.
 //
-// The offset b belongs to Ξ beside W, so that nothing changes where a feature is replaced by its opposite, z → 1 − z,
-// and gFIC sees that a feature that is always on, a copy or an opposite of another says nothing:
-// docs/theory/features.md.
+// The offset b belongs to Ξ beside W, so that replacing a feature by its opposite, z → 1 − z, changes nothing, and gFIC
+// recognises a feature that is always on, a copy or an opposite of another as redundant (docs/theory/features.md).
 package features

@@ -201,9 +201,9 @@ func (p *Parameters) ratios() laplace.Block {
 
 // ---- Projection
 
-// Relevance is what gFIC would lose at once, in nats, at the least, if a feature were left out and the others took up
-// of it what they can: a negative number says that its removal is a gain; −Inf, that they account for all but one row's
-// worth of it.
+// Relevance is the least immediate loss of gFIC, in nats, if a feature were left out and the others took over as much
+// of it as they can. A negative number means that removal is a gain; −Inf, that the others account for all but one
+// row's worth of the feature.
 func (m Model) Relevance(s *Statistics, p *Parameters) ([]float64, error) {
 	values, here := make([]float64, p.K), m.LogJoint(s, p)
 	left := s.unaccounted()

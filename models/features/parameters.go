@@ -22,9 +22,8 @@ type Parameters struct {
 	Offset    []float64 `json:"offset"`                  // b, a row without features, length D
 	Loadings  []float64 `json:"loadings" keep:"columns"` // W, D×K row-major: what a feature adds
 	Noise     []float64 `json:"noise"`                   // Ψ: D variances, or one
-	// Center is the mean of the table, about which sums are taken; Unit the variance of each column, or their mean where
-	// the noise is isotropic, which makes the coordinates of the curvature unit-free; Floor the least variance of the
-	// noise.
+	// Center is the mean of the table, the origin of sums; Unit, the variance of each column, or their mean for isotropic
+	// noise, makes the coordinates of the curvature unit-free; Floor the least variance of the noise.
 	Center []float64 `json:"center"`
 	Unit   []float64 `json:"unit"`
 	Floor  []float64 `json:"floor"`

@@ -1,6 +1,6 @@
-// Package hmm is the hidden Markov model: sequences whose steps are in states that follow one another as a Markov chain
-// does, with any family of package family for what is seen in a state (Baum, Petrie, Soules & Weiss 1970; Rabiner 1989;
-// factorized asymptotic Bayes for it, Fujimaki & Hayashi 2012; docs/theory/hmm.md).
+// Package hmm is the hidden Markov model: sequences whose steps have the states of a Markov chain, with any family of
+// package family for the observations in a state (Baum, Petrie, Soules & Weiss 1970; Rabiner 1989; factorized
+// asymptotic Bayes for it, Fujimaki & Hayashi 2012; docs/theory/hmm.md).
 //
 //	src, err := framework.NewSequences(table, ends) // rows in order; nil: one sequence
 //	m := hmm.Model{Family: family.Poisson{}}

@@ -18,9 +18,9 @@ import (
 )
 
 // Model is a hidden Markov model whose parameters are estimated: the state z_t of a step depends on that of the step
-// before it, and x_t on z_t alone (Rabiner 1989). ξ_k, which belongs to state k, is what its family says of the
-// steps in it and the probabilities of the states that follow it; the probabilities of the first state are shared.
-// [MAP] adds a prior to the estimates, [Variational] gives the parameters a posterior.
+// before it, and x_t on z_t alone (Rabiner 1989). ξ_k of state k are the parameters of its family and the probabilities
+// of the next state; the probabilities of the first state are shared. [MAP] adds a prior to the estimates,
+// [Variational] gives the parameters a posterior.
 type Model struct {
 	Family    family.Family
 	Structure Structure
@@ -145,9 +145,9 @@ func (c Structure) equalRows(start, transitions, counts []float64) {
 // NewStatistics makes statistics for p.K states.
 func (m Model) NewStatistics(p *Parameters) *Statistics { return newStatistics(m.mustPlan(p), p.K) }
 
-// Prepare computes what steps and moves add to ln p of a path. With a tilt a step in state k loses D_ξ/(2N_k), and what
-// follows it, where it is not the last, D_a/(2N⁻_k) for the D_a parameters of the row of transitions and the N⁻_k times
-// that k is left.
+// Prepare computes what steps and moves add to ln p of a path. With a tilt a step in state k loses D_ξ/(2N_k), and the
+// move after it, unless it is the last, D_a/(2N⁻_k), for the D_a parameters of the row of transitions and the N⁻_k
+// moves from k.
 func (m Model) Prepare(p *Parameters, tilt *laplace.Tilt, s *Statistics) error {
 	s.reset(m.mustPlan(p), m.workers(), tilt)
 	logOf(s.chain.logStart, p.Start)
@@ -191,8 +191,8 @@ func (m Model) Infer(b framework.Sequences, p *Parameters, s *Statistics) (float
 
 // ---- Global step
 
-// Maximize is π_k = the share of sequences that begin in k, a_kl = that of the moves from k that lead to l, and the
-// maximum likelihood ξ_k of the steps weighted by their probabilities to be in k.
+// Maximize is π_k = the share of sequences that begin in k, a_kl = the share of moves from k that lead to l, and the
+// maximum likelihood ξ_k of the steps, weighted by their probabilities of state k.
 func (m Model) Maximize(s *Statistics, p, dst *Parameters) (*Parameters, error) {
 	pl := m.mustPlan(p)
 	dst = p.like(dst, pl)
@@ -412,9 +412,9 @@ func (m Model) Score(b framework.Sequences, p *Parameters, logProb, smoothed []f
 	return r.Score(b, logProb, smoothed)
 }
 
-// A Reader says of one block of sequences after another what Viterbi, Score and Filter of [Model] say, in one
-// goroutine: what they share it computes once, and of sequences of up to 1,024 steps it allocates nothing where slices
-// are large enough.
+// A Reader computes Viterbi, Score and Filter of [Model] for one block of sequences after another, in one goroutine. It
+// computes their common parts once, and allocates nothing for sequences of up to 1,024 steps if slices are large
+// enough.
 type Reader struct {
 	p       *Parameters
 	s       *Statistics

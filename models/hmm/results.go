@@ -24,9 +24,8 @@ func (m Model) Numbers(p *Parameters) ([]family.Number, error) {
 	return pl.Numbers(), nil
 }
 
-// Steps are the mixture that the steps make if their order is forgotten, each state with its share of them, and the
-// statistics that go with it: what package mixture says of components it says of states, such as their standard errors
-// given the states.
+// Steps returns the mixture of the steps without their order, each state with its share of them, and its statistics. So
+// package mixture applies to states, for example for their standard errors given the states.
 func (m Model) Steps(s *Statistics, p *Parameters) (*mixture.Statistics, *mixture.Parameters) {
 	shares := make([]float64, p.K)
 	for k, n := range s.Nk {

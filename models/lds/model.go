@@ -69,8 +69,8 @@ func (m Model) Init(
 
 // ---- Local step
 
-// Prepare has what columns and dynamics tell of z: with a tilt of D blocks of loadings, of the steps that show the
-// column, and of one of A, of steps that another follows.
+// Prepare computes the information of columns and dynamics about z, with a tilt of D blocks of loadings, for the steps
+// that show the column, and of one block of A, for steps that another follows.
 func (Model) Prepare(p *Parameters, tilt *laplace.Tilt, s *Statistics) error {
 	k, l := p.K, &s.local
 	s.N = 0

@@ -36,9 +36,9 @@ func newBayes(pl *family.Plan, p prior.Prior, weights prior.Dirichlet) (*bayes, 
 // ---- Maximum a posteriori
 
 // MAP is [Model] with the parameters estimated at the mode of their posterior given q(Z):
-// its LogJoint holds ln p(Π), so that EM climbs to a mode of p(Π|X). Modes are those of
-// the density of the parameters as they are reported, in units of the table: these change
-// no mode, but what a component costs, which must not depend on the user's units.
+// its LogJoint holds ln p(Π), so that EM climbs to a mode of p(Π|X). Modes are those of the density of the reported
+// parameters, in units of the table. Units change no mode, but they would change the cost of a component, which must
+// not depend on the user's units.
 type MAP struct {
 	Model
 	// Prior is that of a component's parameters, [family.Priors] for a product of families; nil is

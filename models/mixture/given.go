@@ -103,9 +103,9 @@ func (m Model) CurvatureGiven(s *Statistics, p *Parameters, f *laplace.Curvature
 	return s.Classes.Curvature(f, s.Nk, p.Components, p.observed)
 }
 
-// Worth is what the rows' log-likelihood would lose at once, in nats, if a component were left out and the weights of
-// the others stayed as they are, less ½ ln|N F_ξk|, what gFIC charges for its numbers; −Inf of a component whose
-// estimate does not exist.
+// Worth is the immediate loss of the rows' log-likelihood, in nats, if a component were left out and the weights of the
+// others did not change, less ½ ln|N F_ξk|, the charge of gFIC for its numbers; −Inf for a component without an
+// estimate.
 func (m Model) Worth(s *Statistics, p *Parameters) []float64 {
 	s.restore(m.mustPlan(p))
 	values, known := slices.Clone(s.Loss), p.observed

@@ -42,9 +42,9 @@ const (
 //	x(a) = ((1−a) S₁⁻¹ + a S₂⁻¹)⁻¹ ((1−a) S₁⁻¹ m₁ + a S₂⁻¹ m₂),   0 ≤ a ≤ 1,
 //
 // on which all modes and saddles of a mixture of the two lie (Ray & Lindsay 2005, Annals of Statistics 33, theorem 1;
-// of t distributions as of all whose density falls with the distance alone, as their gradients are along S⁻¹(x−m),
-// too). f is the density of the whole mixture, with noise. Where S has no inverse in floating point the way is
-// straight. It is nil for families without location and scatter (family.Plan.Ellipse).
+// the same holds for t distributions and all densities that fall with the distance alone, because their gradients are
+// along S⁻¹(x−m), too). f is the density of the whole mixture, with noise. Where S has no inverse in floating point the
+// way is straight. It is nil for families without location and scatter (family.Plan.Ellipse).
 func (m Model) Terrain(p *Parameters, o *grouping.Overlap) (grouping.Terrain, error) {
 	pl, err := m.plan(p)
 	if err != nil || p.K > grouping.MostComponents {

@@ -24,11 +24,10 @@ type Posterior struct {
 	FreeEnergy     float64 // F, in nats
 }
 
-// SolveCorrelated is [Solve] for priors that are correlated across the H factors (paper N,
-// section 5). transform is an H×H matrix T such that T·C_A·Tᵀ and T⁻ᵀ·C_B·T⁻¹ are both
-// diagonal; nil stands for one from a Cholesky and an eigenvalue decomposition, which always
-// exists. The free energy is the same for A → ATᵀ, B → BT⁻¹, so the solution under
-// the diagonal priors, transformed back, is the solution. noise is σ²; 0 stands for estimated.
+// SolveCorrelated is [Solve] for priors with correlations between the H factors (paper N, section 5). transform is an
+// H×H matrix T for which T·C_A·Tᵀ and T⁻ᵀ·C_B·T⁻¹ are both diagonal; nil stands for a T from a Cholesky and an
+// eigenvalue decomposition, which always exists. The free energy is the same for A → ATᵀ, B → BT⁻¹, so the solution
+// under the diagonal priors, transformed back, is the solution. noise is σ²; 0 stands for estimated.
 func SolveCorrelated(
 	ctx context.Context, t *framework.Table, priorA, priorB, transform mat.Matrix, noise float64,
 ) (*Posterior, error) {

@@ -175,8 +175,8 @@ func EmpiricalShrink(gamma float64, l, m int, noise float64) float64 {
 
 // EmpiricalCorollary2 is [EmpiricalShrink] as paper N states it (Corollary 2, eqs. 16 to
 // 18): γ̂ is the value of [Shrink] at c_a²c_b² = c̆², if γ > (√L + √M)σ and Δ ≤ 0, with
-// Δ twice the difference that keeping γ makes to the free energy. c2 and delta are 0
-// where c̆² does not exist. It is for comparison with the theory.
+// Δ twice the difference that keeping γ makes to the free energy. c2 and delta are 0 if c̆² does not exist. It is for
+// comparison with the theory.
 func EmpiricalCorollary2(gamma float64, l, m int, noise float64) (shrunk, c2, delta float64) {
 	checkScalar(gamma, l, m, noise)
 	lf, mf := float64(l), float64(m)

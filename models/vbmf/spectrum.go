@@ -32,12 +32,11 @@ type Spectrum struct {
 // maxRank of them where that is less work (0 stands for all).
 //
 // All singular values are square roots of the eigenvalues of the product of the smaller
-// side, of order n = min(L, M), which are within about n·ε·γ_1² of the squares: as good as
-// exact while Y has noise. [Spectrum.Solve] finds out where it has so little that they
-// are not, and then the small values are found anew from the part of Y that is
-// orthogonal to the large ones, to a relative accuracy of about n·ε·γ_1/γ. Leading values come
-// from a block Lanczos method, which stops at residuals of 1e-10·γ_1²: that bounds the error
-// of the squares, which is about the residual squared where the values are well separated.
+// side, of order n = min(L, M), which are within about n·ε·γ_1² of the squares: practically exact if Y has noise. If Y
+// has too little noise for that, [Spectrum.Solve] recomputes the small values from the part of Y that is orthogonal to
+// the large ones, to a relative accuracy of about n·ε·γ_1/γ. Leading values come from a block Lanczos method, which
+// stops at residuals of 1e-10·γ_1²: that bounds the error of the squares, which is about the residual squared where the
+// values are well separated.
 //
 // It is an error when the table has missing values or row weights, or squares that
 // overflow or vanish.
