@@ -116,7 +116,7 @@ func (f *found) Doubts() []error {
 	if len(bare) == 0 {
 		return nil
 	}
-	return []error{fmt.Errorf("the noise of %s is at its least, %v of the variance: a dimension may stand for one column",
+	return []error{fmt.Errorf("the noise of %s is at its minimum, %v of the variance: a dimension may stand for one column",
 		wording.Quoted(bare), lds.Floor)}
 }
 
