@@ -677,7 +677,7 @@ func running[P any, S framework.Statistics[S]](c lvmtest.Case[framework.Rows, P,
 func mixtures() []mutant {
 	of := func(name, check string, m framework.Model[framework.Rows, *rates, *sums]) mutant {
 		return mutant{name, check, running(right(m)), func() []lvmtest.Outcome {
-			return lvmtest.RunSome(toyCase{Model: m, Data: right(toy{}).Data}, strings.Split(check, ",")...)
+			return lvmtest.RunSome(toyCase{Model: m, Data: right(toy{}).Data, K: []int{2, 3}}, strings.Split(check, ",")...)
 		}}
 	}
 	badSample := right(toy{})
