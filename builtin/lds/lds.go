@@ -116,8 +116,8 @@ func (f *found) Doubts() []error {
 	if len(bare) == 0 {
 		return nil
 	}
-	return []error{fmt.Errorf("the noise of %s is at its minimum, %v of the variance: a dimension may stand for one column",
-		wording.Quoted(bare), lds.Floor)}
+	return []error{fmt.Errorf("the noise of %s is at its minimum, %v of the variance: a dimension may stand for one "+
+		"column", wording.Quoted(bare), lds.Floor)}
 }
 
 // A mode is an eigenvalue of A, or a pair of conjugates.
