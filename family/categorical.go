@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/categorical"
 	"github.com/latent-go/latent/prior"
 )
@@ -46,6 +47,32 @@ func (f Categorical) Observe(x, t []float64) (exposure, base float64, ok bool) {
 	clear(t)
 	t[int(v)] = 1
 	return 1, 0, true
+}
+
+// observe observes the codes of rows, missing ones too, in less time than one by one, and reports whether all have a
+// density.
+func (f Categorical) observe(b framework.Rows, at, first int, o *Observed) bool {
+	if f.Levels < 2 {
+		return false
+	}
+	clear(o.t)
+	clear(o.Base)
+	cells := len(o.e) / o.N
+	for i := range o.N {
+		row := b.Row(first + i)[at : at+cells]
+		t, e := o.t[i*o.stride:(i+1)*o.stride], o.e[i*cells:(i+1)*cells]
+		for c, v := range row {
+			switch code := int(v); {
+			case v != v:
+				e[c], o.Complete = 0, false
+			case float64(code) != v || uint(code) >= uint(f.Levels):
+				return false
+			default:
+				e[c], t[c*f.Levels+code] = 1, 1
+			}
+		}
+	}
+	return true
 }
 
 // Parameters are the probabilities of the levels.

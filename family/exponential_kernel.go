@@ -85,6 +85,9 @@ func (l exponentialKernel) Observe(b framework.Rows, at, first, n int, o *Observ
 	}
 	o.own, o.e = linalg.Resize(o.own, n*width), linalg.Resize(o.e, n*l.cells)
 	o.t, o.stride = o.own, width
+	if f, ok := l.law.(Categorical); ok && f.observe(b, at, first, o) {
+		return nil
+	}
 	for i := range n {
 		row, base := b.Row(first + i)[at:], 0.0
 		for c := range l.cells {
