@@ -56,8 +56,8 @@ type Comparison[P, S any] struct {
 // FitBest fits several models of one type to the same rows by the criterion of the options, and compares them by a
 // criterion whose values are comparable, such as [Evidence] or [Completed]. It has three stages. Every model gets the
 // first two starts from each K (or fewer, as in the options), at a loose tolerance. Models at most 10 nats behind the
-// best then get all starts. The best of these gets the whole search, with the outcome of [Fit] to the bit, unless the
-// first starts alone doubled K further. The last model, which should have the most parameters, goes first; runs that
+// best then get all starts. The best of these gets the whole search, with the outcome of [Fit] to the bit but for runs
+// that are given up, unless the first starts alone doubled K further. The last model, which should have the most parameters, goes first; runs that
 // cannot come near it end early. If K of the best model does not double, only K of models as near to it doubles. Of
 // models that differ by at most 0.01 nats FitBest takes the first. It leaves out models that cannot be fitted and fails
 // if none can.
@@ -160,12 +160,15 @@ func (r *race[B, P, S]) run(ctx context.Context) bool {
 	if r.group {
 		concurrent = 1
 	}
-	infer := func(some []*fit[B, P, S], goal float64) (goes bool) {
+	infer := func(some []*fit[B, P, S]) (goes bool) {
+		goal := math.Inf(-1)
+		values := r.values()
+		if best := first(values); best >= 0 {
+			goal = values[best] - withinReach
+		}
 		_ = parallel.Do(len(some), min(concurrent, len(some)), func(i int) error {
 			f := some[i]
-			all := f.options.Restarts
-			f.first = map[Stage]int{FirstStarts: min(firstStarts, all), AllStarts: all}[r.stage()]
-			f.goal, f.options.Workers = goal, max(1, r.workers/min(concurrent, len(some)))
+			f.stage, f.goal, f.options.Workers = r.stage(), goal, max(1, r.workers/min(concurrent, len(some)))
 			f.infer(ctx)
 			return nil // the other fits go on
 		})
@@ -174,14 +177,8 @@ func (r *race[B, P, S]) run(ctx context.Context) bool {
 	}
 	for goes := true; goes; goes = r.grow(in) {
 		// The last has most parameters, and what it comes to shows which of the others need not go on.
-		last, goal := len(in)-1, math.Inf(-1)
-		if !infer(in[last:], goal) {
-			return false
-		}
-		if v := r.valueOf(in[last]); v == v {
-			goal = v - withinReach
-		}
-		if last > 0 && !infer(in[:last], goal) {
+		last := len(in) - 1
+		if !infer(in[last:]) || last > 0 && !infer(in[:last]) {
 			return false
 		}
 	}
@@ -190,7 +187,8 @@ func (r *race[B, P, S]) run(ctx context.Context) bool {
 
 // grow has K of those fits double that find most of it, and reports whether there are any. Where the best does not,
 // those that are too far behind do not either: with many latent dimensions of its own, a simple model only comes near
-// to one that has few.
+// to one that has few. Nor do those that the last doubling has brought less than they are behind: the next one brings
+// less still, as the likelihood rises more slowly and the charge for parameters doubles.
 func (r *race[B, P, S]) grow(in []*fit[B, P, S]) (any bool) {
 	values := r.values()
 	best := first(values)
@@ -202,12 +200,18 @@ func (r *race[B, P, S]) grow(in []*fit[B, P, S]) (any bool) {
 		least = math.Inf(-1)
 	}
 	for _, f := range in {
-		if f.grows() && r.valueOf(f) >= least {
+		if v := r.valueOf(f); f.grows() && v >= least && v+f.doubled() >= values[best]-f.reach() {
 			f.double()
 			any = true
 		}
 	}
 	return any
+}
+
+// doubled is what the last doubling of K has brought, in nats of the criterion; +Inf where there was none.
+func (f *fit[B, P, S]) doubled() float64 {
+	k := f.last()
+	return max(0, f.highest(k, k)-f.highest(0, k-1))
 }
 
 // pass takes those that are not too far behind to the next stage, and reports whether there is one.

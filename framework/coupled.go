@@ -51,7 +51,7 @@ func dimensions(k int) []int {
 // update makes the first pass of a coupled local step, from q of the point from to that of to.
 func (r *run[B, P, S]) update(ctx context.Context, from, to *point[P, S]) error {
 	if from.Q.q == nil {
-		rng := rand.New(rand.NewPCG(r.options.Seed, uint64(r.index)+1<<32))
+		rng := rand.New(rand.NewPCG(r.options.Seed, r.stream+1<<32))
 		q, err := r.can.coupled.NewLocal(ctx, r.condensed, from.P, rng)
 		if err != nil {
 			return err

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"sync"
 
+	"gonum.org/v1/gonum/stat"
+
 	"github.com/latent-go/latent/internal/parallel"
 	"github.com/latent-go/latent/laplace"
 )
@@ -104,7 +106,7 @@ func newFit[B, P any, S Statistics[S]](
 		}
 		start = sampled(m, start, o)
 	}
-	f := &fit[B, P, S]{origin: from, model: m, can: can, options: o, init: start}
+	f := &fit[B, P, S]{origin: from, model: m, can: can, options: o, init: start, stage: WholeSearch, goal: math.Inf(-1)}
 	return f, f.start()
 }
 
@@ -116,17 +118,15 @@ type fit[B, P any, S Statistics[S]] struct {
 	options Options
 	init    Start[B, P]
 	runs    []*run[B, P, S]
-	// first is the number of starts from each K that runs are made of while the fit is held back (see [FitBest]): none is
-	// polished, none moves, and K does not double by itself. 0: it is not.
-	first int
-	goal  float64 // of such runs, in nats of the criterion
+	stage   Stage   // that infer goes to
+	goal    float64 // that runs to begin must be able to come to, in nats of the criterion
 
 	recording   sync.Mutex
 	recorderErr error // ends all runs
 }
 
 func (f *fit[B, P, S]) start() error {
-	saved := begun[P, S](f.options.Restarts, f.options.K)
+	saved := begun[P, S](f.firstStarts(), f.options.K)
 	if f.options.Resume != nil {
 		var err error
 		if saved, err = f.decode(f.options.Resume); err != nil {
@@ -147,13 +147,18 @@ func (f *fit[B, P, S]) add(saved []progress[P, S]) {
 	for _, at := range saved {
 		o := f.options
 		o.K = at.From
+		start, before := len(f.beginning(at.From)), slices.Index(f.sizes(), at.From)
+		if start == 0 {
+			before = len(f.sizes())
+		}
 		r := &run[B, P, S]{
 			model:     f.model,
 			can:       f.can,
 			options:   o,
 			index:     len(f.runs),
 			number:    f.number,
-			start:     len(f.beginning(at.From)),
+			start:     start,
+			stream:    uint64(before*f.options.Restarts + start),
 			src:       f.src,
 			condensed: f.condensed(),
 			init:      f.init,
@@ -170,9 +175,12 @@ func (f *fit[B, P, S]) add(saved []progress[P, S]) {
 // due are the runs that have not come to their end, or to where the fit holds them back.
 func (f *fit[B, P, S]) due() []*run[B, P, S] {
 	return slices.DeleteFunc(slices.Clone(f.runs), func(r *run[B, P, S]) bool {
-		return r.at.Status != Running || f.first > 0 && (r.start >= f.first || r.held)
+		return r.at.Status != Running || r.held && !r.at.Passed
 	})
 }
+
+// firstStarts is the number of starts that each K has at once.
+func (f *fit[B, P, S]) firstStarts() int { return min(firstStarts, f.options.Restarts) }
 
 // begun are n runs that begin with k latent dimensions.
 func begun[P, S any](n, k int) []progress[P, S] {
@@ -189,8 +197,32 @@ func (f *fit[B, P, S]) beginning(k int) (list []*run[B, P, S]) {
 	return list
 }
 
-// last is the number of latent dimensions that the last runs began with.
-func (f *fit[B, P, S]) last() int { return f.runs[len(f.runs)-1].options.K }
+// sizes are the numbers of latent dimensions that runs began with, in the order in which they did.
+func (f *fit[B, P, S]) sizes() (list []int) {
+	for _, r := range f.runs {
+		if r.start == 0 {
+			list = append(list, r.options.K)
+		}
+	}
+	return list
+}
+
+// last is the last of sizes.
+func (f *fit[B, P, S]) last() int {
+	list := f.sizes()
+	return list[len(list)-1]
+}
+
+// highest is the highest criterion of the runs from least to most latent dimensions, -Inf where there is none.
+func (f *fit[B, P, S]) highest(least, most int) float64 {
+	top := math.Inf(-1)
+	for _, r := range f.runs {
+		if k := r.options.K; least <= k && k <= most && r.at.Iteration > 0 && r.at.Status != Failed {
+			top = max(top, r.best().Value)
+		}
+	}
+	return top
+}
 
 // grows reports whether most of the latent dimensions allowed are found, and more may be.
 func (f *fit[B, P, S]) grows() bool {
@@ -199,7 +231,7 @@ func (f *fit[B, P, S]) grows() bool {
 }
 
 // double adds runs from twice as many latent dimensions.
-func (f *fit[B, P, S]) double() { f.add(begun[P, S](f.options.Restarts, f.twice(f.last()))) }
+func (f *fit[B, P, S]) double() { f.add(begun[P, S](f.firstStarts(), f.twice(f.last()))) }
 
 // twice is how many latent dimensions come after k, k itself where the options or the data do not bear more.
 func (f *fit[B, P, S]) twice(k int) int {
@@ -213,7 +245,7 @@ const leastStarts = 3
 // theirs with empty dimensions does not, and are so few that another start may do better.
 func (f *fit[B, P, S]) fallsBack(k int) bool {
 	here := f.beginning(k)
-	if len(here) == len(f.runs) || len(here) >= leastStarts {
+	if len(here) == len(f.runs) || max(len(here), f.options.Restarts) >= leastStarts {
 		return false
 	}
 	best := f.runs[f.best()].best()
@@ -235,37 +267,110 @@ func (f *fit[B, P, S]) collapses(best, k int) bool {
 	return !f.options.FixedK && !f.options.Method.tilts() && k <= f.options.K && k > 2 && collapse*best < k
 }
 
-// infer makes the runs, more of them with twice as many latent dimensions while most of those allowed are found, with
-// fewer where nearly all are lost, and the moves of the best.
+// infer makes the runs: a few from each K, with twice as many latent dimensions while most of those allowed are found,
+// with fewer where nearly all are lost; then the others from those K that may come to the best; and then it polishes
+// those that may be the best, and makes the moves of the best. It goes as far as the stage.
 func (f *fit[B, P, S]) infer(ctx context.Context) {
 	for _, r := range f.runs {
 		if r.folder == nil && r.err == nil { // it may be resumed
 			r.err = r.ended(ctx, r.wake(ctx))
 		}
 	}
-	f.execute(ctx, f.due())
-	for f.first == 0 && len(f.due()) == 0 {
-		best := f.best()
-		if best < 0 {
-			return
-		}
+	for f.execute(ctx, f.due()); len(f.due()) == 0 && f.extend(); {
+		f.execute(ctx, f.due())
+	}
+}
+
+// extend readies the runs that come next, and reports whether there are any.
+func (f *fit[B, P, S]) extend() bool {
+	best := f.best()
+	if f.stage == WholeSearch && best >= 0 {
 		k := f.last()
 		switch r := f.runs[best]; {
 		case f.collapses(r.best().K, k):
-			f.add(begun[P, S](f.options.Restarts, max(2, k/collapse)))
+			f.add(begun[P, S](f.firstStarts(), max(2, k/collapse)))
+			return true
 		case f.grows():
 			f.double()
+			return true
 		case !f.options.FixedK && k >= f.options.K && f.fallsBack(k):
 			f.add(begun[P, S](1, k))
-		case f.moves() && r.at.Status == Converged && !r.at.Moving:
-			r.mu.Lock()
-			r.at.Status, r.at.Moving, r.at.Settled = Running, true, true
-			r.mu.Unlock()
-		default:
-			return
+			return true
 		}
-		f.execute(ctx, f.due())
 	}
+	switch {
+	case f.stage > FirstStarts && f.further():
+	case f.stage < WholeSearch || best < 0:
+		return false
+	case f.pass():
+	case f.moves() && f.runs[best].at.Status == Converged && !f.runs[best].at.Moving:
+		r := f.runs[best]
+		r.mu.Lock()
+		r.at.Status, r.at.Moving, r.at.Settled = Running, true, true
+		r.mu.Unlock()
+	default:
+		return false
+	}
+	return true
+}
+
+// spreads is how many standard deviations, of starts from one K, further starts may exceed the first ones by: the best
+// of ten exceeds the better of two by two with a probability of 5 %.
+const spreads = 2
+
+// reach is how far the first starts may be behind what further ones come to, in nats: by how they spread, from each K.
+func (f *fit[B, P, S]) reach() float64 {
+	var squares, degrees float64
+	for _, k := range f.sizes() {
+		var values []float64
+		for _, r := range f.beginning(k)[:f.firstStarts()] {
+			if r.at.Iteration > 0 && r.at.Status != Failed && r.at.Status != GivenUp {
+				values = append(values, r.best().Value)
+			}
+		}
+		if n := float64(len(values)); n > 1 {
+			_, variance := stat.PopMeanVariance(values, nil)
+			squares, degrees = squares+n*variance, degrees+n-1
+		}
+	}
+	return max(withinReach, spreads*math.Sqrt(squares/max(1, degrees)))
+}
+
+// further adds the starts that are left from each K whose first ones are not too far behind the best run, and reports
+// whether there are any.
+func (f *fit[B, P, S]) further() (any bool) {
+	least := math.Inf(-1)
+	if best := f.best(); best >= 0 {
+		highest := f.runs[best].best().Value
+		f.goal, least = max(f.goal, highest-withinReach), highest-f.reach()
+	}
+	for _, k := range f.sizes() {
+		if left := f.options.Restarts - len(f.beginning(k)); left > 0 && f.highest(k, k) >= least {
+			f.add(begun[P, S](left, k))
+			any = true
+		}
+	}
+	return any
+}
+
+// pass lets the held runs go on that may be the best, gives up the others, and reports whether any goes on. Of a model
+// that ascends nothing it is not known what is ahead.
+func (f *fit[B, P, S]) pass() (any bool) {
+	highest := f.runs[f.best()].best().Value
+	for _, r := range f.runs {
+		if r.at.Status != Running || r.at.Passed {
+			continue
+		}
+		ahead, ok := r.ahead()
+		r.mu.Lock()
+		if ok && !f.can.fixedPoint && r.best().Value+ahead < highest-withinReach {
+			r.at.Status = GivenUp
+		} else {
+			r.at.Passed, any = true, true
+		}
+		r.mu.Unlock()
+	}
+	return any
 }
 
 // moves reports whether the best run may move. EM of the likelihood alone stays at the maximum that its starts found:
@@ -298,7 +403,12 @@ func (f *fit[B, P, S]) execute(ctx context.Context, runs []*run[B, P, S]) {
 	}
 	_ = parallel.Do(len(runs), concurrent, func(i int) error {
 		r := runs[i]
-		r.workers, r.holds, r.held, r.goal = max(1, f.options.Workers/concurrent), f.first > 0, false, f.goal
+		r.workers, r.held = max(1, f.options.Workers/concurrent), false
+		if r.at.Current == nil {
+			r.at.Goal = f.goal
+			// nothing competes with a single run
+			r.at.Passed = r.at.Passed || f.stage == WholeSearch && f.options.Restarts == 1 && f.options.DoubleTo <= f.options.K
+		}
 		if r.err == nil && r.at.Status == Running {
 			r.err = r.execute(ctx)
 		}

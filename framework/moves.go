@@ -88,7 +88,7 @@ func (r *run[B, P, S]) divisions(ctx context.Context, at *point[P, S]) ([]divisi
 	var list []division[P]
 	for i := range at.K * divisionsEach {
 		k := i / divisionsEach
-		rng := rand.New(rand.NewPCG(r.options.Seed, uint64(r.index)<<32|uint64(r.at.Iteration)<<12|uint64(i)))
+		rng := rand.New(rand.NewPCG(r.options.Seed, r.stream<<32|uint64(r.at.Iteration)<<12|uint64(i)))
 		of := context.WithValue(ctx, divisionKey{}, i%divisionsEach)
 		p, gain, err := r.can.split(of, r.model.Shape, r.src, at.S, at.P, k, rng)
 		if err == nil {

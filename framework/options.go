@@ -76,7 +76,7 @@ type Options struct {
 	AlsoAll bool
 
 	// DoubleTo is the bound, besides half the rows, up to which K doubles while the fit finds more than half of K: new
-	// runs, as many as Restarts, then begin with twice as many. 0: K stays the largest.
+	// runs then begin with twice as many. 0: K stays the largest.
 	DoubleTo int
 
 	FixedK bool // never lower K, even with gFAB and FAB
@@ -111,7 +111,10 @@ type Options struct {
 	// rows or gives them by their entries. 0: no sample.
 	Sample int
 
-	Restarts int    // independent starts; Fit returns the best; default 1
+	// Restarts is the number of independent starts from each K, default 1; Fit returns the best. Two from each K are made
+	// first, to a loose tolerance, and the others only from those K that these do not show to be too far behind. Runs
+	// that are then more than 10 nats behind the best, with what is ahead, are given up; the others converge.
+	Restarts int
 	Seed     uint64 // start r draws from the PCG stream (Seed, r)
 
 	// Workers is the number of goroutines that read rows in a pass (a model's Init may use more); default one a
@@ -248,10 +251,13 @@ const (
 	Failed
 	// Solved: by a closed form, without iterations. No run of the engine has this status.
 	Solved
+	// GivenUp: at a loose tolerance the run was too far behind the best one to become it.
+	GivenUp
 )
 
 var statusNames = [...]string{
 	"running", "converged", "iteration limit reached", "objective falling", "cancelled", "failed", "closed form",
+	"given up",
 }
 
 func (s Status) String() string {

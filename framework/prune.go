@@ -136,8 +136,20 @@ func (r *run[B, P, S]) trials(ctx context.Context) (pruned bool, err error) {
 		return pruned, err
 	}
 	short := math.Inf(1)
+	var failures []failed // of each dimension alone
+	if converged && r.can.rotator == nil {
+		if failures = at.Failed; failures == nil {
+			failures = make([]failed, current.K)
+		}
+	}
 	for _, drop := range candidates(order, converged) {
 		goal := stand
+		if len(drop) == 1 && failures != nil {
+			if last := failures[drop[0]]; last.recalls(current.Value) {
+				short = min(short, last.Short-math.Abs(current.Value-last.At))
+				continue
+			}
+		}
 		switch guaranteed := relevance[drop[0]] < 0; {
 		case converged && due || guaranteed:
 		case !due || !ok:
@@ -146,6 +158,9 @@ func (r *run[B, P, S]) trials(ctx context.Context) (pruned bool, err error) {
 		default:
 			goal += ahead
 		}
+		r.mu.Lock()
+		at.Failed = failures
+		r.mu.Unlock()
 		smaller, reach, err := r.trial(ctx, canonical, drop, relevance, goal, r.trialSteps())
 		if err != nil {
 			return false, err
@@ -153,7 +168,11 @@ func (r *run[B, P, S]) trials(ctx context.Context) (pruned bool, err error) {
 		if smaller != nil {
 			return true, r.commit(smaller)
 		}
-		short = min(short, max(0, stand-reach))
+		fell := max(0, stand-reach)
+		short = min(short, fell)
+		if len(drop) == 1 && failures != nil {
+			failures[drop[0]] = failed{current.Value, fell}
+		}
 	}
 	if !due {
 		return false, nil

@@ -78,6 +78,7 @@ func (f *fit[B, P, S]) follow(ctx context.Context, neighbour *fit[B, P, S]) erro
 		f.add([]progress[P, S]{{
 			From:      k,
 			Neighbour: neighbour.options.K,
+			Goal:      math.Inf(-1),
 			Current:   &point[P, S]{K: k, P: to.P, Q: to.Q, Value: math.Inf(-1), Objective: math.Inf(-1)},
 			NextTrial: f.options.Prune.Objective.TrialToleranceOr(),
 		}})
@@ -130,6 +131,7 @@ func (f *fit[B, P, S]) raise(ctx context.Context, smaller *fit[B, P, S]) error {
 	for n := len(f.runs) - f.options.Restarts; n < min(mostRaises, len(divisions)) && f.fallsShort(smaller); n++ {
 		f.add([]progress[P, S]{{
 			From:      f.options.K,
+			Passed:    true,
 			Current:   &point[P, S]{K: f.options.K, P: divisions[n].p, Value: math.Inf(-1), Objective: math.Inf(-1)},
 			NextTrial: f.options.Prune.Objective.TrialToleranceOr(),
 		}})

@@ -44,16 +44,17 @@ type progress[P, S any] struct {
 	Pruned     []Pruned
 	Split      []Split
 	Fall       float64
-	Streak     int     // iterations in a row with the objective below its best
-	Change     float64 // of the last iteration, nats per row
-	NextTrial  float64 // change below which the weakest dimension is tried again
-	Tried      float64 // criterion at the last rejected trials at this K
-	Short      float64 // nats by which the most promising of them fell short of it
-	Polishing  bool    // the trials at the loose tolerance have failed: the strict one is next
-	Moving     bool    // moves are made at convergence
-	Expanding  bool    // parameter expansion has begun
-	Expanded   bool    // the last iteration was expanded
-	TrialsDue  bool    // the last iteration has not been followed by pruning trials
+	Streak     int      // iterations in a row with the objective below its best
+	Change     float64  // of the last iteration, nats per row
+	NextTrial  float64  // change below which the weakest dimension is tried again
+	Tried      float64  // criterion at the last rejected trials at this K
+	Short      float64  // nats by which the most promising of them fell short of it
+	Failed     []failed // the last trial of each latent dimension alone at convergence; nil for none
+	Polishing  bool     // the trials at the loose tolerance have failed: the strict one is next
+	Moving     bool     // moves are made at convergence
+	Expanding  bool     // parameter expansion has begun
+	Expanded   bool     // the last iteration was expanded
+	TrialsDue  bool     // the last iteration has not been followed by pruning trials
 	Current    *point[P, S]
 	BestBehind *point[P, S] // the best state where it is not Current
 	// the converged state that the last move began at, and the run ends with where that leads nowhere
@@ -63,8 +64,30 @@ type progress[P, S any] struct {
 	Settled   bool       // nothing changes any more, and no trial succeeds
 	Met       []float64  // [Result].Met of this run
 	Leapt     int        // the last iteration that began at an extrapolation, 0 for none
+	Goal      float64    // that the run must be able to come to, in nats of the criterion, until it has passed
+	Passed    bool       // it goes on beyond a loose tolerance
 	Neighbour int        // latent dimensions of the fit of a selection whose best state it began at, 0: of none
 	Path      path[P, S] // what extrapolations are made from
+}
+
+// failed is a trial that was rejected: the criterion that it had to surpass, and the nats by which it fell short.
+type failed struct{ At, Short float64 }
+
+// recalls reports whether a trial that failed would again: the criterion has not moved by as much as it fell short.
+func (f failed) recalls(value float64) bool { return math.Abs(value-f.At) < f.Short }
+
+// without are the trials of the latent dimensions that stay when some leave, none where it is not known which.
+func without(list []failed, left []int) []failed {
+	if left == nil || list == nil {
+		return nil
+	}
+	var stay []failed
+	for k, one := range list {
+		if !slices.Contains(left, k) {
+			stay = append(stay, one)
+		}
+	}
+	return stay
 }
 
 // fallPatience is the number of iterations that the objective may stay below its
@@ -76,9 +99,10 @@ type run[B, P any, S Statistics[S]] struct {
 	model   Model[B, P, S]
 	can     *capabilities[B, P, S]
 	options Options
-	index   int // of the restart
-	number  int // of the model, where there are several
-	start   int // its number among those from as many latent dimensions
+	index   int    // of the restart
+	stream  uint64 // of random numbers: that of the start, were all starts from one K made before those from the next
+	number  int    // of the model, where there are several
+	start   int    // its number among those from as many latent dimensions
 	workers int
 	report  func(Event) error
 
@@ -88,9 +112,8 @@ type run[B, P any, S Statistics[S]] struct {
 	mu sync.Mutex // held while progress changes, and while it is encoded
 	at progress[P, S]
 
-	holds, held bool    // the run ends where it would be polished, or falls short of the goal, and has
-	goal        float64 // criterion of another model's run, of a run that is held back
-	err         error   // that ended it
+	held bool  // the run waits where it would be polished
+	err  error // that ended it
 
 	folder *folder[B]
 	shards map[int]*shardStats[S] // by K
@@ -155,6 +178,7 @@ func (r *run[B, P, S]) ended(ctx context.Context, err error) error {
 func (at *progress[P, S]) back() {
 	n := at.UnmovedAt
 	at.Current, at.BestBehind, at.Unmoved, at.Path = at.Unmoved, nil, nil, path[P, S]{}
+	at.Failed = nil
 	at.Iteration, at.Streak, at.Settled, at.Polishing = n, 0, true, true
 	at.Trace, at.Objective, at.KTrace = at.Trace[:n], at.Objective[:n], at.KTrace[:n]
 	at.Pruned = slices.DeleteFunc(at.Pruned, func(p Pruned) bool { return p.Iteration > n })
@@ -177,7 +201,7 @@ func (r *run[B, P, S]) openSpan(ctx context.Context, of span) {
 
 func (r *run[B, P, S]) loop(ctx context.Context) error {
 	if r.at.Current == nil {
-		rng := rand.New(rand.NewPCG(r.options.Seed, uint64(r.index)))
+		rng := rand.New(rand.NewPCG(r.options.Seed, r.stream))
 		var p P
 		err := quietly("the start", func() (err error) {
 			p, err = r.init(context.WithValue(ctx, startKey{}, r.start), r.src, r.options.K, rng)
@@ -199,8 +223,8 @@ func (r *run[B, P, S]) loop(ctx context.Context) error {
 		r.mu.Unlock()
 	}
 	for r.at.Status == Running && !r.held {
-		if r.holds && r.hopeless() {
-			r.held = true
+		if r.hopeless() {
+			r.end(GivenUp)
 			break
 		}
 		if r.at.Settled {
@@ -249,7 +273,7 @@ func (r *run[B, P, S]) conclude(ctx context.Context) error {
 	at := &r.at
 	loose := r.tolerance() > r.options.Tolerance || !at.Polishing && at.Change > r.options.Tolerance
 	if loose && at.Streak < fallPatience {
-		if r.holds {
+		if !at.Passed {
 			r.held = true
 			return nil
 		}
@@ -290,14 +314,17 @@ func (r *run[B, P, S]) rises() bool {
 	return r.best().Value > r.at.Unmoved.Value+r.options.Tolerance*r.at.Unmoved.Evaluation.N
 }
 
-// hopeless reports whether a run, once trials begin, can be seen not to come to its goal, whatever latent dimensions it
-// drops: its bound, without any charge for parameters, is below that even with what is ahead.
+// hopeless reports whether a run that has not passed, once trials begin, can be seen not to come to its goal, whatever
+// latent dimensions it drops: its criterion, and its bound, without any charge for parameters, are below that even with
+// what is ahead.
 func (r *run[B, P, S]) hopeless() bool {
-	if r.at.Iteration == 0 || !(r.at.Change <= r.options.Prune.Objective.TrialToleranceOr()) {
+	at := &r.at
+	if at.Passed || r.can.fixedPoint || at.Iteration == 0 || !(at.Change <= r.options.Prune.Objective.TrialToleranceOr()) {
 		return false
 	}
 	ahead, ok := r.ahead()
-	return ok && r.best().Evaluation.Bound()+ahead < r.goal
+	best := r.best()
+	return ok && max(best.Value, best.Evaluation.Bound())+ahead < at.Goal
 }
 
 // looseTolerance is the change, in nats per unit of data, at which trials of the objective rule take a
@@ -306,7 +333,7 @@ const looseTolerance = 1e-5
 
 // tolerance is that of the present stage of the run.
 func (r *run[B, P, S]) tolerance() float64 {
-	if r.at.Polishing || !r.tries() && !r.holds {
+	if r.at.Polishing || !r.tries() && r.at.Passed {
 		return r.options.Tolerance
 	}
 	return max(r.options.Tolerance, looseTolerance)
@@ -373,17 +400,18 @@ func (r *run[B, P, S]) advance(next *point[P, S]) Event {
 			p.Before = at.BestBehind.Value
 		}
 		at.Pruned = append(at.Pruned, p)
+		at.Failed = without(at.Failed, p.Dimensions)
 	}
 	for _, one := range next.split {
 		one.Iteration, one.Before, one.After = at.Iteration, r.best().Value, next.Value
 		at.Split = append(at.Split, one)
+		at.Failed = nil
 	}
-	next.pruned = nil
-	dropped := last.K - next.K
 	r.remember(next)
 	r.rank(next)
+	next.pruned, next.split = nil, nil
 	return Event{Restart: r.index, Iteration: at.Iteration, K: next.K, Value: next.Value, Objective: next.Objective,
-		Change: at.Change, Dropped: dropped}
+		Change: at.Change, Dropped: last.K - next.K}
 }
 
 // Parameter expansion begins when an iteration has changed less than expandBelow nats per
@@ -410,7 +438,6 @@ func (r *run[B, P, S]) rank(next *point[P, S]) {
 	if next.split != nil {
 		at.Unmoved, at.UnmovedAt = best, at.Iteration-1
 	}
-	next.split = nil
 	switch {
 	case next.K != last.K:
 		at.BestBehind, at.Streak = nil, 0

@@ -62,7 +62,10 @@ func TestTheBestOfSeveralStructures(t *testing.T) {
 				require.Equal(t, framework.WholeSearch, one.Stage)
 				require.Equal(t, alone.Value, c.Value)
 				require.Equal(t, alone.Parameters, c.Parameters)
-				require.Equal(t, alone.Restarts, c.Restarts)
+				for i, r := range c.Restarts { // what the others have shown may end one earlier
+					require.Equal(t, alone.Restarts[i].Status, r.Status)
+					require.True(t, r.Status == framework.GivenUp || alone.Restarts[i] == r)
+				}
 				require.Equal(t, alone.Trace, c.Trace)
 				continue
 			}

@@ -102,3 +102,34 @@ func TestStartsKeepToAnyOrderOfTheRows(t *testing.T) {
 		assert.InEpsilon(t, a.Value, b.Value, 1e-7)
 	}
 }
+
+// TestStartsThatHaveLostAreGivenUp: twelve clusters on a grid, from at most 3 components, then 6, 12, 24.
+func TestStartsThatHaveLostAreGivenUp(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	x := make([]float64, 600*2)
+	for i := range x {
+		group := i / 2 % 12
+		x[i] = rng.NormFloat64() + 20*float64([2]int{group % 4, group / 4}[i%2])
+	}
+	src, err := framework.FromSlice(x, 600, 2)
+	require.NoError(t, err)
+	m := mixture.Model{Family: family.Gaussian{}}
+	o := framework.Options{K: 3, DoubleTo: 24, Restarts: 6, Workers: 1, NoMoves: true}
+	res := fit(t, m, src, o)
+	starts, lost := map[int]int{}, 0
+	for _, r := range res.Restarts {
+		starts[r.From]++
+		if r.Status == framework.GivenUp {
+			lost++
+			require.Less(t, r.Value, res.Value-10)
+		}
+	}
+	require.Equal(t, 12, res.Shape.K)
+	require.Positive(t, lost)
+	require.Equal(t, 2, starts[3], "no start from 3 comes to the best")
+	require.Equal(t, 6, starts[24])
+	saved, err := res.Checkpoint()
+	require.NoError(t, err)
+	o.Resume = saved
+	require.Equal(t, res.Restarts, fit(t, m, src, o).Restarts)
+}
