@@ -54,13 +54,13 @@ type Comparison[P, S any] struct {
 }
 
 // FitBest fits several models of one type to the same rows by the criterion of the options, and compares them by a
-// criterion whose values are comparable, such as [Evidence] or [Completed]. It has three stages. Every model gets the
-// first two starts from each K (or fewer, as in the options), at a loose tolerance. Models at most 10 nats behind the
-// best then get all starts. The best of these gets the whole search, with the outcome of [Fit] to the bit but for runs
-// that are given up, unless the first starts alone doubled K further. The last model, which should have the most parameters, goes first; runs that
-// cannot come near it end early. If K of the best model does not double, only K of models as near to it doubles. Of
-// models that differ by at most 0.01 nats FitBest takes the first. It leaves out models that cannot be fitted and fails
-// if none can.
+// criterion whose values are comparable, such as [Evidence] or [Completed]. It has three stages. Every model gets
+// the first two starts from each K (or fewer, as in the options), at a loose tolerance. Models at most 10 nats
+// behind the best then get all starts. The best of these gets the whole search, with the outcome of [Fit] to the bit
+// but for runs that are given up, unless the first starts alone doubled K further. The last model, which should have
+// the most parameters, goes first; runs that cannot come near it end early. If K of the best model does not double,
+// only K of models as near to it doubles. Of models that differ by at most 0.01 nats FitBest takes the first. It
+// leaves out models that cannot be fitted and fails if none can.
 //
 // Checkpoints hold the whole comparison. The recorder sees the fits' events interleaved, each with its Model. A
 // cancelled context or an error of the recorder ends the comparison: the best state so far is returned together with
