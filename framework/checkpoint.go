@@ -134,11 +134,14 @@ func (f *fit[B, P, S]) encode() ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("framework: checkpoint: %w", err)
 	}
+	f.adding.Lock()
+	runs := f.runs
+	f.adding.Unlock()
 	return seal(ofFit, func(enc *gob.Encoder) error {
-		if err := errors.Join(enc.Encode(m), enc.Encode(len(f.runs))); err != nil {
+		if err := errors.Join(enc.Encode(m), enc.Encode(len(runs))); err != nil {
 			return err
 		}
-		for _, r := range f.runs {
+		for _, r := range runs {
 			r.mu.Lock()
 			err := enc.Encode(&r.at)
 			r.mu.Unlock()

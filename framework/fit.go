@@ -121,6 +121,7 @@ type fit[B, P any, S Statistics[S]] struct {
 	stage   Stage   // that infer goes to
 	goal    float64 // that runs to begin must be able to come to, in nats of the criterion
 
+	adding      sync.Mutex // held while runs are added, and while another fit's checkpoint looks at which there are
 	recording   sync.Mutex
 	recorderErr error // ends all runs
 }
@@ -168,7 +169,9 @@ func (f *fit[B, P, S]) add(saved []progress[P, S]) {
 		if at.Status == Failed {
 			r.err = errors.New(at.Err)
 		}
+		f.adding.Lock()
 		f.runs = append(f.runs, r)
+		f.adding.Unlock()
 	}
 }
 
@@ -405,9 +408,11 @@ func (f *fit[B, P, S]) execute(ctx context.Context, runs []*run[B, P, S]) {
 		r := runs[i]
 		r.workers, r.held = max(1, f.options.Workers/concurrent), false
 		if r.at.Current == nil {
+			r.mu.Lock()
 			r.at.Goal = f.goal
 			// nothing competes with a single run
 			r.at.Passed = r.at.Passed || f.stage == WholeSearch && f.options.Restarts == 1 && f.options.DoubleTo <= f.options.K
+			r.mu.Unlock()
 		}
 		if r.err == nil && r.at.Status == Running {
 			r.err = r.execute(ctx)
