@@ -182,6 +182,9 @@ func (f *factor) misspelt() error {
 	case all(func(level string) bool { return grouped(level) || number('.')(level) || number(',')(level) }):
 		return ErrGrouped
 	}
+	if !all(func(level string) bool { _, is := parseNumeral(level, cmp.Or(f.decimal, '.')); return is }) {
+		return nil
+	}
 	if units, others := f.units(); len(units) > 1 && len(units) <= mostUnits && len(others) == 0 {
 		return fmt.Errorf("its numbers have several units, %s: %w", firstQuoted(units), ErrUnits)
 	}

@@ -134,7 +134,7 @@ func (t *Table) recoded(j int, levels []string, unseenMissing bool, codes []int3
 		return nil, err
 	}
 	if levels == nil {
-		levels = slices.SortedFunc(slices.Values(own.levels), own.compare)
+		levels = own.sorted(own.levels)
 	} else if err := checkLevels(levels); err != nil {
 		return nil, fmt.Errorf("column %q: %w", name, err)
 	}
@@ -190,8 +190,7 @@ func (t *Table) Occurring(name string) ([]string, error) {
 			list = append(list, level)
 		}
 	}
-	slices.SortFunc(list, own.compare)
-	return list, nil
+	return own.sorted(list), nil
 }
 
 // numberFactor makes the texts of numbers levels, in order of first appearance. Equal numbers are one
@@ -302,19 +301,28 @@ func longDigits(level string, v float64) bool {
 	return v >= 1<<53 && fastcsv.IsDigits(strings.TrimSpace(level))
 }
 
-// compare orders numbers by value before texts by their bytes; different levels are never equal.
-func (f *factor) compare(a, b string) int {
-	x, kindA := fastcsv.ParseDecimal(a, f.decimal)
-	y, kindB := fastcsv.ParseDecimal(b, f.decimal)
-	switch {
-	case kindA == fastcsv.Number && kindB == fastcsv.Number:
-		return cmp.Or(cmp.Compare(x, y), cmp.Compare(a, b))
-	case kindA == fastcsv.Number:
-		return -1
-	case kindB == fastcsv.Number:
-		return 1
+// sorted are levels in order: numbers by value, before texts by their bytes. Different levels are never equal.
+func (f *factor) sorted(levels []string) []string {
+	type read struct {
+		text  string
+		value float64 // +Inf of texts
+		kind  fastcsv.Kind
 	}
-	return cmp.Compare(a, b)
+	list := make([]read, len(levels))
+	for i, level := range levels {
+		list[i] = read{level, math.Inf(1), fastcsv.Text}
+		if v, kind := fastcsv.ParseDecimal(level, f.decimal); kind == fastcsv.Number {
+			list[i].value, list[i].kind = v, kind
+		}
+	}
+	slices.SortFunc(list, func(a, b read) int {
+		return cmp.Or(cmp.Compare(a.value, b.value), cmp.Compare(a.kind, b.kind), cmp.Compare(a.text, b.text))
+	})
+	inOrder := make([]string, len(list))
+	for i, one := range list {
+		inOrder[i] = one.text
+	}
+	return inOrder
 }
 
 // isText says whether a cell of that code is what made its column categorical.

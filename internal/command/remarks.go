@@ -43,8 +43,7 @@ func (f *fittingFlags) remark(s *session, in *input) {
 	}
 	if len(zeros) > 0 {
 		s.note("%s: many zeros, and other numbers far from them, a gap that alone may decide the components: %s: --drop, "+
-			"--na 0 "+
-			"if 0 stands for a missing value, or a column that says whether the number is 0", in.name,
+			"--na 0 if 0 stands for a missing value, or a column that says whether the number is 0", in.name,
 			abridged(zeros, ", ", func(text string) string { return text }))
 	}
 }

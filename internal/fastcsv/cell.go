@@ -61,6 +61,11 @@ func IsMissing(trimmed string) bool {
 		isNamedMissing(trimmed)
 }
 
+// namesMissing is isNamedMissing of a cell with blanks around it; most missing cells are shorter than its texts.
+func namesMissing(cell string) bool {
+	return len(cell) > len("NA") && isNamedMissing(strings.TrimSpace(cell))
+}
+
 // isNamedMissing reports the further texts that pandas reads as missing, but None, which is a level of many tables;
 // k.A.; and the errors of spreadsheets.
 func isNamedMissing(trimmed string) bool {

@@ -85,7 +85,7 @@ func (c *Column) MarksMissing(cell string, missing []string) bool {
 
 // NoteMissing counts a cell that is missing, if it is by its text.
 func (c *Column) NoteMissing(cell string, missing []string) {
-	if len(cell) > len("NA") && isNamedMissing(strings.TrimSpace(cell)) {
+	if namesMissing(cell) {
 		c.CountMissing(len(missing), len(missing))
 	}
 }

@@ -197,11 +197,11 @@ func (s *section) take(l *layout, j int, cell string, row []float64) bool {
 			c.NoteDigits(strings.TrimSpace(cell))
 		}
 	}
-	if kind == Missing && len(cell) > len("NA") && isNamedMissing(strings.TrimSpace(cell)) {
+	if kind == Missing && namesMissing(cell) {
 		if s.columns == nil {
 			s.columns = make([]Column, len(l.columns))
 		}
-		s.columns[j].NoteMissing(cell, l.missing)
+		s.columns[j].CountMissing(len(l.missing), len(l.missing))
 	}
 	row[p.at] = value
 	return kind == Number || kind == Missing
