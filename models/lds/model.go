@@ -314,12 +314,15 @@ func (m Model) Smooth(b framework.Sequences, p *Parameters, c *Course) error {
 
 // LogProb is ln p(x_n1, …, x_nT|Π) of each sequence, in nats.
 func (m Model) LogProb(b framework.Sequences, p *Parameters, dst []float64) ([]float64, error) {
-	var c Course
-	err := m.Smooth(b, p, &c)
+	s, density := m.NewStatistics(p), make([]float64, b.Steps.N)
+	if err := m.Prepare(p, nil, s); err != nil {
+		return nil, err
+	}
 	dst = linalg.Resize(dst, b.Len())
 	for i := range dst {
 		first, end := b.Bounds(i)
-		dst[i] = floats.Sum(c.LogDensity[first:end])
+		s.filter(b.Steps, first, end, p, density[first:end])
+		dst[i] = floats.Sum(density[first:end])
 	}
-	return dst, err
+	return dst, nil
 }

@@ -161,10 +161,10 @@ func (s *Statistics) smooth(x framework.Rows, first, end int, p *Parameters, w f
 				of = l.place[t]
 				linalg.MulSerial(false, true, 1, e, l.dynamics, 0, gain)
 			}
-			after, new := l.mean[(t+1)*k:(t+2)*k], l.vectors[0]
-			copy(new, after)
-			add(new, blas.NoTrans, -1, l.dynamics, mean)
-			add(mean, blas.NoTrans, 1, gain, new)
+			after, apart := l.mean[(t+1)*k:(t+2)*k], l.vectors[0]
+			copy(apart, after)
+			add(apart, blas.NoTrans, -1, l.dynamics, mean)
+			add(mean, blas.NoTrans, 1, gain, apart)
 			linalg.MulSerial(false, false, 1, l.stack, l.cov, 0, l.half)
 			linalg.MulSerial(false, true, 1, l.half, l.stack, 0, l.both)
 			for i := range k {
