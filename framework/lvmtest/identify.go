@@ -37,8 +37,8 @@ func (r *run[B, P, S]) identifiability() {
 	}
 }
 
-// by is the size of the changes.
-const by = 1e-4
+// nudge is the size of the changes.
+const nudge = 1e-4
 
 // reweightings are pairs of maxima for rows whose weights are changed at random, and by as much the other way.
 func (r *run[B, P, S]) reweightings(at state[P, S], n int) (pairs [][2]P) {
@@ -49,7 +49,7 @@ func (r *run[B, P, S]) reweightings(at state[P, S], n int) (pairs [][2]P) {
 			u[i] = 2*rng.Float64() - 1
 		}
 		var pair [2]P
-		for side, sign := range []float64{by, -by} {
+		for side, sign := range []float64{nudge, -nudge} {
 			for i := range w {
 				w[i] = 1 + sign*u[i]
 			}
@@ -70,7 +70,7 @@ func (r *run[B, P, S]) turns(at state[P, S]) (pairs [][2]P) {
 	for i := range at.k {
 		for j := range i {
 			var pair [2]P
-			for side, angle := range []float64{by, -by} {
+			for side, angle := range []float64{nudge, -nudge} {
 				basis := mat.NewDense(at.k, at.k, nil)
 				for k := range at.k {
 					basis.Set(k, k, 1)
@@ -97,7 +97,7 @@ func (r *run[B, P, S]) steps(at state[P, S]) (pairs [][2]P) {
 	scale := r.scales(func(x []float64) float64 { return r.Model.LogJoint(at.s, point(x)) }, x)
 	for i, v := range x {
 		var pair [2]P
-		for side, sign := range []float64{by, -by} {
+		for side, sign := range []float64{nudge, -nudge} {
 			y := slices.Clone(x)
 			y[i] = v + sign*scale[i]
 			pair[side] = point(y)
@@ -237,9 +237,9 @@ func (r *run[B, P, S]) mistaken(all, kept any, k, j int, name string) (other int
 		if len(b) == 0 || len(a) != k*len(b) || len(b) == 1 && alike(b[0], 1., 0) { // a probability of one dimension is 1
 			return -1, ""
 		}
-		if !r.partOf(a, b, k, j, 0) {
+		if !partOf(a, b, k, j, 1e-3) { // j may differ by much before others are held to be meant
 			for i := range k {
-				if i != j && r.partOf(a, b, k, i, r.tolerance()) {
+				if i != j && partOf(a, b, k, i, r.tolerance()) {
 					return i, name
 				}
 			}
@@ -248,13 +248,10 @@ func (r *run[B, P, S]) mistaken(all, kept any, k, j int, name string) (other int
 	return -1, ""
 }
 
-// partOf reports whether numbers are those of one of k latent dimensions, by rows or by columns. Those of j may differ
-// from them by much before they are held to be others.
-func (r *run[B, P, S]) partOf(all, part []any, k, j int, within float64) bool {
+// partOf reports whether numbers are those of latent dimension j of k, by rows or by columns, within a relative
+// difference.
+func partOf(all, part []any, k, j int, within float64) bool {
 	m := len(part)
-	if within == 0 {
-		within = 1e-3
-	}
 	for _, index := range []func(i int) int{func(i int) int { return j*m + i }, func(i int) int { return i*k + j }} {
 		equal := true
 		for i, v := range part {

@@ -253,7 +253,7 @@ func gradientDifferences(dst *mat.SymDense, gradient func(dst, t, widths []float
 	d := dst.SymmetricDim()
 	t, unit := make([]float64, d), make([]float64, d)
 	below, above := make([]float64, d), make([]float64, d)
-	fill(unit, 1)
+	linalg.Fill(unit, 1)
 	for i := range d {
 		length := step
 		for range 8 {

@@ -13,6 +13,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/laplace"
 )
 
@@ -392,7 +393,7 @@ func (t *jointTask) objective(both bool) objective {
 	g := objective{n: t.s.N}
 	g.dim, g.flat = dim, 1e-6 // 5·10⁻¹³ nats are left
 	g.most = make([]float64, n)
-	fill(g.most, math.Inf(1))
+	linalg.Fill(g.most, math.Inf(1))
 	g.most = append(g.most, shared.reach()...)
 	g.value = func(step []float64) float64 {
 		at(step)

@@ -400,14 +400,14 @@ func (c *compiled) fromCoordinates(xi []float64, w *Pooled) (*mat.Dense, error) 
 func (f factor) DeviationsRows(
 	rows Weighted, information laplace.Block, params []float64, pooled *family.Pooled, dst []float64,
 ) {
-	fill(dst, math.NaN())
+	linalg.Fill(dst, math.NaN())
 	xi, _ := f.split(params)
 	free := f.component.free
 	if free == 0 {
 		return
 	}
 	errs, _ := f.split(dst)
-	fill(errs, math.Inf(1))
+	linalg.Fill(errs, math.Inf(1))
 	back, err := f.fromCoordinates(xi, f.pooled(pooled))
 	var inverse mat.Dense
 	if err != nil || !(rows.N > 0) || inverse.Inverse(information) != nil {
@@ -415,10 +415,10 @@ func (f factor) DeviationsRows(
 	}
 	zero, widths := make([]float64, free), make([]float64, free)
 	unit, row := make([]float64, len(xi)), mat.NewVecDense(free, nil)
-	fill(widths, 1)
+	linalg.Fill(widths, 1)
 	for _, q := range f.component.list {
 		if q.kind.free() == 0 {
-			fill(q.of(errs), math.NaN())
+			linalg.Fill(q.of(errs), math.NaN())
 		}
 	}
 	for i := range xi {

@@ -83,7 +83,7 @@ func (m *jointMachine) laplace(g func(z []float64) float64, z []float64, x []flo
 	if m.quadratic {
 		s.stride = 1 // differences are exact at any distance, and best at a large one
 	}
-	fill(s.widths, 1)
+	linalg.Fill(s.widths, 1)
 	s.climb()
 	s.steady()
 	var inverse mat.SymDense

@@ -6,6 +6,8 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/latent-go/latent/internal/linalg"
 )
 
 // A Parameter is one named group of numbers of a model, with their range. The constructors below make parameters.
@@ -141,16 +143,10 @@ func (n positiveKind) free() int { return int(n) }
 func (n rateKind) free() int     { return int(n) }
 func (k intervalKind) free() int { return k.n }
 
-func (realKind) neutral(v []float64)       { fill(v, 0) }
-func (positiveKind) neutral(v []float64)   { fill(v, 1) }
-func (rateKind) neutral(v []float64)       { fill(v, 1) }
-func (k intervalKind) neutral(v []float64) { fill(v, k.low+(k.high-k.low)/2) }
-
-func fill(v []float64, by float64) {
-	for i := range v {
-		v[i] = by
-	}
-}
+func (realKind) neutral(v []float64)       { linalg.Fill(v, 0) }
+func (positiveKind) neutral(v []float64)   { linalg.Fill(v, 1) }
+func (rateKind) neutral(v []float64)       { linalg.Fill(v, 1) }
+func (k intervalKind) neutral(v []float64) { linalg.Fill(v, k.low+(k.high-k.low)/2) }
 
 func (realKind) check(v []float64) error {
 	return each(v, func(x float64) bool { return true }, "finite")
@@ -325,7 +321,7 @@ func rise(k kind, v float64) float64 {
 func (n simplexKind) numbers() int { return int(n) }
 func (n simplexKind) free() int    { return int(n) - 1 }
 
-func (n simplexKind) neutral(v []float64) { fill(v, 1/float64(n)) }
+func (n simplexKind) neutral(v []float64) { linalg.Fill(v, 1/float64(n)) }
 
 func (simplexKind) check(v []float64) error {
 	sum := 0.0
@@ -474,7 +470,7 @@ func (n spdKind) move(v, t, dst []float64) {
 	d := int(n)
 	l, ok := n.factor(v)
 	if !ok { // far away in a search: nothing to be found there
-		fill(dst, math.NaN())
+		linalg.Fill(dst, math.NaN())
 		return
 	}
 	c := mat.NewDense(d, d, nil)
@@ -574,7 +570,7 @@ func (orderedKind) slope(v, unit []float64, j *window) {
 func (n discreteKind) numbers() int { return int(n) }
 func (discreteKind) free() int      { return 0 }
 
-func (discreteKind) neutral(v []float64) { fill(v, 0) }
+func (discreteKind) neutral(v []float64) { linalg.Fill(v, 0) }
 
 func (discreteKind) check(v []float64) error {
 	return each(v, func(float64) bool { return true }, "finite")

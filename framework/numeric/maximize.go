@@ -326,7 +326,7 @@ func (p *plan) widths(v []float64, w *Pooled, n float64) *widths {
 		return nil
 	}
 	list := &widths{make([]float64, p.free), make([]float64, p.free)}
-	fill(list.guess, 1/math.Sqrt(n))
+	linalg.Fill(list.guess, 1/math.Sqrt(n))
 	for _, q := range p.list {
 		for i := range q.kind.free() {
 			list.most[q.at+i] = math.Inf(1)

@@ -7,6 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/internal/memory"
 )
 
@@ -174,7 +175,7 @@ func (p *plan) snap(v []float64, near float64) (snapped bool) {
 // so that one row goes this far.
 func (p *plan) reach() []float64 {
 	list := make([]float64, p.free)
-	fill(list, 2)
+	linalg.Fill(list, 2)
 	for _, j := range p.reals() {
 		list[j] = math.Inf(1)
 	}

@@ -337,12 +337,12 @@ func (n spdKind) about(v, unit, dst []float64) {
 	l, ok := n.factor(unit)
 	var half, whole mat.Dense
 	if !ok || half.Solve(l, mat.NewDense(d, d, v)) != nil || whole.Solve(l, half.T()) != nil {
-		fill(dst, math.NaN())
+		linalg.Fill(dst, math.NaN())
 		return
 	}
 	var eigen mat.EigenSym
 	if !eigen.Factorize(linalg.SymmetricPart(&whole), true) {
-		fill(dst, math.NaN())
+		linalg.Fill(dst, math.NaN())
 		return
 	}
 	var vectors mat.Dense

@@ -20,10 +20,10 @@ import (
 // derivatives, of the log density alone, at weights and parameters drawn at random.
 
 const (
-	draws  = 4    // sets of weights and parameters
-	looked = 8    // rows at which gradients are looked at
-	agreed = 1e-4 // relative difference of derivatives
-	from   = 4000 // rows drawn from Sample
+	draws      = 4    // sets of weights and parameters
+	looked     = 8    // rows at which gradients are looked at
+	agreed     = 1e-4 // relative difference of derivatives
+	sampleRows = 4000 // rows drawn from Sample
 )
 
 // A verifier collects what is wrong, once a method.
@@ -45,7 +45,7 @@ func (f factor) Verify(b framework.Rows, at int, rng *rand.Rand) (methods []stri
 	bare.additive, bare.statistics = nil, 0
 	v := &verifier{m: f.machine(), bare: bare.machine(), wrong: map[string]error{}, rng: rng, at: at, block: b}
 	ones := make([]float64, b.N)
-	fill(ones, 1)
+	linalg.Fill(ones, 1)
 	all := v.rows(ones)
 	pooled := &family.Pooled{
 		N: all.N, Parameters: make([]float64, f.Layout().Params), Units: make([]float64, f.Layout().Units),
@@ -187,7 +187,7 @@ func (v *verifier) totals(w Weighted, xi, theta []float64) {
 		}
 	}
 	w.Each(func(row int, x []float64, q float64) bool {
-		fill(t, math.NaN())
+		linalg.Fill(t, math.NaN())
 		v.m.observe(x, row, t)
 		if i := slices.IndexFunc(t, math.IsNaN); i >= 0 {
 			v.fail("Observe", "leaves number %d of %d as it was, or adds to it, at the row %v: it must put all of them", i+1,
@@ -214,7 +214,7 @@ func (v *verifier) batches(w Weighted, xi, theta []float64) {
 	d := make([]float64, v.m.derived)
 	var rows, want []float64
 	w.Each(func(row int, x []float64, _ float64) bool {
-		fill(d, math.NaN())
+		linalg.Fill(d, math.NaN())
 		v.m.enter("Derive", row, -1)
 		v.m.batcher.Derive(x, d)
 		v.m.leave()
@@ -226,7 +226,7 @@ func (v *verifier) batches(w Weighted, xi, theta []float64) {
 		return true
 	})
 	got := make([]float64, len(want))
-	fill(got, math.NaN())
+	linalg.Fill(got, math.NaN())
 	v.m.logProbs(rows, 0, xi, theta, got)
 	for i, a := range want {
 		if b := got[i]; a != b && !(math.Abs(a-b) <= 1e-9*(1+math.Abs(a))) {
@@ -244,8 +244,8 @@ func (v *verifier) gradients(w Weighted, xi, theta []float64) {
 	count := 0
 	w.Each(func(row int, x []float64, _ float64) bool {
 		dxi, dtheta := make([]float64, len(xi)), make([]float64, len(theta))
-		fill(dxi, math.NaN())
-		fill(dtheta, math.NaN())
+		linalg.Fill(dxi, math.NaN())
+		linalg.Fill(dtheta, math.NaN())
 		v.m.enter("Gradient", row, 0)
 		v.m.differentiable.Gradient(x, xi, theta, dxi, dtheta)
 		v.m.leave()
@@ -279,7 +279,7 @@ func (v *verifier) slopes(p *plan, at, gradient []float64, f func(to []float64) 
 	widths := p.widths(at, root, 1)
 	chained, step, to := make([]float64, p.free), make([]float64, p.free), make([]float64, p.numbers)
 	unit := make([]float64, p.free)
-	fill(unit, 1)
+	linalg.Fill(unit, 1)
 	p.chain(at, step, gradient, chained, unit)
 	value := func(t []float64) float64 {
 		p.move(at, t, to)
@@ -414,7 +414,7 @@ func (v *verifier) sampler(s Sampler) {
 	widths := p.widths(xi, v.pooled, 1)
 	sum, square, step := make([]float64, p.free), make([]float64, p.free), make([]float64, p.free)
 	x, to := make([]float64, v.m.columns), make([]float64, p.numbers)
-	for i := range from {
+	for i := range sampleRows {
 		v.m.enter("Sample", -1, 0)
 		s.Sample(xi, theta, v.rng, x)
 		v.m.leave()
@@ -431,11 +431,11 @@ func (v *verifier) sampler(s Sampler) {
 		}
 	}
 	for j := range step {
-		mean := sum[j] / from
-		error := math.Sqrt((square[j]/from - mean*mean) / from)
-		if math.Abs(mean) > 6*error+1e-9 {
+		mean := sum[j] / sampleRows
+		deviation := math.Sqrt((square[j]/sampleRows - mean*mean) / sampleRows)
+		if math.Abs(mean) > 6*deviation+1e-9 {
 			v.fail("Sample", "draws rows of another distribution than LogProb's: the mean of ∂LogProb by %s is %.3g ± %.2g "+
-				"over %d rows at component %v, shared %v, and must be 0", p.nameOf(j), mean, error, from, xi, theta)
+				"over %d rows at component %v, shared %v, and must be 0", p.nameOf(j), mean, deviation, sampleRows, xi, theta)
 		}
 	}
 }
@@ -534,8 +534,8 @@ func (v *jointVerifier) gradients() error {
 		z := make([]float64, v.p.K)
 		v.rule.place(v.rng.IntN(len(v.rule.weight)), q, z)
 		dxi, dtheta := make([]float64, len(xi)), make([]float64, len(theta))
-		fill(dxi, math.NaN())
-		fill(dtheta, math.NaN())
+		linalg.Fill(dxi, math.NaN())
+		linalg.Fill(dtheta, math.NaN())
 		v.own.enter("JointGradient", b.First+i, -1)
 		v.own.differentiable.JointGradient(b.Row(i), z, xi, theta, dxi, dtheta)
 		v.own.leave()
