@@ -18,6 +18,11 @@ type Solutions[R any] interface {
 	Found(k int, by framework.Criterion, alone bool) (R, error)
 }
 
+// An Extender is [Solutions] that can go on to kmax from those there are. Bound.DoubleTo has no effect on others.
+type Extender interface {
+	Extend(kmax int) error
+}
+
 // A ClosedForm is the [Problem] of a model with a closed form: it solves for every K up to kmax at once.
 type ClosedForm[R any] func(kmax int) (Solutions[R], error)
 
@@ -36,31 +41,31 @@ func (f ClosedForm[R]) Select(
 	ctx context.Context, ks []int, o framework.Options, criteria ...framework.Criterion,
 ) (*Selection[R], error) {
 	solutions, err := f(ks[len(ks)-1])
-	for err == nil && ctx.Err() == nil {
-		largest, best, highest := ks[len(ks)-1], 0, math.Inf(-1)
-		for _, k := range ks {
-			if k > solutions.Max() {
-				break
-			}
-			v, err := solutions.Value(k, criteria[0])
+	if err != nil {
+		return nil, err
+	}
+	for looked, best, highest := 0, 0, math.Inf(-1); ctx.Err() == nil; {
+		largest := ks[len(ks)-1]
+		for ; looked < len(ks) && ks[looked] <= solutions.Max(); looked++ {
+			v, err := solutions.Value(ks[looked], criteria[0])
 			if err != nil {
 				return nil, err
 			}
 			if v > highest {
-				best, highest = k, v
+				best, highest = ks[looked], v
 			}
 		}
 		more := min(2*largest, o.DoubleTo)
-		if 2*best <= largest || more <= largest || largest > solutions.Max() {
+		further, can := solutions.(Extender)
+		if !can || 2*best <= largest || more <= largest || largest > solutions.Max() {
 			break
 		}
 		for k := largest + 1; k <= more; k++ {
 			ks = append(ks, k)
 		}
-		solutions, err = f(more)
-	}
-	if err != nil {
-		return nil, err
+		if err := further.Extend(more); err != nil {
+			return nil, err
+		}
 	}
 	s := &Selection[R]{}
 	s.K, s.Criteria = ks, criteria

@@ -13,19 +13,27 @@ import (
 )
 
 // peaked are solutions whose criterion is the highest at one K.
-type peaked struct{ max, at int }
+type peaked struct {
+	max, at int
+	solved  []int // up to which K, one after the other
+}
 
-func (p peaked) Max() int { return p.max }
+func (p *peaked) Max() int { return min(p.max, p.solved[len(p.solved)-1]) }
 
-func (p peaked) Value(k int, _ framework.Criterion) (float64, error) {
+func (p *peaked) Extend(kmax int) error {
+	p.solved = append(p.solved, kmax)
+	return nil
+}
+
+func (p *peaked) Value(k int, _ framework.Criterion) (float64, error) {
 	return -math.Abs(float64(k - p.at)), nil
 }
 
-func (p peaked) Evaluation(int, framework.Criterion) (framework.Evaluation, error) {
+func (p *peaked) Evaluation(int, framework.Criterion) (framework.Evaluation, error) {
 	return framework.Evaluation{}, nil
 }
 
-func (p peaked) Found(k int, _ framework.Criterion, _ bool) (int, error) { return k, nil }
+func (p *peaked) Found(k int, _ framework.Criterion, _ bool) (int, error) { return k, nil }
 
 // A closed form is solved for more K while the best is above half of the largest, as far as it may go and there are
 // solutions.
@@ -38,15 +46,12 @@ func TestClosedFormGoesOnWhileTheBestKIsLarge(t *testing.T) {
 		{at: 60, doubleTo: 33, max: 60, largest: 33},
 		{at: 60, doubleTo: 60, max: 12, largest: 20},
 	} {
-		var solved []int
-		s, err := fitted.ClosedForm[int](func(kmax int) (fitted.Solutions[int], error) {
-			solved = append(solved, kmax)
-			return peaked{min(c.max, kmax), c.at}, nil
-		}).Select(context.Background(), []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, framework.Options{DoubleTo: c.doubleTo}, framework.BIC)
+		p := &peaked{max: c.max, at: c.at}
+		s, err := fitted.ClosedForm[int](func(kmax int) (fitted.Solutions[int], error) { return p, p.Extend(kmax) }).Select(context.Background(), []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, framework.Options{DoubleTo: c.doubleTo}, framework.BIC)
 		require.NoError(t, err)
 		require.Len(t, s.K, c.largest)
-		assert.Equal(t, 10, solved[0])
-		assert.Equal(t, c.largest, solved[len(solved)-1])
+		assert.Equal(t, 10, p.solved[0])
+		assert.Equal(t, c.largest, p.solved[len(p.solved)-1])
 		assert.Equal(t, c.largest, s.K[c.largest-1])
 		best, err := s.Open(s.Best(0))
 		require.NoError(t, err)

@@ -240,14 +240,6 @@ type factorSolutions struct {
 	t factorTable
 }
 
-func (s factorSolutions) Value(k int, c framework.Criterion) (float64, error) {
-	values, err := s.Values(c)
-	if err != nil {
-		return 0, err
-	}
-	return values[k], nil
-}
-
 func (s factorSolutions) Evaluation(k int, of framework.Criterion) (framework.Evaluation, error) {
 	return s.Solutions.Evaluation(k, bpca.MethodFor(of))
 }

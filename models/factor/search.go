@@ -36,16 +36,16 @@ func (s *Solutions) diagonal(c []float64, kmax int) error {
 			correlation[i*d+j] /= scale[i] * scale[j]
 		}
 	}
-	last := make([]float64, d) // noise of one factor less
-	for j := range last {
-		last[j] = 1
+	if s.last == nil {
+		s.last = make([]float64, d)
+		linalg.Fill(s.last, 1)
 	}
-	for k := 0; k <= kmax; k++ {
-		best, err := s.search(correlation, last, k)
+	for k := len(s.points); k <= kmax; k++ {
+		best, err := s.search(correlation, s.last, k)
 		if err != nil {
 			return err
 		}
-		last = best.noise
+		s.last = best.noise
 		e := estimate{noise: slices.Clone(best.noise), values: best.values, converged: best.converged}
 		r, _ := s.root(best.noise, d)
 		e.loadings = best.loadings(r)

@@ -32,6 +32,9 @@ type Solutions struct {
 	mean   []float64
 	unit   []float64
 	points []estimate
+
+	covariance []float64
+	last       []float64 // of factor analysis: the noise of the last K, in units of the columns' variances
 }
 
 // estimate is that of one K.
@@ -59,23 +62,30 @@ func Solve(m *bpca.Moments, st Structure, kmax int) (*Solutions, error) {
 	if len(st.Blocks) > 2 {
 		return nil, errBlocks
 	}
-	most := st.Identified(m.D)
+	s := &Solutions{Structure: st, N: m.N, D: m.D, mean: m.Mean, unit: st.gather(c, m.D), covariance: c}
+	if err := s.Extend(kmax); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Extend goes on to kmax, 0 as in [Solve]; factor analysis, whose K are a search each, from the last that it has.
+func (s *Solutions) Extend(kmax int) error {
+	most := s.Identified(s.D)
 	if kmax == 0 {
 		kmax = most
 	}
 	if kmax < 0 || kmax > most {
-		return nil, fmt.Errorf("factor: K = %d: %w: %d columns have at most %d", kmax, ErrUnidentified, m.D, most)
+		return fmt.Errorf("factor: K = %d: %w: %d columns have at most %d", kmax, ErrUnidentified, s.D, most)
 	}
-	s := &Solutions{Structure: st, N: m.N, D: m.D, mean: m.Mean, unit: st.gather(c, m.D)}
-	switch {
-	case st.Isotropic:
-		err = s.isotropic(c, kmax)
-	case st.Blocks == nil:
-		err = s.diagonal(c, kmax)
-	default:
-		err = s.canonical(c, kmax)
+	if !s.Isotropic && s.Blocks == nil {
+		return s.diagonal(s.covariance, kmax)
 	}
-	return s, err
+	s.points = nil
+	if s.Isotropic {
+		return s.isotropic(s.covariance, kmax)
+	}
+	return s.canonical(s.covariance, kmax)
 }
 
 // add adds an estimate of the next K, given ln|Ψ| and the trace of Ψ⁻¹C.
@@ -234,16 +244,10 @@ func (s *Solutions) Evaluation(k int, m framework.Method) (framework.Evaluation,
 // Values are those of c at K = 0…Max: of the fixed points of gFAB for criteria that count the curvature, at the
 // maximum of the likelihood for others.
 func (s *Solutions) Values(c framework.Criterion) ([]float64, error) {
-	if c.Needs&framework.NeedsAssigner != 0 || c.Value == nil && c.Sweep == nil {
-		return nil, fmt.Errorf("factor: %s needs discrete latent variables", c.Name)
-	}
 	var fits []framework.Evaluation
 	var values []float64
 	for k := range s.points {
-		e, err := s.Evaluation(k, bpca.MethodFor(c))
-		if err == nil && c.Needs&framework.NeedsPrior != 0 {
-			e.Evidence, err = s.evidence(k)
-		}
+		e, err := s.evaluated(k, c)
 		if err != nil {
 			return nil, err
 		}
@@ -256,6 +260,33 @@ func (s *Solutions) Values(c framework.Criterion) ([]float64, error) {
 		return values, nil
 	}
 	return c.Sweep(&framework.Sweep{Fits: fits, Learning: func(i, j int) float64 { return s.learning(i, j, s.D) }})
+}
+
+// Value is that of Values for k factors, and looks at the others only if the criterion does.
+func (s *Solutions) Value(k int, c framework.Criterion) (float64, error) {
+	if c.Sweep != nil {
+		values, err := s.Values(c)
+		if err != nil {
+			return 0, err
+		}
+		return values[k], nil
+	}
+	e, err := s.evaluated(k, c)
+	if err != nil {
+		return 0, err
+	}
+	return c.Value(&e), nil
+}
+
+// evaluated are k factors with what a criterion needs.
+func (s *Solutions) evaluated(k int, c framework.Criterion) (e framework.Evaluation, err error) {
+	if c.Needs&framework.NeedsAssigner != 0 || c.Value == nil && c.Sweep == nil {
+		return e, fmt.Errorf("factor: %s needs discrete latent variables", c.Name)
+	}
+	if e, err = s.Evaluation(k, bpca.MethodFor(c)); err == nil && c.Needs&framework.NeedsPrior != 0 {
+		e.Evidence, err = s.evidence(k)
+	}
+	return e, err
 }
 
 // Best returns the K with the largest value of c, and that value.
