@@ -275,15 +275,8 @@ func (m *found) additions(a axes.Axes) []report.Section {
 	table := a.Cells("what each feature adds to each column", columns, k,
 		func(j, l int) any { return m.Loadings[j*m.K+l] })
 	table.Low, table.High = "−2 sd", "2 sd"
-	table.Columns = append(table.Columns, report.Columns("without any", "noise sd")...)
-	for i, j := range columns {
-		table.Rows[i] = append(table.Rows[i], report.Of(m.Offset[j]), report.Of(math.Sqrt(m.NoiseOf(j))))
-	}
-	rows := []any{"share of the rows"}
-	for _, on := range m.On[:k] {
-		rows = append(rows, report.Share(on))
-	}
-	table.Add(append(rows, "", "")...)
+	axes.Beside(&table, columns, "without any",
+		func(j int) (offset, variance float64) { return m.Offset[j], m.NoiseOf(j) }, "share of the rows", m.On[:k])
 	return a.Section("What features add", about, heat, table)
 }
 

@@ -192,15 +192,8 @@ func (f *found) Describe() (*fitted.Description, error) {
 		"is the same in standard deviations of the column." + wording.LeftOut(f.K-k, "weaker dimension", "")
 	cells := a.Cells("what each dimension adds to each column", columns, k,
 		func(j, l int) any { return a.Loadings[j*f.K+l] })
-	cells.Columns = append(cells.Columns, report.Columns("mean", "noise sd")...)
-	for i, j := range columns {
-		cells.Rows[i] = append(cells.Rows[i], report.Of(f.Mean[j]), report.Of(math.Sqrt(f.NoiseOf(j))))
-	}
-	row := []any{"share of the variance"}
-	for _, share := range f.Share[:k] {
-		row = append(row, report.Share(share))
-	}
-	cells.Add(append(row, "", "")...)
+	axes.Beside(&cells, columns, "mean", func(j int) (mean, variance float64) { return f.Mean[j], f.NoiseOf(j) },
+		"share of the variance", f.Share[:k])
 	heat := a.Heat("What dimensions add", about, columns, k, func(j, l int) string {
 		return fmt.Sprintf("%s (%+.2f sd)", wording.Signed(a.Loadings[j*f.K+l]), a.Strength[j*a.K+l])
 	})

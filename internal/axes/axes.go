@@ -107,6 +107,23 @@ func (a Axes) Cells(caption string, columns []int, k int, value func(j, l int) a
 	return table
 }
 
+// Beside adds to a table of [Axes.Cells] the level of each column and the standard deviation of its noise, and below
+// them a share of each dimension.
+func Beside(table *report.Table, columns []int, level string, of func(j int) (level, variance float64),
+	share string, shares []float64,
+) {
+	table.Columns = append(table.Columns, report.Columns(level, "noise sd")...)
+	for i, j := range columns {
+		at, variance := of(j)
+		table.Rows[i] = append(table.Rows[i], report.Of(at), report.Of(math.Sqrt(variance)))
+	}
+	row := []any{share}
+	for _, v := range shares {
+		row = append(row, report.Share(v))
+	}
+	table.Add(append(row, "", "")...)
+}
+
 // Heat draws the strengths of those columns, where a table has no room for them.
 func (a Axes) Heat(title, about string, columns []int, k int, text func(j, l int) string) report.Figure {
 	if k <= wording.MostShaded {
