@@ -63,7 +63,7 @@ func (Bernoulli) Natural(xi, eta []float64) float64 {
 
 // ObserveBlock uses complete rows of zeros and ones in place as their statistics.
 func (f Bernoulli) ObserveBlock(
-	self ExponentialFamily, x []float64, n, cells, stride int, _ *[]float64, _ []float64,
+	self ExponentialFamily, x []float64, n, cells, stride int, _, _ *[]float64, _ []float64,
 ) ([]float64, int, bool) {
 	return x, stride, self == ExponentialFamily(f) && simd.Bits(x, n, cells, stride)
 }

@@ -5,8 +5,8 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/categorical"
+	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/prior"
 )
 
@@ -49,30 +49,34 @@ func (f Categorical) Observe(x, t []float64) (exposure, base float64, ok bool) {
 	return 1, 0, true
 }
 
-// observe observes the codes of rows, missing ones too, in less time than one by one, and reports whether all have a
-// density.
-func (f Categorical) observe(b framework.Rows, at, first int, o *Observed) bool {
-	if f.Levels < 2 {
-		return false
+// ObserveBlock observes the codes of rows, missing ones too.
+func (f Categorical) ObserveBlock(
+	self ExponentialFamily, x []float64, n, cells, stride int, memory, exposures *[]float64, _ []float64,
+) ([]float64, int, bool) {
+	if f.Levels < 2 || self != ExponentialFamily(f) {
+		return nil, 0, false
 	}
-	clear(o.t)
-	clear(o.Base)
-	cells := len(o.e) / o.N
-	for i := range o.N {
-		row := b.Row(first + i)[at : at+cells]
-		t, e := o.t[i*o.stride:(i+1)*o.stride], o.e[i*cells:(i+1)*cells]
-		for c, v := range row {
+	width := cells * f.Levels
+	t := linalg.Resize(*memory, n*width)
+	*memory = t
+	clear(t)
+	for i := range n {
+		for c, v := range x[i*stride : i*stride+cells] {
 			switch code := int(v); {
 			case v != v:
-				e[c], o.Complete = 0, false
+				if len(*exposures) == 0 {
+					*exposures = linalg.Resize(*exposures, n*cells)
+					linalg.Fill(*exposures, 1)
+				}
+				(*exposures)[i*cells+c] = 0
 			case float64(code) != v || uint(code) >= uint(f.Levels):
-				return false
+				return nil, 0, false
 			default:
-				e[c], t[c*f.Levels+code] = 1, 1
+				t[i*width+c*f.Levels+code] = 1
 			}
 		}
 	}
-	return true
+	return t, width, true
 }
 
 // Parameters are the probabilities of the levels.

@@ -91,15 +91,17 @@ type CellPrior interface {
 	Rand(h []float64, rng *rand.Rand, xi []float64)
 }
 
-// A BlockObserver observes complete rows together, faster than one by one.
+// A BlockObserver observes rows together, faster than one by one.
 type BlockObserver interface {
 	// ObserveBlock observes n rows of cells observations each, stride apart in x. It returns their
 	// statistics, those of each row apart numbers after those of the row before: in place, or in *memory (n×cells·S),
-	// which it resizes as necessary. ln h of each row goes into base (length n), which is 0 before. ok is false if a row
-	// is incomplete or outside the support: Observe then reads the rows one by one. self is the family of the call: a
+	// which it resizes as necessary. ln h of each row goes into base (length n), which is 0 before. *exposures is empty,
+	// and stays so if all rows are complete; otherwise it gets those of every cell (n×cells), 0 where the cell is missing
+	// and 1 elsewhere. ok is false if a row is outside the support, or has gaps that the method does not observe: Observe
+	// then reads the rows one by one. self is the family of the call: a
 	// family that embeds the receiver may observe differently, and gets false.
 	ObserveBlock(
-		self ExponentialFamily, x []float64, n, cells, stride int, memory *[]float64, base []float64,
+		self ExponentialFamily, x []float64, n, cells, stride int, memory, exposures *[]float64, base []float64,
 	) (statistics []float64, apart int, ok bool)
 }
 

@@ -79,15 +79,15 @@ func (l exponentialKernel) Observe(b framework.Rows, at, first, n int, o *Observ
 	o.N, o.Complete, o.Base, o.sparse, o.labelling = n, true, linalg.Resize(o.Base, n), false, labelsUnknown
 	if all, ok := l.law.(BlockObserver); ok {
 		clear(o.Base)
-		if o.t, o.stride, ok = all.ObserveBlock(l.law, b.X[first*b.Stride+at:], n, l.cells, b.Stride, &o.own, o.Base); ok {
+		o.e = o.e[:0]
+		x := b.X[first*b.Stride+at:]
+		if o.t, o.stride, ok = all.ObserveBlock(l.law, x, n, l.cells, b.Stride, &o.own, &o.e, o.Base); ok {
+			o.Complete = len(o.e) == 0
 			return nil
 		}
 	}
 	o.own, o.e = linalg.Resize(o.own, n*width), linalg.Resize(o.e, n*l.cells)
 	o.t, o.stride = o.own, width
-	if f, ok := l.law.(Categorical); ok && f.observe(b, at, first, o) {
-		return nil
-	}
 	for i := range n {
 		row, base := b.Row(first + i)[at:], 0.0
 		for c := range l.cells {

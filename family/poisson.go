@@ -43,7 +43,7 @@ func (Poisson) Observe(x, t []float64) (exposure, base float64, ok bool) {
 
 // ObserveBlock copies complete rows of counts.
 func (f Poisson) ObserveBlock(
-	self ExponentialFamily, x []float64, n, cells, stride int, memory *[]float64, base []float64,
+	self ExponentialFamily, x []float64, n, cells, stride int, memory, _ *[]float64, base []float64,
 ) ([]float64, int, bool) {
 	t := linalg.Resize(*memory, n*cells)
 	*memory = t
