@@ -21,7 +21,7 @@ type WBICOptions struct {
 	Workers      int    // goroutines, default one a processor; any number gives the same bits
 }
 
-// WBIC is the widely applicable Bayesian information criterion of a target of n > e units of data (Watanabe 2013, "A
+// WBIC is the widely applicable Bayesian information criterion of a target of n > e observations (Watanabe 2013, "A
 // widely applicable Bayesian information criterion", definition 2), in nats and larger is better as everywhere here,
 //
 //	E_β[ln p(X|s)],   p_β(s) ∝ p(s) p(X|s)^β,   β = 1/ln n:
@@ -37,7 +37,7 @@ func WBIC[S any](
 ) (value, standardError float64, err error) {
 	if !(n > math.E) || math.IsInf(n, 1) {
 		return 0, 0, fmt.Errorf(
-			"evidence: WBIC of %v units of data: must be more than e = 2.72, for a temperature 1/ln n below 1", n,
+			"evidence: WBIC of %v observations: must be more than e = 2.72, for a temperature 1/ln n below 1", n,
 		)
 	}
 	if o.Temperatures < 0 || o.Draws < 0 || o.Chains < 0 || o.Chains == 1 || o.Workers < 0 {

@@ -42,7 +42,7 @@ func TestWBICRefusesWhatItCannotTemper(t *testing.T) {
 	m := newNormalMean(5)
 	for _, n := range []float64{0, 1, math.E, math.NaN(), math.Inf(1)} {
 		_, _, err := evidence.WBIC(context.Background(), m, n, evidence.WBICOptions{})
-		require.ErrorContains(t, err, "units of data")
+		require.ErrorContains(t, err, "observations")
 	}
 	_, _, err := evidence.WBIC(context.Background(), m, 5, evidence.WBICOptions{Chains: 1})
 	require.ErrorContains(t, err, "2 chains")

@@ -80,7 +80,7 @@ func conjugate[D prior.Distribution](
 	return prior.Natural[D]{Of: of, Before: d}, err
 }
 
-// unitGamma is the prior of a rate, or of the rate of a time, worth so many units of data with the given mean.
+// unitGamma is the prior of a rate, or of the rate of a time, worth so many observations with the given mean.
 func unitGamma(p prior.Prior, mean float64) prior.Prior {
 	if own, ok := p.(prior.UnitInformation); ok {
 		return prior.Gamma{Shape: own.RowsOr(), Rate: own.RowsOr() * mean}

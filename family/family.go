@@ -114,7 +114,7 @@ type Anchored interface {
 
 // A Latent factor has classes with their own continuous latent variables u, in a number of dimensions for each class,
 // as in factor analysis. Densities and sums have u integrated out. FAB and gFAB charge for the numbers of the
-// dimensions by the units of data behind them under the best q(u), and the factor chooses the number of dimensions in
+// dimensions by the observations behind them under the best q(u), and the factor chooses the number of dimensions in
 // each global step, because the objective is maximised over it, too.
 type Latent interface {
 	SumFactor
@@ -123,7 +123,7 @@ type Latent interface {
 	// Loadings returns how many numbers of ξ, beside Layout.Free, belong to the given number of dimensions, and how many
 	// of these are identifiable.
 	Loadings(dimensions int) (numbers, free int)
-	// Count is the units of data behind each of those numbers in a class of n rows, and its derivative by n.
+	// Count is the observations behind each of those numbers in a class of n rows, and its derivative by n.
 	Count(n float64) (count, slope float64)
 	// Choose is Estimate that also chooses the number of dimensions, less ½ ln Count for each number of theirs. It starts
 	// from ξ.

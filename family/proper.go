@@ -15,7 +15,7 @@ import (
 // What the evidence needs of classes whose parameters have a proper prior (docs/theory/evidence.md, section 2).
 // Exponential families have conjugate priors, and integrals that are exact; other factors are [Proper].
 
-// A Proper factor has a prior worth about one unit of data, and integrals under it by Laplace's method.
+// A Proper factor has a prior worth about one observation, and integrals under it by Laplace's method.
 type Proper interface {
 	SumFactor
 	// MaximizePosterior moves the parameters of all classes to, or towards, the maximum of E_q[ln p(x|ξ)] + ln p(ξ). They
@@ -154,7 +154,7 @@ func (e unpriorError) Error() string {
 func (unpriorError) Is(target error) bool { return target == errors.ErrUnsupported }
 
 // unitInformation is the conjugate prior of the kernel's cells, by default Jeffreys' where that is proper, otherwise
-// that of one unit of data at the table's mean, or of as many as unit has.
+// that of one observation at the table's mean, or of as many as unit has.
 func (l exponentialKernel) unitInformation(p prior.Prior, w *Pooled, unit prior.UnitInformation) (
 	FactorPrior, error) {
 	if p == nil && unit.RowsOr() != 1 {

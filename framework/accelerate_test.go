@@ -157,10 +157,10 @@ type scaled struct {
 	Scaled   bool
 }
 
-func (s *scaled) Weight() float64 { return s.Measured.Weight() }
-func (s *scaled) Merge(o *scaled) { s.Measured.Merge(o.Measured) }
-func (s *scaled) Scale(f float64) { s.Scaled = true; s.Measured.Scale(f) }
-func (guarded) BoundsEvidence()   {}
+func (s *scaled) Observations() float64 { return s.Measured.Observations() }
+func (s *scaled) Merge(o *scaled)       { s.Measured.Merge(o.Measured) }
+func (s *scaled) Scale(f float64)       { s.Scaled = true; s.Measured.Scale(f) }
+func (guarded) BoundsEvidence()         {}
 
 func (m guarded) Init(ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand) (*guardedBeliefs, error) {
 	p, err := m.inner.Init(ctx, src, k, rng)

@@ -20,7 +20,7 @@ type Evaluation struct {
 	LogDetCounts  float64 // ln of the factor of F that q decides; likewise
 	LogLikelihood float64 // ln p(X|Π); before convergence its bound LogJoint + Entropy
 	Shape         Shape
-	N             float64 // units of data: the sum of the row weights
+	N             float64 // observations, with weights
 	// the estimate of ln p(X) with Π integrated out (see [Collapsible]), only if Needs asks; before convergence its first
 	// order
 	Collapsed     float64
@@ -58,7 +58,7 @@ func (e *Evaluation) ParameterCharge() (sum float64) {
 	return sum
 }
 
-// LaplaceCharge is the charge of a criterion in addition to ½ ln|F|, with F of the average of N units of data: ½ ln N
+// LaplaceCharge is the charge of a criterion in addition to ½ ln|F|, with F of the average of N observations: ½ ln N
 // for every number of Ξ, and for those of Θ with their own N.
 func (e *Evaluation) LaplaceCharge() (sum float64) {
 	for c := range e.charges {
@@ -346,7 +346,8 @@ func (a *capabilities[B, P, S]) own(m Method) Criterion {
 
 // evaluation is a model's part of the evaluation of a state, without the curvature.
 func (a *capabilities[B, P, S]) evaluation(m Model[B, P, S], s S, p P, entropy float64) (e Evaluation, err error) {
-	e = Evaluation{LogJoint: m.LogJoint(s, p), Entropy: entropy, LabelEntropy: entropy, Shape: m.Shape(p), N: s.Weight()}
+	e = Evaluation{LogJoint: m.LogJoint(s, p), Entropy: entropy, LabelEntropy: entropy, Shape: m.Shape(p),
+		N: s.Observations()}
 	if err := a.number("LogJoint", e.LogJoint); err != nil {
 		return e, err
 	}
@@ -373,7 +374,7 @@ func (a *capabilities[B, P, S]) evaluation(m Model[B, P, S], s S, p P, entropy f
 
 // curvature fills in f, memory reused, and what criteria need of it.
 func (a *capabilities[B, P, S]) curvature(s S, p P, countOnly bool, f *laplace.Curvature) error {
-	f.Reset(s.Weight(), countOnly)
+	f.Reset(s.Observations(), countOnly)
 	if err := a.curved.Curvature(s, p, f); err != nil {
 		return err
 	}

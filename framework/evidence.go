@@ -73,7 +73,7 @@ func (r *run[B, P, S]) maximize(s S, p, dst P) (P, error) {
 
 // integrals fills in f, memory reused, by integrals under the prior.
 func (a *capabilities[B, P, S]) integrals(s S, p P, f *laplace.Curvature) error {
-	f.ResetPrior(s.Weight())
+	f.ResetPrior(s.Observations())
 	if err := a.curved.Curvature(s, p, f); err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func (a *capabilities[B, P, S]) evidenceOf(m Model[B, P, S], s S, p P, entropy f
 		if err := a.number("LogJoint", value); err != nil {
 			return 0, err
 		}
-		if i > 0 && !(value > best+DefaultTolerance*s.Weight()) {
+		if i > 0 && !(value > best+DefaultTolerance*s.Observations()) {
 			return max(best, value), nil
 		}
 		best = value

@@ -238,7 +238,7 @@ func (f *fit[B, P, S]) double() { f.add(begun[P, S](f.firstStarts(), f.twice(f.l
 
 // twice is how many latent dimensions come after k, k itself where the options or the data do not bear more.
 func (f *fit[B, P, S]) twice(k int) int {
-	return max(k, min(2*k, f.options.DoubleTo, unitsOf(f.src)/2))
+	return max(k, min(2*k, f.options.DoubleTo, observationsOf(f.src)/2))
 }
 
 // leastStarts is the number of starts that a doubling of K has where all of fewer end below the best fit before it.

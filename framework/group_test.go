@@ -345,7 +345,7 @@ func TestElsewhereKeepsWhatASourceMeasures(t *testing.T) {
 	assert.False(t, is)
 	measured, is := framework.Elsewhere[framework.Sequences, *rates](seq, cluster{}).(framework.Measured)
 	require.True(t, is)
-	assert.Equal(t, 40, measured.Units())
+	assert.Equal(t, 40, measured.Observations())
 }
 
 // faultyCluster runs another model.

@@ -14,8 +14,8 @@ import (
 
 type someSums struct{}
 
-func (*someSums) Merge(*someSums) {}
-func (*someSums) Weight() float64 { return 0 }
+func (*someSums) Merge(*someSums)       {}
+func (*someSums) Observations() float64 { return 0 }
 
 // TestTheGuideHasEveryOptionalInterface: each once, with its methods.
 func TestTheGuideHasEveryOptionalInterface(t *testing.T) {

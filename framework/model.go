@@ -20,8 +20,8 @@ type Statistics[S any] interface {
 	// Merge adds the other's sums to the receiver's. The other sums belong to other rows of the same local step or, under
 	// [Options].Accelerate, to another step.
 	Merge(other S)
-	// Weight is the sum of the row weights seen, the N of every formula.
-	Weight() float64
+	// Observations is N in every formula: the sum of the weights of the rows seen, each as often as it has observations.
+	Observations() float64
 }
 
 // Scaler is implemented by statistics that can be tempered (see [Options].Temper) and
@@ -86,7 +86,7 @@ func (s Shape) Identifiable() int {
 // Curved adds gFIC, FIC, gFAB and FAB (paper G, eqs. 1, 2 and 16).
 type Curved[P, S any] interface {
 	// Curvature adds the blocks of F = E_q[F_Ξ], the average Hessian of −ln p(X,Z|Π)/N in Ξ,
-	// to f, which is empty and knows N. Each block is a count, which depends on q, times the information of a unit of data
+	// to f, which is empty and knows N. Each block is a count, which depends on q, times the information of an observation
 	// in unit-free coordinates, which depends on Π (see [laplace.Curvature]). gFIC uses both factors, FIC the first; the
 	// tilt of Prepare follows from them.
 	Curvature(s S, p P, f *laplace.Curvature) error
@@ -133,10 +133,10 @@ type Charge struct {
 	Parameters int     // numbers
 	Free       int     // identifiable ones, as BIC and AIC count them
 	Latent     bool    // they belong to Ξ, for which gFIC and FIC charge by F
-	N          float64 // units of data of the estimate
+	N          float64 // observations of the estimate
 }
 
-// Charger is a model whose parameters are not all estimated from as many units of data: the start
+// Charger is a model whose parameters are not all estimated from as many observations: the start
 // of a hidden Markov model from the sequences, the rest from time steps. The sums over the charges
 // are those of [Shape]. For other models N is Weight.
 type Charger[P, S any] interface {

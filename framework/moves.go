@@ -23,7 +23,7 @@ const (
 	patience = 4
 	// effort bounds the steps of moves from one state, in iterations of the run so far.
 	effort = 2
-	// thoroughRows is the number of rows, or of their units of data, up to which every division is followed up. Passes
+	// thoroughRows is the number of rows, or of their observations, up to which every division is followed up. Passes
 	// over more are dear, and differences that matter show in the gain: of more rows, only divisions that promise one
 	// are.
 	thoroughRows = 5000
@@ -49,7 +49,7 @@ func (r *run[B, P, S]) moves(ctx context.Context) (moved bool, err error) {
 	end := r.steps + effort*r.at.Iteration
 	for i := r.at.Followed; i < len(divisions) && r.steps < end; i++ {
 		d := divisions[i]
-		if unitsOf(r.src) > thoroughRows && d.gain <= 0 {
+		if observationsOf(r.src) > thoroughRows && d.gain <= 0 {
 			break
 		}
 		next, err := r.move(ctx, current, d)

@@ -309,7 +309,7 @@ type Pruned struct {
 	// "eigenvalue"; "objective"; "merge", after a split; or "degenerate", if a step did not exist with them
 	Rule       string
 	Dimensions []int     // the dropped ones, from 0, by their numbers before; nil if directions were dropped
-	Relevance  []float64 // of each: units of data in the first rule, otherwise Relevance; NaN if an error named it
+	Relevance  []float64 // of each: observations in the first rule, otherwise Relevance; NaN if an error named it
 	Before     float64   // the criterion of the best state before; −Inf if there was none
 	After      float64   // the criterion after the iteration
 }

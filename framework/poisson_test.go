@@ -32,7 +32,7 @@ type counts struct {
 	q     []float64
 }
 
-func (s *counts) Weight() float64 { return s.N }
+func (s *counts) Observations() float64 { return s.N }
 
 func (s *counts) Merge(o *counts) {
 	s.N += o.N

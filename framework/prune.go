@@ -44,7 +44,7 @@ func (r *run[B, P, S]) degenerate(p *point[P, S]) (*point[P, S], error) {
 			return nil, err
 		}
 	}
-	return r.project(p, verdict.Dropped, "eigenvalue", verdict.Units)
+	return r.project(p, verdict.Dropped, "eigenvalue", verdict.Observations)
 }
 
 // rotate rotates the latent dimensions of a point to a basis.

@@ -202,7 +202,7 @@ func TestCheckpointBelongsToItsRules(t *testing.T) {
 	require.NoError(t, err)
 	o.Resume, err = first.Checkpoint()
 	require.NoError(t, err)
-	o.Prune = pruning.Rules{Eigenvalue: pruning.Eigenvalue{Units: 0.1}}
+	o.Prune = pruning.Rules{Eigenvalue: pruning.Eigenvalue{Observations: 0.1}}
 	_, err = framework.Fit(background, poisson{}, src, o)
 	assert.ErrorContains(t, err, "another fit")
 }

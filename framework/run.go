@@ -327,7 +327,7 @@ func (r *run[B, P, S]) hopeless() bool {
 	return ok && max(best.Value, best.Evaluation.Bound())+ahead < at.Goal
 }
 
-// looseTolerance is the change, in nats per unit of data, at which trials of the objective rule take a
+// looseTolerance is the change, in nats per observation, at which trials of the objective rule take a
 // state for converged. The survivor goes on to the tolerance of the options.
 const looseTolerance = 1e-5
 

@@ -8,7 +8,7 @@ import (
 )
 
 // Sequences is a block of whole sequences, such as time series: the rows of models in which the latent
-// variables of a step depend on those of the step before. A weight belongs to a sequence; the units of data are steps.
+// variables of a step depend on those of the step before. A weight belongs to a sequence; the observations are steps.
 type Sequences struct {
 	First   int       // index of the block's first sequence in the source
 	Steps   Rows      // the steps of all sequences, one sequence after the other, without weights
@@ -178,7 +178,7 @@ func (s *SequenceTable) block(first, last, begin, end int) Sequences {
 func (s *SequenceTable) Rows() int { return len(s.ends) }
 
 // Units is the number of steps.
-func (s *SequenceTable) Units() int { return s.table.rows }
+func (s *SequenceTable) Observations() int { return s.table.rows }
 
 // Dims returns the numbers of sequences, of steps in all, and of columns.
 func (s *SequenceTable) Dims() (sequences, steps, d int) { return len(s.ends), s.table.rows, s.table.d }
@@ -197,17 +197,17 @@ func (s *SequenceTable) Blocks(context.Context) iter.Seq2[Sequences, error] {
 	}
 }
 
-// Measured is a [Source] whose rows hold several units of data each, such as the steps of sequences: the number of
-// units replaces the number of rows as the amount of data.
+// Measured is a [Source] whose rows hold several observations each, such as the steps of sequences: the number of
+// observations replaces the number of rows as the amount of data.
 type Measured interface {
-	// Units is the number of units of data, whatever the weights.
-	Units() int
+	// Observations is the number of them, whatever the weights.
+	Observations() int
 }
 
-// unitsOf is the number of units of data in a source.
-func unitsOf[B any](src Source[B]) int {
+// observationsOf is the number of observations in a source.
+func observationsOf[B any](src Source[B]) int {
 	if m, ok := src.(Measured); ok {
-		return m.Units()
+		return m.Observations()
 	}
 	return src.Rows()
 }
@@ -217,7 +217,7 @@ func unitsOf[B any](src Source[B]) int {
 func StepsOf(ctx context.Context, src Source[Sequences]) (Source[Rows], error) {
 	s := steps{src: src}
 	if m, ok := src.(Measured); ok {
-		s.n = m.Units()
+		s.n = m.Observations()
 		return s, nil
 	}
 	for b, err := range src.Blocks(ctx) {

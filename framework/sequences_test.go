@@ -28,7 +28,7 @@ func TestBlocksHaveWholeSequences(t *testing.T) {
 	ends := []int{10, 20_010, 20_011, 20_020, 40_000, 40_003} // two are longer than a block
 	s := sequenceTable(t, 40_003, ends)
 	assert.Equal(t, 6, s.Rows())
-	assert.Equal(t, 40_003, s.Units())
+	assert.Equal(t, 40_003, s.Observations())
 	weighted, err := s.WithWeights([]float64{1, 2, 3, 4, 5, 6})
 	require.NoError(t, err)
 	for _, s := range []*framework.SequenceTable{s, weighted} {

@@ -27,7 +27,7 @@ func (r *run[B, P, S]) step(ctx context.Context, from, to *point[P, S]) error {
 	to.K, to.pruned = from.K, nil
 	to.S, shards.sums[0] = shards.sums[0], to.S
 	to.filled, shards.made[0] = true, to.filled
-	if err := r.checkWeight(to.S.Weight()); err != nil {
+	if err := r.checkWeight(to.S.Observations()); err != nil {
 		return err
 	}
 	entropy = temper(r.options.Temper, to.S, entropy)

@@ -30,8 +30,8 @@ const priorShape, priorRate = 1, 0.05
 // measured are the statistics of poisson, which can be scaled.
 type measured struct{ Counts counts }
 
-func (s *measured) Weight() float64   { return s.Counts.Weight() }
-func (s *measured) Merge(o *measured) { s.Counts.Merge(&o.Counts) }
+func (s *measured) Observations() float64 { return s.Counts.Observations() }
+func (s *measured) Merge(o *measured)     { s.Counts.Merge(&o.Counts) }
 
 func (s *measured) Scale(factor float64) {
 	s.Counts.N *= factor
@@ -151,7 +151,7 @@ func (vague) Keep(s *measured, p *beliefs, dims []int) (*measured, *beliefs, err
 type widening struct{ vague }
 
 func (widening) Expand(s *measured, p *beliefs, _ bool) (*beliefs, float64, error) {
-	return p, s.Weight() / 1024, nil
+	return p, s.Observations() / 1024, nil
 }
 
 type beliefsFit = framework.Result[*beliefs, *measured]

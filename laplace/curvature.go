@@ -11,7 +11,7 @@ import (
 //
 //	F_i = Count_i/N ⊗ Information_i,
 //
-// where the count depends on q(Z) and the information of a unit of data on Π. N_k/N·I(ξ_k) belongs to class k of a
+// where the count depends on q(Z) and the information of an observation on Π. N_k/N·I(ξ_k) belongs to class k of a
 // mixture (paper G, eq. 1), S/N ⊗ B to latent dimensions that mix linearly (eq. 5), with S = Σ E[zzᵀ]. A model adds its
 // blocks in one method, and all else follows: gFIC charges both factors and FIC the first, the eigenvalue rule tests
 // the first, and the [Tilt] needs the first and the sizes.
@@ -21,7 +21,7 @@ type Curvature struct {
 	n          float64
 	countOnly  bool
 	blocks     []factored
-	units      []tally // of each latent dimension with a block of its own
+	tallies    []tally // of each latent dimension with a block of its own
 	logDet     float64
 	logCounts  float64
 	unfactored bool // some block does not factor
@@ -38,17 +38,17 @@ type factored struct {
 	matrix      *Dense  // count of the others; the block itself where unfactored is set
 	information Block
 	unfactored  bool
-	tilt        float64 // of a class with a prior: what a unit of data loses
+	tilt        float64 // of a class with a prior: what an observation loses
 }
 
 // tally sums up ln|Count| of a dimension's blocks and the number of its eigenvalues.
 type tally struct{ log, size float64 }
 
-// Reset empties the curvature for n units of data (rows, time steps, pairs). countOnly says that nothing will read the
+// Reset empties the curvature for n observations (rows, time steps, pairs). countOnly says that nothing will read the
 // information.
 func (f *Curvature) Reset(n float64, countOnly bool) {
 	f.n, f.countOnly = n, countOnly
-	f.blocks, f.units = f.blocks[:0], f.units[:0]
+	f.blocks, f.tallies = f.blocks[:0], f.tallies[:0]
 	f.logDet, f.logCounts, f.dim, f.mixed, f.unfactored = 0, 0, 0, 0, false
 	f.integral = nil
 }
@@ -57,7 +57,7 @@ func (f *Curvature) Reset(n float64, countOnly bool) {
 // the right size in place of one that is expensive.
 func (f *Curvature) CountOnly() bool { return f.countOnly }
 
-// Class adds a block of latent dimension k: count units of data, each with the information
+// Class adds a block of latent dimension k: count observations, each with the information
 // about some of its parameters. A dimension may have several blocks. The information is kept
 // by reference.
 func (f *Curvature) Class(k int, count float64, information Block) {
@@ -92,7 +92,7 @@ func (f *Curvature) Mixed(count mat.Symmetric, information Block) {
 }
 
 // Unfactored adds a block F_k of latent dimension k that is no such product: the average over
-// the units of data. There is no FIC then; the tilt is [Tilt.Row].
+// the observations. There is no FIC then; the tilt is [Tilt.Row].
 func (f *Curvature) Unfactored(k int, block mat.Symmetric) {
 	b := f.add(k, Identity(1))
 	f.fill(b, block, 1/f.n, float64(block.SymmetricDim())/2*math.Log(f.n))
@@ -127,14 +127,14 @@ func (f *Curvature) record(k int, p, logCount float64, information Block) {
 	if k < 0 {
 		return
 	}
-	for len(f.units) <= k {
-		f.units = append(f.units, tally{})
+	for len(f.tallies) <= k {
+		f.tallies = append(f.tallies, tally{})
 	}
-	f.units[k].log += times(m, logCount)
-	f.units[k].size += p * m
+	f.tallies[k].log += times(m, logCount)
+	f.tallies[k].size += p * m
 }
 
-// N is the number of units of data.
+// N is the number of observations.
 func (f *Curvature) N() float64 { return f.n }
 
 // Dim is D_Ξ, the number of parameters.
@@ -175,21 +175,21 @@ func (f *Curvature) Factors() bool { return !f.unfactored }
 // Mixes reports whether there are blocks in which the latent dimensions mix.
 func (f *Curvature) Mixes() bool { return f.mixed > 0 }
 
-// Units are the units of data behind latent dimension k: the geometric mean of the eigenvalues
+// Observations are those behind latent dimension k: the geometric mean of the eigenvalues
 // of its counts, at which its penalty ½ ln|Count_k| changes sign. +Inf where it has no block of
 // its own.
-func (f *Curvature) Units(k int) float64 {
-	if k >= len(f.units) || f.units[k].size == 0 {
+func (f *Curvature) Observations(k int) float64 {
+	if k >= len(f.tallies) || f.tallies[k].size == 0 {
 		return math.Inf(1)
 	}
-	return math.Exp(f.units[k].log / f.units[k].size)
+	return math.Exp(f.tallies[k].log / f.tallies[k].size)
 }
 
-// MixedUnits is the K×K count of latent dimensions that mix: what is left of Σ E[zzᵀ] when the
+// MixedObservations is the K×K count of latent dimensions that mix: what is left of Σ E[zzᵀ] when the
 // rows that are no latent dimensions have been swept out, the average over the blocks, weighted
 // by the sizes of their information. It is an error where a block is smaller than K, or the rows that
 // are swept out are singular.
-func (f *Curvature) MixedUnits(k int) (*mat.SymDense, error) {
+func (f *Curvature) MixedObservations(k int) (*mat.SymDense, error) {
 	sum, size := mat.NewSymDense(k, nil), 0.0
 	for i := range f.blocks {
 		b := &f.blocks[i]
@@ -213,9 +213,9 @@ func (f *Curvature) MixedUnits(k int) (*mat.SymDense, error) {
 }
 
 // MixedAbove reports, without allocating, whether every direction of the latent space clearly has
-// more than the given units of data: from the bound 1/tr(S⁻¹) of the least eigenvalue of S, and
+// more than least observations: from the bound 1/tr(S⁻¹) of the least eigenvalue of S, and
 // 1/tr of the latent dimensions' part of the inverse where others are swept out.
-func (f *Curvature) MixedAbove(k int, units float64) bool {
+func (f *Curvature) MixedAbove(k int, least float64) bool {
 	for i := range f.blocks {
 		b := &f.blocks[i]
 		if b.k >= 0 {
@@ -229,7 +229,7 @@ func (f *Curvature) MixedAbove(k int, units float64) bool {
 		for j := d.n - k; j < d.n; j++ {
 			trace += d.inverse[j*d.n+j]
 		}
-		if !(1/trace > units) {
+		if !(1/trace > least) {
 			return false
 		}
 	}
@@ -330,7 +330,7 @@ func (t *Tilt) Class(k int) float64 {
 	return t.class[k]
 }
 
-// Block is the part of block i alone: what a unit of data that counts in it loses.
+// Block is the part of block i alone: what an observation that counts in it loses.
 func (t *Tilt) Block(i int) float64 {
 	if t == nil {
 		return 0
@@ -346,7 +346,7 @@ func (t *Tilt) Block(i int) float64 {
 	return float64(m) / (2 * b.count)
 }
 
-// Count is the count of block i of F₀, in units of data, where it is a number: for models whose
+// Count is the count of block i of F₀, in observations, where it is a number: for models whose
 // counts are functions of several sums, and that take the derivatives by each.
 func (t *Tilt) Count(i int) float64 { return t.f.blocks[i].count }
 

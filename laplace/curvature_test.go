@@ -114,8 +114,8 @@ func TestLostCounts(t *testing.T) {
 	assert.Zero(t, tilt.Quadratic(2, []float64{0, 0}))
 	assert.ErrorIs(t, tilt.Precision(mat.NewSymDense(2, nil)), ErrSingular)
 	assert.Equal(t, math.Inf(-1), f.LogDet())
-	assert.Zero(t, f.Units(0))
-	assert.Equal(t, math.Inf(1), f.Units(7), "no block of its own")
+	assert.Zero(t, f.Observations(0))
+	assert.Equal(t, math.Inf(1), f.Observations(7), "no block of its own")
 }
 
 // TestPenaltiesOfRowsAddUpToTheTangent is what gFAB's local step rests on.
@@ -163,7 +163,7 @@ func TestSweptRowsAreNoLatentDimensions(t *testing.T) {
 	var f Curvature
 	f.Reset(rows, false)
 	f.Mixed(&gram, Identity(5))
-	s, err := f.MixedUnits(2)
+	s, err := f.MixedObservations(2)
 	require.NoError(t, err)
 	for i := range 2 {
 		for j := range 2 {

@@ -6,7 +6,7 @@
 // section 2). The criterion gFIC charges a model ½ ln|F_Ξ| nats, and the local
 // step of gFAB tilts each row by the derivative of that charge. In every model
 // here F is block-diagonal, and a block is a product: a count, which q(Z) decides, times the
-// information of a unit of data, which Π decides: N_k/N times a unit Fisher information, or
+// information of an observation, which Π decides: N_k/N times a unit Fisher information, or
 // S/N ⊗ λI (eq. 5). A [Curvature] is written down in these factors, so that determinants, eigenvalues and
 // tilts are exact and cost what the factors cost; no DK × DK matrix is formed:
 //

@@ -7,7 +7,7 @@ import (
 )
 
 // A Term is the integral over some parameters φ of a latent dimension by Laplace's method, under a normal prior about
-// φ₀ whose precision is Worth times I₀, the information of a unit of data at φ₀. The normaliser of the prior cancels
+// φ₀ whose precision is Worth times I₀, the information of an observation at φ₀. The normaliser of the prior cancels
 // every 2π:
 //
 //	ln ∫ p(φ) exp E_q[ln p(X,Z|φ)] dφ ≈ E_q[ln p(X,Z|φ̃)] − Distance − (Size/2) ln((Count + Worth)/Worth) − Information
@@ -15,10 +15,10 @@ import (
 // (docs/theory/evidence.md, section 1). Both are in nats, and depend on no coordinates.
 type Term struct {
 	Size        int     // parameters
-	Count       float64 // units of data behind them, which q decides
-	Worth       float64 // units of data that the prior is worth; 0 stands for 1
+	Count       float64 // observations behind them, which q decides
+	Worth       float64 // observations that the prior is worth; 0 stands for 1
 	Distance    float64 // Worth · ½(φ̃ − φ₀)ᵀI₀(φ̃ − φ₀)
-	Information float64 // ½ ln|I₀⁻¹I|, I the information of a unit of data at φ̃
+	Information float64 // ½ ln|I₀⁻¹I|, I the information of an observation at φ̃
 }
 
 // worth is Worth or its default.
@@ -41,7 +41,7 @@ type integral struct {
 	information float64 // −Σ Information
 }
 
-// ResetPrior empties the curvature for n units of data of parameters that have a proper prior: the blocks that follow
+// ResetPrior empties the curvature for n observations of parameters that have a proper prior: the blocks that follow
 // are integrals under it.
 func (f *Curvature) ResetPrior(n float64) {
 	f.Reset(n, false)
@@ -49,14 +49,14 @@ func (f *Curvature) ResetPrior(n float64) {
 }
 
 // Prior reports that the parameters have a proper prior. A model may then add its blocks by Integrate and Exact.
-// [Curvature.Class], Matrix, Mixed and Unfactored stand for a prior that is worth one unit of data, whose information
+// [Curvature.Class], Matrix, Mixed and Unfactored stand for a prior that is worth one observation, whose information
 // is I: the coordinates are those in which that of the table as one class is. About corrects it.
 func (f *Curvature) Prior() bool { return f.integral != nil }
 
 // Prior reports that the tilt is that of integrals under a prior; false of nil.
 func (t *Tilt) Prior() bool { return t != nil && t.f.Prior() }
 
-// N is the number of units of data; 0 of nil.
+// N is the number of observations; 0 of nil.
 func (t *Tilt) N() float64 {
 	if t == nil {
 		return 0
@@ -64,7 +64,7 @@ func (t *Tilt) N() float64 {
 	return t.f.n
 }
 
-// Integrate adds a block of latent dimension k whose parameters have a prior: count units of data, and the terms that
+// Integrate adds a block of latent dimension k whose parameters have a prior: count observations, and the terms that
 // depend on them.
 func (f *Curvature) Integrate(k int, count float64, terms ...Term) {
 	b := f.add(k, Identity(0))

@@ -84,7 +84,7 @@ func TestPriorHasNoSingularCounts(t *testing.T) {
 	assert.Equal(t, 2.5, tilt.Class(0))
 }
 
-// What a block of a prior of one unit of data charges, where count and information do not factor: ½ ln|NB + I|, and what a prior about
+// What a block of a prior of one observation charges, where count and information do not factor: ½ ln|NB + I|, and what a prior about
 // another point takes off.
 func TestUnfactoredBlocksAndDistancesAreCharged(t *testing.T) {
 	const n = 20.0

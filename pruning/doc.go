@@ -3,9 +3,9 @@
 // Algorithm 1 of Hayashi, Maeda and Fujimaki (2015), "paper G" throughout this
 // module, drops the directions in which the curvature F_Ξ has an eigenvalue at
 // or below a threshold δ, by default 1/N: the [Eigenvalue] rule. F is a product of what
-// q(Z) decides, the units of data behind a dimension, and of the information that each of them
+// q(Z) decides, the observations behind a dimension, and of the information that each of them
 // carries, which depends on the coordinates of Ξ. The rule tests the first factor alone: a
-// dimension with at most one unit of data is degenerate, because its penalty in gFIC, ½ ln of
+// dimension with at most one observation is degenerate, because its penalty in gFIC, ½ ln of
 // the units, would be a bonus that grows without bound as it empties, where Laplace's
 // method, from which the penalty comes, no longer applies.
 //

@@ -58,7 +58,7 @@ func classes(counts ...[]float64) *laplace.Curvature {
 }
 
 // TestDirectionsOfDegenerateData is the generic projection of paper G below A1: in the
-// basis the counts are diagonal, and the dimensions that go have at most one unit of data.
+// basis the counts are diagonal, and the dimensions that go have at most one observation.
 func TestDirectionsOfDegenerateData(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	want := []float64{0, 0.02, 0.1, 500, 1000, 3000}
@@ -66,7 +66,7 @@ func TestDirectionsOfDegenerateData(t *testing.T) {
 	v, err := pruning.Eigenvalue{}.Apply(mixing(s, laplace.Identity(7)), 6, true)
 	require.NoError(t, err)
 	assert.Equal(t, []int{0, 1, 2}, v.Dropped)
-	assert.InDeltaSlice(t, want[:3], v.Units, 1e-9)
+	assert.InDeltaSlice(t, want[:3], v.Observations, 1e-9)
 	var sv, vsv mat.Dense
 	sv.Mul(s, v.Basis)
 	vsv.Mul(v.Basis.T(), &sv)
@@ -84,20 +84,20 @@ func TestDirectionsOfDegenerateData(t *testing.T) {
 func TestUnitsAreTheThreshold(t *testing.T) {
 	f := classes([]float64{500}, []float64{1}, []float64{10})
 	for _, c := range []struct {
-		rule    pruning.Eigenvalue
-		dropped []int
-		units   []float64
+		rule         pruning.Eigenvalue
+		dropped      []int
+		observations []float64
 	}{
-		{pruning.Eigenvalue{}, []int{1}, []float64{1}}, // one unit of data goes, too
-		{pruning.Eigenvalue{Units: 0.5}, nil, nil},
-		{pruning.Eigenvalue{Units: 20}, []int{1, 2}, []float64{1, 10}},
-		{pruning.Eigenvalue{Units: 9000}, []int{1, 2}, []float64{1, 10}}, // one always stays
-		{pruning.Eigenvalue{Off: true, Units: 9000}, nil, nil},
+		{pruning.Eigenvalue{}, []int{1}, []float64{1}}, // one observation goes, too
+		{pruning.Eigenvalue{Observations: 0.5}, nil, nil},
+		{pruning.Eigenvalue{Observations: 20}, []int{1, 2}, []float64{1, 10}},
+		{pruning.Eigenvalue{Observations: 9000}, []int{1, 2}, []float64{1, 10}}, // one always stays
+		{pruning.Eigenvalue{Off: true, Observations: 9000}, nil, nil},
 	} {
 		v, err := c.rule.Apply(f, 3, false)
 		require.NoError(t, err)
 		assert.Equal(t, c.dropped, v.Dropped)
-		assert.InDeltaSlice(t, c.units, v.Units, 1e-12)
+		assert.InDeltaSlice(t, c.observations, v.Observations, 1e-12)
 		assert.Nil(t, v.Basis)
 	}
 }
@@ -185,16 +185,16 @@ func TestRegularCurvatureIsJudgedWithoutAllocating(t *testing.T) {
 func TestExactlyTheDirectionsUpToTheThresholdGo(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
-		const units = 1e-3
+		const least = 1e-3
 		factors := rapid.SliceOfN(rapid.SampledFrom([]float64{0.3, 0.9, 0.999, 1.001, 1.1, 3, 1e3, 1e6}), 2, 8).Draw(t, "multiples of the threshold")
 		values, gone := make([]float64, len(factors)), 0
 		for i, f := range factors {
-			values[i] = units * f
+			values[i] = least * f
 			if f < 1 {
 				gone++
 			}
 		}
-		v, err := pruning.Eigenvalue{Units: units}.Apply(mixing(spectrum(values, rng), laplace.Identity(3)), len(values), true)
+		v, err := pruning.Eigenvalue{Observations: least}.Apply(mixing(spectrum(values, rng), laplace.Identity(3)), len(values), true)
 		require.NoError(t, err)
 		require.Len(t, v.Dropped, min(gone, len(values)-1), "%v times the threshold", factors)
 	})

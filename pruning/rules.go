@@ -21,12 +21,12 @@ type Rules struct {
 }
 
 // Eigenvalue is the rule of Algorithm 1 (paper G, 4.1.3), applied to the factor of F that q
-// alone decides: a latent dimension with at most Units of data is dropped. The information is left
+// alone decides: a latent dimension with at most Observations observations is dropped. The information is left
 // out because it depends on the coordinates of Ξ: where their choice lets it vanish, informative
 // dimensions would be dropped.
 type Eigenvalue struct {
-	Off   bool
-	Units float64 // rows, or what else the model counts; 0 stands for 1, δ = 1/N in paper G
+	Off          bool
+	Observations float64 // rows, or what else the model counts; 0 stands for 1, δ = 1/N in paper G
 }
 
 // Objective is the rule that a smaller model which scores higher is the better
@@ -42,7 +42,7 @@ type Eigenvalue struct {
 // the fit ends only when no trial succeeds.
 type Objective struct {
 	Off            bool
-	TrialTolerance float64 // change per unit of data, in nats, below which trials begin; 0 stands for 1e-4
+	TrialTolerance float64 // change per observation, in nats, below which trials begin; 0 stands for 1e-4
 	Steps          int     // most steps of one trial; 0 stands for 100
 }
 
@@ -64,8 +64,8 @@ func (o Objective) StepsOr() int {
 
 // Verdict is the decision of the eigenvalue rule on a curvature.
 type Verdict struct {
-	Dropped []int     // latent dimensions that go, weakest first; empty where none does
-	Units   []float64 // units of data behind each of them
+	Dropped      []int     // latent dimensions that go, weakest first; empty where none does
+	Observations []float64 // those behind each of them
 	// Basis, where it is not nil, holds the directions that the latent space is to be rotated
 	// to first, in columns, K×K and orthonormal: Dropped counts them.
 	Basis *mat.Dense
@@ -76,7 +76,7 @@ type Verdict struct {
 // what the others do not account for, 1/(S⁻¹)_kk, and one goes at a time. At least the
 // strongest dimension stays.
 func (e Eigenvalue) Apply(f *laplace.Curvature, k int, rotates bool) (Verdict, error) {
-	threshold := e.Units
+	threshold := e.Observations
 	if threshold == 0 {
 		threshold = 1
 	}
@@ -88,7 +88,7 @@ func (e Eigenvalue) Apply(f *laplace.Curvature, k int, rotates bool) (Verdict, e
 	case f.MixedAbove(k, threshold):
 		return Verdict{}, nil
 	}
-	s, err := f.MixedUnits(k)
+	s, err := f.MixedObservations(k)
 	if err != nil {
 		return Verdict{}, fmt.Errorf("pruning: the counts of parameters other than of latent dimensions: %w", err)
 	}
@@ -106,17 +106,17 @@ func (e Eigenvalue) Apply(f *laplace.Curvature, k int, rotates bool) (Verdict, e
 func ofAxes(f *laplace.Curvature, k int, threshold float64) (v Verdict) {
 	strongest := 0
 	for j := range k {
-		if f.Units(j) > f.Units(strongest) {
+		if f.Observations(j) > f.Observations(strongest) {
 			strongest = j
 		}
 	}
 	for j := range k {
-		if u := f.Units(j); j != strongest && !(u > threshold) {
-			v.Dropped, v.Units = append(v.Dropped, j), append(v.Units, u)
+		if u := f.Observations(j); j != strongest && !(u > threshold) {
+			v.Dropped, v.Observations = append(v.Dropped, j), append(v.Observations, u)
 		}
 	}
-	slices.SortStableFunc(v.Dropped, func(a, b int) int { return cmp.Compare(f.Units(a), f.Units(b)) })
-	slices.Sort(v.Units)
+	slices.SortStableFunc(v.Dropped, func(a, b int) int { return cmp.Compare(f.Observations(a), f.Observations(b)) })
+	slices.Sort(v.Observations)
 	return v
 }
 
@@ -124,7 +124,7 @@ func ofAxes(f *laplace.Curvature, k int, threshold float64) (v Verdict) {
 func ofDirections(values []float64, vectors *mat.Dense, threshold float64) (v Verdict) {
 	for j, u := range values[:len(values)-1] {
 		if !(u > threshold) {
-			v.Dropped, v.Units = append(v.Dropped, j), append(v.Units, max(0, u))
+			v.Dropped, v.Observations = append(v.Dropped, j), append(v.Observations, max(0, u))
 		}
 	}
 	if len(v.Dropped) > 0 {
@@ -142,18 +142,18 @@ func ofMixedAxes(values []float64, vectors *mat.Dense, threshold float64) Verdic
 		for j := range weights {
 			weights[j] = math.Abs(vectors.At(j, 0))
 		}
-		return Verdict{Dropped: []int{floats.MaxIdx(weights)}, Units: []float64{0}}
+		return Verdict{Dropped: []int{floats.MaxIdx(weights)}, Observations: []float64{0}}
 	}
-	units := make([]float64, k)
-	for j := range units {
+	counts := make([]float64, k)
+	for j := range counts {
 		inverse := 0.0
 		for i, value := range values {
 			inverse += vectors.At(j, i) * vectors.At(j, i) / value
 		}
-		units[j] = 1 / inverse
+		counts[j] = 1 / inverse
 	}
-	if j := floats.MinIdx(units); !(units[j] > threshold) {
-		return Verdict{Dropped: []int{j}, Units: units[j : j+1]}
+	if j := floats.MinIdx(counts); !(counts[j] > threshold) {
+		return Verdict{Dropped: []int{j}, Observations: counts[j : j+1]}
 	}
 	return Verdict{}
 }

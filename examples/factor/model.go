@@ -40,8 +40,8 @@ type Statistics struct {
 	Cov  []float64 `keep:"both"` // K×K
 }
 
-// Weight is N.
-func (s *Statistics) Weight() float64 { return s.N }
+// Observations is N.
+func (s *Statistics) Observations() float64 { return s.N }
 
 // Merge adds sums of the same local step.
 func (s *Statistics) Merge(o *Statistics) {

@@ -53,8 +53,8 @@ type Statistics struct {
 	score, rest, q []float64 // scratch: ln β_k p_k, ln(1 − p_k), q of a row
 }
 
-// Weight is N.
-func (s *Statistics) Weight() float64 { return s.N }
+// Observations is N.
+func (s *Statistics) Observations() float64 { return s.N }
 
 // Merge adds sums.
 func (s *Statistics) Merge(o *Statistics) {

@@ -83,7 +83,7 @@ func (i *iteration[B, P, S]) make() (err error) {
 	if i.curved == nil {
 		return nil
 	}
-	i.f.Reset(i.s.Weight(), i.countOnly)
+	i.f.Reset(i.s.Observations(), i.countOnly)
 	return i.curved.Curvature(i.s, i.p, &i.f)
 }
 

@@ -251,7 +251,7 @@ func TestBrokenContractsAreNamedWithTheirMethod(t *testing.T) {
 		{"count is NaN", "counts", "ln|Count| of Curvature is NaN"},
 		{"information is NaN", "counts", "ln|F| of Curvature is NaN"},
 		{"no charges", "charges", "Charges returns none"},
-		{"no data", "charges", "charge 2 counts 1 parameters, 1 of them free, from 0 of 60 units of data"},
+		{"no data", "charges", "charge 2 counts 1 parameters, 1 of them free, from 0 of 60 observations"},
 		{"labels are NaN", "responsibilities", "LabelEntropy is NaN"},
 		{"no relevance", "relevance", "K = 1, at the start: Relevance returns 0 numbers, not 1"},
 		{"last relevance is NaN", "relevance", "number 1 of Relevance is NaN"},

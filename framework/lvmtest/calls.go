@@ -98,7 +98,7 @@ func (r *run[B, P, S]) curvatureOf(where string, s S, p P, countOnly bool) *lapl
 
 // fillCurvature puts it into f, memory reused.
 func (r *run[B, P, S]) fillCurvature(where string, s S, p P, countOnly bool, f *laplace.Curvature) {
-	f.Reset(s.Weight(), countOnly)
+	f.Reset(s.Observations(), countOnly)
 	r.must(r.Model.(framework.Curved[P, S]).Curvature(s, p, f), "Curvature", where)
 	if f.Len() == 0 {
 		r.fatalf("%s: Curvature adds no blocks", where)
@@ -136,8 +136,8 @@ func (r *run[B, P, S]) kept(m framework.Projector[P, S], where string, s S, p P,
 	if got := r.Model.Shape(q).K; got != len(dims) {
 		r.fatalf("%s: Keep of %d latent dimensions leaves K = %d", where, len(dims), got)
 	}
-	if !r.near(s.Weight(), t.Weight(), 0) {
-		r.errorf("%s: Keep changes N from %v to %v", where, s.Weight(), t.Weight())
+	if !r.near(s.Observations(), t.Observations(), 0) {
+		r.errorf("%s: Keep changes N from %v to %v", where, s.Observations(), t.Observations())
 	}
 	return t, q
 }

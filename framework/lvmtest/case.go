@@ -68,15 +68,14 @@ type Coordinates[P, S any] func(s S, p P) (x []float64, at func(x []float64) P)
 // permuting, splitting and weighting follow.
 type Data[B any] struct {
 	Rows int
-	// Sizes are the units of data in each row, which Weight counts, such as the time steps of a
-	// sequence; nil stands for 1 in each.
-	Sizes []float64
+	// Observations are their numbers in each row, such as the time steps of a sequence; nil stands for 1 in each.
+	Observations []float64
 	// Block makes a block of the rows with the given indices, in that order; the first is row first of the source. weights
 	// are frequencies, one for each row, nil if all are 1.
 	Block func(rows []int, weights []float64, first int) B
 }
 
-// Units are data in other units: x → Ax + b with LogDet = ln|det A| for a unit of data, such as a
+// Units are data in other units: x → Ax + b with LogDet = ln|det A| for an observation, such as a
 // row, which lowers ln p(X) by N·LogDet nats.
 type Units[B any] struct {
 	Name   string
@@ -157,12 +156,12 @@ func (d Data[B]) singles(order []int) *source[B] {
 	return s
 }
 
-// size is the number of units of data in a row.
-func (d Data[B]) size(row int) float64 {
-	if d.Sizes == nil {
+// observations is the number of observations in a row.
+func (d Data[B]) observations(row int) float64 {
+	if d.Observations == nil {
 		return 1
 	}
-	return d.Sizes[row]
+	return d.Observations[row]
 }
 
 func upTo(n int) []int {

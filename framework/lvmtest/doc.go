@@ -23,20 +23,20 @@
 // besides its log density is compared with that, and the failure names the method. With testing's -v
 // the suite lists the optional interfaces that it found. Other fields of the [Case] add checks:
 //
-//	Free         the gradient of the global step, D_Π, and that no parameter too many is counted free
-//	Latent       the curvature, against a numeric Hessian
-//	Symmetry     labels and rotations
-//	Units        other changes of units, and of blocks that are no Rows and no Sequences
-//	Degenerate   the projection (paper G, eq. 3), and the order of the relevances
-//	Sample       whether a fit to rows from the model gives the model back
-//	Data.Sizes   N, where a row is more than one unit of data
+//	Free               the gradient of the global step, D_Π, and that no parameter too many is counted free
+//	Latent             the curvature, against a numeric Hessian
+//	Symmetry           labels and rotations
+//	Units              other changes of units, and of blocks that are no Rows and no Sequences
+//	Degenerate         the projection (paper G, eq. 3), and the order of the relevances
+//	Sample             whether a fit to rows from the model gives the model back
+//	Data.Observations  N, where a row is more than one observation
 //
 // So does every optional interface that the model implements:
 //
 //	Proper                       the step under the prior, the local step that goes with it, the evidence of fits
 //	Curved, Projector, Rotator   curvature, counts, the tilted local step, projection, rotation
 //	Splitter                     division, its units, and that the halves differ
-//	Charger                        that the charges add up to Shape
+//	Charger                      that the charges add up to Shape
 //	Coupled                      Update, InferAt, and that q can be copied and encoded
 //	LogProber, Assigner          the likelihood, which BoundedLikelihood makes a bound; the labels
 //	Expander, Scaler             parameter expansion, tempering and extrapolation

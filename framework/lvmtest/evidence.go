@@ -54,7 +54,7 @@ func (r *run[B, P, S]) integralsOf(where string, s S, p P) *laplace.Curvature {
 // curvedProperly is the curvature under the prior.
 func (r *run[B, P, S]) curvedProperly(s S, p P) (*laplace.Curvature, error) {
 	f := new(laplace.Curvature)
-	f.ResetPrior(s.Weight())
+	f.ResetPrior(s.Observations())
 	return f, r.Model.(framework.Curved[P, S]).Curvature(s, p, f)
 }
 

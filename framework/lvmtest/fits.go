@@ -118,7 +118,7 @@ func (r *run[B, P, S]) orInit(u Units[B], k int) string {
 	start := func(d Data[B]) (bound, n float64) {
 		src := d.all(0)
 		t := r.step(fmt.Sprintf("K = %d", k), r.init(k, src, 0), nil, nil, src)
-		return r.bound(t.s, t.entropy, t.p), t.s.Weight()
+		return r.bound(t.s, t.entropy, t.p), t.s.Observations()
 	}
 	a, n := start(r.Data)
 	b, _ := start(u.Data)

@@ -39,7 +39,7 @@ type moments struct {
 	entropy float64      // of a row
 }
 
-func (s *moments) Weight() float64 { return s.N }
+func (s *moments) Observations() float64 { return s.N }
 
 func (s *moments) Merge(o *moments) {
 	s.N += o.N

@@ -124,7 +124,7 @@ func TestCasesThatAreNoneAreRefused(t *testing.T) {
 		"Case.Model is nil":     {Data: good.Data},
 		"Case.Data has 0 rows":  {Model: toy{}},
 		"Case.K holds 0":        {Model: toy{}, Data: good.Data, K: []int{2, 0}},
-		"and Sizes of 2":        {Model: toy{}, Data: lvmtest.Data[framework.Rows]{Rows: 10, Block: good.Data.Block, Sizes: []float64{1, 1}}},
+		"and Observations of 2": {Model: toy{}, Data: lvmtest.Data[framework.Rows]{Rows: 10, Block: good.Data.Block, Observations: []float64{1, 1}}},
 		"must not be negative":  {Model: toy{}, Data: good.Data, Tolerance: -1},
 		"Case.Data has 3 rows":  {Model: toy{}, Data: lvmtest.Data[framework.Rows]{Rows: 3, Block: good.Data.Block}},
 		"Case.Data has 10 rows": {Model: toy{}, Data: lvmtest.Data[framework.Rows]{Rows: 10}},

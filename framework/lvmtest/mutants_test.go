@@ -689,7 +689,7 @@ func mixtures() []mutant {
 		return sample(&q, n, rng)
 	}
 	doubled := right(toy{})
-	doubled.Data.Sizes = slices.Repeat([]float64{2}, doubled.Data.Rows)
+	doubled.Data.Observations = slices.Repeat([]float64{2}, doubled.Data.Rows)
 	return append(splitters(), []mutant{
 		of("miscounted", "shape", miscounted{}),
 		of("charging too many", "charges", charging{wrong: func(l []framework.Charge) { l[0].Parameters, l[1].Parameters = l[0].Parameters+1, l[1].Parameters-1 }}),
@@ -723,7 +723,7 @@ func mixtures() []mutant {
 		of("sorted", "order", sorted{}),
 		of("singular", "blocks", singular{}),
 		of("unweighted", "weights", unweighted{}),
-		{name: "other units of data", check: "weights", run: running(doubled)},
+		{name: "two observations a row", check: "weights", run: running(doubled)},
 		of("constant", "scale", constant{}),
 		of("absolute", "extrapolation", absolute{}),
 		of("stale", "memory", stale{}),

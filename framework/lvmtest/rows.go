@@ -94,19 +94,19 @@ func (r *run[B, P, S]) weights() {
 	var repeated []int
 	for i := range w {
 		w[i] = float64(rng.IntN(4))
-		all, total = all+r.Data.size(i), total+w[i]*r.Data.size(i)
+		all, total = all+r.Data.observations(i), total+w[i]*r.Data.observations(i)
 		for range int(w[i]) {
 			repeated = append(repeated, i)
 		}
 	}
 	for _, at := range r.early() {
-		if got := at.s.Weight(); !r.near(all, got, 0) {
-			r.errorf("%s: N is %v for %d rows with %v units of data (see Data.Sizes)", at.where, got, r.Data.Rows, all)
+		if got := at.s.Observations(); !r.near(all, got, 0) {
+			r.errorf("%s: N is %v for %d rows with %v observations (see Data.Observations)", at.where, got, r.Data.Rows, all)
 		}
 		want := r.other(at, at.where, r.listed(repeated))
 		t := r.other(at, at.where+", weighted rows", r.Data.arranged(arrangement{order: upTo(len(w)), weights: w}))
-		if got := t.s.Weight(); !r.near(total, got, 0) {
-			r.errorf("%s: N is %v for rows with a total weight of %v units of data", at.where, got, total)
+		if got := t.s.Observations(); !r.near(total, got, 0) {
+			r.errorf("%s: N is %v for rows with a total weight of %v observations", at.where, got, total)
 		}
 		r.equal(want, t)
 	}
@@ -164,7 +164,7 @@ func (r *run[B, P, S]) extrapolation() {
 				r.Model.LogJoint(s, p)
 				if m, ok := r.Model.(framework.Curved[P, S]); ok {
 					var f laplace.Curvature
-					f.Reset(s.Weight(), false)
+					f.Reset(s.Observations(), false)
 					_ = m.Curvature(s, p, &f)
 				}
 			}

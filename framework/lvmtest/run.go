@@ -138,8 +138,8 @@ func (c *Case[B, P, S]) valid() error {
 		return errors.New("Case.Model is nil")
 	case c.Data.Rows < 4 || c.Data.Block == nil:
 		return fmt.Errorf("Case.Data has %d rows: give 4 or more, and Block", c.Data.Rows)
-	case c.Data.Sizes != nil && len(c.Data.Sizes) != c.Data.Rows:
-		return fmt.Errorf("Case.Data has %d rows, and Sizes of %d", c.Data.Rows, len(c.Data.Sizes))
+	case c.Data.Observations != nil && len(c.Data.Observations) != c.Data.Rows:
+		return fmt.Errorf("Case.Data has %d rows, and Observations of %d", c.Data.Rows, len(c.Data.Observations))
 	case c.Tolerance < 0 || c.SampleRows < 0 || c.SampleK < 0:
 		return errors.New("Case.Tolerance, SampleRows and SampleK must not be negative")
 	}

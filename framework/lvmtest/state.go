@@ -224,8 +224,8 @@ func (r *run[B, P, S]) scales(h func([]float64) float64, x []float64) []float64 
 // parameters that they lead to, curvatures and relevances.
 func (r *run[B, P, S]) digest(where string, s S, entropy float64, at P, others []rival[P]) []number {
 	var none P
-	list := []number{{"Weight", s.Weight(), 1}, {"entropy", entropy, s.Weight()}}
-	add := func(name string, v float64) { list = append(list, number{name, v, s.Weight()}) }
+	list := []number{{"Observations", s.Observations(), 1}, {"entropy", entropy, s.Observations()}}
+	add := func(name string, v float64) { list = append(list, number{name, v, s.Observations()}) }
 	add("LogJoint", r.Model.LogJoint(s, at))
 	for _, o := range others {
 		add("LogJoint at "+o.what, r.Model.LogJoint(s, o.p))

@@ -24,7 +24,7 @@ func checks[B, P any, S framework.Statistics[S]]() []check[B, P, S] {
 			(*run[B, P, S]).density),
 		one("shape", "Shape counts K, D_Ξ and D_Π", (*run[B, P, S]).shape),
 		one("identifiability", "Shape.Free is the rank of ∂ln p(x_n|Π)÷∂Π", (*run[B, P, S]).identifiability),
-		one("charges", "the charges add up to the numbers of Shape, and their N to units of data", (*run[B, P, S]).charges),
+		one("charges", "the charges add up to the numbers of Shape, and their N to observations", (*run[B, P, S]).charges),
 		one("global step", "∇E_q[ln p(X,Z|Π)] = 0, and no Π′ has a higher E_q[ln p(X,Z|Π′)]", (*run[B, P, S]).globalStep),
 		one("posterior step", "∇(E_q[ln p(X,Z|Π)] + ln p(Π)) = 0 where MaximizePosterior leads, and it never lowers it",
 			(*run[B, P, S]).posteriorStep),
@@ -104,7 +104,7 @@ func (r *run[B, P, S]) shape() {
 	}
 }
 
-// charges are of units of data, of which there are twice as many when every row counts twice.
+// charges are of observations, of which there are twice as many when every row counts twice.
 func (r *run[B, P, S]) charges() {
 	_ = able[framework.Charger[P, S]](r, "Charger")
 	twice := slices.Repeat([]float64{2}, r.Data.Rows)
@@ -116,9 +116,9 @@ func (r *run[B, P, S]) charges() {
 			if c.Latent {
 				latent += c.Parameters
 			}
-			if c.Parameters < 0 || c.Free < 0 || !(c.N > 0) || !r.Unweighted && c.N > (1+r.tolerance())*at.s.Weight() {
-				r.errorf("%s: charge %d counts %d parameters, %d of them free, from %v of %v units of data", at.where, i+1,
-					c.Parameters, c.Free, c.N, at.s.Weight())
+			if c.Parameters < 0 || c.Free < 0 || !(c.N > 0) || !r.Unweighted && c.N > (1+r.tolerance())*at.s.Observations() {
+				r.errorf("%s: charge %d counts %d parameters, %d of them free, from %v of %v observations", at.where, i+1,
+					c.Parameters, c.Free, c.N, at.s.Observations())
 			}
 		}
 		shape := r.Model.Shape(at.p)
@@ -252,7 +252,7 @@ func (r *run[B, P, S]) curvature() {
 		entries := dense(f.Blocks())
 		for i := range x {
 			for j := range i + 1 {
-				want, size := -numeric.At(i, j)/at.s.Weight(), math.Sqrt(entries.At(i, i)*entries.At(j, j))
+				want, size := -numeric.At(i, j)/at.s.Observations(), math.Sqrt(entries.At(i, i)*entries.At(j, j))
 				worst = max(worst, math.Abs(entries.At(i, j)-want)/size)
 				if !(math.Abs(entries.At(i, j)-want) <= r.numeric()*size) {
 					r.errorf("%s: F is %v at (%d, %d), and the numeric Hessian %v", at.where, entries.At(i, j), i+1, j+1, want)
@@ -431,7 +431,7 @@ func (r *run[B, P, S]) likelihood() {
 		switch sum := floats.Sum(rows); {
 		case bounded && !(bound <= sum+r.slack(sum)):
 			r.errorf("%s: Σ ln p(x_n|Π) is %v, and its lower bound %.3g more", at.where, sum, bound-sum)
-		case !bounded && !r.near(sum, bound, t.s.Weight()):
+		case !bounded && !r.near(sum, bound, t.s.Observations()):
 			r.errorf("%s: Σ ln p(x_n|Π) is %v, and E_q[ln p] + H(q) %.3g more", at.where, sum, bound-sum)
 		}
 		again, err := m.LogProb(src.blocks[0], at.p, slices.Repeat([]float64{math.NaN()}, len(rows)))
@@ -442,7 +442,7 @@ func (r *run[B, P, S]) likelihood() {
 	}
 }
 
-// responsibilities are of the q that Infer finds, a label for each unit of data. Where labels depend on one another, as
+// responsibilities are of the q that Infer finds, a label for each observation. Where labels depend on one another, as
 // those of a sequence do, all have less entropy than each by itself has.
 func (r *run[B, P, S]) responsibilities() {
 	m := able[framework.Assigner[B, P]](r, "Assigner")
@@ -451,8 +451,8 @@ func (r *run[B, P, S]) responsibilities() {
 		q, err := m.Responsibilities(src.blocks[0], at.p, nil)
 		r.must(err, "Responsibilities", at.where)
 		labelled := r.Data.Rows
-		if r.Data.Sizes != nil && len(q) != labelled*at.k { // the units of data have them
-			labelled = int(floats.Sum(r.Data.Sizes))
+		if r.Data.Observations != nil && len(q) != labelled*at.k { // each observation has one
+			labelled = int(floats.Sum(r.Data.Observations))
 		}
 		r.numbersOf(q, labelled*at.k, "Responsibilities", at.where)
 		entropy := 0.0
@@ -470,7 +470,7 @@ func (r *run[B, P, S]) responsibilities() {
 		t := r.under(at.where, at.p, nil, nil, src)
 		labels := r.labelEntropy(at.where, t.s, t.entropy)
 		size := float64(labelled)
-		if coupled := (r.inOrder() || r.Data.Sizes != nil) && -size*r.tolerance() <= labels &&
+		if coupled := (r.inOrder() || r.Data.Observations != nil) && -size*r.tolerance() <= labels &&
 			labels < entropy; !coupled && !r.near(labels, entropy, size) {
 			r.errorf("%s: −Σ q ln q is %v, and the entropy of the labels %v in the local step", at.where, entropy, labels)
 		}

@@ -41,8 +41,8 @@ func (r *run[B, P, S]) degenerateDimension(at state[P, S]) (flat S, p P, own flo
 	verdict, err := pruning.Eigenvalue{}.Apply(f, at.k, rotates)
 	r.must(err, "the eigenvalue rule", at.where)
 	if len(verdict.Dropped) != 1 {
-		r.errorf("%s: the counts of F show %d degenerate latent dimensions, not 1: units of data %v", at.where,
-			len(verdict.Dropped), verdict.Units)
+		r.errorf("%s: the counts of F show %d degenerate latent dimensions, not 1, of %v observations", at.where,
+			len(verdict.Dropped), verdict.Observations)
 		return flat, p, own, 0, false
 	}
 	if verdict.Basis != nil {
@@ -121,7 +121,7 @@ func (r *run[B, P, S]) exchanged(m framework.Rotator[P, S], at state[P, S], p P)
 	s, q := r.rotated(m, at.where, at.s, p, turn)
 	look := func(s S, p P, dim int) []number {
 		t, q := r.kept(keeper, at.where, s, p, []int{dim})
-		list := []number{{"N", t.Weight(), 0}, {"E_q[ln p]", r.Model.LogJoint(t, q), t.Weight()}}
+		list := []number{{"N", t.Observations(), 0}, {"E_q[ln p]", r.Model.LogJoint(t, q), t.Observations()}}
 		if r.curved() {
 			list = append(list, number{"ln|F|", r.curvatureOf(at.where, t, q, false).LogDet(), 1})
 		}
@@ -132,10 +132,10 @@ func (r *run[B, P, S]) exchanged(m framework.Rotator[P, S], at state[P, S], p P)
 
 // invariant is what does not depend on the rotation of the latent dimensions.
 func (r *run[B, P, S]) invariant(where string, s S, p P, src *source[B]) []number {
-	size := s.Weight()
+	size := s.Observations()
 	t := r.step(where, p, nil, nil, src)
 	list := []number{
-		{"N", s.Weight(), 0},
+		{"N", s.Observations(), 0},
 		{"E_q[ln p]", r.Model.LogJoint(s, p), size},
 		{"E_q[ln p] after a local step", r.Model.LogJoint(t.s, p), size},
 		{"H(q) after a local step", t.entropy, size},
@@ -308,7 +308,7 @@ func (r *run[B, P, S]) dividedFirst(
 		return 0, 0, 0, false
 	}
 	t := r.step(where, q, nil, nil, src)
-	return gain, r.bound(t.s, t.entropy, q), t.s.Weight(), true
+	return gain, r.bound(t.s, t.entropy, q), t.s.Observations(), true
 }
 
 // symmetry compares what does not depend on the form, before and after a global step.
@@ -318,7 +318,7 @@ func (r *run[B, P, S]) symmetry() {
 	src := r.Data.all(0)
 	look := func(where string, p P) []number {
 		t := r.step(where, p, nil, nil, src)
-		s, next, size := t.s, r.maximize(where, t.s, p), t.s.Weight()
+		s, next, size := t.s, r.maximize(where, t.s, p), t.s.Observations()
 		list := []number{
 			{"H(q)", t.entropy, size},
 			{"E_q[ln p]", r.Model.LogJoint(s, p), size},

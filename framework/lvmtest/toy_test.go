@@ -65,7 +65,7 @@ type sums struct {
 	absolute bool // of a mutant: Scale takes no negative factor
 }
 
-func (s *sums) Weight() float64 { return s.N }
+func (s *sums) Observations() float64 { return s.N }
 
 func (s *sums) Merge(o *sums) {
 	s.N += o.N

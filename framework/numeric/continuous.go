@@ -317,7 +317,7 @@ func (m Continuous) Prepare(p *ContinuousParameters, tilt *laplace.Tilt, s *Post
 	s.extra = mat.NewSymDense(p.K, nil)
 	if m.Axes {
 		for k := range p.K {
-			s.extra.SetSym(k, k, 2*tilt.Class(k)) // of a unit of data, which is z_k² = 1
+			s.extra.SetSym(k, k, 2*tilt.Class(k)) // of an observation, which is z_k² = 1
 		}
 		return nil
 	}

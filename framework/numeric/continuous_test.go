@@ -192,7 +192,7 @@ func TestRotationChangesNothing(t *testing.T) {
 // curvature is what a model says of it.
 func curvature[P any, S framework.Statistics[S]](t *testing.T, m framework.Curved[P, S], s S, p P) *laplace.Curvature {
 	var f laplace.Curvature
-	f.Reset(s.Weight(), false)
+	f.Reset(s.Observations(), false)
 	require.NoError(t, m.Curvature(s, p, &f))
 	return &f
 }

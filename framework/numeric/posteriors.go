@@ -32,8 +32,8 @@ func newPosteriors(c *compiledJoint, k int) *Posteriors {
 	return &Posteriors{K: k, ZZ: make([]float64, k*k), one: c.machine()}
 }
 
-// Weight is N.
-func (s *Posteriors) Weight() float64 { return s.N }
+// Observations is N.
+func (s *Posteriors) Observations() float64 { return s.N }
 
 // Merge adds another's sums and appends copies of its posteriors.
 func (s *Posteriors) Merge(o *Posteriors) {

@@ -455,7 +455,7 @@ func (unprojected) Keep(s *mixture.Statistics, p *mixture.Parameters, _ []int) (
 
 // Either rule drops a component, and the projection does not: an error that names it.
 func TestProjectionToTheWrongSize(t *testing.T) {
-	for _, rules := range []pruning.Rules{{Eigenvalue: pruning.Eigenvalue{Units: 30}}, {Eigenvalue: pruning.Eigenvalue{Off: true}}} {
+	for _, rules := range []pruning.Rules{{Eigenvalue: pruning.Eigenvalue{Observations: 30}}, {Eigenvalue: pruning.Eigenvalue{Off: true}}} {
 		_, err := framework.Fit(ctx, unprojected{mixture.Model{Family: numeric.Family{Density: poisson{}}}}, tableOf(t, counts(60, 1, 6), 1), framework.Options{K: 3, Prune: rules})
 		assert.ErrorContains(t, err, "Keep of numeric_test.unprojected: contract violated")
 		assert.ErrorContains(t, err, "K = 3")

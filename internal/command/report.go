@@ -200,7 +200,7 @@ type pruned struct {
 	K         int      `json:"k"` // latent dimensions left
 	Rule      string   `json:"rule"`
 	Dropped   []int    `json:"dropped"`   // from 1, as they were numbered; null where directions were dropped
-	Relevance []number `json:"relevance"` // of those dropped; units of data by the rule eigenvalue
+	Relevance []number `json:"relevance"` // of those dropped; observations by the rule eigenvalue
 	Before    number   `json:"before"`    // the criterion
 	After     number   `json:"after"`
 }

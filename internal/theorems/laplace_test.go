@@ -85,7 +85,7 @@ func (g given) criterion(t testing.TB, s *mixture.Statistics, p *mixture.Paramet
 	var f laplace.Curvature
 	f.Reset(s.N, false)
 	require.NoError(t, g.model.Curvature(s, best, &f))
-	return framework.GFIC.Value(&framework.Evaluation{LogJoint: g.model.LogJoint(s, best), LogDet: f.LogDet(), Shape: g.model.Shape(best), N: s.Weight()}), best
+	return framework.GFIC.Value(&framework.Evaluation{LogJoint: g.model.LogJoint(s, best), LogDet: f.LogDet(), Shape: g.model.Shape(best), N: s.Observations()}), best
 }
 
 // A family's Fisher information of one row, as log-determinants summed over columns: in the
@@ -230,7 +230,7 @@ func TestLemma3OfMixtures(t *testing.T) {
 			exact := c.logJoint(t, s, p)
 			l, best := c.criterion(t, s, p)
 			offset = constant(c.given, c.of, c.logTheta, best)
-			n, rest = append(n, s.Weight()), append(rest, exact-l-offset)
+			n, rest = append(n, s.Observations()), append(rest, exact-l-offset)
 		}
 		t.Logf("%s: ln p(X,Z) − L → %.4f; rest %s at N = %v; slope of its logarithm %.4f", familyOf(c.model), offset, list("%.2e", rest), n, decay(n, rest))
 		assert.InDelta(t, -1, decay(n, rest), 0.02, familyOf(c.model))
@@ -261,7 +261,7 @@ func TestLogJointGivenZIsTheClosedForm(t *testing.T) {
 			b, c.prior = 0.7, prior.Beta{A: 0.7, B: 0.7}
 		}
 		s, p := c.statistics(t)
-		want := lgamma(2*concentration) - lgamma(2*concentration+s.Weight())
+		want := lgamma(2*concentration) - lgamma(2*concentration+s.Observations())
 		for _, x := range c.clusters {
 			codes := make([]int, len(x))
 			for j, v := range x {

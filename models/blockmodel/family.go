@@ -28,11 +28,11 @@ func (f Family) String() string {
 }
 
 // In the engine θ has a prior, uniform under Bernoulli, and under Poisson exponential with the mean of all pairs of
-// nodes. In the coordinates of the curvature, φ = 2 arcsin √θ or φ = 2 √(θ·unit), the information of a unit of data is
+// nodes. In the coordinates of the curvature, φ = 2 arcsin √θ or φ = 2 √(θ·unit), the information of an observation is
 // 1, and the prior adds one unit: so ½ ln|F| charges ½ ln(units + 1) for θ_kl, which is never negative, where ½
 // ln(pairs) would reward blocks of one node.
 
-// unit is the number of pairs that make one unit of data: 1 under Bernoulli, and under Poisson those with an edge
+// unit is the number of pairs that make one observation: 1 under Bernoulli, and under Poisson those with an edge
 // of weight 1 between them, on average.
 func (f Family) unit(weight, pairs float64) float64 {
 	if f == Bernoulli {

@@ -284,7 +284,7 @@ func (Model) Infer(Nodes, *Parameters, *Statistics) (float64, error) {
 	return 0, errors.New("blockmodel: the block of a node depends on those of all others: fit the whole graph")
 }
 
-// Curvature adds the pairs behind each θ in units of data, and one for the prior, as data of the smaller of the two
+// Curvature adds the pairs behind each θ in observations, and one for the prior, as data of the smaller of the two
 // blocks. The information of a unit is 1. So the penalty of a block is never negative, however few nodes it has.
 func (m Model) Curvature(s *Statistics, p *Parameters, f *laplace.Curvature) error {
 	if f.Prior() {

@@ -321,7 +321,7 @@ func TestLocalStepIsTheSumOverAllLabels(t *testing.T) {
 	}
 }
 
-// In φ the second derivative of −ln p is the count: that of the pairs in units of data, and one for the prior.
+// In φ the second derivative of −ln p is the count: that of the pairs in observations, and one for the prior.
 func TestCountsAreSecondDerivatives(t *testing.T) {
 	for name, g := range everyKind(t, 5) {
 		m := Model{}

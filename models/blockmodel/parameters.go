@@ -19,7 +19,7 @@ type Parameters struct {
 	Weights []float64 `json:"weights" keep:"rows"`         // π (K), summing to 1; in a bipartite graph within each set
 	Theta   []float64 `json:"theta" keep:"both"`           // Ξ: K×K, of the edge from block to block; symmetric unless directed, 0 within a set
 	Sides   []int     `json:"sides,omitempty" keep:"rows"` // of each block of a bipartite graph, the set of its nodes: 0 or 1
-	Unit    float64   `json:"unit"`                        // pairs that make one unit of data
+	Unit    float64   `json:"unit"`                        // pairs that make one observation
 	Start   []int     `json:"start,omitempty"`             // labels that q begins with, before the first global step
 	Hard    bool      `json:"hard,omitempty"`              // q begins with these labels alone
 }
@@ -95,8 +95,8 @@ type Statistics struct {
 	Edges   []float64 `keep:"both"` // Σ_ij q_ik w_ij q_jl, i and j in both orders where the graph is not directed
 }
 
-// Weight is the number of nodes.
-func (s *Statistics) Weight() float64 { return s.N }
+// Observations is the number of nodes.
+func (s *Statistics) Observations() float64 { return s.N }
 
 // Merge adds sums.
 func (s *Statistics) Merge(o *Statistics) { framework.AddSums(s, o) }

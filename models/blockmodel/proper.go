@@ -9,7 +9,7 @@ import (
 
 // The evidence of a block model is exact (docs/theory/evidence.md): the weights of the blocks have the prior Dir(1), in
 // a bipartite graph those of each set, and θ_kl Beta(1, 1), or of weights that are counts gamma(1, u), u the pairs of
-// one unit of data. A posterior is known by its mean, which is in the parameters, and by the count of data, which is in
+// one observation. A posterior is known by its mean, which is in the parameters, and by the count of data, which is in
 // the curvature.
 
 // ReplacesPrior says that the integrals under the prior take the place of LogPrior.

@@ -66,7 +66,7 @@ func TestEvidenceBoundsTheSumOverAllLabels(t *testing.T) {
 		mode, err := m.MaximizePosterior(s, p, nil)
 		require.NoError(t, err, name)
 		var f laplace.Curvature
-		f.ResetPrior(s.Weight())
+		f.ResetPrior(s.Observations())
 		require.NoError(t, m.Curvature(s, mode, &f))
 		followed, information := f.Integral()
 		assert.Zero(t, information, name)

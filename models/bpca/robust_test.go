@@ -78,12 +78,12 @@ func TestColumnsOfDifferentScales(t *testing.T) {
 	}
 }
 
-// TestFewRowsMoreThanColumns: every direction has N − D units of data behind it, at N = D + 1 just the one up
+// TestFewRowsMoreThanColumns: every direction has N − D observations behind it, at N = D + 1 just the one up
 // to which the eigenvalue rule takes it for degenerate (docs/theory/bpca.md, section 2). A lower threshold
 // leaves the choice to the objective, which finds the maximum of the closed form.
 func TestFewRowsMoreThanColumns(t *testing.T) {
 	x := factors(31, 30, 4, 1)
-	agreeUnder(t, pruning.Rules{Eigenvalue: pruning.Eigenvalue{Units: 0.5}}, x, 30, 1e-7, "N = D + 1", true)
+	agreeUnder(t, pruning.Rules{Eigenvalue: pruning.Eigenvalue{Observations: 0.5}}, x, 30, 1e-7, "N = D + 1", true)
 	res := fit(t, moments(t, table(t, x, 30)), framework.Options{K: 29})
 	assert.Equal(t, 1, res.Shape.K)
 	assert.Equal(t, "eigenvalue", res.Pruned[0].Rule)

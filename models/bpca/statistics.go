@@ -72,8 +72,8 @@ func (s *Statistics) Merge(o *Statistics) {
 	linalg.Axpy(1, o.ZZ, s.ZZ)
 }
 
-// Weight is N.
-func (s *Statistics) Weight() float64 { return s.N }
+// Observations is N.
+func (s *Statistics) Observations() float64 { return s.N }
 
 // Begin empties the statistics for a local step q(z_n) = N(gain·(x_n − mean), cov) and
 // returns the memory of gain (K×D) and cov (K×K), for the caller to fill in together with

@@ -37,7 +37,7 @@ func (m Model) worth() float64 {
 // integral is the term of the gate.
 func (m Model) integral(s *Statistics, p *Parameters) laplace.Term {
 	n, free := p.width(), (p.K()-1)*p.width()
-	t := laplace.Term{Size: free, Count: s.Weight(), Worth: m.worth()}
+	t := laplace.Term{Size: free, Count: s.Observations(), Worth: m.worth()}
 	if free == 0 {
 		return t
 	}

@@ -156,7 +156,7 @@ func (m Model) Curvature(s *Statistics, p *Parameters, f *laplace.Curvature) err
 func (m Model) Relevance(s *Statistics, p *Parameters) ([]float64, error) {
 	values := m.mixture().Worth(s.Mixture, p.Mixture)
 	floats.Add(values, s.Vacated)
-	floats.AddConst(-float64(p.width())/2*math.Log(s.Weight()), values)
+	floats.AddConst(-float64(p.width())/2*math.Log(s.Observations()), values)
 	return values, nil
 }
 
@@ -240,8 +240,8 @@ func newStatistics(mix *mixture.Statistics, p *Parameters) *Statistics {
 		Vacated: make([]float64, k), Overlap: make([]float64, triangle(n)*(triangle(k)-k))}
 }
 
-// Weight is N.
-func (s *Statistics) Weight() float64 { return s.Mixture.N }
+// Observations is N.
+func (s *Statistics) Observations() float64 { return s.Mixture.N }
 
 // Merge adds the sums of another shard, or of another local step at as many classes.
 func (s *Statistics) Merge(o *Statistics) {

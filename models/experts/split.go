@@ -27,7 +27,7 @@ func (m Model) Split(
 	if err != nil {
 		return nil, 0, err
 	}
-	halves, gain, err := mixture.Halves(ctx, m.Family, rows.Columns(own), q, k, s.Weight(), rng)
+	halves, gain, err := mixture.Halves(ctx, m.Family, rows.Columns(own), q, k, s.Observations(), rng)
 	if err != nil {
 		return nil, 0, err
 	}

@@ -157,7 +157,7 @@ func (st Structure) diagonalOf(list []float64, d int) []float64 {
 }
 
 // noise is the Ψ with the highest likelihood given the sums of squares and products of the residuals, with the layout
-// of gather, and the units of data of each part: their mean, but no less than Floor of the unit, the covariance of
+// of gather, and the observations of each part: their mean, but no less than Floor of the unit, the covariance of
 // the data. dst gets the list.
 func (st Structure) noise(dst, squares, count, unit []float64) error {
 	switch {

@@ -183,7 +183,7 @@ func (s *Statistics) CoOccurrence() *mat.SymDense {
 	return m
 }
 
-// Featureless is the evaluation of the model without features on the table that p was fitted to, n units of data:
+// Featureless is the evaluation of the model without features on the table that p was fitted to, n observations:
 // columns that are normal and independent of one another. What scores lower than it has found nothing.
 func (p *Parameters) Featureless(n float64) framework.Evaluation {
 	e := framework.Evaluation{N: n, Shape: framework.Shape{Component: p.D, Shared: len(p.Unit)}}

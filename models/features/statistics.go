@@ -22,8 +22,8 @@ type Statistics struct {
 	about  mat.SymDense // see centered
 }
 
-// Weight is N.
-func (s *Statistics) Weight() float64 { return s.N }
+// Observations is N.
+func (s *Statistics) Observations() float64 { return s.N }
 
 // Merge adds sums.
 func (s *Statistics) Merge(o *Statistics) { framework.AddSums(s, o) }

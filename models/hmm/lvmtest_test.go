@@ -27,7 +27,7 @@ func blocksOf(x *mat.Dense, ends []int) lvmtest.Data[framework.Sequences] {
 		return ends[i-1]
 	}
 	for i, end := range ends {
-		data.Sizes = append(data.Sizes, float64(end-begin(i)))
+		data.Observations = append(data.Observations, float64(end-begin(i)))
 	}
 	data.Block = func(rows []int, weights []float64, first int) framework.Sequences {
 		b := framework.Sequences{First: first, Weights: weights, Steps: framework.Rows{D: d, Stride: d}}

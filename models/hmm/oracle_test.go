@@ -172,7 +172,7 @@ func TestTiltLowersStepsAndMoves(t *testing.T) {
 	s, _, err := framework.LocalStep(context.Background(), m, src, p, 1)
 	require.NoError(t, err)
 	var f laplace.Curvature
-	f.Reset(s.Weight(), true)
+	f.Reset(s.Observations(), true)
 	require.NoError(t, m.Curvature(s, p, &f))
 	var tilt laplace.Tilt
 	tilt.Set(&f)

@@ -63,8 +63,8 @@ func (s *Statistics) restore(p *family.Plan) {
 	}
 }
 
-// Weight is N, the number of steps.
-func (s *Statistics) Weight() float64 { return s.N }
+// Observations is N, the number of steps.
+func (s *Statistics) Observations() float64 { return s.N }
 
 // Merge adds the sums of another shard, or of another local step at as many states.
 func (s *Statistics) Merge(o *Statistics) {

@@ -18,7 +18,7 @@ func rowsOf(b framework.Sequences) lvmtest.Data[framework.Sequences] {
 	data := lvmtest.Data[framework.Sequences]{Rows: b.Len()}
 	for i := range b.Len() {
 		first, end := b.Bounds(i)
-		data.Sizes = append(data.Sizes, float64(end-first))
+		data.Observations = append(data.Observations, float64(end-first))
 	}
 	data.Block = func(rows []int, weights []float64, first int) framework.Sequences {
 		c := framework.Sequences{First: first, Weights: weights, Steps: framework.Rows{D: b.Steps.D, Stride: b.Steps.D}}

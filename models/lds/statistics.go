@@ -28,8 +28,8 @@ func (Model) NewStatistics(p *Parameters) *Statistics {
 // Merge adds the sums of other sequences.
 func (s *Statistics) Merge(o *Statistics) { framework.AddSums(s, o) }
 
-// Weight is the number of steps.
-func (s *Statistics) Weight() float64 { return s.N }
+// Observations is the number of steps.
+func (s *Statistics) Observations() float64 { return s.N }
 
 // Scale multiplies every sum (see [framework.Scaler]).
 func (s *Statistics) Scale(factor float64) {

@@ -430,7 +430,7 @@ func TestEvidenceOfFamiliesWithoutData(t *testing.T) {
 	}
 }
 
-// Conjugate priors are worth as many units of data as are asked for: of one class the evidence is a closed form.
+// Conjugate priors are worth as many observations as are asked for: of one class the evidence is a closed form.
 func TestEvidenceOfConjugateFamiliesUnderAnotherPrior(t *testing.T) {
 	const worth = 3
 	lgamma := func(x float64) float64 {

@@ -42,8 +42,8 @@ func newStatistics(p *family.Plan, k int) *Statistics {
 	}
 }
 
-// Weight is N.
-func (s *Statistics) Weight() float64 { return s.N }
+// Observations is N.
+func (s *Statistics) Observations() float64 { return s.N }
 
 // Merge adds the sums of another shard, or of another local step at as many components.
 func (s *Statistics) Merge(o *Statistics) {

@@ -16,7 +16,7 @@ func rowsOf(x *framework.SparseTable) lvmtest.Data[framework.Rows] {
 		columns, counts := rows.Entries.Row(i)
 		sizes[i] = total(columns, counts)
 	}
-	return lvmtest.Data[framework.Rows]{Rows: rows.N, Sizes: sizes, Block: func(list []int, weights []float64, first int) framework.Rows {
+	return lvmtest.Data[framework.Rows]{Rows: rows.N, Observations: sizes, Block: func(list []int, weights []float64, first int) framework.Rows {
 		e := &framework.Entries{Start: []int{0}}
 		for _, i := range list {
 			columns, counts := rows.Entries.Row(i)

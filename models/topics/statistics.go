@@ -34,8 +34,8 @@ type scratch struct {
 	beta          float64 // 0: it is not
 }
 
-// Weight is the number of tokens.
-func (s *Statistics) Weight() float64 { return s.N }
+// Observations is the number of tokens.
+func (s *Statistics) Observations() float64 { return s.N }
 
 // Merge adds sums.
 func (s *Statistics) Merge(o *Statistics) {

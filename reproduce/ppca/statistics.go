@@ -27,8 +27,8 @@ type Statistics struct {
 	work   *workspace
 }
 
-// Weight is N.
-func (s *Statistics) Weight() float64 { return s.N }
+// Observations is N.
+func (s *Statistics) Observations() float64 { return s.N }
 
 // Merge adds the sums of other rows.
 func (s *Statistics) Merge(o *Statistics) {
