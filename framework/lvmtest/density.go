@@ -8,6 +8,7 @@ import (
 
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/densities"
 )
 
 // interfaces lists what the engine finds.
@@ -31,11 +32,6 @@ type verifier interface {
 	Verify(b framework.Rows, at int, rng *rand.Rand) (methods []string, errs []error)
 }
 
-// A stepVerifier is a model that compares those of its density at a local step.
-type stepVerifier[P, S any] interface {
-	Verify(s S, p P, rng *rand.Rand) (methods []string, errs []error)
-}
-
 // density finds the densities of a model: in a field that is a family, or the model's own.
 func (r *run[B, P, S]) density() {
 	found := false
@@ -46,9 +42,9 @@ func (r *run[B, P, S]) density() {
 			r.errorf("%v", err)
 		}
 	}
-	if m, ok := r.Model.(stepVerifier[P, S]); ok {
+	if verify := densities.VerifierOf(r.Model); verify != nil {
 		for _, at := range r.early() {
-			methods, errs := m.Verify(at.s, r.maximize(at.where, at.s, at.p), r.rng(13))
+			methods, errs := verify(at.s, r.maximize(at.where, at.s, at.p), r.rng(13))
 			report("the density", methods, errs)
 		}
 	}

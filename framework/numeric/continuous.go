@@ -50,8 +50,8 @@ func (m Continuous) MarshalJSON() ([]byte, error) {
 	}{fmt.Sprintf("%T", m.Density), m.Density, m.Axes, m.Nodes, "adaptive"})
 }
 
-// Pooled is the table as one component, which gives the units of the curvature.
-type Pooled struct {
+// A pooledTable is the table as one component, which gives the units of the curvature.
+type pooledTable struct {
 	N         float64   `json:"n"`
 	Component []float64 `json:"component"` // ξ, P
 	Shared    []float64 `json:"shared"`    // Θ
@@ -61,7 +61,7 @@ type Pooled struct {
 	Quadratic bool `json:"quadratic,omitempty"`
 }
 
-func (w *Pooled) root() *mat.TriDense {
+func (w *pooledTable) root() *mat.TriDense {
 	n := int(math.Sqrt(float64(len(w.Root))))
 	if n == 0 {
 		return nil
@@ -71,11 +71,11 @@ func (w *Pooled) root() *mat.TriDense {
 
 // ContinuousParameters are those of K latent dimensions on D columns.
 type ContinuousParameters struct {
-	K          int       `json:"k" keep:"count"`
-	D          int       `json:"d"`
-	Components []float64 `json:"components" keep:"rows"` // Ξ, K×P row-major, in the order of the layout
-	Shared     []float64 `json:"shared"`                 // Θ
-	Pooled     *Pooled   `json:"whole"`                  // the table without latent dimensions
+	K          int          `json:"k" keep:"count"`
+	D          int          `json:"d"`
+	Components []float64    `json:"components" keep:"rows"` // Ξ, K×P row-major, in the order of the layout
+	Shared     []float64    `json:"shared"`                 // Θ
+	Pooled     *pooledTable `json:"whole"`                  // the table without latent dimensions
 
 	compiled *compiledJoint
 
@@ -191,12 +191,12 @@ func read(ctx context.Context, src framework.Source[framework.Rows]) ([]framewor
 }
 
 // pooled fits Θ with Ξ = 0 under z ~ N(0, 1), and measures the information of a row about ξ there.
-func (c *compiledJoint) pooled(blocks []framework.Rows) (_ *Pooled, err error) {
+func (c *compiledJoint) pooled(blocks []framework.Rows) (_ *pooledTable, err error) {
 	one := c.machine()
 	defer one.recover(&err)
 	s := newPosteriors(c, 1)
 	s.Blocks = blocks
-	w := &Pooled{Component: make([]float64, c.component.numbers), Shared: make([]float64, c.shared.numbers)}
+	w := &pooledTable{Component: make([]float64, c.component.numbers), Shared: make([]float64, c.shared.numbers)}
 	rule := axial(1)
 	prior := local{[]float64{0}, []float64{1}, rule.weight}
 	s.each(func(b framework.Rows, i, _ int) bool {
@@ -246,7 +246,7 @@ func (c *compiledJoint) pooled(blocks []framework.Rows) (_ *Pooled, err error) {
 
 // isQuadratic reports whether ln p(x, z) is quadratic in z: a few rows along a few lines, at loadings of about the size
 // of the noise.
-func (c *compiledJoint) isQuadratic(blocks []framework.Rows, w *Pooled) (_ bool, err error) {
+func (c *compiledJoint) isQuadratic(blocks []framework.Rows, w *pooledTable) (_ bool, err error) {
 	if c.inferrer != nil {
 		return true, nil
 	}
@@ -287,7 +287,7 @@ func (c *compiledJoint) isQuadratic(blocks []framework.Rows, w *Pooled) (_ bool,
 }
 
 // draw is a latent dimension from a normal distribution with so many times the covariance that a row's noise leaves.
-func (w *Pooled) draw(rng *rand.Rand, times float64) ([]float64, error) {
+func (w *pooledTable) draw(rng *rand.Rand, times float64) ([]float64, error) {
 	xi := mat.NewVecDense(len(w.Component), nil)
 	for i := range w.Component {
 		xi.SetVec(i, rng.NormFloat64()*math.Sqrt(times))
@@ -370,7 +370,7 @@ type jointTask struct {
 	rule       *points
 	components []float64
 	shared     []float64
-	pooled     *Pooled // nil if it is not known yet
+	pooled     *pooledTable // nil if it is not known yet
 	axes       bool
 	far        bool
 	fewer      *points // for what only guides the search
@@ -457,7 +457,7 @@ func (t *jointTask) widths() *widths {
 	if t.far || len(shared.reals()) > 0 {
 		return nil
 	}
-	return shared.widths(t.shared, &Pooled{}, t.s.N)
+	return shared.widths(t.shared, &pooledTable{}, t.s.N)
 }
 
 // precision puts S ⊗ B into the first places of dst.

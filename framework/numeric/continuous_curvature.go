@@ -18,7 +18,7 @@ import (
 // turned into I, which is B itself where F = A ⊗ B, and does not depend on a rotation of z. With axes it returns B_k =
 // F_kk/A_kk for each.
 func (m *jointMachine) observe(
-	s *Posteriors, rule *points, xi, theta []float64, axes bool, pooled *Pooled, fine bool,
+	s *Posteriors, rule *points, xi, theta []float64, axes bool, pooled *pooledTable, fine bool,
 ) (list []*mat.SymDense, err error) {
 	n, k := m.component.free, s.K
 	if m.informer != nil && !axes {

@@ -93,10 +93,10 @@ func (c *compiled) split(params []float64) (xi, theta []float64) {
 }
 
 // pooled is the table as one component, with what belongs to the factor of it.
-func (c *compiled) pooled(pooled *family.Pooled) *Pooled {
+func (c *compiled) pooled(pooled *family.Pooled) *pooledTable {
 	xi, theta := c.split(pooled.Parameters)
 	reals := len(c.component.reals())
-	return &Pooled{N: pooled.N, Component: xi, Shared: theta, Root: pooled.Units[:reals*reals]}
+	return &pooledTable{N: pooled.N, Component: xi, Shared: theta, Root: pooled.Units[:reals*reals]}
 }
 
 // ---- Local step
@@ -379,7 +379,7 @@ func (c *compiled) sumMethod() string {
 }
 
 // fromCoordinates is J⁻¹, which leads from the coordinates of the curvature to those of the search.
-func (c *compiled) fromCoordinates(xi []float64, w *Pooled) (*mat.Dense, error) {
+func (c *compiled) fromCoordinates(xi []float64, w *pooledTable) (*mat.Dense, error) {
 	jacobian := c.component.jacobian(xi, w.Component, w.root())
 	if v := mat.Sum(jacobian); v-v != 0 {
 		return nil, fmt.Errorf("numeric: the coordinates of the curvature have no slope at %v: choose others with In", xi)

@@ -20,7 +20,7 @@ type task struct {
 	rows   []Weighted   // of the components that have some
 	params family.Table // the numbers of all components, moved in place
 	shared []float64    // Θ, moved in place
-	pooled *Pooled      // for the widths of coordinates; nil if not known yet
+	pooled *pooledTable // for the widths of coordinates; nil if not known yet
 
 	prior, sharedPrior *unitPrior // of ξ and Θ; nil for the likelihood alone
 }
@@ -280,7 +280,7 @@ func (t *task) curve(w Weighted, dst *mat.SymDense) {
 
 // information puts the observed information of a row, the average over the rows of a component, into dst: −∇²_t at
 // ξ, in the coordinates of the search; fine where it is to be judged, and not only to guide a search.
-func (m *machine) information(w Weighted, xi, theta []float64, pooled *Pooled, fine bool, dst *mat.SymDense) {
+func (m *machine) information(w Weighted, xi, theta []float64, pooled *pooledTable, fine bool, dst *mat.SymDense) {
 	if m.informer != nil && m.component.inside(xi) {
 		m.enter("Information", -1, w.Class)
 		m.informer.Information(w, xi, theta, dst)
@@ -321,7 +321,7 @@ func (p *plan) inside(v []float64) bool {
 // widths are distances over which a component of n rows curves by about a nat: coordinates have about unit
 // information a row, except that of Real numbers is the whole table's. most bounds them near boundaries, where the
 // coordinates are mirrored; a number on its boundary is in the middle of its mirror.
-func (p *plan) widths(v []float64, w *Pooled, n float64) *widths {
+func (p *plan) widths(v []float64, w *pooledTable, n float64) *widths {
 	if w == nil {
 		return nil
 	}

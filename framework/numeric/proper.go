@@ -244,7 +244,7 @@ func (m *machine) sharedCurvature(rows []Weighted, params family.Table, theta []
 }
 
 // unitInformation puts the information of a row of the table about ξ and about Θ into dst.
-func (m *machine) unitInformation(rows Weighted, xi, theta []float64, pooled *Pooled, dst []float64) {
+func (m *machine) unitInformation(rows Weighted, xi, theta []float64, pooled *pooledTable, dst []float64) {
 	free, shared := m.component.free, m.shared.free
 	if free > 0 {
 		info := mat.NewSymDense(free, nil)

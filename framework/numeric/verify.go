@@ -12,6 +12,7 @@ import (
 
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/densities"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/internal/optional"
 )
@@ -33,7 +34,7 @@ type verifier struct {
 	rng     *rand.Rand
 	at      int
 	block   framework.Rows
-	pooled  *Pooled
+	pooled  *pooledTable
 }
 
 // Verify compares the methods of the density with LogProb on the rows of a block, of which the density has the columns
@@ -135,9 +136,9 @@ func finite(v float64) bool { return v-v == 0 }
 
 // moved are numbers at a random step of about the distance over which a row curves by a nat.
 func (v *verifier) moved(p *plan, from []float64) []float64 {
-	widths := p.widths(from, &Pooled{Root: v.pooled.Root}, 1)
+	widths := p.widths(from, &pooledTable{Root: v.pooled.Root}, 1)
 	if p != v.m.component {
-		widths = p.widths(from, &Pooled{}, 1)
+		widths = p.widths(from, &pooledTable{}, 1)
 	}
 	step, to := make([]float64, p.free), make([]float64, p.numbers)
 	for j := range step {
@@ -272,7 +273,7 @@ func (v *verifier) gradients(w Weighted, xi, theta []float64) {
 
 // slopes returns the coordinate along which a gradient differs from the differences of f; −1 for none.
 func (v *verifier) slopes(p *plan, at, gradient []float64, f func(to []float64) float64) (j int, got, want float64) {
-	root := &Pooled{}
+	root := &pooledTable{}
 	if p == v.m.component {
 		root.Root = v.pooled.Root
 	}
@@ -440,9 +441,26 @@ func (v *verifier) sampler(s Sampler) {
 	}
 }
 
-// Verify compares the methods of the density with LogJoint at a local step: the parameters p and the statistics of it.
-// methods are the optional interfaces that it has. Package lvmtest calls it.
-func (m Continuous) Verify(s *Posteriors, p *ContinuousParameters, rng *rand.Rand) (methods []string, errs []error) {
+// A jointModel is Continuous, or embeds it.
+type jointModel interface {
+	verify(s *Posteriors, p *ContinuousParameters, rng *rand.Rand) (methods []string, errs []error)
+}
+
+func init() {
+	densities.VerifierOf = func(model any) densities.Verify {
+		m, ok := model.(jointModel)
+		if !ok {
+			return nil
+		}
+		return func(s, p any, rng *rand.Rand) ([]string, []error) {
+			return m.verify(s.(*Posteriors), p.(*ContinuousParameters), rng)
+		}
+	}
+}
+
+// verify compares the methods of the density with LogJoint at a local step: the parameters p and the statistics of it.
+// methods are the optional interfaces that it has.
+func (m Continuous) verify(s *Posteriors, p *ContinuousParameters, rng *rand.Rand) (methods []string, errs []error) {
 	c := m.must(p)
 	methods = optional.Names(m.Density, jointOptionals...)
 	plain := *c
