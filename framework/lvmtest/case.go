@@ -95,6 +95,29 @@ func Matrix(x mat.Matrix) Data[framework.Rows] {
 	}}
 }
 
+// Sequences makes Data of a table whose rows are the steps of sequences: sequence i ends before row ends[i].
+func Sequences(x mat.Matrix, ends []int) Data[framework.Sequences] {
+	_, d := x.Dims()
+	all := framework.Sequences{Ends: ends}
+	data := Data[framework.Sequences]{Rows: all.Len()}
+	for i := range ends {
+		first, end := all.Bounds(i)
+		data.Observations = append(data.Observations, float64(end-first))
+	}
+	data.Block = func(rows []int, weights []float64, first int) framework.Sequences {
+		b := framework.Sequences{First: first, Weights: weights, Steps: framework.Rows{D: d, Stride: d}}
+		for _, i := range rows {
+			for t, end := all.Bounds(i); t < end; t++ {
+				b.Steps.X = append(b.Steps.X, mat.Row(nil, t, x)...)
+			}
+			b.Steps.N += int(data.Observations[i])
+			b.Ends = append(b.Ends, b.Steps.N)
+		}
+		return b
+	}
+	return data
+}
+
 // Rescaled is a change of units for a table: column j times scale[j].
 func Rescaled(name string, x mat.Matrix, scale []float64) Units[framework.Rows] {
 	y := mat.DenseCopyOf(x) // not a product of matrices: NaN times 0 is NaN

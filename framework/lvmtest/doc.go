@@ -17,13 +17,14 @@
 // outcome of every check.
 //
 // With Model and Data alone the suite checks the local and the global step by comparison,
-// sums over rows, memory, convergence, encoding and determinism, at K = 1, 2 and 3; that Keep keeps
-// what it is asked for, that Shape.Free is the rank of the rows' scores, and, where the likelihood
-// says that the model knows no units, that nothing else does. What a density of package numeric has
-// besides its log density is compared with that, and the failure names the method. With testing's -v
-// the suite lists the optional interfaces that it found. Other fields of the [Case] add checks:
+// sums over rows, memory, convergence, encoding and determinism, at K = 1, 2 and 3; that the global step leads to one
+// maximum from any parameters, that Keep keeps what it is asked for, that Shape.Free is the rank of the rows' scores,
+// that no row is charged for what it says nothing of, and, where the likelihood says that the model knows no units,
+// that nothing else does. What a density of package numeric has besides its log density is compared with that. Failures
+// name the method. With testing's -v the suite lists the optional interfaces that it found. [Matrix] and [Sequences]
+// make Data of a table. Other fields of the [Case] add checks:
 //
-//	Free               the gradient of the global step, D_Π, and that no parameter too many is counted free
+//	Free               all of the gradient of the global step, D_Π, and that no parameter too many is counted free
 //	Latent             the curvature, against a numeric Hessian
 //	Symmetry           labels and rotations
 //	Units              other changes of units, and of blocks that are no Rows and no Sequences

@@ -2,6 +2,8 @@ package lvmtest
 
 import (
 	"encoding/json"
+	"fmt"
+	"maps"
 	"math"
 	"reflect"
 	"slices"
@@ -115,18 +117,11 @@ func (r *run[B, P, S]) moves(where string, pairs [][2]P) (rows, parameters []flo
 		r.must(err, "LogProb", where)
 		return r.numbersOf(v, r.Data.Rows, "LogProb", where)
 	}
-	changes, numbers := mat.NewDense(r.Data.Rows, len(pairs), nil), (*mat.Dense)(nil)
+	changes, numbers := mat.NewDense(r.Data.Rows, len(pairs), nil), r.tangents(pairs)
 	for j, pair := range pairs {
 		a, b := logProb(pair[0]), logProb(pair[1])
 		floats.Sub(a, b)
 		changes.SetCol(j, a)
-		one, other := r.numbers("parameters", pair[0]), r.numbers("parameters", pair[1])
-		if numbers == nil {
-			numbers = mat.NewDense(len(one), len(pairs), nil)
-		}
-		for i, v := range one {
-			numbers.Set(i, j, (v.value-other[i].value)/max(v.size, math.Abs(v.value), 1e-300))
-		}
 	}
 	for j := range pairs {
 		if size := floats.Norm(mat.Col(nil, j, numbers), 2); size > 0 {
@@ -140,6 +135,20 @@ func (r *run[B, P, S]) moves(where string, pairs [][2]P) (rows, parameters []flo
 	return singular(changes), singular(numbers)
 }
 
+// tangents are the changes of the parameters' numbers, relative to their size, in a column for each pair.
+func (r *run[B, P, S]) tangents(pairs [][2]P) (numbers *mat.Dense) {
+	for j, pair := range pairs {
+		one, other := r.numbers("parameters", pair[0]), r.numbers("parameters", pair[1])
+		if numbers == nil {
+			numbers = mat.NewDense(len(one), len(pairs), nil)
+		}
+		for i, v := range one {
+			numbers.Set(i, j, (v.value-other[i].value)/max(v.size, math.Abs(v.value), 1e-300))
+		}
+	}
+	return numbers
+}
+
 // singular are the singular values of a matrix, and a 0 more.
 func singular(a *mat.Dense) []float64 {
 	var svd mat.SVD
@@ -147,6 +156,16 @@ func singular(a *mat.Dense) []float64 {
 		return []float64{0}
 	}
 	return append(svd.Values(nil), 0)
+}
+
+// above is the number of singular values above a part of the largest.
+func above(v []float64, least float64) (n int) {
+	for _, x := range v {
+		if x > least*v[0] {
+			n++
+		}
+	}
+	return n
 }
 
 // ranked compares the number of parameters that are free with singular values of what rows say and of parameters.
@@ -157,14 +176,6 @@ func (r *run[B, P, S]) ranked(where string, shape framework.Shape, rows, paramet
 	free, centring := shape.Identifiable(), 0
 	if b, ok := rowsOf(r.Data.all(0).blocks[0]); ok {
 		centring = b.D
-	}
-	above := func(v []float64, least float64) (n int) {
-		for _, x := range v {
-			if x > least*v[0] {
-				n++
-			}
-		}
-		return n
 	}
 	switch least, most, moved := above(rows, some), above(rows, none), above(parameters, some); {
 	case least > free:
@@ -177,6 +188,110 @@ func (r *run[B, P, S]) ranked(where string, shape framework.Shape, rows, paramet
 		r.notef("%s: parameters move in %d directions, and Shape counts %d: that the others are identifiable, and no "+
 			"centring, needs Case.Free", where, moved, free)
 	}
+}
+
+// untold finds rows that say nothing of some parameters, such as sequences of one step of transitions: p(x_n|Π) has the
+// same bits at other values of their numbers. Of these rows alone no more than one observation may charge for them.
+func (r *run[B, P, S]) untold() {
+	m, ok := r.Model.(framework.LogProber[B, P])
+	if _, variational := r.Model.(framework.Variational); variational || !ok || r.Stochastic || r.tolerance() > 1e-9 {
+		r.notef("the rows that say nothing of some parameters are not looked for: it takes LogProb and exact maxima")
+		return
+	}
+	for _, at := range r.late(framework.EM) {
+		total := r.Model.Shape(at.p).Total()
+		if _, labels := r.Model.(framework.Assigner[B, P]); labels && at.k > 1 {
+			continue // a row far from a component tells nothing of it either, to rounding
+		}
+		if n := total + 2; n > 60 || n > r.Data.Rows {
+			r.notef("%s: rows that say nothing of some of %d parameters are not looked for among %d", at.where, total,
+				r.Data.Rows)
+			continue
+		}
+		groups, silent := r.silent(m, at)
+		if len(groups) < 2 {
+			continue
+		}
+		tangents := r.tangents(r.reweightings(at, total+2))
+		for _, rows := range groups {
+			said := mat.DenseCopyOf(tangents)
+			for i, of := range silent {
+				if of[rows[0]] {
+					said.SetRow(i, make([]float64, total+2))
+				}
+			}
+			const some = 1e-5
+			unsaid := above(singular(tangents), some) - above(singular(said), some)
+			part, told := r.other(at, at.where, r.Data.arranged(arrangement{order: rows, first: rows[0]})), 0
+			for _, c := range r.charged(part.where, part.s, at.p) {
+				if c.N > 1+r.tolerance() {
+					told += c.Parameters
+				}
+			}
+			if told > total-unsaid {
+				r.errorf("%s: p(x_n|Π) of %d rows, such as row %d, does not depend on %d of %d parameters, and of these rows "+
+					"alone N is above 1 for %d", at.where, len(rows), rows[0]+1, unsaid, total, told)
+			}
+		}
+	}
+}
+
+// silent finds of each number of the parameters the rows of which p(x_n|Π) does not depend on it, and groups rows of
+// which it depends on the same ones.
+func (r *run[B, P, S]) silent(m framework.LogProber[B, P], at state[P, S]) (groups [][]int, silent [][]bool) {
+	block, list := r.Data.all(0).blocks[0], r.numbers("parameters", at.p)
+	here, err := m.LogProb(block, at.p, nil)
+	r.must(err, "LogProb", at.where)
+	here = slices.Clone(here)
+	keys := make([]string, r.Data.Rows)
+	for i, v := range list {
+		of := make([]bool, r.Data.Rows)
+		silent = append(silent, of)
+		var tree any
+		r.must(json.Unmarshal(r.text("parameters", at.p), &tree), "json.Unmarshal", at.where)
+		next := 0
+		text := r.text("parameters", replaced(tree, i, v.value+1e-4*max(v.size, math.Abs(v.value), 1e-3), &next))
+		p, err := decoded(text, at.p)
+		if err != nil {
+			continue // an integer, such as K
+		}
+		there, err := m.LogProb(block, p, nil)
+		if err != nil || slices.Equal(here, there) {
+			continue
+		}
+		for n := range of {
+			if of[n] = here[n] == there[n]; of[n] {
+				keys[n] += fmt.Sprint(i, " ")
+			}
+		}
+	}
+	index := map[string]int{}
+	for n, key := range keys {
+		if _, ok := index[key]; !ok {
+			index[key], groups = len(groups), append(groups, nil)
+		}
+		groups[index[key]] = append(groups[index[key]], n)
+	}
+	return groups, silent
+}
+
+// replaced is a tree of JSON with another number at place i, in the order of collect.
+func replaced(tree any, i int, by float64, next *int) any {
+	switch v := tree.(type) {
+	case float64:
+		if *next++; *next == i+1 {
+			return by
+		}
+	case []any:
+		for j := range v {
+			v[j] = replaced(v[j], i, by, next)
+		}
+	case map[string]any:
+		for _, k := range slices.Sorted(maps.Keys(v)) {
+			v[k] = replaced(v[k], i, by, next)
+		}
+	}
+	return tree
 }
 
 // keptDimensions compares the numbers of single latent dimensions with what Keep leaves of each, and with the maximum

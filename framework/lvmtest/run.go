@@ -156,7 +156,11 @@ func (r *run[B, P, S]) errorf(format string, args ...any) {
 		r.more++
 		return
 	}
-	r.out.Failures = append(r.out.Failures, fmt.Sprintf(format, args...))
+	text := fmt.Sprintf(format, args...)
+	if methods := about[r.out.Check]; methods != "" {
+		text += " (" + methods + ")"
+	}
+	r.out.Failures = append(r.out.Failures, text)
 }
 
 func (r *run[B, P, S]) fatalf(format string, args ...any) {

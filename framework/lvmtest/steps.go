@@ -13,6 +13,16 @@ import (
 	"github.com/latent-go/latent/laplace"
 )
 
+// about are the methods that the equation of a check is about, where its failures do not name them.
+var about = map[string]string{
+	"shape": "Shape", "charges": "Charges", "global step": "Maximize", "posterior step": "MaximizePosterior",
+	"curvature": "Curvature", "counts": "Curvature", "local step": "Prepare, Infer", "tilted local step": "Prepare, Infer",
+	"step under the prior": "Prepare, Infer", "q-step": "Prepare, Infer", "update": "Update",
+	"likelihood": "LogProb, LogJoint, Infer", "expansion": "Expand", "sums": "Merge, Infer", "order": "Infer",
+	"blocks": "Infer", "weights": "Infer", "scale": "Scale", "extrapolation": "Scale, LogJoint", "relevance": "Relevance",
+	"rotation": "Rotate, Signal", "projection": "Keep", "idempotence": "Keep", "sample": "Case.Sample, Maximize",
+}
+
 // checks lists the suite.
 func checks[B, P any, S framework.Statistics[S]]() []check[B, P, S] {
 	one := func(name, equation string, hold func(r *run[B, P, S])) check[B, P, S] {
@@ -139,6 +149,9 @@ func (r *run[B, P, S]) charges() {
 			}
 		}
 	}
+	if !r.Unweighted {
+		r.untold()
+	}
 }
 
 // additiveCharges holds the N of all parameters together to be a sum over rows.
@@ -186,10 +199,15 @@ func (r *run[B, P, S]) globalStep() {
 	r.deterministic()
 	worst := 0.0
 	for _, at := range r.early() {
+		from := at
 		at.p = r.settled(at)
 		best := r.Model.LogJoint(at.s, at.p)
 		if best-best != 0 {
 			r.fatalf("%s: LogJoint is %v at the maximum", at.where, best)
+		}
+		if !r.Partial { // a repeated step may creep
+			r.sameMaximum(from, best)
+			r.stationary(from, best)
 		}
 		for _, rival := range r.rivals(at) {
 			if v := r.Model.LogJoint(at.s, rival.p); !(v <= best+r.slack(best)) {
@@ -205,6 +223,32 @@ func (r *run[B, P, S]) globalStep() {
 		r.notef("the gradient is not checked: Case.Free is not given")
 	} else {
 		r.notef("largest slope: %.2g nats over a distance that matters one nat", worst)
+	}
+}
+
+// sameMaximum makes the global step from parameters of another start, which the maximum does not depend on.
+func (r *run[B, P, S]) sameMaximum(at state[P, S], best float64) {
+	other := r.init(at.k, r.Data.all(0), 1)
+	if a, b := r.Model.Shape(other), r.Model.Shape(at.p); r.coupled() != nil || a.K != b.K || a.Component != b.Component {
+		return
+	}
+	if v := r.Model.LogJoint(at.s, r.maximize(at.where, at.s, other)); !r.near(best, v, math.Abs(best)) {
+		r.errorf("%s: E_q[ln p] is %v, and %v where the global step begins at other parameters", at.where, best, v)
+	}
+}
+
+// stationary makes small steps to the maxima for rows that are reweighted a little, and as far the other way.
+func (r *run[B, P, S]) stationary(at state[P, S], best float64) {
+	if r.Unweighted {
+		return
+	}
+	for _, pair := range r.reweightings(at, 4) {
+		up, down := r.Model.LogJoint(at.s, pair[0]), r.Model.LogJoint(at.s, pair[1])
+		bend := math.Abs(up + down - 2*best) // a slope that is less may be one of a bound
+		if rise := math.Abs(up - down); rise > 10*bend+r.slack(best) {
+			r.errorf("%s: E_q[ln p] is %v, and rises by %.3g along a small step, and by %.3g where it bends", at.where, best,
+				rise/2, bend/2)
+		}
 	}
 }
 

@@ -16,33 +16,6 @@ import (
 	"github.com/latent-go/latent/prior"
 )
 
-// blocksOf are sequences for the suite, given as the rows of a table and where they end.
-func blocksOf(x *mat.Dense, ends []int) lvmtest.Data[framework.Sequences] {
-	_, d := x.Dims()
-	data := lvmtest.Data[framework.Sequences]{Rows: len(ends)}
-	begin := func(i int) int {
-		if i == 0 {
-			return 0
-		}
-		return ends[i-1]
-	}
-	for i, end := range ends {
-		data.Observations = append(data.Observations, float64(end-begin(i)))
-	}
-	data.Block = func(rows []int, weights []float64, first int) framework.Sequences {
-		b := framework.Sequences{First: first, Weights: weights, Steps: framework.Rows{D: d, Stride: d}}
-		for _, i := range rows {
-			for t := begin(i); t < ends[i]; t++ {
-				b.Steps.X = append(b.Steps.X, x.RawRowView(t)...)
-				b.Steps.N++
-			}
-			b.Ends = append(b.Ends, b.Steps.N)
-		}
-		return b
-	}
-	return data
-}
-
 // drawn are sequences of the given lengths from a chain of 3 sticky states of d columns; missing is the share of values
 // left out.
 func drawn(lengths []int, d int, row func(state int, rng *rand.Rand) []float64, missing float64) (*mat.Dense, []int) {
@@ -171,7 +144,7 @@ type hmmCase = lvmtest.Case[framework.Sequences, *hmm.Parameters, *hmm.Statistic
 func (c conforming) estimates(m framework.Model[framework.Sequences, *hmm.Parameters, *hmm.Statistics]) hmmCase {
 	model := hmm.Model{Family: c.family}
 	of := hmmCase{
-		Model: m, Data: blocksOf(c.x, c.ends), K: c.ks, NoAllocations: true,
+		Model: m, Data: lvmtest.Sequences(c.x, c.ends), K: c.ks, NoAllocations: true,
 		Symmetry: func(p *hmm.Parameters, rng *rand.Rand) *hmm.Parameters {
 			q, err := model.Permute(p, rng.Perm(p.K))
 			if err != nil {
@@ -208,7 +181,7 @@ func (c conforming) estimates(m framework.Model[framework.Sequences, *hmm.Parame
 			}
 			ends := make([]int, n)
 			endsOf(long, ends)
-			return blocksOf(mat.NewDense(len(x)/p.D, p.D, x), ends), nil
+			return lvmtest.Sequences(mat.NewDense(len(x)/p.D, p.D, x), ends), nil
 		},
 		SampleRows: 150, SampleK: 2,
 	}
@@ -222,7 +195,7 @@ func (c conforming) estimates(m framework.Model[framework.Sequences, *hmm.Parame
 		for _, v := range scale {
 			logDet += math.Log(v)
 		}
-		of.Units = append(of.Units, lvmtest.Units[framework.Sequences]{Name: "columns rescaled", Data: blocksOf(y, c.ends), LogDet: logDet})
+		of.Units = append(of.Units, lvmtest.Units[framework.Sequences]{Name: "columns rescaled", Data: lvmtest.Sequences(y, c.ends), LogDet: logDet})
 	}
 	return of
 }
