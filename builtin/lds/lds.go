@@ -55,14 +55,18 @@ func (m *Settings) Bind(_ context.Context, t *fitted.Table, _ fitted.Request) (*
 		Found: func(p *lds.Parameters, s *lds.Statistics) (fitted.Found, error) {
 			p, s = p.Canonical(s)
 			f := newFound(p, t.Names())
-			second := s.Second()
-			for k := range p.K {
-				share := 0.0
-				for j, unit := range p.Unit {
-					c := p.Loadings[j*p.K+k]
-					share += c * c * second.At(k, k) / (s.N * unit * float64(p.D))
+			cov := s.Covariance()
+			f.Share = make([]float64, p.K)
+			for j, unit := range p.Unit {
+				c := mat.NewVecDense(p.K, p.Loadings[j*p.K:(j+1)*p.K])
+				var moved mat.VecDense // covariances of dimensions with what all of them add to the column
+				moved.MulVec(cov, c)
+				for k := range p.K {
+					f.Share[k] += c.AtVec(k) * moved.AtVec(k) / (unit * float64(p.D))
 				}
-				f.Share, f.SD = append(f.Share, share), append(f.SD, math.Sqrt(second.At(k, k)/s.N))
+			}
+			for k := range p.K {
+				f.SD = append(f.SD, math.Sqrt(cov.At(k, k)))
 			}
 			return f, nil
 		}}}, nil
@@ -78,8 +82,10 @@ type found struct {
 // parameters are what JSON and a model file have.
 type parameters struct {
 	*lds.Parameters
-	Share []float64 `json:"share"` // of the variance of the columns, each in units of its own, that a dimension moves
-	SD    []float64 `json:"sd"`    // root of the mean square of each dimension
+	// Share is the covariance of what each dimension adds to the columns with what all of them do, in units of the
+	// columns' variances: the shares add up to what the dimensions explain.
+	Share []float64 `json:"share"`
+	SD    []float64 `json:"sd"` // standard deviation of each dimension over the steps
 }
 
 func newFound(p *lds.Parameters, names []string) *found {
@@ -188,11 +194,13 @@ func (f *found) Describe() (*fitted.Description, error) {
 	d.Sections = a.Section("Dynamics", about, nil, table)
 	k := min(f.K, wording.MostRows)
 	columns := a.Sorted(wording.Largest(f.Unit, wording.MostProfiles))
-	about = "What a dimension of its usual size (root of the mean square) adds to each column, in its units. The colour " +
-		"is the same in standard deviations of the column." + wording.LeftOut(f.K-k, "weaker dimension", "")
+	about = "What a dimension one standard deviation above its mean adds to each column, in its units; z=0 is the " +
+		"column without any. Shares of the variance add up to what all explain: a dimension's is the covariance with " +
+		"what all add. The colour is the same in standard deviations of the column." +
+		wording.LeftOut(f.K-k, "weaker dimension", "")
 	cells := a.Cells("what each dimension adds to each column", columns, k,
 		func(j, l int) any { return a.Loadings[j*f.K+l] })
-	axes.Beside(&cells, columns, "mean", func(j int) (mean, variance float64) { return f.Mean[j], f.NoiseOf(j) },
+	axes.Beside(&cells, columns, "z=0", func(j int) (mean, variance float64) { return f.Mean[j], f.NoiseOf(j) },
 		"share of the variance", f.Share[:k])
 	heat := a.Heat("What dimensions add", about, columns, k, func(j, l int) string {
 		return fmt.Sprintf("%s (%+.2f sd)", wording.Signed(a.Loadings[j*f.K+l]), a.Strength[j*a.K+l])

@@ -34,7 +34,7 @@ func (m Model) MaximizePosterior(s *Statistics, p, dst *Parameters) (*Parameters
 func (s *Statistics) occam(p *Parameters) (nats float64, err error) {
 	var unit mat.Cholesky
 	var lower, inverse mat.TriDense
-	second := s.Second()
+	second := s.second()
 	for i := range p.K { // so that a dimension may be empty
 		second.SetSym(i, i, 1+second.At(i, i))
 	}
@@ -62,7 +62,7 @@ func (s *Statistics) occam(p *Parameters) (nats float64, err error) {
 	start.Mul(mat.NewDense(1, p.K, p.Start), inverse.T())
 	count.SymOuterK(s.sequences()/p.Spread, lower.T())
 	nats -= charge(&count, &start) + charge(s.from(), p.a()) + float64(p.starting()-p.K)*math.Log1p(s.sequences())/2
-	return nats + p.rotations(s.Second()), nil
+	return nats + p.rotations(s.second()), nil
 }
 
 // charge is ½(n ln|I + S| + tr θ(I + S⁻¹)⁻¹θᵀ) for n rows θ, each of the precision S, which is overwritten.

@@ -42,4 +42,18 @@ func TestLikelihoodIsThatOfOtherPrograms(t *testing.T) {
 	res, err := framework.Fit(t.Context(), lds.Model{}, source(t, b), framework.Options{K: 1, Method: framework.EM})
 	require.NoError(t, err)
 	assert.InDelta(t, -1440.05367, res.Evaluation.LogLikelihood, 1e-4)
+	for j, unit := range res.Parameters.Unit { // the variance of a column is what z explains and noise
+		c := res.Parameters.Loadings[j]
+		assert.InEpsilon(t, unit, c*c*res.Statistics.Covariance().At(0, 0)+res.Parameters.NoiseOf(j), 1e-9)
+	}
+}
+
+func TestConstantColumnsAreRefused(t *testing.T) {
+	b := sequences(oscillating(3), 1, 0, 20)
+	for i := range b.Steps.N {
+		b.Steps.Row(i)[1] = 7
+	}
+	_, err := framework.Fit(t.Context(), lds.Model{}, source(t, b), framework.Options{K: 1})
+	assert.ErrorIs(t, err, framework.ErrConstant)
+	assert.ErrorContains(t, err, "column 2")
 }

@@ -39,7 +39,7 @@ func (m Model) Init(
 	if steps.Rows() <= src.Rows() {
 		return nil, errors.New("lds: no sequence has two steps")
 	}
-	table, _, err := family.Pool(ctx, steps, family.Gaussian{Covariance: family.Diagonal})
+	table, _, err := family.Pool(ctx, steps, family.Gaussian{Covariance: family.Diagonal, Floor: family.NoFloor})
 	if err != nil {
 		return nil, err
 	}

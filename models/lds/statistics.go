@@ -64,8 +64,21 @@ func block(list []float64, n, first int) *mat.SymDense {
 // from is Σ E[zzᵀ] of steps that another follows, K×K.
 func (s *Statistics) from() *mat.SymDense { return block(s.Moves, 2*s.K, s.K) }
 
-// Second is Σ E[zzᵀ] of all steps, K×K.
-func (s *Statistics) Second() *mat.SymDense {
+// Covariance is that of z over the columns and the steps that show them, about its mean there, K×K.
+func (s *Statistics) Covariance() *mat.SymDense {
+	sum := mat.NewSymDense(s.K+1, nil)
+	for columns, size := s.Columns, (s.K+2)*(s.K+2); len(columns) > 0; columns = columns[size:] {
+		sum.AddSym(sum, block(columns, s.K+2, 1))
+	}
+	sum.ScaleSym(1/sum.At(0, 0), sum)
+	cov := mat.NewSymDense(s.K, nil)
+	mean := mat.NewVecDense(s.K, mat.Row(nil, 0, sum)[1:])
+	cov.SymRankOne(sum.SliceSym(1, s.K+1), -1, mean)
+	return cov
+}
+
+// second is Σ E[zzᵀ] of all steps, K×K.
+func (s *Statistics) second() *mat.SymDense {
 	sum := block(s.Start, s.K+1, 1)
 	sum.AddSym(sum, mat.NewSymDense(2*s.K, s.Moves).SliceSym(0, s.K))
 	return sum
