@@ -1,6 +1,7 @@
 package framework
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -132,7 +133,7 @@ type Options struct {
 	Resume []byte
 }
 
-// mostShards and mostRestarts bound what a fit keeps from the first iteration on.
+// mostShards and mostRestarts bound what a fit keeps from the first iteration on; no more goroutines than shards work.
 const (
 	mostShards   = 1 << 16
 	mostRestarts = 1 << 20
@@ -159,6 +160,10 @@ func resolved[B, P any, S Statistics[S]](o Options, can *capabilities[B, P, S]) 
 	switch {
 	case o.Shards > mostShards:
 		return o, fmt.Errorf("framework: Shards is %d; must be at most %d: each holds statistics", o.Shards, mostShards)
+	case o.Workers > mostShards:
+		return o, fmt.Errorf("framework: Workers is %d; must be at most %d", o.Workers, mostShards)
+	case math.IsInf(o.Tolerance, 1):
+		return o, errors.New("framework: Tolerance is +Inf; must be finite")
 	case o.Restarts > mostRestarts:
 		return o, fmt.Errorf("framework: Restarts is %d; must be at most %d", o.Restarts, mostRestarts)
 	case o.Recorder != nil && isNil(o.Recorder):

@@ -122,6 +122,8 @@ func TestBadInputIsOneClearError(t *testing.T) {
 			return err
 		}, "criterion 2 of 2 is empty"},
 		"2⁶³ − 1 shards":     {fit(good, x, func(o *framework.Options) { o.Shards = math.MaxInt }), "Shards is 9223372036854775807; must be at most 65536"},
+		"2⁶³ − 1 workers":    {fit(good, x, func(o *framework.Options) { o.Workers = math.MaxInt }), "Workers is 9223372036854775807; must be at most 65536"},
+		"endless tolerance":  {fit(good, x, func(o *framework.Options) { o.Tolerance = math.Inf(1) }), "Tolerance is +Inf; must be finite"},
 		"2⁶³ − 1 restarts":   {fit(good, x, func(o *framework.Options) { o.Restarts = math.MaxInt }), "Restarts is 9223372036854775807; must be at most 1048576"},
 		"2⁶³ − 1 components": {fit(good, x, func(o *framework.Options) { o.K = math.MaxInt }), "9223372036854775807 components for 10 distinct rows"},
 		"no stride":          {fit(good, unstrided{x}, nil), "stride 0 cannot have 10 numbers: Stride must be at least D"},
