@@ -11,7 +11,7 @@ import (
 )
 
 // Evaluation is a state (q, Π) of a model, as a criterion scores it. All quantities are in nats. If [Options].Temper is
-// α, LogJoint is α E[ln p(X,Z|Π)] − KL(q(Π)‖p(Π)), Entropy α H(q(Z)), and N α times the sum of the row weights.
+// α, LogJoint is α E[ln p(X,Z|Π)] − KL(q(Π)‖p(Π)), Entropy α H(q(Z)), and N α times the observations.
 type Evaluation struct {
 	LogJoint      float64 // E_q[ln p(X,Z|Π)]
 	Entropy       float64 // H(q)

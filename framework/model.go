@@ -138,7 +138,8 @@ type Charge struct {
 
 // Charger is a model whose parameters are not all estimated from as many observations: the start
 // of a hidden Markov model from the sequences, the rest from time steps. The sums over the charges
-// are those of [Shape]. For other models N is Weight.
+// are those of [Shape]. Rows that say nothing of a parameter, as sequences of one step do of transitions, add nothing
+// to its N. For other models N is that of the statistics.
 type Charger[P, S any] interface {
 	Charges(s S, p P) []Charge
 }

@@ -61,7 +61,7 @@ type Options struct {
 	//
 	//	α(E[ln p(X,Z|Π)] + H(q(Z))) − KL(q(Π)‖p(Π)),
 	//
-	// and N is everywhere α times the sum of the row weights: the model sees rows of weight α. 0 stands for 1, the
+	// and N is everywhere α times the observations: the model sees rows of weight α. 0 stands for 1, the
 	// posterior itself. Other values need statistics that are a [Scaler].
 	Temper float64
 
@@ -84,7 +84,7 @@ type Options struct {
 	Prune  pruning.Rules
 
 	// Tolerance ends a fit when neither the criterion nor the objective changed by
-	// more than Tolerance·N nats in an iteration. The change is relative to the total row weight N, not to the value,
+	// more than Tolerance·N nats in an iteration. The change is relative to the observations N, not to the value,
 	// which depends on the units of the data and may pass through zero. Default 1e-9.
 	Tolerance float64
 	// MaxIterations bounds the iterations of a run, default 10000.
@@ -356,7 +356,7 @@ type Result[P, S any] struct {
 	Statistics S     // of the last local step, times Temper; Parameters are their maximum
 	Local      Local // q of a [Coupled] model, otherwise nil
 	Shape      Shape
-	N          float64 // sum of the row weights, times Temper
+	N          float64 // observations, with weights, times Temper
 	Temper     float64 // of [Options], 1 if nothing is tempered
 	Method     Method
 	Criterion  string
