@@ -134,6 +134,7 @@ type message struct {
 	Credential credential        // at the start
 	State      [sha256.Size]byte // of the parameters of a pass
 	Failure    *failure
+	Rows       int64     // that a first pass has seen
 	Roots      []int     // shards that sums follow of
 	Entropy    []float64 // of each
 }

@@ -328,3 +328,24 @@ func TestFoldFailsAtTheFirstBlock(t *testing.T) {
 }
 
 func explode(framework.Rows) error { panic("boom") }
+
+// A miscounted source says that it has other rows than it yields.
+type miscounted struct {
+	framework.Source[framework.Rows]
+	says int
+}
+
+func (m miscounted) Rows() int { return m.says }
+
+func TestSourcesThatYieldOtherRowsThanTheySayAreRefused(t *testing.T) {
+	rows := chopped{table(mixed(2000, 1))}
+	for _, says := range []int{1000, 1999, 2001, 3000} {
+		src := miscounted{rows, says}
+		want := fmt.Sprintf("framework: the source has yielded 2000 rows, and its Rows is %d: they must be equal", says)
+		_, err := framework.Fit(background, poisson{}, src, framework.Options{K: 3})
+		assert.EqualError(t, err, want)
+		_, err = framework.Fit(background, poisson{},
+			framework.Elsewhere[framework.Rows](src, cluster{rows, new(int)}), framework.Options{K: 3})
+		assert.EqualError(t, err, want, "elsewhere")
+	}
+}

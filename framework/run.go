@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/latent-go/latent/laplace"
 )
@@ -128,7 +129,8 @@ type run[B, P any, S Statistics[S]] struct {
 	sums      *shardStats[S]
 	now, next Local // of the first pass of a coupled model; now alone, of the second
 	ownTilt   laplace.Tilt
-	checkRows bool // the pass is the first over the source
+	checkRows bool         // the pass is the first over the source
+	seen      atomic.Int64 // rows of it that this process has read
 }
 
 // shardStats are the shards' statistics for one number of latent dimensions.

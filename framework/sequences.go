@@ -52,6 +52,8 @@ func (b Sequences) Check() error {
 	return checkBlockWeights(b.Weights, b.Len(), b.First)
 }
 
+func (b Sequences) rows() int { return b.Len() }
+
 // checkEnds checks that sequences of at least one step each are all of n steps.
 func checkEnds(ends []int, n int) error {
 	last := 0

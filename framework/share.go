@@ -78,7 +78,7 @@ func (r *run[B, P, S]) part(ctx context.Context) (m message, encode func(*gob.En
 	}
 	s, b := r.folder.span, r.sums
 	_ = s.merge(used, b.merge)
-	m.Roots = s.roots(used)
+	m.Rows, m.Roots = r.seen.Load(), s.roots(used)
 	for _, i := range m.Roots {
 		m.Entropy = append(m.Entropy, b.entropy[i])
 	}
@@ -165,7 +165,9 @@ func (r *run[B, P, S]) collect(parts []reply, mine int) (entropy float64, err er
 	b, shards := r.sums, r.options.Shards
 	all := &shardStats[S]{sums: make([]S, shards), entropy: b.entropy}
 	has := make([]bool, shards)
+	rows := int64(0)
 	for of, part := range parts {
+		rows += part.Rows
 		for j, i := range part.Roots {
 			if i < 0 || i >= shards || has[i] || j >= len(part.Entropy) {
 				return 0, &sourceError{fmt.Errorf("framework: shard %d of %d came twice, incomplete or without being "+
@@ -189,6 +191,9 @@ func (r *run[B, P, S]) collect(parts []reply, mine int) (entropy float64, err er
 	}
 	if !has[0] {
 		return 0, errNoRows
+	}
+	if err := r.checkSeen(rows); err != nil {
+		return 0, err
 	}
 	b.sums[0] = all.sums[0]
 	return b.entropy[0], mergeRoots(shards, has, all.merge)

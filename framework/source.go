@@ -21,7 +21,8 @@ import (
 // Several goroutines may do so at the same time (restarts and [Select] do). A block belongs to its reader until the
 // iteration ends: a source that reads from disk returns fresh memory for each.
 type Source[B any] interface {
-	// Rows is the number of rows, each counted once whatever its weight.
+	// Rows is the number of rows, each counted once whatever its weight. A fit to blocks of another number of [Rows] or
+	// [Sequences] is an error.
 	Rows() int
 	// Blocks yields the blocks in order. It yields nothing after an error.
 	Blocks(ctx context.Context) iter.Seq2[B, error]
@@ -97,6 +98,8 @@ func (b Rows) Check() error {
 	}
 	return checkBlockWeights(b.Weights, b.N, b.First)
 }
+
+func (b Rows) rows() int { return b.N }
 
 // checkBlockWeights checks that the weights of n rows, the first of which is row first, are finite
 // and not negative.

@@ -104,6 +104,7 @@ func temper[S any](alpha float64, s S, entropy float64) float64 {
 func (r *run[B, P, S]) local(ctx context.Context, p P, tilt *laplace.Tilt, q Local, b *shardStats[S]) (float64, error) {
 	r.p, r.tilt, r.sums, r.now = p, tilt, b, q
 	r.checkRows = r.at.Iteration == 0
+	r.seen.Store(0)
 	defer func() { r.now = nil }()
 	if r.can.coupled == nil { // a kept q belongs to rows
 		if elsewhere, ok := r.condensed.(Executor[P]); ok {
@@ -120,8 +121,24 @@ func (r *run[B, P, S]) local(ctx context.Context, p P, tilt *laplace.Tilt, q Loc
 	if used == 0 {
 		return 0, errNoRows
 	}
+	if err := r.checkSeen(r.seen.Load()); err != nil {
+		return 0, err
+	}
 	_ = r.folder.span.merge(used, b.merge)
 	return b.entropy[0], nil
+}
+
+// counted is a block that tells how many rows of its source it has.
+type counted interface{ rows() int }
+
+// checkSeen checks the number of rows that the first pass has seen, where blocks tell it.
+func (r *run[B, P, S]) checkSeen(rows int64) error {
+	var block B
+	if _, known := any(block).(counted); !known || !r.checkRows || rows == int64(r.condensed.Rows()) {
+		return nil
+	}
+	return &sourceError{fmt.Errorf("framework: the source has yielded %d rows, and its Rows is %d: they must be equal",
+		rows, r.condensed.Rows())}
 }
 
 // visit adds one block to its shard, or updates its q.
@@ -135,6 +152,9 @@ func (r *run[B, P, S]) visit(shard int, first bool, block B) error {
 			if err := rows.Check(); err != nil {
 				return &sourceError{err}
 			}
+		}
+		if rows, ok := any(block).(counted); ok {
+			r.seen.Add(int64(rows.rows()))
 		}
 	}
 	if first {
