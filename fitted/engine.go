@@ -19,8 +19,10 @@ type Problem[R any] interface {
 	Select(ctx context.Context, ks []int, o framework.Options, criteria ...framework.Criterion) (*Selection[R], error)
 }
 
-// A Sharer is a [Problem] whose passes can be made by other processes.
+// A Sharer is a [Problem] whose passes other processes may make.
 type Sharer interface {
+	// Shared says whether they can: a fit to moments makes no passes, and a [framework.Coupled] model keeps a q of rows.
+	Shared() bool
 	Rows() int // of the table
 	// Share is [framework.Share] with a state that encoding/gob has encoded.
 	Share(ctx context.Context, state []byte, first, last, shards, workers int) ([]byte, error)
@@ -70,6 +72,13 @@ func (e *Engine[R, B, P, S]) Select(
 		return nil, err
 	}
 	return Selected(sel, func(r *framework.Result[P, S]) (R, error) { return e.Found(r.Parameters, r.Statistics) }), nil
+}
+
+// Shared says whether passes can be made by other processes.
+func (e *Engine[R, B, P, S]) Shared() bool {
+	_, coupled := any(e.Model).(framework.Coupled[B, P, S])
+	_, single := e.Source.(framework.Single[B])
+	return !coupled && !single
 }
 
 // Rows is the number of rows.
@@ -135,7 +144,7 @@ func WithPasses(ctx context.Context, p Passes) context.Context {
 // Passing returns src, for a model with parameters P, with its passes made as [WithPasses] has set in the context.
 func Passing[B, P any](ctx context.Context, src framework.Source[B]) framework.Source[B] {
 	passes, elsewhere := ctx.Value(passesKey{}).(Passes)
-	if _, single := src.(framework.Single[B]); single || !elsewhere {
+	if !elsewhere {
 		return src
 	}
 	return framework.Elsewhere[B, P](src, remote[P]{passes})

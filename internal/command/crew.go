@@ -131,7 +131,7 @@ func (c *crew) exchange(ctx context.Context, purpose byte, mine []byte) ([][]byt
 	}
 	if err != nil {
 		c.lost = true
-		c.over = fmt.Errorf("process %d of %d: %w", c.rank, c.size, err)
+		c.over = elsewhereError{fmt.Errorf("process %d of %d: %w", c.rank, c.size, err)}
 		return nil, c.over
 	}
 	if told := c.endings(all); told != nil {
@@ -140,8 +140,8 @@ func (c *crew) exchange(ctx context.Context, purpose byte, mine []byte) ([][]byt
 	}
 	for rank, m := range all {
 		if m[0] != purpose {
-			c.over = fmt.Errorf("process %d is at %s, and process %d at %s: their data or options differ", c.rank,
-				purposes[purpose], rank, purposes[min(m[0], ofEnd)])
+			c.over = elsewhereError{fmt.Errorf("process %d is at %s, and process %d at %s: their data or options differ",
+				c.rank, purposes[purpose], rank, purposes[min(m[0], ofEnd)])}
 			return nil, c.over
 		}
 		all[rank] = m[1:]
@@ -274,9 +274,14 @@ func (s *session) complete() error {
 	return s.crew.agree(s)
 }
 
-// shares refuses what processes cannot share.
+// shares refuses what processes, or the workers of a cluster, cannot share.
 func (s *session) shares(source string, draws *int) error {
+	elsewhere := hostOf(s).Passes != nil
 	switch {
+	case elsewhere && source == "-":
+		return misused("--data -: the workers of a cluster cannot read the standard input of this process: name a file")
+	case elsewhere && draws != nil:
+		return misused("--bootstrap fits tables that workers of a cluster do not have: fit without it, or by latent")
 	case s.crew == nil:
 		return nil
 	case source == "-":
@@ -292,7 +297,8 @@ func (s *session) shares(source string, draws *int) error {
 // noteIdle notes that processes have no part in the passes of a fit.
 func (c *crew) noteIdle(s *session, shards int) {
 	if c != nil && c.size > shards {
-		s.note("%d of %d processes have no part in the fit: --shards %d gives each one a part", c.size-shards, c.size, c.size)
+		s.aside("%d of %d processes have no part in the fit: --shards %d gives each one a part", c.size-shards, c.size,
+			c.size)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"io"
 	"math"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"github.com/alecthomas/kong"
@@ -41,15 +42,41 @@ func shared(e engine) fitted.Sharer {
 	if d, is := e.(definedEngine); is {
 		of = d.Problem
 	}
-	s, _ := of.(fitted.Sharer)
-	return s
+	if s, is := of.(fitted.Sharer); is && s.Shared() {
+		return s
+	}
+	return nil
 }
+
+// An elsewhereError is of what makes passes elsewhere, and not of the data.
+type elsewhereError struct{ error }
+
+func (e elsewhereError) Unwrap() error { return e.error }
+
+// told are passes whose errors are not of the data, and that are counted.
+type told struct {
+	Passes
+	made atomic.Int64
+}
+
+func (p *told) Make(ctx context.Context, state []byte, shards int) ([][]byte, error) {
+	p.made.Add(1)
+	parts, err := p.Passes.Make(ctx, state, shards)
+	if err != nil {
+		err = elsewhereError{err}
+	}
+	return parts, err
+}
+
+func (e *iterated[B, P, S]) Shared() bool { return e.problem().Shared() }
 
 func (e *iterated[B, P, S]) Rows() int { return e.Source.Rows() }
 
 func (e *iterated[B, P, S]) Share(ctx context.Context, state []byte, first, last, shards, workers int) ([]byte, error) {
 	return e.problem().Share(ctx, state, first, last, shards, workers)
 }
+
+func (e *comparing) Shared() bool { return true }
 
 func (e *comparing) Rows() int { return e.list[0].Rows() }
 
@@ -73,7 +100,7 @@ func (s *session) sendAway(f *fittingFlags, t *task) error {
 	}
 	e := shared(t.engine)
 	if e == nil {
-		s.note("--model %s by %s is computed by this process: it makes no passes over shards", f.Model, f.Method)
+		s.asideHere()
 		return nil
 	}
 	j := Job{Args: s.args, Data: f.source(), Rows: e.Rows()}
@@ -88,18 +115,28 @@ func (s *session) sendAway(f *fittingFlags, t *task) error {
 	}
 	passes, err := begin(s, j)
 	if err != nil {
-		return err
+		return elsewhereError{err}
 	}
-	s.passes = append(s.passes, passes)
-	s.Context = fitted.WithPasses(s.Context, passes)
+	s.passes = &told{Passes: passes}
+	s.Context = fitted.WithPasses(s.Context, s.passes)
 	return nil
 }
 
-// closePasses gives back what passes elsewhere hold.
+func (s *session) asideHere() {
+	s.aside("the fit was computed by this process: it makes no passes over shards")
+}
+
+// closePasses gives back what passes elsewhere hold, and says where there were none: rows that repeat, or that a few
+// sums stand for, are condensed by the driver.
 func (s *session) closePasses() {
-	for _, p := range s.passes {
-		_ = p.Close() // the result is written
+	if s.passes == nil {
+		return
 	}
+	if s.passes.made.Load() == 0 {
+		s.asideHere()
+	}
+	_ = s.passes.Close() // the result is written
+	s.passes = nil
 }
 
 // An Opened is what a process elsewhere has opened: its Share is [framework.Share], of a state as encoding/gob writes

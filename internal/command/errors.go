@@ -228,7 +228,8 @@ func (in *input) render(err error) string { return in.renderer().render(err) }
 func (in *input) wrap(err error) error {
 	var path *fs.PathError
 	var usage usageError
-	if err == nil || errors.As(err, &path) || errors.As(err, &usage) {
+	var elsewhere elsewhereError
+	if err == nil || errors.As(err, &path) || errors.As(err, &usage) || errors.As(err, &elsewhere) {
 		return err
 	}
 	return rendered(in.name + ": " + in.render(err))

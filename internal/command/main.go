@@ -117,7 +117,7 @@ type session struct {
 	context.Context
 	stdin          io.Reader
 	stdout, stderr io.Writer
-	notes          []string
+	notes, asides  []string
 	quiet          bool         // of standard error: nothing but an error
 	log            *slog.Logger // of --log; nil: lines for people
 	store          *data.Store  // of the tables that are read
@@ -126,7 +126,7 @@ type session struct {
 	known          *registry
 	crew           *crew             // the processes that run the command together
 	args           []string          // of the command
-	passes         []Passes          // that are made elsewhere
+	passes         *told             // that are made elsewhere
 	claims         map[string]func() // the files that it is to write, and what gives each back
 }
 
@@ -136,8 +136,14 @@ func (s *session) note(format string, args ...any) {
 	s.notes = append(s.notes, fmt.Sprintf(format, args...))
 }
 
+// aside keeps a remark about where the fit was made: it is none about the model, whose file and JSON have those of
+// note as warnings.
+func (s *session) aside(format string, args ...any) {
+	s.asides = append(s.asides, fmt.Sprintf(format, args...))
+}
+
 func (s *session) writeNotes() {
-	for _, note := range s.notes {
+	for _, note := range slices.Concat(s.asides, s.notes) {
 		if s.quiet {
 			continue
 		}
@@ -216,6 +222,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if err != nil {
 		return s.fail(err)
 	}
+	s.closePasses()
 	s.writeNotes()
 	return statusDone
 }
