@@ -98,16 +98,16 @@ func TestAWorkerThatIsKilledIsReplaced(t *testing.T) {
 	}
 	s := fileSpec{Path: path, Mark: filepath.Join(t.TempDir(), "mark")}
 	passes := 0
-	r := RunnerFunc(func(ctx context.Context, p *sdk.Pipeline) error {
+	r := RunnerFunc(func(ctx context.Context, p *sdk.Pipeline, tasks int) error {
 		passes++
 		switch {
 		case passes < 3:
-			return runners[0].Run(ctx, p)
+			return runners[0].Run(ctx, p, tasks)
 		case passes == 3:
-			killAt(t, s.Mark, process)
-			return runners[0].Run(ctx, p)
+			inPass(t, s.Mark, func() { _ = process.Kill() })
+			return runners[0].Run(ctx, p, tasks)
 		}
-		return runners[1].Run(ctx, p)
+		return runners[1].Run(ctx, p, tasks)
 	})
 	got, err := on(t, "", s, o, Options{Runner: r, Parts: 2})
 	require.NoError(t, err)
@@ -122,7 +122,7 @@ func TestNobodyWaitsForWorkersThatAreGone(t *testing.T) {
 	_, err := on(t, address, fileSpec{Path: table(t, 300, 2)}, framework.Options{}, Options{Attempts: 2})
 	require.ErrorContains(t, err, "have no outcome after 2 attempts: no worker at "+address)
 
-	_, err = Portable(t.Context(), "localhost:1", "localhost:2")
+	_, err = Portable(t.Context(), "localhost:1", "localhost:2", 1)
 	require.ErrorContains(t, err, "no job service at localhost:1")
 }
 
@@ -142,7 +142,7 @@ func TestPoolsThatHangUpEndTheFit(t *testing.T) {
 }
 
 func TestWorkersElsewhereMustShareTheFolder(t *testing.T) {
-	nothing := RunnerFunc(func(context.Context, *sdk.Pipeline) error { return nil })
+	nothing := RunnerFunc(func(context.Context, *sdk.Pipeline, int) error { return nil })
 	_, err := on(t, "", fileSpec{Path: table(t, 300, 2)}, framework.Options{}, Options{Runner: nothing, Attempts: 1})
 	require.ErrorContains(t, err, "is the folder of the run on storage that they share with the driver?")
 }
@@ -162,6 +162,32 @@ func TestACancelledFitEndsAtOnceAndLeavesNothing(t *testing.T) {
 	left, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	require.Empty(t, left)
+}
+
+// A worker that the runner has given up, in the middle of a task, leaves no outcome: the task is another's.
+func TestACancelledTaskHasNoOutcome(t *testing.T) {
+	path, dir := table(t, 300, 2), t.TempDir()
+	w, err := ofFile.open(t.Context(), fileSpec{Path: path})
+	require.NoError(t, err)
+	p, err := w.Model.Init(t.Context(), w.Source, 2, rand.New(rand.NewPCG(1, 1)))
+	require.NoError(t, err)
+	files, err := filesOf(w.Files)
+	require.NoError(t, err)
+	o := order{Job: "file", Build: build(), Files: files, Rows: 300, Shards: 16}
+	o.Spec, err = encode(fileSpec{Path: path})
+	require.NoError(t, err)
+	o.State, err = encode(framework.State[parameters]{Parameters: p})
+	require.NoError(t, err)
+	text, err := encode(o)
+	require.NoError(t, err)
+	require.NoError(t, seal(filepath.Join(dir, orderName), text))
+	f, task := passFn{Dir: dir, Order: hashOf(text)}, Task{0, 16}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.ErrorIs(t, f.ProcessElement(ctx, task, func(Task) {}), context.Canceled)
+	require.NoFileExists(t, task.path(dir))
+	require.NoError(t, f.ProcessElement(t.Context(), task, func(Task) {}))
+	require.FileExists(t, task.path(dir))
 }
 
 func TestDamagedFilesOfARunAreNoSums(t *testing.T) {

@@ -34,17 +34,19 @@ type Options struct {
 
 // A Runner runs pipelines. [Prism] and [Portable] make some; [RunnerFunc] is any other, such as Dataflow's.
 type Runner interface {
-	// Run runs a pipeline to its end.
-	Run(ctx context.Context, p *sdk.Pipeline) error
+	// Run runs a pipeline of so many tasks, which can all be made at a time, to its end.
+	Run(ctx context.Context, p *sdk.Pipeline, tasks int) error
 	// Close gives back what the runner holds.
 	Close() error
 }
 
 // RunnerFunc is a [Runner] that holds nothing.
-type RunnerFunc func(ctx context.Context, p *sdk.Pipeline) error
+type RunnerFunc func(ctx context.Context, p *sdk.Pipeline, tasks int) error
 
 // Run calls the function.
-func (f RunnerFunc) Run(ctx context.Context, p *sdk.Pipeline) error { return f(ctx, p) }
+func (f RunnerFunc) Run(ctx context.Context, p *sdk.Pipeline, tasks int) error {
+	return f(ctx, p, tasks)
+}
 
 // Close does nothing.
 func (f RunnerFunc) Close() error { return nil }
@@ -169,7 +171,7 @@ func (d *Passes) Make(ctx context.Context, state []byte, shards int) ([][]byte, 
 				todo = append(todo, t)
 			}
 		}
-		failed := d.options.Runner.Run(ctx, pipelineOf(dir, hash, todo))
+		failed := d.options.Runner.Run(ctx, pipelineOf(dir, hash, todo), len(todo))
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}

@@ -55,22 +55,22 @@ func TestFlinkHasTheBitsOfOneProcessAlsoWhenAWorkerDies(t *testing.T) {
 	want := alone(t, path, o)
 	port := freePort(t)
 	address, process := workerAt(t, port)
-	onFlink, err := Portable(t.Context(), endpoint, address)
+	onFlink, err := Portable(t.Context(), endpoint, address, 2)
 	require.NoError(t, err)
 	defer onFlink.Close()
 	s := fileSpec{Path: path, Mark: t.TempDir() + "/mark"}
 	runs := 0
-	r := RunnerFunc(func(ctx context.Context, p *sdk.Pipeline) error {
+	r := RunnerFunc(func(ctx context.Context, p *sdk.Pipeline, tasks int) error {
 		runs++
 		if runs == 2 {
-			killed := killAt(t, s.Mark, process)
+			killed := inPass(t, s.Mark, func() { _ = process.Kill() })
 			defer func() {
 				<-killed
 				workerAt(t, port)
 			}()
 		}
 		began := time.Now()
-		err := onFlink.Run(ctx, p)
+		err := onFlink.Run(ctx, p, tasks)
 		t.Logf("pipeline %d: %v: %v", runs, time.Since(began), err)
 		return err
 	})
@@ -84,7 +84,7 @@ func TestFlinkHasTheBitsOfOneProcessAlsoWhenAWorkerDies(t *testing.T) {
 func BenchmarkFlink(b *testing.B) {
 	endpoint := flink(b)
 	address, _ := worker(b)
-	r, err := Portable(b.Context(), endpoint, address)
+	r, err := Portable(b.Context(), endpoint, address, 1)
 	require.NoError(b, err)
 	defer r.Close()
 	benchmarkPasses(b, r, 30)

@@ -88,7 +88,7 @@ type fileSpec struct {
 	Path string
 	Fail string        // what a worker process says
 	Slow time.Duration // what a pass takes in a worker process
-	Mark string        // while this file is there, passes in a worker process take a minute, and it becomes empty (see killAt)
+	Mark string        // while this file is there, passes in a worker process wait, and it becomes empty (see inPass)
 }
 
 var ofFile = Register("file", func(_ context.Context, s fileSpec) (*work, error) {
@@ -128,33 +128,33 @@ func (s slow) Blocks(ctx context.Context) iter.Seq2[rows, error] {
 		return blocks
 	}
 	return func(yield func(rows, error) bool) {
-		takes := s.spec.Slow
-		if _, err := os.Stat(s.spec.Mark); s.spec.Mark != "" && err == nil {
-			takes = time.Minute
-			_ = os.Truncate(s.spec.Mark, 0)
+		for s.spec.Mark != "" && os.Truncate(s.spec.Mark, 0) == nil {
+			if pause(ctx, 10*time.Millisecond) != nil {
+				return
+			}
 		}
-		if pause(ctx, takes) == nil {
+		if pause(ctx, s.spec.Slow) == nil {
 			blocks(yield)
 		}
 	}
 }
 
-// killAt kills a worker once it is in the middle of a pass over a source with this mark.
-func killAt(t testing.TB, mark string, process *os.Process) (killed <-chan struct{}) {
+// inPass does something once a worker is in the middle of a pass over a source with this mark, which goes on then.
+func inPass(t testing.TB, mark string, do func()) (done <-chan struct{}) {
 	require.NoError(t, os.WriteFile(mark, []byte("not yet"), 0o666))
-	done := make(chan struct{})
+	over := make(chan struct{})
 	go func() {
-		defer close(done)
+		defer close(over)
 		for {
 			if info, err := os.Stat(mark); err != nil || info.Size() == 0 {
 				break
 			}
 			time.Sleep(10 * time.Millisecond)
 		}
-		_ = process.Kill()
+		do()
 		_ = os.Remove(mark)
 	}()
-	return done
+	return over
 }
 
 // table writes n rows of three clusters.

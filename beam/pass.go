@@ -70,10 +70,11 @@ func (f *passFn) ProcessElement(ctx context.Context, t Task, made func(Task)) er
 	if err := decode(text, &o); err != nil {
 		return err
 	}
-	if p.Text, err = o.answer(ctx, t); err != nil {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
+	p.Text, err = o.answer(ctx, t)
+	if ctx.Err() != nil { // of a worker whom nobody asks any more; the text says so too, in words of a fit's
+		return ctx.Err()
+	}
+	if err != nil {
 		host, _ := os.Hostname()
 		p.Text, p.Failure = nil, fmt.Sprintf("worker on %s: %v", host, err)
 	}

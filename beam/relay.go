@@ -62,11 +62,9 @@ func (r *relay) StartWorker(ctx context.Context, request *fnpb.StartWorkerReques
 	return &fnpb.StartWorkerResponse{}, nil
 }
 
-// StopWorker tells the pool that a worker is wanted no more.
-func (r *relay) StopWorker(ctx context.Context, request *fnpb.StopWorkerRequest) (*fnpb.StopWorkerResponse, error) {
-	ctx, done := context.WithTimeout(ctx, patience)
-	defer done()
-	return fnpb.NewBeamFnExternalWorkerPoolClient(r.conn).StopWorker(ctx, request)
+// StopWorker does nothing, as that of a [pool].
+func (*relay) StopWorker(context.Context, *fnpb.StopWorkerRequest) (*fnpb.StopWorkerResponse, error) {
+	return &fnpb.StopWorkerResponse{}, nil
 }
 
 // run is the context of a run, which ends, with the reason as its cause, when the workers are gone.

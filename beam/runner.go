@@ -13,7 +13,6 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/runtime/graphx"
 	jobpb "github.com/apache/beam/sdks/v2/go/pkg/beam/model/jobmanagement_v1"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners/prism"
-	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners/universal/extworker"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners/universal/runnerlib"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/util/grpcx"
 	"google.golang.org/grpc"
@@ -31,24 +30,26 @@ var initialise = sync.OnceFunc(func() {
 // where not nil, is told the address.
 func Serve(ctx context.Context, port int, ready func(address string)) error {
 	initialise()
-	pool, err := extworker.StartLoopback(ctx, port)
+	pool, err := newPool(ctx, port)
 	if err != nil {
 		return fmt.Errorf("beam: no worker pool at port %d: %w", port, err)
 	}
+	defer pool.Close()
 	if ready != nil {
-		ready(pool.EnvironmentConfig(ctx))
+		ready(pool.address)
 	}
 	<-ctx.Done()
-	return pool.Stop(ctx)
+	return nil
 }
 
 // A portable is a [Runner] behind Beam's job service.
 type portable struct {
 	client  jobpb.JobServiceClient
-	conn    *grpc.ClientConn    // nil: of Prism in this process
-	pool    *extworker.Loopback // nil: the workers are elsewhere
-	workers string              // address of a worker pool
-	relay   *relay              // to it, of Prism; nil: other hosts ask the pool
+	conn    *grpc.ClientConn // nil: of Prism in this process
+	pool    *pool            // nil: the workers are elsewhere
+	workers string           // address of a worker pool
+	relay   *relay           // to it, of Prism; nil: other hosts ask the pool
+	most    int              // tasks at a time; 0: all of a pass
 }
 
 // Prism returns Beam's own runner for one machine, in this process. workers is the address of a worker pool (see
@@ -71,13 +72,17 @@ func Prism(ctx context.Context, workers string) (Runner, error) {
 
 // Portable returns the runner behind a job service, such as that of Flink, at an address. workers is where each host of
 // the cluster finds its worker pool (see [Serve]), such as localhost:50000; empty: a worker in this process, for a
-// cluster on this machine.
-func Portable(ctx context.Context, endpoint, workers string) (Runner, error) {
+// cluster on this machine. parallelism bounds the tasks that are made at a time; 0: all of a pass. Each takes a slot of
+// the cluster. For slots that are not there Flink waits some minutes, and then the job fails.
+func Portable(ctx context.Context, endpoint, workers string, parallelism int) (Runner, error) {
+	if parallelism < 0 {
+		return nil, fmt.Errorf("beam: a parallelism of %d: must be at least 1, or 0 for all tasks of a pass", parallelism)
+	}
 	conn, err := grpcx.Dial(ctx, endpoint, patience)
 	if err != nil {
 		return nil, fmt.Errorf("beam: no job service at %s: %w", endpoint, err)
 	}
-	r := &portable{client: jobpb.NewJobServiceClient(conn), conn: conn, workers: workers}
+	r := &portable{client: jobpb.NewJobServiceClient(conn), conn: conn, workers: workers, most: parallelism}
 	if err := r.withPool(ctx); err != nil {
 		return nil, err
 	}
@@ -93,26 +98,26 @@ func (r *portable) withPool(ctx context.Context) (err error) {
 	if r.workers != "" {
 		return nil
 	}
-	if r.pool, err = extworker.StartLoopback(context.WithoutCancel(ctx), 0); err != nil {
+	if r.pool, err = newPool(context.WithoutCancel(ctx), 0); err != nil {
 		return errors.Join(err, r.Close())
 	}
-	r.workers = r.pool.EnvironmentConfig(ctx)
+	r.workers = r.pool.address
 	return nil
 }
 
 // Close leaves the job service, and stops the worker in this process.
-func (r *portable) Close() (err error) {
+func (r *portable) Close() error {
 	if r.pool != nil {
-		err = r.pool.Stop(context.Background())
+		r.pool.Close()
 	}
 	if r.conn != nil {
-		err = errors.Join(err, r.conn.Close())
+		return r.conn.Close()
 	}
-	return err
+	return nil
 }
 
 // Run submits a pipeline and waits for its end. A cancelled one is cancelled there too.
-func (r *portable) Run(ctx context.Context, p *sdk.Pipeline) error {
+func (r *portable) Run(ctx context.Context, p *sdk.Pipeline, tasks int) error {
 	if r.relay != nil {
 		run, end, err := r.relay.run(ctx)
 		if err != nil {
@@ -121,7 +126,10 @@ func (r *portable) Run(ctx context.Context, p *sdk.Pipeline) error {
 		defer end()
 		ctx = run
 	}
-	job, err := r.submit(ctx, p)
+	if r.most > 0 {
+		tasks = min(tasks, r.most)
+	}
+	job, err := r.submit(ctx, p, tasks)
 	if err == nil {
 		err = r.wait(ctx, job)
 	}
@@ -134,8 +142,8 @@ func (r *portable) Run(ctx context.Context, p *sdk.Pipeline) error {
 	return err
 }
 
-// submit starts a pipeline. Workers have the program, so that no files are staged.
-func (r *portable) submit(ctx context.Context, p *sdk.Pipeline) (job string, err error) {
+// submit starts a pipeline, with so many tasks at a time. Workers have the program, so that no files are staged.
+func (r *portable) submit(ctx context.Context, p *sdk.Pipeline, parallelism int) (job string, err error) {
 	environment, err := graphx.CreateEnvironment(ctx, graphx.URNEnvExternal,
 		func(context.Context) string { return r.workers })
 	if err != nil {
@@ -151,7 +159,7 @@ func (r *portable) submit(ctx context.Context, p *sdk.Pipeline) (job string, err
 		return "", err
 	}
 	id, staging, token, err := runnerlib.Prepare(ctx, r.client, graph,
-		&runnerlib.JobOptions{Name: "latent", Parallelism: -1})
+		&runnerlib.JobOptions{Name: "latent", Parallelism: parallelism})
 	if err != nil {
 		return "", err
 	}

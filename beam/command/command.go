@@ -26,7 +26,7 @@ import (
 type place struct {
 	name                      string // of the program
 	runner, endpoint, workers string
-	worker                    int
+	worker, parallelism       int
 	options                   beam.Options
 }
 
@@ -75,6 +75,8 @@ func flags(name string, args []string, stderr io.Writer) (p place, rest []string
 	f.StringVar(&p.options.Dir, "dir", "",
 		"`folder` that all hosts share, for what driver and workers exchange; without it that of temporary files")
 	f.IntVar(&p.options.Parts, "parts", 1, "tasks of a pass, at most the shards, 16: several for every slot of a cluster")
+	f.IntVar(&p.parallelism, "parallelism", 0,
+		"tasks that -runner universal makes at a time, at most the slots of its cluster; 0: all of -parts")
 	f.IntVar(&p.options.Threads, "threads", 0, "goroutines of a task; 0: one a processor")
 	switch err := f.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):
@@ -94,6 +96,8 @@ func flags(name string, args []string, stderr io.Writer) (p place, rest []string
 		problem = "-runner universal and -endpoint go together"
 	case p.options.Parts < 1 || p.options.Threads < 0:
 		problem = "-parts must be at least 1, and -threads not negative"
+	case p.parallelism < 0 || p.parallelism > 0 && p.runner != "universal":
+		problem = "-parallelism must not be negative, and is of -runner universal alone"
 	default:
 		return p, f.Args(), -1
 	}
@@ -111,7 +115,7 @@ func (p place) passes(ctx context.Context, j command.Job) (_ command.Passes, err
 	if p.runner == "prism" {
 		o.Runner, err = beam.Prism(ctx, p.workers)
 	} else {
-		o.Runner, err = beam.Portable(ctx, p.endpoint, p.workers)
+		o.Runner, err = beam.Portable(ctx, p.endpoint, p.workers, p.parallelism)
 	}
 	if err != nil {
 		return nil, err

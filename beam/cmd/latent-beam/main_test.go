@@ -90,6 +90,7 @@ func TestFlagsAreRefusedInWords(t *testing.T) {
 		"-worker 99999":         "-worker is 99999: a port is from 1 to 65535",
 		"-worker 5000 fit":      "-worker takes no command",
 		"-parts 0 fit":          "-parts must be at least 1, and -threads not negative",
+		"-parallelism 2 fit":    "-parallelism must not be negative, and is of -runner universal alone",
 	} {
 		out, err := program(strings.Fields(args)...).CombinedOutput()
 		require.Error(t, err)
