@@ -87,6 +87,12 @@ done
 compare "$repeat" "gmm table=overlapping cov=full d=50 k=40 n=60000 iterations=4" latent sklearn latent:workers=1 sklearn:workers=1
 compare "$repeat" "gmm table=wide cov=full d=300 k=10 n=20000 iterations=2" latent sklearn latent:workers=1 sklearn:workers=1
 compare "$repeat" "gmm table=wide cov=tied d=300 k=20 n=20000 iterations=4" latent sklearn latent:workers=1 sklearn:workers=1
+# a fifth of the values missing, beside the complete table
+for shape in "d=10 n=20000" "d=30 n=5000" "d=60 n=2000"; do
+	for cov in full tied; do
+		compare "$repeat" "gmm table=gaps cov=$cov $shape k=10 iterations=5" latent:workers=1 "latent:workers=1 gaps=20"
+	done
+done
 # fits at the true K, from each program's own starts
 for seed in 1 2 3; do
 	compare 1 "ends table=overlapping d=50 k=40 iterations=15 seed=$seed" latent sklearn

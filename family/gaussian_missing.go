@@ -1,12 +1,14 @@
 package family
 
 import (
-	"cmp"
+	"bytes"
 	"math"
 	"math/bits"
 	"slices"
+	"sync"
 
 	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
 	lapack "gonum.org/v1/gonum/lapack/gonum"
 
@@ -27,56 +29,71 @@ import (
 //	ln p(x_o) = ln p(x̂) + ½(|m| ln 2π + ln|C|):
 //
 // a sum of squares from which nothing is subtracted, an error of v enters it squared, and completed rows have the
-// kernels of complete ones. C comes from P_mm = UᵀD⁻¹U, U upper triangular with the diagonal D: by Gauss's elimination
-// or, where that would lose digits, by the QR factorisation of the missing columns of R, R_m = QD^−½U.
+// kernels of complete ones. C comes from P_mm = UᵀDU, U upper triangular with the diagonal 1: by Gauss's elimination
+// or, where that would lose digits, by the QR factorisation of the missing columns of R, R_m = QD^½U.
 
-// gaps are the rows of a chunk with missing values, those with the same columns missing together and those with as many
-// next to each other, and what their completion needs. The memory is reused from one chunk to the next.
+// gaps are the rows of a chunk in the order of their patterns, complete ones first, and what their completion needs.
+// The memory is reused from one chunk to the next.
 type gaps struct {
 	patterns []pattern
-	rows     []int32
 	gone     []int
-	missing  []uint64 // of each row, which columns are, a bit each
-	order    []incomplete
-	kept     []pattern // those of rows that have weights
-	list     []int32
-	places   []int // of one row of each pattern among all
+	rows     []int32 // of each place in the order, the row of the chunk
+	cells    []int32 // the missing values' places in X and in the matrices beside it, by patterns and rows
+	columns  []int32 // theirs
+	first    int     // the place of the first row that is not complete
 
-	classes []precision
-	lanes   lanes
+	keys   []byte
+	spare  []int32
+	x      []float64
+	own    []float64 // of the rows in the order
+	places []int     // of one row of each pattern among cells
+	kept   []pattern // those of rows that have weights
+
+	classes []completion
 }
 
-// A pattern is a set of missing columns, ascending, and the rows that miss them.
+// A pattern is a set of missing columns, ascending, and the rows that miss them: their places in the order, where their
+// missing values begin among all, and what the rows weigh in the class whose sums are taken.
 type pattern struct {
-	gone []int
-	rows []int32
+	gone           []int
+	from, to, cell int
+	weight         float64
 }
 
-// incomplete is a row, how many columns it misses, and which of the first 64.
-type incomplete struct {
-	row, count int32
-	mask       uint64
+// completion is a class's precision P, the score that it belongs to, and v, what the chunk's missing values lie
+// below μ.
+type completion struct {
+	location, root, matrix []float64
+	below                  []float64
+	known                  bool
 }
 
-// precision is P of a class, and the root that it belongs to.
-type precision struct{ root, matrix []float64 }
-
-// lanes are patterns of equally many missing columns, m, which are worked on at once: number a of pattern l lies at
-// a·side+l. Their number is filled up to that of the vector kernels' lanes by more of the last pattern.
-type lanes struct {
+// group are patterns of equally many missing columns, m, which are worked on at once, each in a lane. Their number is
+// filled up to that of the vector kernels' lanes by more of the last pattern.
+type group struct {
 	patterns []pattern
 	m, side  int
-	u        []float64 // D⁻¹U, m×m, what is above the diagonal counts
+	u        []float64 // U, and D, m×m; below its diagonal C, once it is asked for
 	inverse  []float64 // 1/D
 	logDet   []float64 // ln|C|
-	narrow   []bool    // that U comes from QR
-	some     bool      // that one does
-	v        []float64 // of one row each
-	w        []float64 // U⁻¹D, m×m
-	work     []float64
+	margin   []float64 // not above 0 where U comes from QR
 
-	qr, tau, y, scratch []float64 // of one pattern
+	factorised, inverted bool
 }
+
+// solver has the factors of patterns' P_mm and what they need. It goes from one chunk to another: chunks keep little.
+type solver struct {
+	root    []float64 // of the class whose factors they are
+	groups  []group
+	memory  []float64
+	whole   bool      // every group has memory of its own
+	rows    []float64 // less μ, and completed, d columns
+	product []float64 // P times what is not missing of them
+
+	v, work, qr, tau, y, scratch []float64
+}
+
+var solvers = sync.Pool{New: func() any { return &solver{} }}
 
 // pivotShare is the share of a precision that the other missing columns have to leave of it. Below, elimination would
 // keep fewer than nine digits.
@@ -86,386 +103,393 @@ const pivotShare = 1e-6
 // that leaves out of the sums is below their rounding, unless a row lies 10,000 standard deviations away.
 const negligibleShare = 0x1p-80
 
-// mostNumbersOfLanes bounds the numbers of U of all patterns together.
-const mostNumbersOfLanes = 1 << 14
+// mostNumbersKept bounds the factors that are there at once: above it, one group's are.
+const mostNumbersKept = 1 << 15
 
-// observeGaps groups the rows by their patterns.
+// observeGaps sorts the rows by their patterns.
 func (o *Observed) observeGaps(b framework.Rows, at, first, n, d int) error {
-	if err := o.numbers(b, at, first, n, d); err != nil || o.Complete {
+	if whole, err := o.Transpose(b, at, first, n, d); whole || err != nil {
 		return err
 	}
 	if o.gaps == nil {
 		o.gaps = &gaps{}
 	}
-	g, words := o.gaps, (d+63)/64
-	g.missing, g.gone, g.patterns = slices.Grow(g.missing[:0], n*words)[:n*words], g.gone[:0], g.patterns[:0]
-	g.order = g.order[:0]
-	of := func(row int32) []uint64 { return g.missing[int(row)*words:][:words] }
-	total := 0
-	for i := range n {
-		mask, count := of(int32(i)), 0
-		clear(mask)
-		for j, v := range o.Row(i, d) {
-			bit := 0
-			if v != v { // without a branch
-				bit = 1
-			}
-			mask[j/64] |= uint64(bit) << (j % 64)
-			count += bit
-		}
-		if total += count; count > 0 {
-			g.order = append(g.order, incomplete{int32(i), int32(count), mask[0]})
-		}
+	g := o.gaps
+	total, width, infinite := g.sort(o, n, d)
+	if infinite {
+		return o.numbers(b, at, first, n, d) // which says where
 	}
-	slices.SortFunc(g.order, func(a, b incomplete) int {
-		switch {
-		case a.count != b.count:
-			return int(a.count - b.count)
-		case a.mask != b.mask:
-			return cmp.Compare(a.mask, b.mask)
-		}
-		return cmp.Or(slices.Compare(of(a.row), of(b.row)), int(a.row-b.row))
-	})
-	g.rows, g.gone = g.rows[:0], slices.Grow(g.gone, total) // so that patterns keep their part of it
-	for _, r := range g.order {
-		g.rows = append(g.rows, r.row)
-	}
-	for from, to := 0, 0; from < len(g.rows); from = to {
-		mask, begin := of(g.rows[from]), len(g.gone)
-		for to = from; to < len(g.rows) && slices.Equal(of(g.rows[to]), mask); {
+	o.Complete = false
+	g.patterns = g.patterns[:0]
+	g.gone = slices.Grow(g.gone[:0], total) // so that patterns keep their part of it
+	g.cells, g.columns = slices.Grow(g.cells[:0], total), slices.Grow(g.columns[:0], total)
+	for from, to := 0, 0; from < n; from = to {
+		key, begin := g.keys[int(g.rows[from])*width:][:width], len(g.gone)
+		for to = from; to < n && bytes.Equal(g.keys[int(g.rows[to])*width:][:width], key); {
 			to++
 		}
-		for w, word := range mask {
-			for ; word != 0; word &= word - 1 {
-				g.gone = append(g.gone, 64*w+bits.TrailingZeros64(word))
+		for b, set := range key[:(d+7)/8] {
+			for ; set != 0; set &= set - 1 {
+				g.gone = append(g.gone, 8*b+bits.TrailingZeros8(set))
 			}
 		}
-		g.patterns = append(g.patterns, pattern{g.gone[begin:], g.rows[from:to]})
+		if begin == len(g.gone) {
+			g.first = to
+			continue
+		}
+		p := pattern{gone: g.gone[begin:], from: from, to: to, cell: len(g.cells)}
+		for i := from; i < to; i++ {
+			for _, j := range p.gone {
+				g.cells = append(g.cells, int32(j*o.Padded()+i))
+				g.columns = append(g.columns, int32(j))
+			}
+		}
+		g.patterns = append(g.patterns, p)
+	}
+	g.x = linalg.Resize(g.x, len(o.X))
+	simd.Gather(g.x, o.X, d, o.Padded(), g.rows)
+	o.X, g.x = g.x, o.X
+	for k := range g.classes {
+		g.classes[k].known = false
 	}
 	return nil
 }
 
-// of is the precision of class k with root R, computed where it is not known.
-func (g *gaps) of(k, d int, root []float64) *precision {
+// sort puts the rows in the order of their keys, which are so wide: a bit for each missing column, then how many there
+// are. It returns how many values are missing, and whether one is infinite.
+func (g *gaps) sort(o *Observed, n, d int) (total, width int, infinite bool) {
+	width = (d+7)/8 + 1 + d/256
+	g.keys = slices.Grow(g.keys[:0], n*width)[:n*width]
+	g.rows, g.spare, g.first = slices.Grow(g.rows[:0], n)[:n], slices.Grow(g.spare[:0], n)[:n], 0
+	for i := range n {
+		g.rows[i] = int32(i)
+		row, key, count := o.Row(i, d), g.keys[i*width:][:width], 0
+		for b := range (d + 7) / 8 {
+			var set, odd uint8
+			for j, v := range row[8*b : min(8*b+8, d)] {
+				var one, other uint8
+				if v != v { // without a branch
+					one = 1
+				}
+				if v-v != 0 {
+					other = 1
+				}
+				set, odd = set|one<<j, odd|other<<j
+			}
+			key[b], infinite = set, infinite || set != odd
+			count += bits.OnesCount8(set)
+		}
+		total += count
+		for b := (d + 7) / 8; b < width; b++ {
+			key[b] = uint8(count)
+			count >>= 8
+		}
+	}
+	for b := range width {
+		var begin [257]int32
+		for i := range n {
+			begin[int(g.keys[i*width+b])+1]++
+		}
+		for v := range 256 {
+			begin[v+1] += begin[v]
+		}
+		for _, i := range g.rows {
+			v := g.keys[int(i)*width+b]
+			g.spare[begin[v]] = i
+			begin[v]++
+		}
+		g.rows, g.spare = g.spare, g.rows
+	}
+	return total, width, infinite
+}
+
+// of is what is known of class k under its score.
+func (g *gaps) of(k, d int, location, root []float64) *completion {
 	for len(g.classes) <= k {
-		g.classes = append(g.classes, precision{})
+		g.classes = append(g.classes, completion{})
 	}
 	c := &g.classes[k]
-	if slices.Equal(c.root, root) {
-		return c
+	if !slices.Equal(c.root, root) {
+		c.root, c.matrix, c.known = append(c.root[:0], root...), linalg.Resize(c.matrix, d*d), false
+		r := linalg.General(d, d, c.root)
+		linalg.MulSerial(true, false, 1, r, r, 0, linalg.General(d, d, c.matrix))
 	}
-	c.root, c.matrix = append(c.root[:0], root...), linalg.Resize(c.matrix, d*d)
-	r := linalg.General(d, d, c.root)
-	linalg.MulSerial(true, false, 1, r, r, 0, linalg.General(d, d, c.matrix))
+	if !slices.Equal(c.location, location) {
+		c.location, c.known = append(c.location[:0], location...), false
+	}
 	return c
 }
 
-// set takes patterns from the beginning of a list, and returns the rest.
-func (e *lanes) set(list []pattern) (rest []pattern) {
-	e.m = len(list[0].gone)
-	most := max(simd.Lanes, mostNumbersOfLanes/(e.m*e.m)&^(simd.Lanes-1))
-	n := 1
-	for n < min(most, len(list)) && len(list[n].gone) == e.m {
-		n++
+// set divides patterns, ascending in their number of columns, into groups.
+func (f *solver) set(list []pattern) {
+	f.groups, f.root = f.groups[:0], f.root[:0]
+	numbers, most := 0, 0
+	for len(list) > 0 {
+		m, n := len(list[0].gone), 1
+		for n < len(list) && len(list[n].gone) == m && (n+1)*m*m <= max(mostNumbersKept, simd.Lanes*m*m) {
+			n++
+		}
+		g := group{patterns: list[:n], m: m, side: simd.Padded(n)}
+		f.groups = append(f.groups, g)
+		numbers, most = numbers+g.size(), max(most, g.size())
+		list = list[n:]
 	}
-	e.patterns, e.side = list[:n], simd.Padded(n)
-	return list[n:]
+	f.whole = numbers <= mostNumbersKept
+	if !f.whole {
+		numbers = most
+	}
+	f.memory = linalg.Resize(f.memory, numbers)
+	rest := f.memory
+	for i := range f.groups {
+		if !f.whole {
+			rest = f.memory
+		}
+		rest = f.groups[i].place(rest)
+	}
+}
+
+// size is the number of a group's numbers.
+func (g *group) size() int { return (g.m*g.m + g.m + 2) * g.side }
+
+// place takes memory, and returns the rest.
+func (g *group) place(memory []float64) (rest []float64) {
+	take := func(n int) (part []float64) {
+		part, memory = memory[:n:n], memory[n:]
+		return part
+	}
+	g.u, g.inverse = take(g.m*g.m*g.side), take(g.m*g.side)
+	g.logDet, g.margin = take(g.side), take(g.side)
+	return memory
+}
+
+// each visits the groups with their factors for a class, and with C if it is wanted.
+func (f *solver) each(c *completion, d int, inverted bool, visit func(g *group)) {
+	if !f.whole || !slices.Equal(f.root, c.root) {
+		f.root = append(f.root[:0], c.root...)
+		for i := range f.groups {
+			f.groups[i].factorised, f.groups[i].inverted = false, false
+		}
+	}
+	for i := range f.groups {
+		g := &f.groups[i]
+		if !g.factorised {
+			f.factorise(g, c, d)
+		}
+		if inverted && !g.inverted {
+			simd.Invert(g.u, g.inverse, g.m, g.side)
+			g.inverted = true
+		}
+		visit(g)
+	}
 }
 
 // factorise computes U and ln|C| of a class.
-func (e *lanes) factorise(c *precision, d int) {
-	m, side := e.m, e.side
-	e.u, e.inverse = linalg.Resize(e.u, m*m*side), linalg.Resize(e.inverse, m*side)
-	e.work = linalg.Resize(e.work, (m+1)*side)
-	e.narrow, e.some = slices.Grow(e.narrow[:0], side)[:side], false
-	clear(e.narrow)
+func (f *solver) factorise(g *group, c *completion, d int) {
+	m, side := g.m, g.side
+	g.factorised = true
 	for l := range side {
-		gone := e.patterns[min(l, len(e.patterns)-1)].gone
+		gone := g.gone(l)
 		for a, i := range gone {
-			from, to := c.matrix[i*d:(i+1)*d], e.u[a*m*side+l:]
-			for b := a; b < m; b++ {
-				to[b*side] = from[gone[b]]
+			from, to := c.matrix[i*d:(i+1)*d], (a*m+a)*side+l
+			for _, j := range gone[a:] {
+				g.u[to] = from[j]
+				to += side
 			}
 		}
 	}
-	for a := range m { // of each column, the least pivot; then what is left of the precision
-		least := at(e.inverse, a, side)
-		for l, v := range at(e.u, a*m+a, side) {
-			least[l] = pivotShare * v
+	simd.Factorise(g.u, g.inverse, g.margin, m, side, pivotShare)
+	for l, margin := range g.margin {
+		if !(margin > 0) {
+			f.triangularise(g, c.root, l, d)
 		}
 	}
+	f.work = linalg.Resize(f.work, m*side)
+	simd.Log(f.work, g.inverse)
+	clear(g.logDet)
 	for a := range m {
-		e.eliminate(a)
-	}
-	if e.some {
-		e.triangularise(c.root, d)
-	}
-	e.logDet = linalg.Resize(e.logDet, side)
-	clear(e.logDet)
-	logs := e.work[:side]
-	for a := range m {
-		simd.Log(logs, at(e.inverse, a, side))
-		floats.Add(e.logDet, logs)
+		floats.Add(g.logDet, at(f.work, a, side))
 	}
 }
 
-// eliminate takes column a out of those after it.
-func (e *lanes) eliminate(a int) {
-	m, side := e.m, e.side
-	inverse, negative, factors := at(e.inverse, a, side), e.work[:side], e.work[side:(m-a)*side]
-	for l, pivot := range at(e.u, a*m+a, side) {
-		if !(pivot > inverse[l]) {
-			e.narrow[l], e.some = true, true
-		}
-		inverse[l] = 1 / pivot
-		negative[l] = -inverse[l]
-	}
-	row := e.u[(a*m+a+1)*side : (a+1)*m*side]
-	clear(factors)
-	simd.SubtractProducts(factors, side, row, side, negative, m-a-1, side)
-	for b := a + 1; b < m; b++ {
-		simd.SubtractProducts(e.u[(b*m+b)*side:], side, row[(b-a-1)*side:], side, at(factors, b-a-1, side), m-b, side)
-	}
-	copy(row, factors)
-}
+// gone are the columns that lane l misses.
+func (g *group) gone(l int) []int { return g.patterns[min(l, len(g.patterns)-1)].gone }
 
-// triangularise computes U of narrow patterns by Householder's reflections of R_m, which is 0 below the row of its last
-// column.
-func (e *lanes) triangularise(root []float64, d int) {
-	m := e.m
-	for l, narrow := range e.narrow {
-		if !narrow {
-			continue
-		}
-		e.reflect(root, e.patterns[min(l, len(e.patterns)-1)].gone, d)
-		for a := range m {
-			pivot := e.qr[a*m+a]
-			e.inverse[a*e.side+l] = 1 / (pivot * pivot)
-			for b := a + 1; b < m; b++ {
-				e.u[(a*m+b)*e.side+l] = e.qr[a*m+b] / pivot
-			}
+// triangularise computes U of lane l by Householder's reflections of R_m, which is 0 below the row of its last column.
+func (f *solver) triangularise(g *group, root []float64, l, d int) {
+	f.reflect(root, g.gone(l), d)
+	for a := range g.m {
+		pivot := f.qr[a*g.m+a]
+		g.inverse[a*g.side+l] = 1 / (pivot * pivot)
+		for b := a + 1; b < g.m; b++ {
+			g.u[(a*g.m+b)*g.side+l] = f.qr[a*g.m+b] / pivot
 		}
 	}
 }
 
-// reflect puts the QR factorisation of R_m into qr.
-func (e *lanes) reflect(root []float64, gone []int, d int) {
-	m, rows := e.m, gone[e.m-1]+1
-	e.qr, e.tau = linalg.Resize(e.qr, rows*m), linalg.Resize(e.tau, m)
-	e.y, e.scratch = linalg.Resize(e.y, d), linalg.Resize(e.scratch, max(m, d))
+// reflect puts the QR factorisation of R_m into qr, and returns its number of rows.
+func (f *solver) reflect(root []float64, gone []int, d int) (rows int) {
+	m := len(gone)
+	rows = gone[m-1] + 1
+	f.qr, f.tau = linalg.Resize(f.qr, rows*m), linalg.Resize(f.tau, m)
+	f.y, f.scratch = linalg.Resize(f.y, d), linalg.Resize(f.scratch, max(m, d))
 	for i := range rows {
 		for b, j := range gone {
-			e.qr[i*m+b] = root[i*d+j]
+			f.qr[i*m+b] = root[i*d+j]
 		}
 	}
-	lapack.Implementation{}.Dgeqr2(rows, m, e.qr, m, e.tau, e.scratch)
+	lapack.Implementation{}.Dgeqr2(rows, m, f.qr, m, f.tau, f.scratch)
+	return rows
 }
 
-// solve solves P_mm v = P_mo y for one row of each pattern: x_m is μ_m − v. Its y and its product with P begin at
-// places, and the numbers of a column are apart by stride. Patterns without a place have no such row.
-func (e *lanes) solve(root, y, product []float64, places []int, stride, d int) {
-	m, side, n := e.m, e.side, simd.Padded(len(places))
-	e.v = linalg.Resize(e.v, m*side)
-	for a := range m {
-		to := at(e.v, a, side)[:n]
-		clear(to[len(places):])
-		for l, q := range places {
-			to[l] = product[e.patterns[l].gone[a]*stride+q]
-		}
+// project solves R_m v = Ry by least squares for a column of y, whose numbers are n apart: P_mm v = P_mo y.
+func (f *solver) project(root []float64, gone []int, y []float64, n, d int) (v []float64) {
+	m, rows := len(gone), f.reflect(root, gone, d)
+	for j := range d {
+		f.y[j] = y[j*n]
 	}
-	for a := range m - 1 {
-		simd.SubtractProducts(e.v[(a+1)*side:], side, e.u[(a*m+a+1)*side:], side, at(e.v, a, side), m-a-1, n)
+	for a := range rows {
+		f.y[a] = linalg.Dot(root[a*d+a:(a+1)*d], f.y[a:])
 	}
-	if e.some {
-		e.projectNarrow(root, y, places, stride, d)
-	}
-	for a := range m {
-		inverse := at(e.inverse, a, side)
-		for l, v := range at(e.v, a, side)[:n] {
-			e.v[a*side+l] = v * inverse[l]
-		}
-	}
-	for b := m - 1; b > 0; b-- {
-		simd.SubtractProducts(e.v, side, e.u[b*side:], m*side, at(e.v, b, side), b, n)
-	}
+	lapack.Implementation{}.Dorm2r(blas.Left, blas.Trans, rows, 1, m, f.qr, m, f.tau, f.y, 1, f.scratch)
+	v = f.y[:m]
+	blas64.Trsv(blas.NoTrans, blas64.Triangular{Uplo: blas.Upper, Diag: blas.NonUnit, N: m, Stride: m, Data: f.qr[:m*m]},
+		blas64.Vector{N: m, Inc: 1, Data: v})
+	return v
 }
 
-// projectNarrow puts D^½Qᵀ of Ry in the place of DU⁻ᵀP_mo y, which it is.
-func (e *lanes) projectNarrow(root, y []float64, places []int, stride, d int) {
-	for l, q := range places {
-		if !e.narrow[l] {
-			continue
-		}
-		m, gone := e.m, e.patterns[l].gone
-		e.reflect(root, gone, d)
-		for j := range d {
-			e.y[j] = y[j*stride+q]
-		}
-		rows := len(e.qr) / m
-		for a := range rows {
-			e.y[a] = linalg.Dot(root[a*d+a:(a+1)*d], e.y[a:])
-		}
-		lapack.Implementation{}.Dorm2r(blas.Left, blas.Trans, rows, 1, m, e.qr, m, e.tau, e.y, 1, e.scratch)
-		for a := range m {
-			e.v[a*e.side+l] = e.qr[a*m+a] * e.y[a]
-		}
-	}
-}
-
-// addCovariances adds C = WD⁻¹Wᵀ, W = U⁻¹D, of each pattern to the upper triangle of second, d×d, weights of its rows
-// times.
-func (e *lanes) addCovariances(second, weights []float64, d int) {
-	m, side := e.m, e.side
-	e.w, e.work = linalg.Resize(e.w, m*m*side), linalg.Resize(e.work, (m+2)*side)
-	sums, factor, of := e.work[2*side:], e.work[:side], e.work[side:2*side]
-	clear(of)
-	for l, p := range e.patterns {
-		for _, i := range p.rows {
-			of[l] += weights[i]
-		}
-	}
-	for a := m - 1; a >= 0; a-- {
-		row, sums := e.w[a*m*side:(a+1)*m*side], sums[:(m-a)*side]
-		linalg.Fill(at(row, a, side), 1)
-		clear(row[(a+1)*side:])
-		for b := a; b < m-1; b++ {
-			simd.SubtractProducts(row[(b+1)*side:], side, e.u[(b*m+b+1)*side:], side, at(row, b, side), m-b-1, side)
-		}
-		clear(sums)
-		for c := a; c < m; c++ {
-			inverse := at(e.inverse, c, side)
-			for l, w := range at(row, c, side) {
-				factor[l] = -w * inverse[l] * of[l]
-			}
-			simd.SubtractProducts(sums, side, e.w[(a*m+c)*side:], m*side, factor, c-a+1, side)
-		}
+// solve computes what the missing values of a group's rows lie below their means.
+func (f *solver) solve(e *group, g *gaps, c *completion, n, d int) {
+	f.v = linalg.Resize(f.v, e.m*e.side)
+	for t := 0; ; t++ { // row t of each pattern
+		g.places = g.places[:0]
+		found := 0
 		for l, p := range e.patterns {
-			to := second[p.gone[a]*d:]
-			for b, j := range p.gone[a:] {
-				to[j] += sums[b*side+l]
+			g.places = append(g.places, p.cell+min(t, p.to-p.from-1)*e.m)
+			if t < p.to-p.from {
+				found = l + 1
+			}
+		}
+		if found == 0 {
+			return
+		}
+		for a := range e.m {
+			to := at(f.v, a, e.side)
+			for l, cell := range g.places[:found] {
+				to[l] = f.product[g.cells[cell+a]]
+			}
+			clear(to[found:])
+		}
+		simd.Solve(f.v, e.u, e.inverse, e.m, e.side, simd.Padded(found))
+		for l, p := range e.patterns[:found] {
+			if t >= p.to-p.from {
+				continue
+			}
+			below := c.below[g.places[l]:][:e.m]
+			if e.margin[l] > 0 {
+				for a := range below {
+					below[a] = f.v[a*e.side+l]
+				}
+			} else {
+				copy(below, f.project(c.root, p.gone, f.rows[p.from+t:], n, d))
 			}
 		}
 	}
 }
 
-// above are the patterns of the rows whose weights are above least, nil for all, and these rows.
-func (g *gaps) above(weights []float64, least float64) ([]pattern, []int32) {
-	if weights == nil {
-		return g.patterns, g.rows
+// complete computes where a class has the missing values, and visits the groups of patterns, which are set.
+func (f *solver) complete(o *Observed, c *completion, visit func(e *group)) {
+	g, d, n := o.gaps, len(c.location), o.Padded()
+	f.rows, f.product = append(f.rows[:0], o.X...), linalg.Resize(f.product, d*n)
+	y := f.rows
+	for j, m := range c.location {
+		floats.AddConst(-m, at(y, j, n))
 	}
-	g.kept, g.list = g.kept[:0], slices.Grow(g.list[:0], len(g.rows)) // so that patterns keep their part of it
-	for _, p := range g.patterns {
-		first := len(g.list)
-		for _, i := range p.rows {
-			if weights[i] > least {
-				g.list = append(g.list, i)
-			}
-		}
-		if first < len(g.list) {
-			g.kept = append(g.kept, pattern{p.gone, g.list[first:]})
-		}
+	for _, cell := range g.cells {
+		y[cell] = 0
 	}
-	return g.kept, g.list
-}
-
-// complete puts the conditional means of a class into the rows whose weights are above least, nil for all, and calls
-// visit with patterns of these rows, some at a time.
-func (g *gaps) complete(o *Observed, c *precision, weights []float64, least float64, location []float64, n int,
-	visit func(e *lanes)) {
-	patterns, rows := g.above(weights, least)
-	d, side, e := len(location), simd.Padded(len(rows)), &g.lanes
-	o.Work = linalg.Resize(o.Work, 2*d*side)
-	y, product := o.Work[:d*side], o.Work[d*side:]
-	simd.Gather(y, o.X, d, n, rows)
-	for j, m := range location {
-		column := at(y, j, side)
-		for i, v := range column {
-			column[i] = v - m
-		}
+	from := g.first &^ (simd.Lanes - 1) // the rows before are complete
+	part := func(v []float64) blas64.General {
+		return blas64.General{Rows: d, Cols: n - from, Stride: n, Data: v[from:]}
 	}
-	first := 0
-	for _, p := range patterns {
-		for _, j := range p.gone {
-			for q := range p.rows { // a call of clear takes longer
-				y[j*side+first+q] = 0
-			}
-		}
-		first += len(p.rows)
-	}
-	in, out := linalg.General(d, side, y), linalg.General(d, side, product)
-	linalg.MulSerial(false, false, 1, linalg.General(d, d, c.matrix), in, 0, out)
-	first = 0
-	for len(patterns) > 0 {
-		patterns = e.set(patterns)
-		e.factorise(c, d)
-		for t := 0; ; t++ { // row t of each pattern
-			g.places = g.places[:0]
-			place, found := first, 0
-			for l, p := range e.patterns {
-				g.places = append(g.places, place+min(t, len(p.rows)-1))
-				if place += len(p.rows); t < len(p.rows) {
-					found = l + 1
-				}
-			}
-			if found == 0 {
-				first = place
-				break
-			}
-			e.solve(c.root, y, product, g.places[:found], side, d)
-			for l, p := range e.patterns[:found] {
-				if t < len(p.rows) {
-					for a, j := range p.gone {
-						o.X[j*n+int(p.rows[t])] = location[j] - e.v[a*e.side+l]
-					}
-				}
-			}
-		}
+	linalg.MulSerial(false, false, 1, linalg.General(d, d, c.matrix), part(y), 0, part(f.product))
+	c.below, c.known = linalg.Resize(c.below, len(g.cells)), true
+	f.each(c, d, false, func(e *group) {
+		f.solve(e, g, c, n, d)
 		visit(e)
+	})
+	for i, cell := range g.cells {
+		y[cell] = -c.below[i]
 	}
 }
 
 // addIncompleteScores is AddScores for rows with missing values.
 func (g gaussian) addIncompleteScores(o *Observed, scores Table, r []float64) {
-	d, n := g.d, o.Padded()
+	d, n, gaps := g.d, o.Padded(), o.gaps
+	f := solvers.Get().(*solver)
+	defer solvers.Put(f)
+	f.set(gaps.patterns)
+	o.Work = linalg.Resize(o.Work, d+simd.ScoresWork(d))
+	zeros, work := o.Work[:d], o.Work[d:]
+	clear(zeros)
 	for k := range scores.K {
-		location, root := g.split(scores.Row(k, 1+d+d*d), 1)
-		to := at(r, k, n)
-		o.gaps.complete(o, o.gaps.of(k, d, root), nil, 0, location, n, func(e *lanes) {
+		score := scores.Row(k, 1+d+d*d)
+		location, root := g.split(score, 1)
+		own := gaps.ofRows(n)
+		f.complete(o, gaps.of(k, d, location, root), func(e *group) {
+			units := float64(e.m) * math.Log(2*math.Pi)
 			for l, p := range e.patterns {
-				rest := (float64(e.m)*math.Log(2*math.Pi) + e.logDet[l]) / 2
-				for _, i := range p.rows {
-					to[i] += rest
+				for i := p.from; i < p.to; i++ {
+					own[i] = (units + e.logDet[l]) / 2
 				}
 			}
 		})
-		o.Work = linalg.Resize(o.Work, simd.ScoresWork(d))
-		g.scoreAll(o, scores, k, to)
+		simd.GaussianScores(own, f.rows, d, n, score[0], zeros, root, work)
+		to := at(r, k, n)
+		for i, row := range gaps.rows {
+			to[row] += own[i]
+		}
 	}
+}
+
+// ofRows are n numbers, 0 at first, of the rows in the order.
+func (g *gaps) ofRows(n int) []float64 {
+	g.own = linalg.Resize(g.own, n)
+	clear(g.own)
+	return g.own
 }
 
 // addIncompleteSums is AddSums for rows with missing values. Before there are scores, which is when the table is summed
 // up as one class and classes begin, a missing value says nothing of its column's mean, and lies at the anchor.
 func (g gaussian) addIncompleteSums(o *Observed, r []float64, scores, anchors, sums Table) (entropy float64) {
-	d, n := g.d, o.Padded()
+	d, n, gaps := g.d, o.Padded(), o.gaps
+	f := solvers.Get().(*solver)
+	defer solvers.Put(f)
+	if g.tied {
+		f.set(gaps.patterns) // the factors of the first class are those of all
+	}
 	for k := range sums.K {
-		to, anchor, weights := sums.Row(k, 1+2*d+d*d), anchors.Row(k, d), at(r, k, n)
+		to, anchor, weights := sums.Row(k, 1+2*d+d*d), anchors.Row(k, d), gaps.ofRows(n)
 		first, second := g.split(to, 1)
 		values := to[1+d+d*d:]
-		o.anchorGaps(anchor, n)
+		for i, row := range gaps.rows {
+			weights[i] = r[k*n+int(row)]
+		}
 		if location, root := g.split(scores.Row(k, 1+d+d*d), 1); root[0] == 0 {
+			gaps.fill(o, 0, len(gaps.cells), anchor)
 			o.addValues(weights, values)
 		} else {
 			total := floats.Sum(weights)
 			floats.AddConst(total, values)
-			least := negligibleShare * (to[0] + total)
-			o.gaps.complete(o, o.gaps.of(k, d, root), weights, least, location, n, func(e *lanes) {
-				e.addCovariances(second, weights, d)
-				for l, p := range e.patterns {
-					for _, i := range p.rows {
-						entropy += weights[i] * (float64(e.m)*(1+math.Log(2*math.Pi)) + e.logDet[l]) / 2
-					}
-				}
-			})
+			c := gaps.of(k, d, location, root)
+			if !c.known {
+				f.set(gaps.patterns)
+				f.complete(o, c, func(*group) {})
+			}
+			gaps.weigh(o, c, weights, negligibleShare*(to[0]+total), anchor)
+			if !g.tied {
+				f.set(gaps.kept)
+			}
+			entropy += f.addCovariances(c, second, d)
 		}
 		o.Work = linalg.Resize(o.Work, simd.MomentsWork(d, n))
 		x, w := g.weighed(o, weights)
@@ -474,21 +498,62 @@ func (g gaussian) addIncompleteSums(o *Observed, r []float64, scores, anchors, s
 	return entropy
 }
 
-// anchorGaps puts missing values at the anchor: rows without weight have to be finite, too.
-func (o *Observed) anchorGaps(anchor []float64, n int) {
-	for _, p := range o.gaps.patterns {
-		for _, j := range p.gone {
-			for _, i := range p.rows {
-				o.X[j*n+int(i)] = anchor[j]
+// weigh completes the rows whose weights are above least, keeps their patterns, and leaves the others at the anchor.
+func (g *gaps) weigh(o *Observed, c *completion, weights []float64, least float64, anchor []float64) {
+	g.kept = g.kept[:0]
+	for i := range g.patterns {
+		p := &g.patterns[i]
+		p.weight = 0
+		for t, w := range weights[p.from:p.to] {
+			from := p.cell + t*len(p.gone)
+			to := from + len(p.gone)
+			if !(w > least) {
+				g.fill(o, from, to, anchor)
+				continue
+			}
+			p.weight += w
+			for cell := from; cell < to; cell++ {
+				o.X[g.cells[cell]] = c.location[g.columns[cell]] - c.below[cell]
 			}
 		}
+		if p.weight > 0 {
+			g.kept = append(g.kept, *p)
+		}
+	}
+}
+
+// addCovariances adds C, the patterns' weights times, to the upper triangle of second, d×d. It returns the entropy of
+// the missing values.
+func (f *solver) addCovariances(c *completion, second []float64, d int) (entropy float64) {
+	f.each(c, d, true, func(e *group) {
+		units := float64(e.m) * (1 + math.Log(2*math.Pi))
+		for l, p := range e.patterns {
+			if p.weight == 0 {
+				continue
+			}
+			entropy += p.weight * (units + e.logDet[l]) / 2
+			for a, i := range p.gone {
+				to, from := second[i*d:(i+1)*d], e.u[a*e.side+l:]
+				for b := a; b < e.m; b++ {
+					to[p.gone[b]] += p.weight * from[b*e.m*e.side]
+				}
+			}
+		}
+	})
+	return entropy
+}
+
+// fill puts some missing values at a location.
+func (g *gaps) fill(o *Observed, from, to int, location []float64) {
+	for cell := from; cell < to; cell++ {
+		o.X[g.cells[cell]] = location[g.columns[cell]]
 	}
 }
 
 // addValues adds the weights of the rows that have a value to each column's.
 func (o *Observed) addValues(weights, values []float64) {
-	for i := range o.N {
-		for j, v := range o.Row(i, len(values)) {
+	for i, row := range o.gaps.rows {
+		for j, v := range o.Row(int(row), len(values)) {
 			if v == v {
 				values[j] += weights[i]
 			}

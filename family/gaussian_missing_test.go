@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/floats"
 
 	"github.com/latent-go/latent/framework"
 )
@@ -115,5 +116,63 @@ func TestMissingValuesOfNearlyDependentColumns(t *testing.T) {
 				require.InDelta(t, 2*want, second[a*d+c], 1e-9, "row %d, columns %d and %d", i, a, c)
 			}
 		}
+	}
+}
+
+// TestGroupsOfPatterns: patterns all different, of so many missing columns that the factors of one group are there at a
+// time, and of few; some with several rows, far apart. Scores have a closed form, sums are those of the rows one by one,
+// and nothing depends on whether scores came before or classes share a covariance.
+func TestGroupsOfPatterns(t *testing.T) {
+	for _, d := range []int{3, 7, 40} {
+		s := make(oneFactor, d)
+		for j := range s {
+			s[j] = 1 + float64(j%3)
+		}
+		const n, k = 256, 2
+		rng, x := seeded(8), make([]float64, n*d)
+		for i := range n {
+			f := rng.NormFloat64()
+			for j := range d {
+				if x[i*d+j] = f + s[j]*rng.NormFloat64(); rng.IntN(2) == 0 {
+					x[i*d+j] = math.NaN()
+				}
+			}
+		}
+		rows := framework.Rows{N: n, D: d, Stride: d, X: x}
+		score := s.score()
+		scores, anchors := Table{k, len(score), append(score, score...)}, Table{k, d, make([]float64, k*d)}
+		scores.Data[len(score)+1] = 0.5 // one class's mean
+		weights := make([]float64, k*n)
+		for i := range weights {
+			weights[i] = float64(rng.IntN(4))
+		}
+		size := 1 + 2*d + d*d
+		sum := func(g gaussian, o *Observed, weights []float64) (entropy float64, sums []float64) {
+			sums = make([]float64, k*size)
+			return g.AddSums(o, weights, scores, anchors, Table{k, size, sums}), sums
+		}
+		g, o, r := gaussian{d: d}, &Observed{}, make([]float64, k*n)
+		require.NoError(t, g.Observe(rows, 0, 0, n, o))
+		g.AddScores(o, scores, r)
+		for i, got := range r[:n] {
+			require.InDelta(t, s.logProb(x[i*d:(i+1)*d]), got, 1e-9, "row %d", i)
+		}
+		entropy, sums := sum(g, o, weights)
+		for _, other := range []gaussian{{d: d}, {d: d, tied: true}} {
+			require.NoError(t, other.Observe(rows, 0, 0, n, o))
+			again, same := sum(other, o, weights)
+			require.Equal(t, entropy, again)
+			require.Equal(t, sums, same)
+		}
+		total, added := 0.0, make([]float64, k*size)
+		for i := range n {
+			own := make([]float64, k*n)
+			own[i], own[n+i] = weights[i], weights[n+i]
+			h, of := sum(g, o, own)
+			total += h
+			floats.Add(added, of)
+		}
+		require.InDelta(t, entropy, total, 1e-8)
+		require.InDeltaSlice(t, sums, added, 1e-8)
 	}
 }

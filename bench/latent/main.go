@@ -125,15 +125,25 @@ var shapes = map[string]family.Gaussian{
 	"full": {}, "tied": {Covariance: family.Tied}, "diag": {Covariance: family.Diagonal},
 }
 
-// gaussian is iterations of EM from given parameters.
+// gaussian is iterations of EM from given parameters, with so many per cent of the values missing.
 func (j job) gaussian() (outcome, error) {
-	v, err := j.numbers("d", "k", "n", "iterations", "workers")
+	v, err := j.numbers("d", "k", "n", "iterations", "workers", "gaps")
 	if err != nil {
 		return outcome{}, err
 	}
 	d, k, iterations := v[0], v[1], v[3]
 	name := fmt.Sprintf("%s%d", cmp.Or(j.options["table"], "gaussian"), d)
-	src, size, err := j.source(name, v[2])
+	x, n, _, err := j.table(name, v[2])
+	if err != nil {
+		return outcome{}, err
+	}
+	rng := rand.New(rand.NewPCG(20, 30))
+	for i := range x {
+		if rng.IntN(100) < v[5] {
+			x[i] = math.NaN()
+		}
+	}
+	src, err := framework.FromIncomplete(x, n, d)
 	if err != nil {
 		return outcome{}, err
 	}
@@ -160,7 +170,7 @@ func (j job) gaussian() (outcome, error) {
 		components = append(append(components, means[c*d:(c+1)*d]...), spread...)
 	}
 	m := mixture.Model{Family: shape}
-	return iterate(given{m, components}, src, src.All(), k, iterations, v[4], size)
+	return iterate(given{m, components}, src, src.All(), k, iterations, v[4], 8*len(x))
 }
 
 // bernoulli is the same for zeros and ones, by rows that are dense or lists of ones.

@@ -59,6 +59,9 @@ func (w writer) all(bytes int) error {
 		{"clear", 100000, 50, 100, 100, 3, true},
 		{"overlapping", 60000, 50, 40, 40, 0.3, false},
 		{"wide", 20000, 300, 10, 20, 3, true},
+		{"gaps", 20000, 10, 10, 10, 2, true},
+		{"gaps", 5000, 30, 10, 10, 1, true},
+		{"gaps", 2000, 60, 10, 10, 1, true},
 	} {
 		if err := w.clusters(c); err != nil {
 			return err

@@ -115,14 +115,36 @@ func raise(dst, v []float64) {
 	}
 }
 
-func subtractProducts(y []float64, strideY int, x []float64, strideX int, f []float64, count, n int) {
+func factorise(u, inverse, margin []float64, m, side int, share float64) {
 	switch level {
 	case avx512:
-		subtractProductsAVX512(&y[0], strideY, &x[0], strideX, &f[0], count, n)
+		factoriseAVX512(&u[0], &inverse[0], &margin[0], m, side, share)
 	case avx2:
-		subtractProductsAVX2(&y[0], strideY, &x[0], strideX, &f[0], count, n)
+		factoriseAVX2(&u[0], &inverse[0], &margin[0], m, side, share)
 	default:
-		subtractProductsPortable(y, strideY, x, strideX, f, count, n)
+		factorisePortable(u, inverse, margin, m, side, share)
+	}
+}
+
+func solve(v, u, inverse []float64, m, side, n int) {
+	switch level {
+	case avx512:
+		solveAVX512(&v[0], &u[0], &inverse[0], m, side, n)
+	case avx2:
+		solveAVX2(&v[0], &u[0], &inverse[0], m, side, n)
+	default:
+		solvePortable(v, u, inverse, m, side, n)
+	}
+}
+
+func invert(u, inverse []float64, m, side int) {
+	switch level {
+	case avx512:
+		invertAVX512(&u[0], &inverse[0], m, side)
+	case avx2:
+		invertAVX2(&u[0], &inverse[0], m, side)
+	default:
+		invertPortable(u, inverse, m, side)
 	}
 }
 

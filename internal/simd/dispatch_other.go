@@ -26,9 +26,13 @@ func gather(_, _ []float64, _, _, _ int, _ []int32) int { return 0 }
 
 func raise(dst, v []float64) { raisePortable(dst, v) }
 
-func subtractProducts(y []float64, strideY int, x []float64, strideX int, f []float64, count, n int) {
-	subtractProductsPortable(y, strideY, x, strideX, f, count, n)
+func factorise(u, inverse, margin []float64, m, side int, share float64) {
+	factorisePortable(u, inverse, margin, m, side, share)
 }
+
+func solve(v, u, inverse []float64, m, side, n int) { solvePortable(v, u, inverse, m, side, n) }
+
+func invert(u, inverse []float64, m, side int) { invertPortable(u, inverse, m, side) }
 
 func rotate(v, w []float64, c, s float64) { rotatePortable(v, w, c, s) }
 

@@ -67,7 +67,13 @@ func TestNothingOutsideIsTouched(t *testing.T) {
 				Within(places(n+WithinSpace), take(n), take(n), 0) // all places
 				Within(places(n+WithinSpace), take(n), take(n), -1)
 				Raise(take(n), take(n))
-				SubtractProducts(take(3*n), n, take(2*(n+1)+n), n+1, take(n), 3, n)
+				for m := range 5 {
+					next = 0
+					u, inverse := take(m*m*n), take(m*n)
+					Factorise(u, inverse, take(n), m, n, 0)
+					Solve(take(m*n), u, inverse, m, n, n)
+					Invert(u, inverse, m, n)
+				}
 			}
 			for count := range 20 {
 				next = 0

@@ -49,10 +49,20 @@ func gatherAVX2(dst *float64, x *float64, d int, n int, padded int, list *int32,
 //go:noescape
 func raiseAVX2(dst *float64, v *float64, n int)
 
-// subtractProductsAVX2 is SubtractProducts for count > 0 and n a multiple of 8.
+// factoriseAVX2 is Factorise for m and side > 0.
 //
 //go:noescape
-func subtractProductsAVX2(y *float64, strideY int, x *float64, strideX int, f *float64, count int, n int)
+func factoriseAVX2(u *float64, inverse *float64, margin *float64, m int, side int, share float64)
+
+// solveAVX2 is Solve for m > 0 and n a multiple of 8.
+//
+//go:noescape
+func solveAVX2(v *float64, u *float64, inverse *float64, m int, side int, n int)
+
+// invertAVX2 is Invert for m and side > 0.
+//
+//go:noescape
+func invertAVX2(u *float64, inverse *float64, m int, side int)
 
 // rotateAVX2 is Rotate.
 //
@@ -169,10 +179,20 @@ func gatherAVX512(dst *float64, x *float64, d int, n int, padded int, list *int3
 //go:noescape
 func raiseAVX512(dst *float64, v *float64, n int)
 
-// subtractProductsAVX512 is SubtractProducts for count > 0 and n a multiple of 8.
+// factoriseAVX512 is Factorise for m and side > 0.
 //
 //go:noescape
-func subtractProductsAVX512(y *float64, strideY int, x *float64, strideX int, f *float64, count int, n int)
+func factoriseAVX512(u *float64, inverse *float64, margin *float64, m int, side int, share float64)
+
+// solveAVX512 is Solve for m > 0 and n a multiple of 8.
+//
+//go:noescape
+func solveAVX512(v *float64, u *float64, inverse *float64, m int, side int, n int)
+
+// invertAVX512 is Invert for m and side > 0.
+//
+//go:noescape
+func invertAVX512(u *float64, inverse *float64, m int, side int)
 
 // rotateAVX512 is Rotate.
 //

@@ -926,41 +926,262 @@ end28:
 	VZEROUPPER
 	RET
 
-// func subtractProductsAVX2(y *float64, strideY int, x *float64, strideX int, f *float64, count int, n int)
+// func factoriseAVX2(u *float64, inverse *float64, margin *float64, m int, side int, share float64)
 // Requires: AVX, FMA3
-TEXT ·subtractProductsAVX2(SB), NOSPLIT, $0-56
-	MOVQ y+0(FP), AX
-	MOVQ x+16(FP), CX
-	MOVQ f+32(FP), DX
-	MOVQ n+48(FP), BX
-	MOVQ strideY+8(FP), SI
-	SHLQ $0x03, SI
-	MOVQ strideX+24(FP), DI
-	SHLQ $0x03, DI
+TEXT ·factoriseAVX2(SB), NOSPLIT, $8-48
+	MOVQ         u+0(FP), AX
+	MOVQ         inverse+8(FP), CX
+	MOVQ         margin+16(FP), DX
+	MOVQ         side+32(FP), BX
+	MOVQ         side+32(FP), SI
+	SHLQ         $0x03, SI
+	MOVQ         m+24(FP), DI
+	IMULQ        SI, DI
+	VBROADCASTSD share+40(FP), Y0
+	VBROADCASTSD constant16<>+0(SB), Y1
 
 loop29:
-	CMPQ    BX, $0x04
-	JL      end30
-	VMOVUPD (DX), Y0
-	MOVQ    AX, R8
-	MOVQ    CX, R9
-	MOVQ    count+40(FP), R10
+	CMPQ BX, $0x04
+	JL   end30
+	MOVQ AX, R8
+	MOVQ CX, R9
+	MOVQ m+24(FP), R10
 
 loop31:
-	VMOVUPD      (R8), Y1
-	VFNMADD231PD (R9), Y0, Y1
-	VMOVUPD      Y1, (R8)
-	ADDQ         SI, R8
-	ADDQ         DI, R9
-	DECQ         R10
-	JNZ          loop31
-	ADDQ         $0x00000020, DX
-	ADDQ         $0x00000020, AX
-	ADDQ         $0x00000020, CX
-	SUBQ         $0x04, BX
-	JMP          loop29
+	VMULPD  (R8), Y0, Y2
+	VMOVUPD Y2, (R9)
+	ADDQ    SI, R9
+	ADDQ    DI, R8
+	ADDQ    SI, R8
+	DECQ    R10
+	JNZ     loop31
+	VMOVAPD Y1, Y2
+	MOVQ    AX, R8
+	MOVQ    CX, R9
+	MOVQ    m+24(FP), R10
+
+loop32:
+	VMOVUPD (R8), Y3
+	VSUBPD  (R9), Y3, Y4
+	VMINPD  Y4, Y2, Y2
+	VDIVPD  Y3, Y1, Y3
+	VMOVUPD Y3, (R9)
+	MOVQ    R8, R11
+	MOVQ    R8, R12
+	MOVQ    R10, R13
+	DECQ    R13
+	JZ      end33
+
+loop34:
+	ADDQ   SI, R11
+	ADDQ   SI, R12
+	ADDQ   DI, R12
+	VMULPD (R11), Y3, Y4
+	MOVQ   R11, R14
+	MOVQ   R12, R15
+	MOVQ   R13, BP
+
+loop35:
+	VMOVUPD      (R15), Y5
+	VFNMADD231PD (R14), Y4, Y5
+	VMOVUPD      Y5, (R15)
+	ADDQ         SI, R14
+	ADDQ         SI, R15
+	DECQ         BP
+	JNZ          loop35
+	VMOVUPD      Y4, (R11)
+	DECQ         R13
+	JNZ          loop34
+
+end33:
+	ADDQ    SI, R9
+	ADDQ    DI, R8
+	ADDQ    SI, R8
+	DECQ    R10
+	JNZ     loop32
+	VMOVUPD Y2, (DX)
+	ADDQ    $0x00000020, AX
+	ADDQ    $0x00000020, CX
+	ADDQ    $0x00000020, DX
+	SUBQ    $0x04, BX
+	JMP     loop29
 
 end30:
+	VZEROUPPER
+	RET
+
+// func solveAVX2(v *float64, u *float64, inverse *float64, m int, side int, n int)
+// Requires: AVX, FMA3
+TEXT ·solveAVX2(SB), NOSPLIT, $0-48
+	MOVQ  v+0(FP), AX
+	MOVQ  u+8(FP), CX
+	MOVQ  inverse+16(FP), DX
+	MOVQ  n+40(FP), BX
+	MOVQ  side+32(FP), SI
+	SHLQ  $0x03, SI
+	MOVQ  m+24(FP), DI
+	IMULQ SI, DI
+
+loop36:
+	CMPQ BX, $0x04
+	JL   end37
+	MOVQ CX, R8
+	MOVQ AX, R9
+	MOVQ m+24(FP), R10
+
+down38:
+	DECQ    R10
+	JZ      up39
+	MOVQ    R8, R11
+	MOVQ    R9, R12
+	MOVQ    R10, R13
+	VMOVUPD (R9), Y0
+
+loop40:
+	ADDQ         SI, R11
+	ADDQ         SI, R12
+	VMOVUPD      (R12), Y1
+	VFNMADD231PD (R11), Y0, Y1
+	VMOVUPD      Y1, (R12)
+	DECQ         R13
+	JNZ          loop40
+	ADDQ         DI, R8
+	ADDQ         SI, R8
+	ADDQ         SI, R9
+	JMP          down38
+
+up39:
+	MOVQ R9, R14
+	SUBQ AX, R14
+	ADDQ DX, R14
+
+loop41:
+	VMOVUPD (R9), Y0
+	VMULPD  (R14), Y0, Y0
+	MOVQ    R8, R11
+	MOVQ    R9, R12
+	MOVQ    R10, R13
+	TESTQ   R13, R13
+	JZ      done42
+
+loop43:
+	ADDQ         SI, R11
+	ADDQ         SI, R12
+	VMOVUPD      (R12), Y1
+	VFNMADD231PD (R11), Y1, Y0
+	DECQ         R13
+	JNZ          loop43
+
+done42:
+	VMOVUPD Y0, (R9)
+	SUBQ    DI, R8
+	SUBQ    SI, R8
+	SUBQ    SI, R9
+	SUBQ    SI, R14
+	INCQ    R10
+	CMPQ    R10, m+24(FP)
+	JL      loop41
+	ADDQ    $0x00000020, AX
+	ADDQ    $0x00000020, CX
+	ADDQ    $0x00000020, DX
+	SUBQ    $0x04, BX
+	JMP     loop36
+
+end37:
+	VZEROUPPER
+	RET
+
+// func invertAVX2(u *float64, inverse *float64, m int, side int)
+// Requires: AVX, FMA3
+TEXT ·invertAVX2(SB), NOSPLIT, $0-32
+	MOVQ  u+0(FP), AX
+	MOVQ  inverse+8(FP), CX
+	MOVQ  side+24(FP), DX
+	MOVQ  side+24(FP), BX
+	SHLQ  $0x03, BX
+	MOVQ  m+16(FP), SI
+	IMULQ BX, SI
+	MOVQ  m+16(FP), DI
+	DECQ  DI
+	MOVQ  DI, R8
+	IMULQ BX, DI
+	ADDQ  DI, CX
+	ADDQ  DI, AX
+	IMULQ SI, R8
+	ADDQ  R8, AX
+
+loop44:
+	CMPQ DX, $0x04
+	JL   end45
+	MOVQ AX, DI
+	MOVQ CX, R8
+	XORQ R9, R9
+
+rows46:
+	MOVQ  DI, R10
+	MOVQ  R9, R11
+	TESTQ R11, R11
+	JZ    alone47
+
+loop48:
+	ADDQ   SI, R10
+	MOVQ   DI, R12
+	MOVQ   R10, R13
+	MOVQ   R9, R14
+	VXORPD Y0, Y0, Y0
+
+before49:
+	ADDQ         BX, R12
+	ADDQ         BX, R13
+	CMPQ         R14, R11
+	JE           column50
+	VMOVUPD      (R12), Y1
+	VFNMADD231PD (R13), Y1, Y0
+	DECQ         R14
+	JMP          before49
+
+column50:
+loop51:
+	VMOVUPD      (R12), Y1
+	VFNMADD231PD (R13), Y1, Y0
+	ADDQ         BX, R12
+	ADDQ         SI, R13
+	DECQ         R14
+	JNZ          loop51
+	VMOVUPD      Y0, (R10)
+	DECQ         R11
+	JNZ          loop48
+
+alone47:
+	MOVQ    DI, R10
+	MOVQ    DI, R11
+	MOVQ    R9, R12
+	VMOVUPD (R8), Y0
+	TESTQ   R12, R12
+	JZ      store52
+
+loop53:
+	ADDQ         BX, R10
+	ADDQ         SI, R11
+	VMOVUPD      (R10), Y1
+	VFNMADD231PD (R11), Y1, Y0
+	DECQ         R12
+	JNZ          loop53
+
+store52:
+	VMOVUPD Y0, (DI)
+	SUBQ    SI, DI
+	SUBQ    BX, DI
+	SUBQ    BX, R8
+	INCQ    R9
+	CMPQ    R9, m+16(FP)
+	JL      rows46
+	ADDQ    $0x00000020, AX
+	ADDQ    $0x00000020, CX
+	SUBQ    $0x04, DX
+	JMP     loop44
+
+end45:
 	VZEROUPPER
 	RET
 
@@ -973,9 +1194,9 @@ TEXT ·rotateAVX2(SB), NOSPLIT, $0-40
 	VBROADCASTSD c+24(FP), Y0
 	VBROADCASTSD s+32(FP), Y1
 
-loop32:
+loop54:
 	CMPQ    DX, $0x04
-	JL      end33
+	JL      end55
 	VMOVUPD (AX), Y2
 	VMOVUPD (CX), Y3
 	VMULPD  Y0, Y2, Y4
@@ -989,9 +1210,9 @@ loop32:
 	ADDQ    $0x00000020, AX
 	ADDQ    $0x00000020, CX
 	SUBQ    $0x04, DX
-	JMP     loop32
+	JMP     loop54
 
-end33:
+end55:
 	LEAQ       tailMasks<>+0(SB), BX
 	MOVQ       $0x00000004, SI
 	SUBQ       DX, SI
@@ -1021,15 +1242,15 @@ TEXT ·gaussianScoresAVX2(SB), NOSPLIT, $0-72
 	SHLQ $0x03, SI
 	LEAQ (SI)(SI*2), DI
 
-loop34:
+loop56:
 	CMPQ DX, $0x08
-	JL   end35
+	JL   end57
 	MOVQ CX, R8
 	MOVQ work+64(FP), R9
 	MOVQ m+40(FP), R10
 	MOVQ d+16(FP), R11
 
-loop36:
+loop58:
 	VBROADCASTSD (R10), Y0
 	VMOVUPD      (R8), Y1
 	VSUBPD       Y0, Y1, Y1
@@ -1041,16 +1262,16 @@ loop36:
 	ADDQ         $0x00000040, R9
 	ADDQ         $0x00000008, R10
 	DECQ         R11
-	JNZ          loop36
+	JNZ          loop58
 	VXORPD       Y0, Y0, Y0
 	VXORPD       Y1, Y1, Y1
 	MOVQ         work+64(FP), R8
 	MOVQ         root+48(FP), R9
 	MOVQ         d+16(FP), R10
 
-loop37:
+loop59:
 	CMPQ         R10, $0x04
-	JL           end38
+	JL           end60
 	VXORPD       Y2, Y2, Y2
 	VXORPD       Y3, Y3, Y3
 	VMOVUPD      (R8), Y4
@@ -1102,9 +1323,9 @@ loop37:
 	MOVQ         R9, R12
 	MOVQ         R10, R13
 	SUBQ         $0x04, R13
-	JZ           none39
+	JZ           none61
 
-loop40:
+loop62:
 	VMOVUPD      (R11), Y10
 	VMOVUPD      32(R11), Y11
 	VBROADCASTSD 32(R12), Y12
@@ -1122,9 +1343,9 @@ loop40:
 	ADDQ         $0x00000040, R11
 	ADDQ         $0x00000008, R12
 	DECQ         R13
-	JNZ          loop40
+	JNZ          loop62
 
-none39:
+none61:
 	VFMADD231PD Y2, Y2, Y0
 	VFMADD231PD Y3, Y3, Y1
 	VFMADD231PD Y4, Y4, Y0
@@ -1135,11 +1356,11 @@ none39:
 	VFMADD231PD Y9, Y9, Y1
 	LEAQ        32(R9)(SI*4), R9
 	SUBQ        $0x04, R10
-	JMP         loop37
+	JMP         loop59
 
-end38:
+end60:
 	CMPQ         R10, $0x03
-	JNE          next42
+	JNE          next64
 	VXORPD       Y2, Y2, Y2
 	VXORPD       Y3, Y3, Y3
 	VMOVUPD      (R8), Y4
@@ -1176,11 +1397,11 @@ end38:
 	VFMADD231PD  Y5, Y5, Y1
 	VFMADD231PD  Y6, Y6, Y0
 	VFMADD231PD  Y7, Y7, Y1
-	JMP          end41
+	JMP          end63
 
-next42:
+next64:
 	CMPQ         R10, $0x02
-	JNE          next43
+	JNE          next65
 	VXORPD       Y2, Y2, Y2
 	VXORPD       Y3, Y3, Y3
 	VMOVUPD      (R8), Y4
@@ -1202,11 +1423,11 @@ next42:
 	VFMADD231PD  Y3, Y3, Y1
 	VFMADD231PD  Y4, Y4, Y0
 	VFMADD231PD  Y5, Y5, Y1
-	JMP          end41
+	JMP          end63
 
-next43:
+next65:
 	CMPQ         R10, $0x01
-	JNE          next44
+	JNE          next66
 	VXORPD       Y2, Y2, Y2
 	VXORPD       Y3, Y3, Y3
 	VMOVUPD      (R8), Y4
@@ -1216,10 +1437,10 @@ next43:
 	VFMADD231PD  Y5, Y6, Y3
 	VFMADD231PD  Y2, Y2, Y0
 	VFMADD231PD  Y3, Y3, Y1
-	JMP          end41
+	JMP          end63
 
-next44:
-end41:
+next66:
+end63:
 	VBROADCASTSD c+32(FP), Y2
 	VADDPD       (AX), Y2, Y3
 	VFNMADD231PD constant15<>+0(SB), Y0, Y3
@@ -1230,18 +1451,18 @@ end41:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, AX
 	SUBQ         $0x08, DX
-	JMP          loop34
+	JMP          loop56
 
-end35:
-loop45:
+end57:
+loop67:
 	CMPQ DX, $0x08
-	JL   end46
+	JL   end68
 	MOVQ CX, R8
 	MOVQ work+64(FP), R9
 	MOVQ m+40(FP), R10
 	MOVQ d+16(FP), R11
 
-loop47:
+loop69:
 	VBROADCASTSD (R10), Y0
 	VMOVUPD      (R8), Y1
 	VSUBPD       Y0, Y1, Y1
@@ -1253,16 +1474,16 @@ loop47:
 	ADDQ         $0x00000040, R9
 	ADDQ         $0x00000008, R10
 	DECQ         R11
-	JNZ          loop47
+	JNZ          loop69
 	VXORPD       Y0, Y0, Y0
 	VXORPD       Y1, Y1, Y1
 	MOVQ         work+64(FP), R8
 	MOVQ         root+48(FP), R9
 	MOVQ         d+16(FP), R10
 
-loop48:
+loop70:
 	CMPQ         R10, $0x04
-	JL           end49
+	JL           end71
 	VXORPD       Y2, Y2, Y2
 	VXORPD       Y3, Y3, Y3
 	VMOVUPD      (R8), Y4
@@ -1314,9 +1535,9 @@ loop48:
 	MOVQ         R9, R12
 	MOVQ         R10, R13
 	SUBQ         $0x04, R13
-	JZ           none50
+	JZ           none72
 
-loop51:
+loop73:
 	VMOVUPD      (R11), Y10
 	VMOVUPD      32(R11), Y11
 	VBROADCASTSD 32(R12), Y12
@@ -1334,9 +1555,9 @@ loop51:
 	ADDQ         $0x00000040, R11
 	ADDQ         $0x00000008, R12
 	DECQ         R13
-	JNZ          loop51
+	JNZ          loop73
 
-none50:
+none72:
 	VFMADD231PD Y2, Y2, Y0
 	VFMADD231PD Y3, Y3, Y1
 	VFMADD231PD Y4, Y4, Y0
@@ -1347,11 +1568,11 @@ none50:
 	VFMADD231PD Y9, Y9, Y1
 	LEAQ        32(R9)(SI*4), R9
 	SUBQ        $0x04, R10
-	JMP         loop48
+	JMP         loop70
 
-end49:
+end71:
 	CMPQ         R10, $0x03
-	JNE          next53
+	JNE          next75
 	VXORPD       Y2, Y2, Y2
 	VXORPD       Y3, Y3, Y3
 	VMOVUPD      (R8), Y4
@@ -1388,11 +1609,11 @@ end49:
 	VFMADD231PD  Y5, Y5, Y1
 	VFMADD231PD  Y6, Y6, Y0
 	VFMADD231PD  Y7, Y7, Y1
-	JMP          end52
+	JMP          end74
 
-next53:
+next75:
 	CMPQ         R10, $0x02
-	JNE          next54
+	JNE          next76
 	VXORPD       Y2, Y2, Y2
 	VXORPD       Y3, Y3, Y3
 	VMOVUPD      (R8), Y4
@@ -1414,11 +1635,11 @@ next53:
 	VFMADD231PD  Y3, Y3, Y1
 	VFMADD231PD  Y4, Y4, Y0
 	VFMADD231PD  Y5, Y5, Y1
-	JMP          end52
+	JMP          end74
 
-next54:
+next76:
 	CMPQ         R10, $0x01
-	JNE          next55
+	JNE          next77
 	VXORPD       Y2, Y2, Y2
 	VXORPD       Y3, Y3, Y3
 	VMOVUPD      (R8), Y4
@@ -1428,10 +1649,10 @@ next54:
 	VFMADD231PD  Y5, Y6, Y3
 	VFMADD231PD  Y2, Y2, Y0
 	VFMADD231PD  Y3, Y3, Y1
-	JMP          end52
+	JMP          end74
 
-next55:
-end52:
+next77:
+end74:
 	VBROADCASTSD c+32(FP), Y2
 	VADDPD       (AX), Y2, Y3
 	VFNMADD231PD constant15<>+0(SB), Y0, Y3
@@ -1442,9 +1663,9 @@ end52:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, AX
 	SUBQ         $0x08, DX
-	JMP          loop45
+	JMP          loop67
 
-end46:
+end68:
 	VZEROUPPER
 	RET
 
@@ -1457,9 +1678,9 @@ TEXT ·diagonalScoresAVX2(SB), NOSPLIT, $0-56
 	MOVQ DX, BX
 	SHLQ $0x03, BX
 
-loop56:
+loop78:
 	CMPQ   DX, $0x10
-	JL     end57
+	JL     end79
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -1469,7 +1690,7 @@ loop56:
 	MOVQ   h+48(FP), R8
 	MOVQ   d+16(FP), R9
 
-loop58:
+loop80:
 	VBROADCASTSD (DI), Y4
 	VBROADCASTSD (R8), Y5
 	VMOVUPD      (SI), Y6
@@ -1492,7 +1713,7 @@ loop58:
 	ADDQ         $0x00000008, DI
 	ADDQ         $0x00000008, R8
 	DECQ         R9
-	JNZ          loop58
+	JNZ          loop80
 	VBROADCASTSD c+32(FP), Y4
 	VADDPD       (AX), Y4, Y5
 	VSUBPD       Y0, Y5, Y5
@@ -1509,12 +1730,12 @@ loop58:
 	ADDQ         $0x00000080, CX
 	ADDQ         $0x00000080, AX
 	SUBQ         $0x10, DX
-	JMP          loop56
+	JMP          loop78
 
-end57:
-loop59:
+end79:
+loop81:
 	CMPQ   DX, $0x08
-	JL     end60
+	JL     end82
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   CX, SI
@@ -1522,7 +1743,7 @@ loop59:
 	MOVQ   h+48(FP), R8
 	MOVQ   d+16(FP), R9
 
-loop61:
+loop83:
 	VBROADCASTSD (DI), Y2
 	VBROADCASTSD (R8), Y3
 	VMOVUPD      (SI), Y4
@@ -1537,7 +1758,7 @@ loop61:
 	ADDQ         $0x00000008, DI
 	ADDQ         $0x00000008, R8
 	DECQ         R9
-	JNZ          loop61
+	JNZ          loop83
 	VBROADCASTSD c+32(FP), Y2
 	VADDPD       (AX), Y2, Y3
 	VSUBPD       Y0, Y3, Y3
@@ -1548,9 +1769,9 @@ loop61:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, AX
 	SUBQ         $0x08, DX
-	JMP          loop59
+	JMP          loop81
 
-end60:
+end82:
 	VZEROUPPER
 	RET
 
@@ -1566,9 +1787,9 @@ TEXT ·diagonalMomentsAVX2(SB), NOSPLIT, $0-56
 	SHLQ $0x03, DI
 	LEAQ (DI)(DI*2), R8
 
-loop62:
+loop84:
 	CMPQ         BX, $0x04
-	JL           end63
+	JL           end85
 	VXORPD       Y0, Y0, Y0
 	VXORPD       Y1, Y1, Y1
 	VXORPD       Y2, Y2, Y2
@@ -1585,9 +1806,9 @@ loop62:
 	MOVQ         w+48(FP), R10
 	MOVQ         n+32(FP), R11
 
-loop64:
+loop86:
 	CMPQ        R11, $0x04
-	JL          end65
+	JL          end87
 	VMOVUPD     (R10), Y12
 	VMOVUPD     (R9), Y13
 	VSUBPD      Y8, Y13, Y13
@@ -1612,9 +1833,9 @@ loop64:
 	ADDQ        $0x00000020, R9
 	ADDQ        $0x00000020, R10
 	SUBQ        $0x04, R11
-	JMP         loop64
+	JMP         loop86
 
-end65:
+end87:
 	VHADDPD    Y1, Y0, Y0
 	VHADDPD    Y3, Y2, Y1
 	VPERM2F128 $0x20, Y1, Y0, Y2
@@ -1636,11 +1857,11 @@ end65:
 	ADDQ       $0x00000020, CX
 	ADDQ       $0x00000020, SI
 	SUBQ       $0x04, BX
-	JMP        loop62
+	JMP        loop84
 
-end63:
+end85:
 	CMPQ         BX, $0x03
-	JNE          next67
+	JNE          next89
 	VXORPD       Y0, Y0, Y0
 	VXORPD       Y1, Y1, Y1
 	VXORPD       Y2, Y2, Y2
@@ -1653,9 +1874,9 @@ end63:
 	MOVQ         w+48(FP), BX
 	MOVQ         n+32(FP), SI
 
-loop68:
+loop90:
 	CMPQ        SI, $0x04
-	JL          end69
+	JL          end91
 	VMOVUPD     (BX), Y9
 	VMOVUPD     (DX), Y10
 	VSUBPD      Y6, Y10, Y10
@@ -1675,9 +1896,9 @@ loop68:
 	ADDQ        $0x00000020, DX
 	ADDQ        $0x00000020, BX
 	SUBQ        $0x04, SI
-	JMP         loop68
+	JMP         loop90
 
-end69:
+end91:
 	VEXTRACTF128 $0x01, Y0, X6
 	VADDPD       X6, X0, X6
 	VUNPCKHPD    X6, X6, X0
@@ -1714,11 +1935,11 @@ end69:
 	VADDSD       X1, X0, X0
 	VADDSD       16(CX), X0, X0
 	VMOVSD       X0, 16(CX)
-	JMP          end66
+	JMP          end88
 
-next67:
+next89:
 	CMPQ         BX, $0x02
-	JNE          next70
+	JNE          next92
 	VXORPD       Y0, Y0, Y0
 	VXORPD       Y1, Y1, Y1
 	VXORPD       Y2, Y2, Y2
@@ -1728,9 +1949,9 @@ next67:
 	MOVQ         w+48(FP), BX
 	MOVQ         n+32(FP), SI
 
-loop71:
+loop93:
 	CMPQ        SI, $0x04
-	JL          end72
+	JL          end94
 	VMOVUPD     (BX), Y6
 	VMOVUPD     (DX), Y7
 	VSUBPD      Y4, Y7, Y7
@@ -1745,9 +1966,9 @@ loop71:
 	ADDQ        $0x00000020, DX
 	ADDQ        $0x00000020, BX
 	SUBQ        $0x04, SI
-	JMP         loop71
+	JMP         loop93
 
-end72:
+end94:
 	VEXTRACTF128 $0x01, Y0, X4
 	VADDPD       X4, X0, X4
 	VUNPCKHPD    X4, X4, X0
@@ -1772,20 +1993,20 @@ end72:
 	VADDSD       X1, X0, X0
 	VADDSD       8(CX), X0, X0
 	VMOVSD       X0, 8(CX)
-	JMP          end66
+	JMP          end88
 
-next70:
+next92:
 	CMPQ         BX, $0x01
-	JNE          next73
+	JNE          next95
 	VXORPD       Y0, Y0, Y0
 	VXORPD       Y1, Y1, Y1
 	VBROADCASTSD (SI), Y2
 	MOVQ         w+48(FP), BX
 	MOVQ         n+32(FP), SI
 
-loop74:
+loop96:
 	CMPQ        SI, $0x04
-	JL          end75
+	JL          end97
 	VMOVUPD     (BX), Y3
 	VMOVUPD     (DX), Y4
 	VSUBPD      Y2, Y4, Y4
@@ -1795,9 +2016,9 @@ loop74:
 	ADDQ        $0x00000020, DX
 	ADDQ        $0x00000020, BX
 	SUBQ        $0x04, SI
-	JMP         loop74
+	JMP         loop96
 
-end75:
+end97:
 	VEXTRACTF128 $0x01, Y0, X2
 	VADDPD       X2, X0, X2
 	VUNPCKHPD    X2, X2, X0
@@ -1810,10 +2031,10 @@ end75:
 	VADDSD       X1, X0, X0
 	VADDSD       (CX), X0, X0
 	VMOVSD       X0, (CX)
-	JMP          end66
+	JMP          end88
 
-next73:
-end66:
+next95:
+end88:
 	VZEROUPPER
 	RET
 
@@ -1825,37 +2046,37 @@ TEXT ·deviationsAVX2(SB), NOSPLIT, $0-40
 	MOVQ d+16(FP), DX
 	MOVQ anchor+32(FP), BX
 
-loop76:
+loop98:
 	MOVQ         n+24(FP), SI
 	VBROADCASTSD (BX), Y0
 
-loop77:
+loop99:
 	CMPQ    SI, $0x04
-	JL      end78
+	JL      end100
 	VMOVUPD (CX), Y1
 	VSUBPD  Y0, Y1, Y1
 	VMOVUPD Y1, (AX)
 	ADDQ    $0x00000020, CX
 	ADDQ    $0x00000020, AX
 	SUBQ    $0x04, SI
-	JMP     loop77
+	JMP     loop99
 
-end78:
+end100:
 	ADDQ         $0x00000008, BX
 	DECQ         DX
-	JNZ          loop76
+	JNZ          loop98
 	MOVQ         n+24(FP), CX
 	VBROADCASTSD constant16<>+0(SB), Y0
 
-loop79:
+loop101:
 	CMPQ    CX, $0x04
-	JL      end80
+	JL      end102
 	VMOVUPD Y0, (AX)
 	ADDQ    $0x00000020, AX
 	SUBQ    $0x04, CX
-	JMP     loop79
+	JMP     loop101
 
-end80:
+end102:
 	VZEROUPPER
 	RET
 
@@ -1865,9 +2086,9 @@ TEXT ·productsAVX2(SB), NOSPLIT, $0-56
 	MOVQ   columns+48(FP), AX
 	MOVQ   w+24(FP), CX
 	TESTQ  CX, CX
-	JNZ    triangular81
+	JNZ    triangular103
 	CMPQ   AX, $0x04
-	JNE    next83
+	JNE    next105
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -1883,9 +2104,9 @@ TEXT ·productsAVX2(SB), NOSPLIT, $0-56
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop84:
+loop106:
 	CMPQ        DX, $0x04
-	JL          end85
+	JL          end107
 	VMOVUPD     (CX), Y8
 	VMOVUPD     (CX)(BX*1), Y9
 	VMOVUPD     (CX)(BX*2), Y10
@@ -1903,9 +2124,9 @@ loop84:
 	ADDQ        $0x00000020, AX
 	ADDQ        $0x00000020, CX
 	SUBQ        $0x04, DX
-	JMP         loop84
+	JMP         loop106
 
-end85:
+end107:
 	MOVQ       dst+0(FP), AX
 	MOVQ       stride+40(FP), CX
 	SHLQ       $0x03, CX
@@ -1922,11 +2143,11 @@ end85:
 	VPERM2F128 $0x31, Y1, Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	VMOVUPD    Y2, (AX)
-	JMP        done82
+	JMP        done104
 
-next83:
+next105:
 	CMPQ   AX, $0x03
-	JNE    next86
+	JNE    next108
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -1940,9 +2161,9 @@ next83:
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop87:
+loop109:
 	CMPQ        DX, $0x04
-	JL          end88
+	JL          end110
 	VMOVUPD     (CX), Y6
 	VMOVUPD     (CX)(BX*1), Y7
 	VMOVUPD     (CX)(BX*2), Y8
@@ -1957,9 +2178,9 @@ loop87:
 	ADDQ        $0x00000020, AX
 	ADDQ        $0x00000020, CX
 	SUBQ        $0x04, DX
-	JMP         loop87
+	JMP         loop109
 
-end88:
+end110:
 	MOVQ       dst+0(FP), AX
 	MOVQ       stride+40(FP), CX
 	SHLQ       $0x03, CX
@@ -1976,11 +2197,11 @@ end88:
 	VPERM2F128 $0x31, Y1, Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	VMOVUPD    Y2, (AX)
-	JMP        done82
+	JMP        done104
 
-next86:
+next108:
 	CMPQ   AX, $0x02
-	JNE    next89
+	JNE    next111
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -1992,9 +2213,9 @@ next86:
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop90:
+loop112:
 	CMPQ        DX, $0x04
-	JL          end91
+	JL          end113
 	VMOVUPD     (CX), Y4
 	VMOVUPD     (CX)(BX*1), Y5
 	VMOVUPD     (AX), Y6
@@ -2006,9 +2227,9 @@ loop90:
 	ADDQ        $0x00000020, AX
 	ADDQ        $0x00000020, CX
 	SUBQ        $0x04, DX
-	JMP         loop90
+	JMP         loop112
 
-end91:
+end113:
 	MOVQ       dst+0(FP), AX
 	MOVQ       stride+40(FP), CX
 	SHLQ       $0x03, CX
@@ -2025,11 +2246,11 @@ end91:
 	VPERM2F128 $0x31, Y1, Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	VMOVUPD    Y2, (AX)
-	JMP        done82
+	JMP        done104
 
-next89:
+next111:
 	CMPQ   AX, $0x01
-	JNE    next92
+	JNE    next114
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   wy+8(FP), AX
@@ -2039,9 +2260,9 @@ next89:
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop93:
+loop115:
 	CMPQ        DX, $0x04
-	JL          end94
+	JL          end116
 	VMOVUPD     (CX), Y2
 	VMOVUPD     (AX), Y3
 	VFMADD231PD Y2, Y3, Y0
@@ -2050,9 +2271,9 @@ loop93:
 	ADDQ        $0x00000020, AX
 	ADDQ        $0x00000020, CX
 	SUBQ        $0x04, DX
-	JMP         loop93
+	JMP         loop115
 
-end94:
+end116:
 	MOVQ       dst+0(FP), AX
 	MOVQ       stride+40(FP), CX
 	SHLQ       $0x03, CX
@@ -2069,12 +2290,12 @@ end94:
 	VPERM2F128 $0x31, Y1, Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	VMOVUPD    Y2, (AX)
-	JMP        done82
+	JMP        done104
 
-next92:
-triangular81:
+next114:
+triangular103:
 	CMPQ   AX, $0x02
-	JNE    next95
+	JNE    next117
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -2086,9 +2307,9 @@ triangular81:
 	LEAQ   (BX)(BX*2), SI
 	MOVQ   w+24(FP), SI
 
-loop96:
+loop118:
 	CMPQ        DX, $0x04
-	JL          end97
+	JL          end119
 	VMOVUPD     (CX), Y3
 	VMOVUPD     (CX)(BX*1), Y4
 	VMOVUPD     (SI), Y5
@@ -2103,9 +2324,9 @@ loop96:
 	ADDQ        $0x00000020, AX
 	ADDQ        $0x00000020, CX
 	SUBQ        $0x04, DX
-	JMP         loop96
+	JMP         loop118
 
-end97:
+end119:
 	MOVQ       dst+0(FP), AX
 	MOVQ       stride+40(FP), CX
 	SHLQ       $0x03, CX
@@ -2122,11 +2343,11 @@ end97:
 	VPERM2F128 $0x31, Y1, Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	VMOVUPD    Y2, (AX)
-	JMP        done82
+	JMP        done104
 
-next95:
+next117:
 	CMPQ   AX, $0x01
-	JNE    next98
+	JNE    next120
 	VXORPD Y0, Y0, Y0
 	MOVQ   wy+8(FP), AX
 	MOVQ   y+16(FP), CX
@@ -2136,9 +2357,9 @@ next95:
 	LEAQ   (BX)(BX*2), BX
 	MOVQ   w+24(FP), BX
 
-loop99:
+loop121:
 	CMPQ        DX, $0x04
-	JL          end100
+	JL          end122
 	VMOVUPD     (CX), Y1
 	VMOVUPD     (BX), Y2
 	ADDQ        $0x00000020, BX
@@ -2148,9 +2369,9 @@ loop99:
 	ADDQ        $0x00000020, AX
 	ADDQ        $0x00000020, CX
 	SUBQ        $0x04, DX
-	JMP         loop99
+	JMP         loop121
 
-end100:
+end122:
 	MOVQ       dst+0(FP), AX
 	MOVQ       stride+40(FP), CX
 	SHLQ       $0x03, CX
@@ -2160,10 +2381,10 @@ end100:
 	VPERM2F128 $0x31, Y0, Y1, Y0
 	VADDPD     Y0, Y2, Y2
 	VMOVUPD    Y2, (AX)
-	JMP        done82
+	JMP        done104
 
-next98:
-done82:
+next120:
+done104:
 	VZEROUPPER
 	RET
 
@@ -2173,9 +2394,9 @@ TEXT ·tileAVX2(SB), NOSPLIT, $0-88
 	MOVQ   rows+56(FP), AX
 	MOVQ   columns+64(FP), CX
 	CMPQ   CX, $0x0c
-	JNE    other102
+	JNE    other124
 	CMPQ   AX, $0x04
-	JNE    next103
+	JNE    next125
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -2199,7 +2420,7 @@ TEXT ·tileAVX2(SB), NOSPLIT, $0-88
 	VXORPD Y10, Y10, Y10
 	VXORPD Y11, Y11, Y11
 
-loop104:
+loop126:
 	VMOVUPD      (CX), Y12
 	VMOVUPD      32(CX), Y13
 	VMOVUPD      64(CX), Y14
@@ -2222,7 +2443,7 @@ loop104:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop104
+	JNZ          loop126
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2266,11 +2487,11 @@ loop104:
 	VMOVUPD      64(AX), Y0
 	VFMADD213PD  Y0, Y12, Y11
 	VMOVUPD      Y11, 64(AX)
-	JMP          done101
+	JMP          done123
 
-next103:
+next125:
 	CMPQ   AX, $0x03
-	JNE    next105
+	JNE    next127
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -2290,7 +2511,7 @@ next103:
 	VXORPD Y7, Y7, Y7
 	VXORPD Y8, Y8, Y8
 
-loop106:
+loop128:
 	VMOVUPD      (CX), Y9
 	VMOVUPD      32(CX), Y10
 	VMOVUPD      64(CX), Y11
@@ -2309,7 +2530,7 @@ loop106:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop106
+	JNZ          loop128
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2343,11 +2564,11 @@ loop106:
 	VMOVUPD      64(AX), Y0
 	VFMADD213PD  Y0, Y9, Y8
 	VMOVUPD      Y8, 64(AX)
-	JMP          done101
+	JMP          done123
 
-next105:
+next127:
 	CMPQ   AX, $0x02
-	JNE    next107
+	JNE    next129
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -2364,7 +2585,7 @@ next105:
 	VXORPD Y4, Y4, Y4
 	VXORPD Y5, Y5, Y5
 
-loop108:
+loop130:
 	VMOVUPD      (CX), Y6
 	VMOVUPD      32(CX), Y7
 	VMOVUPD      64(CX), Y8
@@ -2379,7 +2600,7 @@ loop108:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop108
+	JNZ          loop130
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2403,11 +2624,11 @@ loop108:
 	VMOVUPD      64(AX), Y0
 	VFMADD213PD  Y0, Y6, Y5
 	VMOVUPD      Y5, 64(AX)
-	JMP          done101
+	JMP          done123
 
-next107:
+next129:
 	CMPQ   AX, $0x01
-	JNE    next109
+	JNE    next131
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -2421,7 +2642,7 @@ next107:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 
-loop110:
+loop132:
 	VMOVUPD      (CX), Y3
 	VMOVUPD      32(CX), Y4
 	VMOVUPD      64(CX), Y5
@@ -2432,7 +2653,7 @@ loop110:
 	ADDQ         BX, AX
 	ADDQ         SI, CX
 	DECQ         DX
-	JNZ          loop110
+	JNZ          loop132
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2446,14 +2667,14 @@ loop110:
 	VMOVUPD      64(AX), Y0
 	VFMADD213PD  Y0, Y3, Y2
 	VMOVUPD      Y2, 64(AX)
-	JMP          done101
+	JMP          done123
 
-next109:
-other102:
+next131:
+other124:
 	CMPQ   CX, $0x08
-	JNE    other111
+	JNE    other133
 	CMPQ   AX, $0x04
-	JNE    next112
+	JNE    next134
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -2473,7 +2694,7 @@ other102:
 	VXORPD Y6, Y6, Y6
 	VXORPD Y7, Y7, Y7
 
-loop113:
+loop135:
 	VMOVUPD      (CX), Y8
 	VMOVUPD      32(CX), Y9
 	VBROADCASTSD (AX), Y10
@@ -2491,7 +2712,7 @@ loop113:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop113
+	JNZ          loop135
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2523,11 +2744,11 @@ loop113:
 	VMOVUPD      32(AX), Y0
 	VFMADD213PD  Y0, Y8, Y7
 	VMOVUPD      Y7, 32(AX)
-	JMP          done101
+	JMP          done123
 
-next112:
+next134:
 	CMPQ   AX, $0x03
-	JNE    next114
+	JNE    next136
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -2544,7 +2765,7 @@ next112:
 	VXORPD Y4, Y4, Y4
 	VXORPD Y5, Y5, Y5
 
-loop115:
+loop137:
 	VMOVUPD      (CX), Y6
 	VMOVUPD      32(CX), Y7
 	VBROADCASTSD (AX), Y8
@@ -2559,7 +2780,7 @@ loop115:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop115
+	JNZ          loop137
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2584,11 +2805,11 @@ loop115:
 	VMOVUPD      32(AX), Y0
 	VFMADD213PD  Y0, Y6, Y5
 	VMOVUPD      Y5, 32(AX)
-	JMP          done101
+	JMP          done123
 
-next114:
+next136:
 	CMPQ   AX, $0x02
-	JNE    next116
+	JNE    next138
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -2603,7 +2824,7 @@ next114:
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
 
-loop117:
+loop139:
 	VMOVUPD      (CX), Y4
 	VMOVUPD      32(CX), Y5
 	VBROADCASTSD (AX), Y6
@@ -2615,7 +2836,7 @@ loop117:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop117
+	JNZ          loop139
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2633,11 +2854,11 @@ loop117:
 	VMOVUPD      32(AX), Y0
 	VFMADD213PD  Y0, Y4, Y3
 	VMOVUPD      Y3, 32(AX)
-	JMP          done101
+	JMP          done123
 
-next116:
+next138:
 	CMPQ   AX, $0x01
-	JNE    next118
+	JNE    next140
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -2650,7 +2871,7 @@ next116:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 
-loop119:
+loop141:
 	VMOVUPD      (CX), Y2
 	VMOVUPD      32(CX), Y3
 	VBROADCASTSD (AX), Y4
@@ -2659,7 +2880,7 @@ loop119:
 	ADDQ         BX, AX
 	ADDQ         SI, CX
 	DECQ         DX
-	JNZ          loop119
+	JNZ          loop141
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2670,14 +2891,14 @@ loop119:
 	VMOVUPD      32(AX), Y0
 	VFMADD213PD  Y0, Y2, Y1
 	VMOVUPD      Y1, 32(AX)
-	JMP          done101
+	JMP          done123
 
-next118:
-other111:
+next140:
+other133:
 	CMPQ    CX, $0x04
-	JLE     other120
+	JLE     other142
 	CMPQ    AX, $0x04
-	JNE     next121
+	JNE     next143
 	MOVQ    CX, AX
 	SUBQ    $0x04, AX
 	LEAQ    tailMasks<>+0(SB), CX
@@ -2703,7 +2924,7 @@ other111:
 	VXORPD  Y7, Y7, Y7
 	VXORPD  Y8, Y8, Y8
 
-loop122:
+loop144:
 	VMOVUPD      (CX), Y9
 	VMASKMOVPD   32(CX), Y0, Y10
 	VBROADCASTSD (AX), Y11
@@ -2721,7 +2942,7 @@ loop122:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop122
+	JNZ          loop144
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2753,11 +2974,11 @@ loop122:
 	VMASKMOVPD   32(AX), Y0, Y1
 	VFMADD213PD  Y1, Y9, Y8
 	VMASKMOVPD   Y8, Y0, 32(AX)
-	JMP          done101
+	JMP          done123
 
-next121:
+next143:
 	CMPQ    AX, $0x03
-	JNE     next123
+	JNE     next145
 	MOVQ    CX, AX
 	SUBQ    $0x04, AX
 	LEAQ    tailMasks<>+0(SB), CX
@@ -2780,7 +3001,7 @@ next121:
 	VXORPD  Y5, Y5, Y5
 	VXORPD  Y6, Y6, Y6
 
-loop124:
+loop146:
 	VMOVUPD      (CX), Y7
 	VMASKMOVPD   32(CX), Y0, Y8
 	VBROADCASTSD (AX), Y9
@@ -2795,7 +3016,7 @@ loop124:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop124
+	JNZ          loop146
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2820,11 +3041,11 @@ loop124:
 	VMASKMOVPD   32(AX), Y0, Y1
 	VFMADD213PD  Y1, Y7, Y6
 	VMASKMOVPD   Y6, Y0, 32(AX)
-	JMP          done101
+	JMP          done123
 
-next123:
+next145:
 	CMPQ    AX, $0x02
-	JNE     next125
+	JNE     next147
 	MOVQ    CX, AX
 	SUBQ    $0x04, AX
 	LEAQ    tailMasks<>+0(SB), CX
@@ -2845,7 +3066,7 @@ next123:
 	VXORPD  Y3, Y3, Y3
 	VXORPD  Y4, Y4, Y4
 
-loop126:
+loop148:
 	VMOVUPD      (CX), Y5
 	VMASKMOVPD   32(CX), Y0, Y6
 	VBROADCASTSD (AX), Y7
@@ -2857,7 +3078,7 @@ loop126:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop126
+	JNZ          loop148
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2875,11 +3096,11 @@ loop126:
 	VMASKMOVPD   32(AX), Y0, Y1
 	VFMADD213PD  Y1, Y5, Y4
 	VMASKMOVPD   Y4, Y0, 32(AX)
-	JMP          done101
+	JMP          done123
 
-next125:
+next147:
 	CMPQ    AX, $0x01
-	JNE     next127
+	JNE     next149
 	MOVQ    CX, AX
 	SUBQ    $0x04, AX
 	LEAQ    tailMasks<>+0(SB), CX
@@ -2898,7 +3119,7 @@ next125:
 	VXORPD  Y1, Y1, Y1
 	VXORPD  Y2, Y2, Y2
 
-loop128:
+loop150:
 	VMOVUPD      (CX), Y3
 	VMASKMOVPD   32(CX), Y0, Y4
 	VBROADCASTSD (AX), Y5
@@ -2907,7 +3128,7 @@ loop128:
 	ADDQ         BX, AX
 	ADDQ         SI, CX
 	DECQ         DX
-	JNZ          loop128
+	JNZ          loop150
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2918,14 +3139,14 @@ loop128:
 	VMASKMOVPD   32(AX), Y0, Y1
 	VFMADD213PD  Y1, Y3, Y2
 	VMASKMOVPD   Y2, Y0, 32(AX)
-	JMP          done101
+	JMP          done123
 
-next127:
-other120:
+next149:
+other142:
 	CMPQ   CX, $0x04
-	JNE    other129
+	JNE    other151
 	CMPQ   AX, $0x04
-	JNE    next130
+	JNE    next152
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -2941,7 +3162,7 @@ other120:
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
 
-loop131:
+loop153:
 	VMOVUPD      (CX), Y4
 	VBROADCASTSD (AX), Y5
 	VFMADD231PD  Y4, Y5, Y0
@@ -2954,7 +3175,7 @@ loop131:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop131
+	JNZ          loop153
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2974,11 +3195,11 @@ loop131:
 	VMOVUPD      (AX), Y0
 	VFMADD213PD  Y0, Y4, Y3
 	VMOVUPD      Y3, (AX)
-	JMP          done101
+	JMP          done123
 
-next130:
+next152:
 	CMPQ   AX, $0x03
-	JNE    next132
+	JNE    next154
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -2992,7 +3213,7 @@ next130:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 
-loop133:
+loop155:
 	VMOVUPD      (CX), Y3
 	VBROADCASTSD (AX), Y4
 	VFMADD231PD  Y3, Y4, Y0
@@ -3003,7 +3224,7 @@ loop133:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop133
+	JNZ          loop155
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -3019,11 +3240,11 @@ loop133:
 	VMOVUPD      (AX), Y0
 	VFMADD213PD  Y0, Y3, Y2
 	VMOVUPD      Y2, (AX)
-	JMP          done101
+	JMP          done123
 
-next132:
+next154:
 	CMPQ   AX, $0x02
-	JNE    next134
+	JNE    next156
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -3036,7 +3257,7 @@ next132:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 
-loop135:
+loop157:
 	VMOVUPD      (CX), Y2
 	VBROADCASTSD (AX), Y3
 	VFMADD231PD  Y2, Y3, Y0
@@ -3045,7 +3266,7 @@ loop135:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop135
+	JNZ          loop157
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -3057,11 +3278,11 @@ loop135:
 	VMOVUPD      (AX), Y0
 	VFMADD213PD  Y0, Y2, Y1
 	VMOVUPD      Y1, (AX)
-	JMP          done101
+	JMP          done123
 
-next134:
+next156:
 	CMPQ   AX, $0x01
-	JNE    next136
+	JNE    next158
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -3073,14 +3294,14 @@ next134:
 	SHLQ   $0x03, SI
 	VXORPD Y0, Y0, Y0
 
-loop137:
+loop159:
 	VMOVUPD      (CX), Y1
 	VBROADCASTSD (AX), Y2
 	VFMADD231PD  Y1, Y2, Y0
 	ADDQ         BX, AX
 	ADDQ         SI, CX
 	DECQ         DX
-	JNZ          loop137
+	JNZ          loop159
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -3088,14 +3309,14 @@ loop137:
 	VMOVUPD      (AX), Y2
 	VFMADD213PD  Y2, Y1, Y0
 	VMOVUPD      Y0, (AX)
-	JMP          done101
+	JMP          done123
 
-next136:
-other129:
+next158:
+other151:
 	CMPQ    CX, $0x00
-	JLE     other138
+	JLE     other160
 	CMPQ    AX, $0x04
-	JNE     next139
+	JNE     next161
 	MOVQ    CX, AX
 	SUBQ    $0x00, AX
 	LEAQ    tailMasks<>+0(SB), CX
@@ -3117,7 +3338,7 @@ other129:
 	VXORPD  Y3, Y3, Y3
 	VXORPD  Y4, Y4, Y4
 
-loop140:
+loop162:
 	VMASKMOVPD   (CX), Y0, Y5
 	VBROADCASTSD (AX), Y6
 	VFMADD231PD  Y5, Y6, Y1
@@ -3130,7 +3351,7 @@ loop140:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop140
+	JNZ          loop162
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -3150,11 +3371,11 @@ loop140:
 	VMASKMOVPD   (AX), Y0, Y1
 	VFMADD213PD  Y1, Y5, Y4
 	VMASKMOVPD   Y4, Y0, (AX)
-	JMP          done101
+	JMP          done123
 
-next139:
+next161:
 	CMPQ    AX, $0x03
-	JNE     next141
+	JNE     next163
 	MOVQ    CX, AX
 	SUBQ    $0x00, AX
 	LEAQ    tailMasks<>+0(SB), CX
@@ -3174,7 +3395,7 @@ next139:
 	VXORPD  Y2, Y2, Y2
 	VXORPD  Y3, Y3, Y3
 
-loop142:
+loop164:
 	VMASKMOVPD   (CX), Y0, Y4
 	VBROADCASTSD (AX), Y5
 	VFMADD231PD  Y4, Y5, Y1
@@ -3185,7 +3406,7 @@ loop142:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop142
+	JNZ          loop164
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -3201,11 +3422,11 @@ loop142:
 	VMASKMOVPD   (AX), Y0, Y1
 	VFMADD213PD  Y1, Y4, Y3
 	VMASKMOVPD   Y3, Y0, (AX)
-	JMP          done101
+	JMP          done123
 
-next141:
+next163:
 	CMPQ    AX, $0x02
-	JNE     next143
+	JNE     next165
 	MOVQ    CX, AX
 	SUBQ    $0x00, AX
 	LEAQ    tailMasks<>+0(SB), CX
@@ -3224,7 +3445,7 @@ next141:
 	VXORPD  Y1, Y1, Y1
 	VXORPD  Y2, Y2, Y2
 
-loop144:
+loop166:
 	VMASKMOVPD   (CX), Y0, Y3
 	VBROADCASTSD (AX), Y4
 	VFMADD231PD  Y3, Y4, Y1
@@ -3233,7 +3454,7 @@ loop144:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop144
+	JNZ          loop166
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -3245,11 +3466,11 @@ loop144:
 	VMASKMOVPD   (AX), Y0, Y1
 	VFMADD213PD  Y1, Y3, Y2
 	VMASKMOVPD   Y2, Y0, (AX)
-	JMP          done101
+	JMP          done123
 
-next143:
+next165:
 	CMPQ    AX, $0x01
-	JNE     next145
+	JNE     next167
 	MOVQ    CX, AX
 	SUBQ    $0x00, AX
 	LEAQ    tailMasks<>+0(SB), CX
@@ -3267,14 +3488,14 @@ next143:
 	SHLQ    $0x03, SI
 	VXORPD  Y1, Y1, Y1
 
-loop146:
+loop168:
 	VMASKMOVPD   (CX), Y0, Y2
 	VBROADCASTSD (AX), Y3
 	VFMADD231PD  Y2, Y3, Y1
 	ADDQ         BX, AX
 	ADDQ         SI, CX
 	DECQ         DX
-	JNZ          loop146
+	JNZ          loop168
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -3282,11 +3503,11 @@ loop146:
 	VMASKMOVPD   (AX), Y0, Y3
 	VFMADD213PD  Y3, Y2, Y1
 	VMASKMOVPD   Y1, Y0, (AX)
-	JMP          done101
+	JMP          done123
 
-next145:
-other138:
-done101:
+next167:
+other160:
+done123:
 	VZEROUPPER
 	RET
 
@@ -3299,24 +3520,24 @@ TEXT ·bitsAVX2(SB), NOSPLIT, $0-40
 	SHLQ   $0x03, CX
 	VXORPD Y0, Y0, Y0
 
-loop147:
+loop169:
 	MOVQ AX, BX
 	MOVQ d+24(FP), SI
 
-loop148:
+loop170:
 	CMPQ        SI, $0x04
-	JL          end149
+	JL          end171
 	VMOVUPD     (BX), Y1
 	VMOVAPD     Y1, Y2
 	VFMSUB213PD Y1, Y1, Y2
 	VORPD       Y2, Y0, Y0
 	ADDQ        $0x00000020, BX
 	SUBQ        $0x04, SI
-	JMP         loop148
+	JMP         loop170
 
-end149:
+end171:
 	TESTQ       SI, SI
-	JZ          done150
+	JZ          done172
 	LEAQ        tailMasks<>+0(SB), DI
 	MOVQ        $0x00000004, R8
 	SUBQ        SI, R8
@@ -3326,10 +3547,10 @@ end149:
 	VFMSUB213PD Y1, Y1, Y2
 	VORPD       Y2, Y0, Y0
 
-done150:
+done172:
 	ADDQ         CX, AX
 	DECQ         DX
-	JNZ          loop147
+	JNZ          loop169
 	VPAND        constant41<>+0(SB), Y0, Y0
 	MOVQ         sum+32(FP), AX
 	VEXTRACTF128 $0x01, Y0, X1
@@ -3360,22 +3581,22 @@ TEXT ·rowScoresAVX2(SB), NOSPLIT, $0-72
 	MOVQ rows+32(FP), DX
 	MOVQ AX, BX
 	CMPQ DX, $0x01
-	JLE  beyond151
+	JLE  beyond173
 	ADDQ CX, BX
 
-beyond151:
+beyond173:
 	MOVQ BX, SI
 	CMPQ DX, $0x02
-	JLE  beyond152
+	JLE  beyond174
 	ADDQ CX, SI
 
-beyond152:
+beyond174:
 	MOVQ SI, DI
 	CMPQ DX, $0x03
-	JLE  beyond153
+	JLE  beyond175
 	ADDQ CX, DI
 
-beyond153:
+beyond175:
 	MOVQ dst+0(FP), CX
 	MOVQ eta+48(FP), DX
 	MOVQ k+64(FP), R8
@@ -3384,9 +3605,9 @@ beyond153:
 	SHLQ $0x03, R9
 	ADDQ R9, DX
 
-loop154:
+loop176:
 	CMPQ   R8, $0x02
-	JL     end155
+	JL     end177
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -3403,9 +3624,9 @@ loop154:
 	ANDQ   $-4, R10
 	SHLQ   $0x03, R10
 	NEGQ   R10
-	JZ     short156
+	JZ     short178
 
-loop157:
+loop179:
 	VMOVUPD     (DX)(R10*1), Y8
 	VMOVUPD     (R9)(R10*1), Y9
 	VMOVUPD     (AX)(R10*1), Y10
@@ -3421,12 +3642,12 @@ loop157:
 	VFMADD231PD Y8, Y10, Y3
 	VFMADD231PD Y9, Y10, Y7
 	ADDQ        $0x20, R10
-	JNZ         loop157
+	JNZ         loop179
 
-short156:
+short178:
 	MOVQ        d+40(FP), R10
 	ANDQ        $0x03, R10
-	JZ          even158
+	JZ          even180
 	LEAQ        tailMasks<>+0(SB), R11
 	MOVQ        $0x00000004, R12
 	SUBQ        R10, R12
@@ -3446,7 +3667,7 @@ short156:
 	VFMADD231PD Y9, Y8, Y3
 	VFMADD231PD Y10, Y8, Y7
 
-even158:
+even180:
 	VUNPCKHPD  Y1, Y0, Y8
 	VUNPCKLPD  Y1, Y0, Y0
 	VADDPD     Y8, Y0, Y0
@@ -3482,11 +3703,11 @@ even158:
 	SHLQ       $0x03, R9
 	ADDQ       R9, DX
 	SUBQ       $0x02, R8
-	JMP        loop154
+	JMP        loop176
 
-end155:
+end177:
 	TESTQ  R8, R8
-	JZ     done159
+	JZ     done181
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -3496,9 +3717,9 @@ end155:
 	ANDQ   $-4, R8
 	SHLQ   $0x03, R8
 	NEGQ   R8
-	JZ     short160
+	JZ     short182
 
-loop161:
+loop183:
 	VMOVUPD     (DX)(R8*1), Y4
 	VMOVUPD     (AX)(R8*1), Y5
 	VFMADD231PD Y4, Y5, Y0
@@ -3509,12 +3730,12 @@ loop161:
 	VMOVUPD     (DI)(R8*1), Y5
 	VFMADD231PD Y4, Y5, Y3
 	ADDQ        $0x20, R8
-	JNZ         loop161
+	JNZ         loop183
 
-short160:
+short182:
 	MOVQ        d+40(FP), R8
 	ANDQ        $0x03, R8
-	JZ          even162
+	JZ          even184
 	LEAQ        tailMasks<>+0(SB), R9
 	MOVQ        $0x00000004, R10
 	SUBQ        R8, R10
@@ -3529,7 +3750,7 @@ short160:
 	VMASKMOVPD  (DI), Y4, Y4
 	VFMADD231PD Y5, Y4, Y3
 
-even162:
+even184:
 	VUNPCKHPD  Y1, Y0, Y4
 	VUNPCKLPD  Y1, Y0, Y0
 	VADDPD     Y4, Y0, Y0
@@ -3545,7 +3766,7 @@ even162:
 	SHLQ       $0x03, AX
 	ADDQ       AX, CX
 
-done159:
+done181:
 	VZEROUPPER
 	RET
 
@@ -3561,9 +3782,9 @@ TEXT ·nearerAVX2(SB), NOSPLIT, $0-64
 	SHLQ   $0x03, DI
 	VXORPD Y0, Y0, Y0
 
-loop163:
+loop185:
 	CMPQ   BX, $0x10
-	JL     end164
+	JL     end186
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -3572,7 +3793,7 @@ loop163:
 	MOVQ   m+40(FP), R9
 	MOVQ   d+24(FP), R10
 
-loop165:
+loop187:
 	VBROADCASTSD (R9), Y5
 	VMOVUPD      (R8), Y6
 	VSUBPD       Y5, Y6, Y6
@@ -3589,7 +3810,7 @@ loop165:
 	ADDQ         DI, R8
 	ADDQ         $0x00000008, R9
 	DECQ         R10
-	JNZ          loop165
+	JNZ          loop187
 	VMINPD       (CX), Y1, Y1
 	VMOVUPD      Y1, (AX)
 	VFMADD231PD  (SI), Y1, Y0
@@ -3607,19 +3828,19 @@ loop165:
 	ADDQ         $0x00000080, CX
 	ADDQ         $0x00000080, SI
 	SUBQ         $0x10, BX
-	JMP          loop163
+	JMP          loop185
 
-end164:
-loop166:
+end186:
+loop188:
 	CMPQ   BX, $0x08
-	JL     end167
+	JL     end189
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   DX, R8
 	MOVQ   m+40(FP), R9
 	MOVQ   d+24(FP), R10
 
-loop168:
+loop190:
 	VBROADCASTSD (R9), Y3
 	VMOVUPD      (R8), Y4
 	VSUBPD       Y3, Y4, Y4
@@ -3630,7 +3851,7 @@ loop168:
 	ADDQ         DI, R8
 	ADDQ         $0x00000008, R9
 	DECQ         R10
-	JNZ          loop168
+	JNZ          loop190
 	VMINPD       (CX), Y1, Y1
 	VMOVUPD      Y1, (AX)
 	VFMADD231PD  (SI), Y1, Y0
@@ -3642,9 +3863,9 @@ loop168:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, SI
 	SUBQ         $0x08, BX
-	JMP          loop166
+	JMP          loop188
 
-end167:
+end189:
 	MOVQ         total+56(FP), AX
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPD       X1, X0, X1
@@ -3669,7 +3890,7 @@ TEXT ·forward8AVX2(SB), NOSPLIT, $0-72
 	VMOVSD  least+56(FP), X3
 	XORQ    BX, BX
 
-loop169:
+loop191:
 	VMULPD       (CX), Y0, Y4
 	VMOVUPD      Y4, (AX)
 	VMULPD       32(CX), Y1, Y5
@@ -3681,7 +3902,7 @@ loop169:
 	VADDSD       X0, X1, X1
 	VMOVSD       X1, (DX)
 	VUCOMISD     X3, X1
-	JBE          end170
+	JBE          end192
 	VDIVSD       X1, X2, X0
 	VBROADCASTSD X0, Y6
 	MOVQ         move+32(FP), DI
@@ -3692,7 +3913,7 @@ loop169:
 	MOVQ         AX, R8
 	MOVQ         pairs+40(FP), R9
 
-loop171:
+loop193:
 	VBROADCASTSD (R8), Y9
 	VFMADD231PD  (DI), Y9, Y0
 	VFMADD231PD  32(DI), Y9, Y1
@@ -3702,7 +3923,7 @@ loop171:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000080, DI
 	DECQ         R9
-	JNZ          loop171
+	JNZ          loop193
 	VADDPD       Y7, Y0, Y0
 	VADDPD       Y8, Y1, Y1
 	VMULPD       Y6, Y0, Y0
@@ -3716,9 +3937,9 @@ loop171:
 	ADDQ         $0x00000008, DX
 	INCQ         BX
 	CMPQ         BX, SI
-	JL           loop169
+	JL           loop191
 
-end170:
+end192:
 	MOVQ done+64(FP), AX
 	MOVQ BX, (AX)
 	VZEROUPPER
@@ -3744,7 +3965,7 @@ TEXT ·backward8AVX2(SB), NOSPLIT, $0-64
 	VMOVUPD 32(DI), Y1
 	VMOVSD  constant16<>+0(SB), X2
 
-loop172:
+loop194:
 	VDIVSD       (BX), X2, X3
 	VBROADCASTSD X3, Y3
 	VMULPD       (CX), Y0, Y4
@@ -3765,7 +3986,7 @@ loop172:
 	MOVQ         AX, R8
 	MOVQ         pairs+48(FP), R9
 
-loop173:
+loop195:
 	VBROADCASTSD (R8), Y5
 	VFMADD231PD  (DI), Y5, Y0
 	VFMADD231PD  32(DI), Y5, Y1
@@ -3775,7 +3996,7 @@ loop173:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000080, DI
 	DECQ         R9
-	JNZ          loop173
+	JNZ          loop195
 	VADDPD       Y3, Y0, Y0
 	VADDPD       Y4, Y1, Y1
 	VMOVAPD      Y0, Y0
@@ -3785,7 +4006,7 @@ loop173:
 	SUBQ         $0x00000040, DX
 	SUBQ         $0x08, BX
 	DECQ         SI
-	JNZ          loop172
+	JNZ          loop194
 	MOVQ         beta+32(FP), AX
 	VMOVUPD      Y0, (AX)
 	VMOVUPD      Y1, 32(AX)
@@ -3808,7 +4029,7 @@ TEXT ·forward16AVX2(SB), NOSPLIT, $0-72
 	VMOVSD  least+56(FP), X5
 	XORQ    BX, BX
 
-loop174:
+loop196:
 	VMULPD       (CX), Y0, Y6
 	VMOVUPD      Y6, (AX)
 	VMULPD       32(CX), Y1, Y7
@@ -3826,7 +4047,7 @@ loop174:
 	VADDSD       X0, X1, X1
 	VMOVSD       X1, (DX)
 	VUCOMISD     X5, X1
-	JBE          end175
+	JBE          end197
 	VDIVSD       X1, X4, X0
 	VBROADCASTSD X0, Y10
 	MOVQ         move+32(FP), DI
@@ -3841,7 +4062,7 @@ loop174:
 	MOVQ         AX, R8
 	MOVQ         pairs+40(FP), R9
 
-loop176:
+loop198:
 	VBROADCASTSD (R8), Y15
 	VFMADD231PD  (DI), Y15, Y0
 	VFMADD231PD  32(DI), Y15, Y1
@@ -3855,7 +4076,7 @@ loop176:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000100, DI
 	DECQ         R9
-	JNZ          loop176
+	JNZ          loop198
 	VADDPD       Y11, Y0, Y0
 	VADDPD       Y12, Y1, Y1
 	VADDPD       Y13, Y2, Y2
@@ -3877,9 +4098,9 @@ loop176:
 	ADDQ         $0x00000008, DX
 	INCQ         BX
 	CMPQ         BX, SI
-	JL           loop174
+	JL           loop196
 
-end175:
+end197:
 	MOVQ done+64(FP), AX
 	MOVQ BX, (AX)
 	VZEROUPPER
@@ -3907,7 +4128,7 @@ TEXT ·backward16AVX2(SB), NOSPLIT, $0-64
 	VMOVUPD 96(DI), Y3
 	VMOVSD  constant16<>+0(SB), X4
 
-loop177:
+loop199:
 	VDIVSD       (BX), X4, X5
 	VBROADCASTSD X5, Y5
 	VMULPD       (CX), Y0, Y6
@@ -3942,7 +4163,7 @@ loop177:
 	MOVQ         AX, R8
 	MOVQ         pairs+48(FP), R9
 
-loop178:
+loop200:
 	VBROADCASTSD (R8), Y9
 	VFMADD231PD  (DI), Y9, Y0
 	VFMADD231PD  32(DI), Y9, Y1
@@ -3956,7 +4177,7 @@ loop178:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000100, DI
 	DECQ         R9
-	JNZ          loop178
+	JNZ          loop200
 	VADDPD       Y5, Y0, Y0
 	VADDPD       Y6, Y1, Y1
 	VADDPD       Y7, Y2, Y2
@@ -3970,7 +4191,7 @@ loop178:
 	SUBQ         $0x00000080, DX
 	SUBQ         $0x08, BX
 	DECQ         SI
-	JNZ          loop177
+	JNZ          loop199
 	MOVQ         beta+32(FP), AX
 	VMOVUPD      Y0, (AX)
 	VMOVUPD      Y1, 32(AX)
@@ -3986,9 +4207,9 @@ TEXT ·expAVX512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop179:
+loop201:
 	CMPQ              DX, $0x08
-	JL                end180
+	JL                end202
 	VMOVUPD           (CX), Z0
 	VBROADCASTSD      constant00<>+0(SB), Z1
 	VMAXPD            Z0, Z1, Z0
@@ -4017,11 +4238,11 @@ loop179:
 	ADDQ              $0x40, CX
 	ADDQ              $0x40, AX
 	SUBQ              $0x08, DX
-	JMP               loop179
+	JMP               loop201
 
-end180:
+end202:
 	TESTQ             DX, DX
-	JZ                done181
+	JZ                done203
 	MOVQ              $0x000000ff, BX
 	BZHIQ             DX, BX, BX
 	KMOVW             BX, K1
@@ -4051,7 +4272,7 @@ end180:
 	VSCALEFPD         Z1, Z2, Z0
 	VMOVUPD           Z0, K1, (AX)
 
-done181:
+done203:
 	VZEROUPPER
 	RET
 
@@ -4062,9 +4283,9 @@ TEXT ·logAVX512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop182:
+loop204:
 	CMPQ             DX, $0x08
-	JL               end183
+	JL               end205
 	VMOVUPD          (CX), Z0
 	VGETEXPPD        Z0, Z1
 	VGETMANTPD       $0x00, Z0, Z2
@@ -4102,11 +4323,11 @@ loop182:
 	ADDQ             $0x40, CX
 	ADDQ             $0x40, AX
 	SUBQ             $0x08, DX
-	JMP              loop182
+	JMP              loop204
 
-end183:
+end205:
 	TESTQ            DX, DX
-	JZ               done184
+	JZ               done206
 	MOVQ             $0x000000ff, BX
 	BZHIQ            DX, BX, BX
 	KMOVW            BX, K1
@@ -4145,7 +4366,7 @@ end183:
 	VBROADCASTSD     constant38<>+0(SB), K2, Z5
 	VMOVUPD          Z5, K1, (AX)
 
-done184:
+done206:
 	VZEROUPPER
 	RET
 
@@ -4160,24 +4381,24 @@ TEXT ·softmaxAVX512(SB), NOSPLIT, $0-40
 	SHLQ         $0x03, SI
 	VBROADCASTSD constant39<>+0(SB), Z0
 
-loop185:
+loop207:
 	CMPQ         CX, $0x08
-	JL           end186
+	JL           end208
 	VBROADCASTSD constant36<>+0(SB), Z1
 	MOVQ         k+8(FP), R8
 	MOVQ         AX, DI
 
-loop187:
+loop209:
 	VMAXPD (DI), Z1, Z1
 	ADDQ   SI, DI
 	DECQ   R8
-	JNZ    loop187
+	JNZ    loop209
 	VPXORQ Z2, Z2, Z2
 	VPXORQ Z3, Z3, Z3
 	MOVQ   k+8(FP), R8
 	MOVQ   AX, DI
 
-loop188:
+loop210:
 	VMOVUPD           (DI), Z4
 	VSUBPD            Z1, Z4, Z4
 	VMAXPD            Z4, Z0, Z4
@@ -4208,18 +4429,18 @@ loop188:
 	VFMADD231PD       Z4, Z5, Z3
 	ADDQ              SI, DI
 	DECQ              R8
-	JNZ               loop188
+	JNZ               loop210
 	VBROADCASTSD      constant16<>+0(SB), Z4
 	VDIVPD            Z2, Z4, Z4
 	MOVQ              k+8(FP), R8
 	MOVQ              AX, DI
 
-loop189:
+loop211:
 	VMULPD           (DI), Z4, Z5
 	VMOVUPD          Z5, (DI)
 	ADDQ             SI, DI
 	DECQ             R8
-	JNZ              loop189
+	JNZ              loop211
 	VGETEXPPD        Z2, Z5
 	VGETMANTPD       $0x00, Z2, Z6
 	VCMPPD.BCST      $0x1e, constant24<>+0(SB), Z6, K1
@@ -4258,9 +4479,9 @@ loop189:
 	ADDQ             $0x40, DX
 	ADDQ             $0x40, BX
 	SUBQ             $0x08, CX
-	JMP              loop185
+	JMP              loop207
 
-end186:
+end208:
 	VZEROUPPER
 	RET
 
@@ -4273,9 +4494,9 @@ TEXT ·complementAVX512(SB), NOSPLIT, $0-32
 	VBROADCASTSD constant16<>+0(SB), Z1
 	VPXORQ       Z2, Z2, Z2
 
-loop190:
+loop212:
 	CMPQ         CX, $0x08
-	JL           end191
+	JL           end213
 	VBROADCASTSD constant16<>+0(SB), Z4
 	VMOVUPD      (AX), Z3
 	VMINPD       Z3, Z0, Z3
@@ -4287,9 +4508,9 @@ loop190:
 	VPORQ.BCST   constant16<>+0(SB), Z1, Z1
 	ADDQ         $0x40, AX
 	SUBQ         $0x08, CX
-	JMP          loop190
+	JMP          loop212
 
-end191:
+end213:
 	MOVQ    mantissas+16(FP), AX
 	VMOVUPD Z1, (AX)
 	MOVQ    exponents+24(FP), AX
@@ -4304,19 +4525,19 @@ TEXT ·finiteAVX512(SB), NOSPLIT, $0-24
 	MOVQ   n+8(FP), CX
 	VPXORQ Z0, Z0, Z0
 
-loop192:
+loop214:
 	CMPQ    CX, $0x08
-	JL      end193
+	JL      end215
 	VMOVUPD (AX), Z1
 	VSUBPD  Z1, Z1, Z1
 	VADDPD  Z1, Z0, Z0
 	ADDQ    $0x40, AX
 	SUBQ    $0x08, CX
-	JMP     loop192
+	JMP     loop214
 
-end193:
+end215:
 	TESTQ     CX, CX
-	JZ        done194
+	JZ        done216
 	MOVQ      $0x000000ff, DX
 	BZHIQ     CX, DX, DX
 	KMOVW     DX, K1
@@ -4324,7 +4545,7 @@ end193:
 	VSUBPD    Z1, Z1, Z1
 	VADDPD    Z1, Z0, Z0
 
-done194:
+done216:
 	MOVQ          sum+16(FP), AX
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VADDPD        Y1, Y0, Y1
@@ -4355,18 +4576,18 @@ TEXT ·columnsAVX512(SB), NOSPLIT, $0-56
 	VPXORQ Z3, Z3, Z3
 	VPXORQ Z4, Z4, Z4
 
-loop195:
+loop217:
 	CMPQ DX, $0x08
-	JL   end196
+	JL   end218
 	MOVQ CX, R9
 	MOVQ AX, R10
 	MOVQ d+24(FP), R11
 	LEAQ (CX)(BX*8), R12
 	LEAQ (R12)(BX*8), R12
 
-loop198:
+loop220:
 	CMPQ            R11, $0x04
-	JL              end199
+	JL              end221
 	PREFETCHT0      (R12)
 	PREFETCHT0      64(R12)
 	PREFETCHT0      128(R12)
@@ -4400,12 +4621,12 @@ loop198:
 	ADDQ            $0x00000020, R9
 	LEAQ            (R10)(DI*4), R10
 	SUBQ            $0x04, R11
-	JMP             loop198
+	JMP             loop220
 
-end199:
-loop200:
+end221:
+loop222:
 	CMPQ            R11, $0x02
-	JL              end201
+	JL              end223
 	PREFETCHT0      (R12)
 	PREFETCHT0      64(R12)
 	ADDQ            $0x00000080, R12
@@ -4427,11 +4648,11 @@ loop200:
 	ADDQ            $0x00000010, R9
 	LEAQ            (R10)(DI*2), R10
 	SUBQ            $0x02, R11
-	JMP             loop200
+	JMP             loop222
 
-end201:
+end223:
 	TESTQ           R11, R11
-	JZ              even197
+	JZ              even219
 	SUBQ            $0x08, R9
 	SUBQ            DI, R10
 	LEAQ            (R9)(BX*4), R11
@@ -4450,13 +4671,13 @@ end201:
 	VMOVUPD         Z7, (R10)
 	VMOVUPD         Z5, (R10)(DI*1)
 
-even197:
+even219:
 	LEAQ (CX)(BX*8), CX
 	ADDQ $0x00000040, AX
 	SUBQ $0x08, DX
-	JMP  loop195
+	JMP  loop217
 
-end196:
+end218:
 	VADDPD        Z2, Z1, Z1
 	VADDPD        Z3, Z1, Z1
 	VADDPD        Z4, Z1, Z1
@@ -4485,9 +4706,9 @@ TEXT ·withinAVX512(SB), NOSPLIT, $0-48
 	VPBROADCASTD SI, Z2
 	VMOVDQU32    lanePlaces<>+0(SB), Z1
 
-loop202:
+loop224:
 	CMPQ          BX, $0x08
-	JL            end203
+	JL            end225
 	VMOVUPD       (CX), Z3
 	VSUBPD        (DX), Z3, Z3
 	VCMPPD        $0x16, Z0, Z3, K1
@@ -4500,9 +4721,9 @@ loop202:
 	ADDQ          $0x00000040, CX
 	ADDQ          $0x00000040, DX
 	SUBQ          $0x08, BX
-	JMP           loop202
+	JMP           loop224
 
-end203:
+end225:
 	SUBQ AX, DI
 	SHRQ $0x02, DI
 	MOVQ DI, ret+40(FP)
@@ -4538,14 +4759,14 @@ TEXT ·gatherAVX512(SB), NOSPLIT, $0-56
 	SHLQ $0x03, BX
 	SHLQ $0x03, SI
 
-loop204:
+loop226:
 	MOVQ list+40(FP), DI
 	MOVQ count+48(FP), R8
 	MOVQ CX, R9
 
-loop205:
+loop227:
 	CMPQ        R8, $0x04
-	JL          end206
+	JL          end228
 	MOVLQSX     (DI), R10
 	MOVLQSX     4(DI), R11
 	MOVLQSX     8(DI), R12
@@ -4559,13 +4780,13 @@ loop205:
 	ADDQ        $0x00000020, R9
 	ADDQ        $0x00000010, DI
 	SUBQ        $0x04, R8
-	JMP         loop205
+	JMP         loop227
 
-end206:
+end228:
 	ADDQ BX, AX
 	ADDQ SI, CX
 	DECQ DX
-	JNZ  loop204
+	JNZ  loop226
 	VZEROUPPER
 	RET
 
@@ -4576,56 +4797,277 @@ TEXT ·raiseAVX512(SB), NOSPLIT, $0-24
 	MOVQ v+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop207:
+loop229:
 	CMPQ    DX, $0x08
-	JL      end208
+	JL      end230
 	VMOVUPD (CX), Z0
 	VMAXPD  (AX), Z0, Z0
 	VMOVUPD Z0, (AX)
 	ADDQ    $0x00000040, AX
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x08, DX
-	JMP     loop207
+	JMP     loop229
 
-end208:
+end230:
 	VZEROUPPER
 	RET
 
-// func subtractProductsAVX512(y *float64, strideY int, x *float64, strideX int, f *float64, count int, n int)
+// func factoriseAVX512(u *float64, inverse *float64, margin *float64, m int, side int, share float64)
 // Requires: AVX, AVX512F
-TEXT ·subtractProductsAVX512(SB), NOSPLIT, $0-56
-	MOVQ y+0(FP), AX
-	MOVQ x+16(FP), CX
-	MOVQ f+32(FP), DX
-	MOVQ n+48(FP), BX
-	MOVQ strideY+8(FP), SI
-	SHLQ $0x03, SI
-	MOVQ strideX+24(FP), DI
-	SHLQ $0x03, DI
+TEXT ·factoriseAVX512(SB), NOSPLIT, $8-48
+	MOVQ         u+0(FP), AX
+	MOVQ         inverse+8(FP), CX
+	MOVQ         margin+16(FP), DX
+	MOVQ         side+32(FP), BX
+	MOVQ         side+32(FP), SI
+	SHLQ         $0x03, SI
+	MOVQ         m+24(FP), DI
+	IMULQ        SI, DI
+	VBROADCASTSD share+40(FP), Z0
+	VBROADCASTSD constant16<>+0(SB), Z1
 
-loop209:
-	CMPQ    BX, $0x08
-	JL      end210
-	VMOVUPD (DX), Z0
+loop231:
+	CMPQ BX, $0x08
+	JL   end232
+	MOVQ AX, R8
+	MOVQ CX, R9
+	MOVQ m+24(FP), R10
+
+loop233:
+	VMULPD  (R8), Z0, Z2
+	VMOVUPD Z2, (R9)
+	ADDQ    SI, R9
+	ADDQ    DI, R8
+	ADDQ    SI, R8
+	DECQ    R10
+	JNZ     loop233
+	VMOVAPD Z1, Z2
 	MOVQ    AX, R8
 	MOVQ    CX, R9
-	MOVQ    count+40(FP), R10
+	MOVQ    m+24(FP), R10
 
-loop211:
-	VMOVUPD      (R8), Z1
-	VFNMADD231PD (R9), Z0, Z1
-	VMOVUPD      Z1, (R8)
+loop234:
+	VMOVUPD (R8), Z3
+	VSUBPD  (R9), Z3, Z4
+	VMINPD  Z4, Z2, Z2
+	VDIVPD  Z3, Z1, Z3
+	VMOVUPD Z3, (R9)
+	MOVQ    R8, R11
+	MOVQ    R8, R12
+	MOVQ    R10, R13
+	DECQ    R13
+	JZ      end235
+
+loop236:
+	ADDQ   SI, R11
+	ADDQ   SI, R12
+	ADDQ   DI, R12
+	VMULPD (R11), Z3, Z4
+	MOVQ   R11, R14
+	MOVQ   R12, R15
+	MOVQ   R13, BP
+
+loop237:
+	VMOVUPD      (R15), Z5
+	VFNMADD231PD (R14), Z4, Z5
+	VMOVUPD      Z5, (R15)
+	ADDQ         SI, R14
+	ADDQ         SI, R15
+	DECQ         BP
+	JNZ          loop237
+	VMOVUPD      Z4, (R11)
+	DECQ         R13
+	JNZ          loop236
+
+end235:
+	ADDQ    SI, R9
+	ADDQ    DI, R8
+	ADDQ    SI, R8
+	DECQ    R10
+	JNZ     loop234
+	VMOVUPD Z2, (DX)
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x08, BX
+	JMP     loop231
+
+end232:
+	VZEROUPPER
+	RET
+
+// func solveAVX512(v *float64, u *float64, inverse *float64, m int, side int, n int)
+// Requires: AVX, AVX512F
+TEXT ·solveAVX512(SB), NOSPLIT, $0-48
+	MOVQ  v+0(FP), AX
+	MOVQ  u+8(FP), CX
+	MOVQ  inverse+16(FP), DX
+	MOVQ  n+40(FP), BX
+	MOVQ  side+32(FP), SI
+	SHLQ  $0x03, SI
+	MOVQ  m+24(FP), DI
+	IMULQ SI, DI
+
+loop238:
+	CMPQ BX, $0x08
+	JL   end239
+	MOVQ CX, R8
+	MOVQ AX, R9
+	MOVQ m+24(FP), R10
+
+down240:
+	DECQ    R10
+	JZ      up241
+	MOVQ    R8, R11
+	MOVQ    R9, R12
+	MOVQ    R10, R13
+	VMOVUPD (R9), Z0
+
+loop242:
+	ADDQ         SI, R11
+	ADDQ         SI, R12
+	VMOVUPD      (R12), Z1
+	VFNMADD231PD (R11), Z0, Z1
+	VMOVUPD      Z1, (R12)
+	DECQ         R13
+	JNZ          loop242
+	ADDQ         DI, R8
 	ADDQ         SI, R8
-	ADDQ         DI, R9
-	DECQ         R10
-	JNZ          loop211
-	ADDQ         $0x00000040, DX
-	ADDQ         $0x00000040, AX
-	ADDQ         $0x00000040, CX
-	SUBQ         $0x08, BX
-	JMP          loop209
+	ADDQ         SI, R9
+	JMP          down240
 
-end210:
+up241:
+	MOVQ R9, R14
+	SUBQ AX, R14
+	ADDQ DX, R14
+
+loop243:
+	VMOVUPD (R9), Z0
+	VMULPD  (R14), Z0, Z0
+	MOVQ    R8, R11
+	MOVQ    R9, R12
+	MOVQ    R10, R13
+	TESTQ   R13, R13
+	JZ      done244
+
+loop245:
+	ADDQ         SI, R11
+	ADDQ         SI, R12
+	VMOVUPD      (R12), Z1
+	VFNMADD231PD (R11), Z1, Z0
+	DECQ         R13
+	JNZ          loop245
+
+done244:
+	VMOVUPD Z0, (R9)
+	SUBQ    DI, R8
+	SUBQ    SI, R8
+	SUBQ    SI, R9
+	SUBQ    SI, R14
+	INCQ    R10
+	CMPQ    R10, m+24(FP)
+	JL      loop243
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x08, BX
+	JMP     loop238
+
+end239:
+	VZEROUPPER
+	RET
+
+// func invertAVX512(u *float64, inverse *float64, m int, side int)
+// Requires: AVX, AVX512F
+TEXT ·invertAVX512(SB), NOSPLIT, $0-32
+	MOVQ  u+0(FP), AX
+	MOVQ  inverse+8(FP), CX
+	MOVQ  side+24(FP), DX
+	MOVQ  side+24(FP), BX
+	SHLQ  $0x03, BX
+	MOVQ  m+16(FP), SI
+	IMULQ BX, SI
+	MOVQ  m+16(FP), DI
+	DECQ  DI
+	MOVQ  DI, R8
+	IMULQ BX, DI
+	ADDQ  DI, CX
+	ADDQ  DI, AX
+	IMULQ SI, R8
+	ADDQ  R8, AX
+
+loop246:
+	CMPQ DX, $0x08
+	JL   end247
+	MOVQ AX, DI
+	MOVQ CX, R8
+	XORQ R9, R9
+
+rows248:
+	MOVQ  DI, R10
+	MOVQ  R9, R11
+	TESTQ R11, R11
+	JZ    alone249
+
+loop250:
+	ADDQ   SI, R10
+	MOVQ   DI, R12
+	MOVQ   R10, R13
+	MOVQ   R9, R14
+	VPXORQ Z0, Z0, Z0
+
+before251:
+	ADDQ         BX, R12
+	ADDQ         BX, R13
+	CMPQ         R14, R11
+	JE           column252
+	VMOVUPD      (R12), Z1
+	VFNMADD231PD (R13), Z1, Z0
+	DECQ         R14
+	JMP          before251
+
+column252:
+loop253:
+	VMOVUPD      (R12), Z1
+	VFNMADD231PD (R13), Z1, Z0
+	ADDQ         BX, R12
+	ADDQ         SI, R13
+	DECQ         R14
+	JNZ          loop253
+	VMOVUPD      Z0, (R10)
+	DECQ         R11
+	JNZ          loop250
+
+alone249:
+	MOVQ    DI, R10
+	MOVQ    DI, R11
+	MOVQ    R9, R12
+	VMOVUPD (R8), Z0
+	TESTQ   R12, R12
+	JZ      store254
+
+loop255:
+	ADDQ         BX, R10
+	ADDQ         SI, R11
+	VMOVUPD      (R10), Z1
+	VFNMADD231PD (R11), Z1, Z0
+	DECQ         R12
+	JNZ          loop255
+
+store254:
+	VMOVUPD Z0, (DI)
+	SUBQ    SI, DI
+	SUBQ    BX, DI
+	SUBQ    BX, R8
+	INCQ    R9
+	CMPQ    R9, m+16(FP)
+	JL      rows248
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000040, CX
+	SUBQ    $0x08, DX
+	JMP     loop246
+
+end247:
 	VZEROUPPER
 	RET
 
@@ -4638,9 +5080,9 @@ TEXT ·rotateAVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSD c+24(FP), Z0
 	VBROADCASTSD s+32(FP), Z1
 
-loop212:
+loop256:
 	CMPQ    DX, $0x08
-	JL      end213
+	JL      end257
 	VMOVUPD (AX), Z2
 	VMOVUPD (CX), Z3
 	VMULPD  Z0, Z2, Z4
@@ -4654,9 +5096,9 @@ loop212:
 	ADDQ    $0x00000040, AX
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x08, DX
-	JMP     loop212
+	JMP     loop256
 
-end213:
+end257:
 	MOVQ      $0x000000ff, BX
 	BZHIQ     DX, BX, BX
 	KMOVW     BX, K1
@@ -4685,15 +5127,15 @@ TEXT ·gaussianScoresAVX512(SB), NOSPLIT, $0-72
 	SHLQ $0x03, SI
 	LEAQ (SI)(SI*2), DI
 
-loop214:
+loop258:
 	CMPQ DX, $0x20
-	JL   end215
+	JL   end259
 	MOVQ CX, R8
 	MOVQ work+64(FP), R9
 	MOVQ m+40(FP), R10
 	MOVQ d+16(FP), R11
 
-loop216:
+loop260:
 	VBROADCASTSD (R10), Z0
 	VMOVUPD      (R8), Z1
 	VSUBPD       Z0, Z1, Z1
@@ -4711,7 +5153,7 @@ loop216:
 	ADDQ         $0x00000100, R9
 	ADDQ         $0x00000008, R10
 	DECQ         R11
-	JNZ          loop216
+	JNZ          loop260
 	VPXORQ       Z0, Z0, Z0
 	VPXORQ       Z1, Z1, Z1
 	VPXORQ       Z2, Z2, Z2
@@ -4720,9 +5162,9 @@ loop216:
 	MOVQ         root+48(FP), R9
 	MOVQ         d+16(FP), R10
 
-loop217:
+loop261:
 	CMPQ         R10, $0x04
-	JL           end218
+	JL           end262
 	VPXORQ       Z4, Z4, Z4
 	VPXORQ       Z5, Z5, Z5
 	VPXORQ       Z6, Z6, Z6
@@ -4810,9 +5252,9 @@ loop217:
 	MOVQ         R9, R12
 	MOVQ         R10, R13
 	SUBQ         $0x04, R13
-	JZ           none219
+	JZ           none263
 
-loop220:
+loop264:
 	VMOVUPD      (R11), Z20
 	VMOVUPD      64(R11), Z21
 	VMOVUPD      128(R11), Z22
@@ -4840,9 +5282,9 @@ loop220:
 	ADDQ         $0x00000100, R11
 	ADDQ         $0x00000008, R12
 	DECQ         R13
-	JNZ          loop220
+	JNZ          loop264
 
-none219:
+none263:
 	VFMADD231PD Z4, Z4, Z0
 	VFMADD231PD Z5, Z5, Z1
 	VFMADD231PD Z6, Z6, Z2
@@ -4861,11 +5303,11 @@ none219:
 	VFMADD231PD Z19, Z19, Z3
 	LEAQ        32(R9)(SI*4), R9
 	SUBQ        $0x04, R10
-	JMP         loop217
+	JMP         loop261
 
-end218:
+end262:
 	CMPQ         R10, $0x03
-	JNE          next222
+	JNE          next266
 	VPXORQ       Z4, Z4, Z4
 	VPXORQ       Z5, Z5, Z5
 	VPXORQ       Z6, Z6, Z6
@@ -4932,11 +5374,11 @@ end218:
 	VFMADD231PD  Z13, Z13, Z1
 	VFMADD231PD  Z14, Z14, Z2
 	VFMADD231PD  Z15, Z15, Z3
-	JMP          end221
+	JMP          end265
 
-next222:
+next266:
 	CMPQ         R10, $0x02
-	JNE          next223
+	JNE          next267
 	VPXORQ       Z4, Z4, Z4
 	VPXORQ       Z5, Z5, Z5
 	VPXORQ       Z6, Z6, Z6
@@ -4976,11 +5418,11 @@ next222:
 	VFMADD231PD  Z9, Z9, Z1
 	VFMADD231PD  Z10, Z10, Z2
 	VFMADD231PD  Z11, Z11, Z3
-	JMP          end221
+	JMP          end265
 
-next223:
+next267:
 	CMPQ         R10, $0x01
-	JNE          next224
+	JNE          next268
 	VPXORQ       Z4, Z4, Z4
 	VPXORQ       Z5, Z5, Z5
 	VPXORQ       Z6, Z6, Z6
@@ -4998,10 +5440,10 @@ next223:
 	VFMADD231PD  Z5, Z5, Z1
 	VFMADD231PD  Z6, Z6, Z2
 	VFMADD231PD  Z7, Z7, Z3
-	JMP          end221
+	JMP          end265
 
-next224:
-end221:
+next268:
+end265:
 	VBROADCASTSD      c+32(FP), Z4
 	VADDPD            (AX), Z4, Z5
 	VFNMADD231PD.BCST constant15<>+0(SB), Z0, Z5
@@ -5018,18 +5460,18 @@ end221:
 	ADDQ              $0x00000100, CX
 	ADDQ              $0x00000100, AX
 	SUBQ              $0x20, DX
-	JMP               loop214
+	JMP               loop258
 
-end215:
-loop225:
+end259:
+loop269:
 	CMPQ DX, $0x08
-	JL   end226
+	JL   end270
 	MOVQ CX, R8
 	MOVQ work+64(FP), R9
 	MOVQ m+40(FP), R10
 	MOVQ d+16(FP), R11
 
-loop227:
+loop271:
 	VBROADCASTSD (R10), Z0
 	VMOVUPD      (R8), Z1
 	VSUBPD       Z0, Z1, Z1
@@ -5038,15 +5480,15 @@ loop227:
 	ADDQ         $0x00000040, R9
 	ADDQ         $0x00000008, R10
 	DECQ         R11
-	JNZ          loop227
+	JNZ          loop271
 	VPXORQ       Z0, Z0, Z0
 	MOVQ         work+64(FP), R8
 	MOVQ         root+48(FP), R9
 	MOVQ         d+16(FP), R10
 
-loop228:
+loop272:
 	CMPQ         R10, $0x04
-	JL           end229
+	JL           end273
 	VPXORQ       Z1, Z1, Z1
 	VMOVUPD      (R8), Z2
 	VBROADCASTSD (R9), Z3
@@ -5080,9 +5522,9 @@ loop228:
 	MOVQ         R9, R12
 	MOVQ         R10, R13
 	SUBQ         $0x04, R13
-	JZ           none230
+	JZ           none274
 
-loop231:
+loop275:
 	VMOVUPD      (R11), Z5
 	VBROADCASTSD 32(R12), Z6
 	VFMADD231PD  Z5, Z6, Z1
@@ -5095,20 +5537,20 @@ loop231:
 	ADDQ         $0x00000040, R11
 	ADDQ         $0x00000008, R12
 	DECQ         R13
-	JNZ          loop231
+	JNZ          loop275
 
-none230:
+none274:
 	VFMADD231PD Z1, Z1, Z0
 	VFMADD231PD Z2, Z2, Z0
 	VFMADD231PD Z3, Z3, Z0
 	VFMADD231PD Z4, Z4, Z0
 	LEAQ        32(R9)(SI*4), R9
 	SUBQ        $0x04, R10
-	JMP         loop228
+	JMP         loop272
 
-end229:
+end273:
 	CMPQ         R10, $0x03
-	JNE          next233
+	JNE          next277
 	VPXORQ       Z1, Z1, Z1
 	VMOVUPD      (R8), Z2
 	VBROADCASTSD (R9), Z3
@@ -5130,11 +5572,11 @@ end229:
 	VFMADD231PD  Z1, Z1, Z0
 	VFMADD231PD  Z2, Z2, Z0
 	VFMADD231PD  Z3, Z3, Z0
-	JMP          end232
+	JMP          end276
 
-next233:
+next277:
 	CMPQ         R10, $0x02
-	JNE          next234
+	JNE          next278
 	VPXORQ       Z1, Z1, Z1
 	VMOVUPD      (R8), Z2
 	VBROADCASTSD (R9), Z3
@@ -5147,20 +5589,20 @@ next233:
 	VFMADD231PD  Z3, Z4, Z2
 	VFMADD231PD  Z1, Z1, Z0
 	VFMADD231PD  Z2, Z2, Z0
-	JMP          end232
+	JMP          end276
 
-next234:
+next278:
 	CMPQ         R10, $0x01
-	JNE          next235
+	JNE          next279
 	VPXORQ       Z1, Z1, Z1
 	VMOVUPD      (R8), Z2
 	VBROADCASTSD (R9), Z3
 	VFMADD231PD  Z2, Z3, Z1
 	VFMADD231PD  Z1, Z1, Z0
-	JMP          end232
+	JMP          end276
 
-next235:
-end232:
+next279:
+end276:
 	VBROADCASTSD      c+32(FP), Z1
 	VADDPD            (AX), Z1, Z1
 	VFNMADD231PD.BCST constant15<>+0(SB), Z0, Z1
@@ -5168,9 +5610,9 @@ end232:
 	ADDQ              $0x00000040, CX
 	ADDQ              $0x00000040, AX
 	SUBQ              $0x08, DX
-	JMP               loop225
+	JMP               loop269
 
-end226:
+end270:
 	VZEROUPPER
 	RET
 
@@ -5183,9 +5625,9 @@ TEXT ·diagonalScoresAVX512(SB), NOSPLIT, $0-56
 	MOVQ DX, BX
 	SHLQ $0x03, BX
 
-loop236:
+loop280:
 	CMPQ   DX, $0x20
-	JL     end237
+	JL     end281
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -5195,7 +5637,7 @@ loop236:
 	MOVQ   h+48(FP), R8
 	MOVQ   d+16(FP), R9
 
-loop238:
+loop282:
 	VBROADCASTSD (DI), Z4
 	VBROADCASTSD (R8), Z5
 	VMOVUPD      (SI), Z6
@@ -5218,7 +5660,7 @@ loop238:
 	ADDQ         $0x00000008, DI
 	ADDQ         $0x00000008, R8
 	DECQ         R9
-	JNZ          loop238
+	JNZ          loop282
 	VBROADCASTSD c+32(FP), Z4
 	VADDPD       (AX), Z4, Z5
 	VSUBPD       Z0, Z5, Z5
@@ -5235,19 +5677,19 @@ loop238:
 	ADDQ         $0x00000100, CX
 	ADDQ         $0x00000100, AX
 	SUBQ         $0x20, DX
-	JMP          loop236
+	JMP          loop280
 
-end237:
-loop239:
+end281:
+loop283:
 	CMPQ   DX, $0x08
-	JL     end240
+	JL     end284
 	VPXORQ Z0, Z0, Z0
 	MOVQ   CX, SI
 	MOVQ   m+40(FP), DI
 	MOVQ   h+48(FP), R8
 	MOVQ   d+16(FP), R9
 
-loop241:
+loop285:
 	VBROADCASTSD (DI), Z1
 	VBROADCASTSD (R8), Z2
 	VMOVUPD      (SI), Z3
@@ -5258,7 +5700,7 @@ loop241:
 	ADDQ         $0x00000008, DI
 	ADDQ         $0x00000008, R8
 	DECQ         R9
-	JNZ          loop241
+	JNZ          loop285
 	VBROADCASTSD c+32(FP), Z1
 	VADDPD       (AX), Z1, Z1
 	VSUBPD       Z0, Z1, Z1
@@ -5266,9 +5708,9 @@ loop241:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, AX
 	SUBQ         $0x08, DX
-	JMP          loop239
+	JMP          loop283
 
-end240:
+end284:
 	VZEROUPPER
 	RET
 
@@ -5284,9 +5726,9 @@ TEXT ·diagonalMomentsAVX512(SB), NOSPLIT, $0-56
 	SHLQ $0x03, DI
 	LEAQ (DI)(DI*2), R8
 
-loop242:
+loop286:
 	CMPQ         BX, $0x04
-	JL           end243
+	JL           end287
 	VPXORQ       Z0, Z0, Z0
 	VPXORQ       Z1, Z1, Z1
 	VPXORQ       Z2, Z2, Z2
@@ -5303,9 +5745,9 @@ loop242:
 	MOVQ         w+48(FP), R10
 	MOVQ         n+32(FP), R11
 
-loop244:
+loop288:
 	CMPQ        R11, $0x08
-	JL          end245
+	JL          end289
 	VMOVUPD     (R10), Z12
 	VMOVUPD     (R9), Z13
 	VSUBPD      Z8, Z13, Z13
@@ -5330,9 +5772,9 @@ loop244:
 	ADDQ        $0x00000040, R9
 	ADDQ        $0x00000040, R10
 	SUBQ        $0x08, R11
-	JMP         loop244
+	JMP         loop288
 
-end245:
+end289:
 	VUNPCKLPD       Z1, Z0, Z8
 	VUNPCKHPD       Z1, Z0, Z0
 	VADDPD          Z0, Z8, Z8
@@ -5368,11 +5810,11 @@ end245:
 	ADDQ            $0x00000020, CX
 	ADDQ            $0x00000020, SI
 	SUBQ            $0x04, BX
-	JMP             loop242
+	JMP             loop286
 
-end243:
+end287:
 	CMPQ         BX, $0x03
-	JNE          next247
+	JNE          next291
 	VPXORQ       Z0, Z0, Z0
 	VPXORQ       Z1, Z1, Z1
 	VPXORQ       Z2, Z2, Z2
@@ -5385,9 +5827,9 @@ end243:
 	MOVQ         w+48(FP), BX
 	MOVQ         n+32(FP), SI
 
-loop248:
+loop292:
 	CMPQ        SI, $0x08
-	JL          end249
+	JL          end293
 	VMOVUPD     (BX), Z9
 	VMOVUPD     (DX), Z10
 	VSUBPD      Z6, Z10, Z10
@@ -5407,9 +5849,9 @@ loop248:
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x08, SI
-	JMP         loop248
+	JMP         loop292
 
-end249:
+end293:
 	VEXTRACTF64X4 $0x01, Z0, Y6
 	VADDPD        Y6, Y0, Y6
 	VEXTRACTF128  $0x01, Y6, X0
@@ -5458,11 +5900,11 @@ end249:
 	VADDSD        X0, X1, X1
 	VADDSD        16(CX), X1, X1
 	VMOVSD        X1, 16(CX)
-	JMP           end246
+	JMP           end290
 
-next247:
+next291:
 	CMPQ         BX, $0x02
-	JNE          next250
+	JNE          next294
 	VPXORQ       Z0, Z0, Z0
 	VPXORQ       Z1, Z1, Z1
 	VPXORQ       Z2, Z2, Z2
@@ -5472,9 +5914,9 @@ next247:
 	MOVQ         w+48(FP), BX
 	MOVQ         n+32(FP), SI
 
-loop251:
+loop295:
 	CMPQ        SI, $0x08
-	JL          end252
+	JL          end296
 	VMOVUPD     (BX), Z6
 	VMOVUPD     (DX), Z7
 	VSUBPD      Z4, Z7, Z7
@@ -5489,9 +5931,9 @@ loop251:
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x08, SI
-	JMP         loop251
+	JMP         loop295
 
-end252:
+end296:
 	VEXTRACTF64X4 $0x01, Z0, Y4
 	VADDPD        Y4, Y0, Y4
 	VEXTRACTF128  $0x01, Y4, X0
@@ -5524,20 +5966,20 @@ end252:
 	VADDSD        X0, X1, X1
 	VADDSD        8(CX), X1, X1
 	VMOVSD        X1, 8(CX)
-	JMP           end246
+	JMP           end290
 
-next250:
+next294:
 	CMPQ         BX, $0x01
-	JNE          next253
+	JNE          next297
 	VPXORQ       Z0, Z0, Z0
 	VPXORQ       Z1, Z1, Z1
 	VBROADCASTSD (SI), Z2
 	MOVQ         w+48(FP), BX
 	MOVQ         n+32(FP), SI
 
-loop254:
+loop298:
 	CMPQ        SI, $0x08
-	JL          end255
+	JL          end299
 	VMOVUPD     (BX), Z3
 	VMOVUPD     (DX), Z4
 	VSUBPD      Z2, Z4, Z4
@@ -5547,9 +5989,9 @@ loop254:
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x08, SI
-	JMP         loop254
+	JMP         loop298
 
-end255:
+end299:
 	VEXTRACTF64X4 $0x01, Z0, Y2
 	VADDPD        Y2, Y0, Y2
 	VEXTRACTF128  $0x01, Y2, X0
@@ -5566,10 +6008,10 @@ end255:
 	VADDSD        X0, X1, X1
 	VADDSD        (CX), X1, X1
 	VMOVSD        X1, (CX)
-	JMP           end246
+	JMP           end290
 
-next253:
-end246:
+next297:
+end290:
 	VZEROUPPER
 	RET
 
@@ -5581,37 +6023,37 @@ TEXT ·deviationsAVX512(SB), NOSPLIT, $0-40
 	MOVQ d+16(FP), DX
 	MOVQ anchor+32(FP), BX
 
-loop256:
+loop300:
 	MOVQ         n+24(FP), SI
 	VBROADCASTSD (BX), Z0
 
-loop257:
+loop301:
 	CMPQ    SI, $0x08
-	JL      end258
+	JL      end302
 	VMOVUPD (CX), Z1
 	VSUBPD  Z0, Z1, Z1
 	VMOVUPD Z1, (AX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, AX
 	SUBQ    $0x08, SI
-	JMP     loop257
+	JMP     loop301
 
-end258:
+end302:
 	ADDQ         $0x00000008, BX
 	DECQ         DX
-	JNZ          loop256
+	JNZ          loop300
 	MOVQ         n+24(FP), CX
 	VBROADCASTSD constant16<>+0(SB), Z0
 
-loop259:
+loop303:
 	CMPQ    CX, $0x08
-	JL      end260
+	JL      end304
 	VMOVUPD Z0, (AX)
 	ADDQ    $0x00000040, AX
 	SUBQ    $0x08, CX
-	JMP     loop259
+	JMP     loop303
 
-end260:
+end304:
 	VZEROUPPER
 	RET
 
@@ -5621,9 +6063,9 @@ TEXT ·productsAVX512(SB), NOSPLIT, $0-56
 	MOVQ   columns+48(FP), AX
 	MOVQ   w+24(FP), CX
 	TESTQ  CX, CX
-	JNZ    triangular261
+	JNZ    triangular305
 	CMPQ   AX, $0x04
-	JNE    next263
+	JNE    next307
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -5647,9 +6089,9 @@ TEXT ·productsAVX512(SB), NOSPLIT, $0-56
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop264:
+loop308:
 	CMPQ        DX, $0x08
-	JL          end265
+	JL          end309
 	VMOVUPD     (CX), Z16
 	VMOVUPD     (CX)(BX*1), Z17
 	VMOVUPD     (CX)(BX*2), Z18
@@ -5677,9 +6119,9 @@ loop264:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop264
+	JMP         loop308
 
-end265:
+end309:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -5738,11 +6180,11 @@ end265:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done262
+	JMP           done306
 
-next263:
+next307:
 	CMPQ   AX, $0x03
-	JNE    next266
+	JNE    next310
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -5762,9 +6204,9 @@ next263:
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop267:
+loop311:
 	CMPQ        DX, $0x08
-	JL          end268
+	JL          end312
 	VMOVUPD     (CX), Z12
 	VMOVUPD     (CX)(BX*1), Z13
 	VMOVUPD     (CX)(BX*2), Z14
@@ -5787,9 +6229,9 @@ loop267:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop267
+	JMP         loop311
 
-end268:
+end312:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -5848,11 +6290,11 @@ end268:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done262
+	JMP           done306
 
-next266:
+next310:
 	CMPQ   AX, $0x02
-	JNE    next269
+	JNE    next313
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -5868,9 +6310,9 @@ next266:
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop270:
+loop314:
 	CMPQ        DX, $0x08
-	JL          end271
+	JL          end315
 	VMOVUPD     (CX), Z8
 	VMOVUPD     (CX)(BX*1), Z9
 	VMOVUPD     (AX), Z10
@@ -5888,9 +6330,9 @@ loop270:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop270
+	JMP         loop314
 
-end271:
+end315:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -5949,11 +6391,11 @@ end271:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done262
+	JMP           done306
 
-next269:
+next313:
 	CMPQ   AX, $0x01
-	JNE    next272
+	JNE    next316
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -5965,9 +6407,9 @@ next269:
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop273:
+loop317:
 	CMPQ        DX, $0x08
-	JL          end274
+	JL          end318
 	VMOVUPD     (CX), Z4
 	VMOVUPD     (AX), Z5
 	VFMADD231PD Z4, Z5, Z0
@@ -5980,9 +6422,9 @@ loop273:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop273
+	JMP         loop317
 
-end274:
+end318:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -6041,12 +6483,12 @@ end274:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done262
+	JMP           done306
 
-next272:
-triangular261:
+next316:
+triangular305:
 	CMPQ   AX, $0x04
-	JNE    next275
+	JNE    next319
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -6065,9 +6507,9 @@ triangular261:
 	LEAQ   (BX)(BX*2), SI
 	MOVQ   w+24(FP), DI
 
-loop276:
+loop320:
 	CMPQ        DX, $0x08
-	JL          end277
+	JL          end321
 	VMOVUPD     (CX), Z10
 	VMOVUPD     (CX)(BX*1), Z11
 	VMOVUPD     (CX)(BX*2), Z12
@@ -6095,9 +6537,9 @@ loop276:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop276
+	JMP         loop320
 
-end277:
+end321:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -6156,11 +6598,11 @@ end277:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done262
+	JMP           done306
 
-next275:
+next319:
 	CMPQ   AX, $0x03
-	JNE    next278
+	JNE    next322
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -6175,9 +6617,9 @@ next275:
 	LEAQ   (BX)(BX*2), SI
 	MOVQ   w+24(FP), SI
 
-loop279:
+loop323:
 	CMPQ        DX, $0x08
-	JL          end280
+	JL          end324
 	VMOVUPD     (CX), Z6
 	VMOVUPD     (CX)(BX*1), Z7
 	VMOVUPD     (CX)(BX*2), Z8
@@ -6198,9 +6640,9 @@ loop279:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop279
+	JMP         loop323
 
-end280:
+end324:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -6245,11 +6687,11 @@ end280:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done262
+	JMP           done306
 
-next278:
+next322:
 	CMPQ   AX, $0x02
-	JNE    next281
+	JNE    next325
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -6261,9 +6703,9 @@ next278:
 	LEAQ   (BX)(BX*2), SI
 	MOVQ   w+24(FP), SI
 
-loop282:
+loop326:
 	CMPQ        DX, $0x08
-	JL          end283
+	JL          end327
 	VMOVUPD     (CX), Z3
 	VMOVUPD     (CX)(BX*1), Z4
 	VMOVUPD     (SI), Z5
@@ -6278,9 +6720,9 @@ loop282:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop282
+	JMP         loop326
 
-end283:
+end327:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -6311,11 +6753,11 @@ end283:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done262
+	JMP           done306
 
-next281:
+next325:
 	CMPQ   AX, $0x01
-	JNE    next284
+	JNE    next328
 	VPXORQ Z0, Z0, Z0
 	MOVQ   wy+8(FP), AX
 	MOVQ   y+16(FP), CX
@@ -6325,9 +6767,9 @@ next281:
 	LEAQ   (BX)(BX*2), BX
 	MOVQ   w+24(FP), BX
 
-loop285:
+loop329:
 	CMPQ        DX, $0x08
-	JL          end286
+	JL          end330
 	VMOVUPD     (CX), Z1
 	VMOVUPD     (BX), Z2
 	ADDQ        $0x00000040, BX
@@ -6337,9 +6779,9 @@ loop285:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop285
+	JMP         loop329
 
-end286:
+end330:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -6356,10 +6798,10 @@ end286:
 	VSHUFF64X2    $0xdd, Z0, Z0, Z0
 	VADDPD        Z0, Z1, Z1
 	VEXTRACTF64X4 $0x00, Z1, (AX)
-	JMP           done262
+	JMP           done306
 
-next284:
-done262:
+next328:
+done306:
 	VZEROUPPER
 	RET
 
@@ -6369,9 +6811,9 @@ TEXT ·tileAVX512(SB), NOSPLIT, $0-88
 	MOVQ   rows+56(FP), AX
 	MOVQ   columns+64(FP), CX
 	CMPQ   CX, $0x10
-	JLE    other288
+	JLE    other332
 	CMPQ   AX, $0x08
-	JNE    next289
+	JNE    next333
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -6414,7 +6856,7 @@ TEXT ·tileAVX512(SB), NOSPLIT, $0-88
 	VPXORQ Z22, Z22, Z22
 	VPXORQ Z23, Z23, Z23
 
-loop290:
+loop334:
 	VMOVUPD      (CX), Z24
 	VMOVUPD      64(CX), Z25
 	VMOVUPD.Z    128(CX), K1, Z26
@@ -6453,7 +6895,7 @@ loop290:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop290
+	JNZ          loop334
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6537,11 +6979,11 @@ loop290:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z24, Z23
 	VMOVUPD      Z23, K1, 128(AX)
-	JMP          done287
+	JMP          done331
 
-next289:
+next333:
 	CMPQ   AX, $0x07
-	JNE    next291
+	JNE    next335
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -6580,7 +7022,7 @@ next289:
 	VPXORQ Z19, Z19, Z19
 	VPXORQ Z20, Z20, Z20
 
-loop292:
+loop336:
 	VMOVUPD      (CX), Z21
 	VMOVUPD      64(CX), Z22
 	VMOVUPD.Z    128(CX), K1, Z23
@@ -6615,7 +7057,7 @@ loop292:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop292
+	JNZ          loop336
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6689,11 +7131,11 @@ loop292:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z21, Z20
 	VMOVUPD      Z20, K1, 128(AX)
-	JMP          done287
+	JMP          done331
 
-next291:
+next335:
 	CMPQ   AX, $0x06
-	JNE    next293
+	JNE    next337
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -6729,7 +7171,7 @@ next291:
 	VPXORQ Z16, Z16, Z16
 	VPXORQ Z17, Z17, Z17
 
-loop294:
+loop338:
 	VMOVUPD      (CX), Z18
 	VMOVUPD      64(CX), Z19
 	VMOVUPD.Z    128(CX), K1, Z20
@@ -6760,7 +7202,7 @@ loop294:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop294
+	JNZ          loop338
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6824,11 +7266,11 @@ loop294:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z18, Z17
 	VMOVUPD      Z17, K1, 128(AX)
-	JMP          done287
+	JMP          done331
 
-next293:
+next337:
 	CMPQ   AX, $0x05
-	JNE    next295
+	JNE    next339
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -6860,7 +7302,7 @@ next293:
 	VPXORQ Z13, Z13, Z13
 	VPXORQ Z14, Z14, Z14
 
-loop296:
+loop340:
 	VMOVUPD      (CX), Z15
 	VMOVUPD      64(CX), Z16
 	VMOVUPD.Z    128(CX), K1, Z17
@@ -6887,7 +7329,7 @@ loop296:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop296
+	JNZ          loop340
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6941,11 +7383,11 @@ loop296:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z15, Z14
 	VMOVUPD      Z14, K1, 128(AX)
-	JMP          done287
+	JMP          done331
 
-next295:
+next339:
 	CMPQ   AX, $0x04
-	JNE    next297
+	JNE    next341
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -6974,7 +7416,7 @@ next295:
 	VPXORQ Z10, Z10, Z10
 	VPXORQ Z11, Z11, Z11
 
-loop298:
+loop342:
 	VMOVUPD      (CX), Z12
 	VMOVUPD      64(CX), Z13
 	VMOVUPD.Z    128(CX), K1, Z14
@@ -6997,7 +7439,7 @@ loop298:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop298
+	JNZ          loop342
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7041,11 +7483,11 @@ loop298:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z12, Z11
 	VMOVUPD      Z11, K1, 128(AX)
-	JMP          done287
+	JMP          done331
 
-next297:
+next341:
 	CMPQ   AX, $0x03
-	JNE    next299
+	JNE    next343
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -7070,7 +7512,7 @@ next297:
 	VPXORQ Z7, Z7, Z7
 	VPXORQ Z8, Z8, Z8
 
-loop300:
+loop344:
 	VMOVUPD      (CX), Z9
 	VMOVUPD      64(CX), Z10
 	VMOVUPD.Z    128(CX), K1, Z11
@@ -7089,7 +7531,7 @@ loop300:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop300
+	JNZ          loop344
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7123,11 +7565,11 @@ loop300:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z9, Z8
 	VMOVUPD      Z8, K1, 128(AX)
-	JMP          done287
+	JMP          done331
 
-next299:
+next343:
 	CMPQ   AX, $0x02
-	JNE    next301
+	JNE    next345
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -7149,7 +7591,7 @@ next299:
 	VPXORQ Z4, Z4, Z4
 	VPXORQ Z5, Z5, Z5
 
-loop302:
+loop346:
 	VMOVUPD      (CX), Z6
 	VMOVUPD      64(CX), Z7
 	VMOVUPD.Z    128(CX), K1, Z8
@@ -7164,7 +7606,7 @@ loop302:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop302
+	JNZ          loop346
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7188,11 +7630,11 @@ loop302:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z6, Z5
 	VMOVUPD      Z5, K1, 128(AX)
-	JMP          done287
+	JMP          done331
 
-next301:
+next345:
 	CMPQ   AX, $0x01
-	JNE    next303
+	JNE    next347
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -7211,7 +7653,7 @@ next301:
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
 
-loop304:
+loop348:
 	VMOVUPD      (CX), Z3
 	VMOVUPD      64(CX), Z4
 	VMOVUPD.Z    128(CX), K1, Z5
@@ -7222,7 +7664,7 @@ loop304:
 	ADDQ         BX, AX
 	ADDQ         SI, CX
 	DECQ         DX
-	JNZ          loop304
+	JNZ          loop348
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7236,14 +7678,14 @@ loop304:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z3, Z2
 	VMOVUPD      Z2, K1, 128(AX)
-	JMP          done287
+	JMP          done331
 
-next303:
-other288:
+next347:
+other332:
 	CMPQ   CX, $0x08
-	JLE    other305
+	JLE    other349
 	CMPQ   AX, $0x08
-	JNE    next306
+	JNE    next350
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -7278,7 +7720,7 @@ other288:
 	VPXORQ Z14, Z14, Z14
 	VPXORQ Z15, Z15, Z15
 
-loop307:
+loop351:
 	VMOVUPD      (CX), Z16
 	VMOVUPD.Z    64(CX), K1, Z17
 	VBROADCASTSD (AX), Z18
@@ -7308,7 +7750,7 @@ loop307:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop307
+	JNZ          loop351
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7368,11 +7810,11 @@ loop307:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z16, Z15
 	VMOVUPD      Z15, K1, 64(AX)
-	JMP          done287
+	JMP          done331
 
-next306:
+next350:
 	CMPQ   AX, $0x07
-	JNE    next308
+	JNE    next352
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -7404,7 +7846,7 @@ next306:
 	VPXORQ Z12, Z12, Z12
 	VPXORQ Z13, Z13, Z13
 
-loop309:
+loop353:
 	VMOVUPD      (CX), Z14
 	VMOVUPD.Z    64(CX), K1, Z15
 	VBROADCASTSD (AX), Z16
@@ -7431,7 +7873,7 @@ loop309:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop309
+	JNZ          loop353
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7484,11 +7926,11 @@ loop309:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z14, Z13
 	VMOVUPD      Z13, K1, 64(AX)
-	JMP          done287
+	JMP          done331
 
-next308:
+next352:
 	CMPQ   AX, $0x06
-	JNE    next310
+	JNE    next354
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -7518,7 +7960,7 @@ next308:
 	VPXORQ Z10, Z10, Z10
 	VPXORQ Z11, Z11, Z11
 
-loop311:
+loop355:
 	VMOVUPD      (CX), Z12
 	VMOVUPD.Z    64(CX), K1, Z13
 	VBROADCASTSD (AX), Z14
@@ -7542,7 +7984,7 @@ loop311:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop311
+	JNZ          loop355
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7588,11 +8030,11 @@ loop311:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z12, Z11
 	VMOVUPD      Z11, K1, 64(AX)
-	JMP          done287
+	JMP          done331
 
-next310:
+next354:
 	CMPQ   AX, $0x05
-	JNE    next312
+	JNE    next356
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -7619,7 +8061,7 @@ next310:
 	VPXORQ Z8, Z8, Z8
 	VPXORQ Z9, Z9, Z9
 
-loop313:
+loop357:
 	VMOVUPD      (CX), Z10
 	VMOVUPD.Z    64(CX), K1, Z11
 	VBROADCASTSD (AX), Z12
@@ -7640,7 +8082,7 @@ loop313:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop313
+	JNZ          loop357
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7679,11 +8121,11 @@ loop313:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z10, Z9
 	VMOVUPD      Z9, K1, 64(AX)
-	JMP          done287
+	JMP          done331
 
-next312:
+next356:
 	CMPQ   AX, $0x04
-	JNE    next314
+	JNE    next358
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -7708,7 +8150,7 @@ next312:
 	VPXORQ Z6, Z6, Z6
 	VPXORQ Z7, Z7, Z7
 
-loop315:
+loop359:
 	VMOVUPD      (CX), Z8
 	VMOVUPD.Z    64(CX), K1, Z9
 	VBROADCASTSD (AX), Z10
@@ -7726,7 +8168,7 @@ loop315:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop315
+	JNZ          loop359
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7758,11 +8200,11 @@ loop315:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z8, Z7
 	VMOVUPD      Z7, K1, 64(AX)
-	JMP          done287
+	JMP          done331
 
-next314:
+next358:
 	CMPQ   AX, $0x03
-	JNE    next316
+	JNE    next360
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -7784,7 +8226,7 @@ next314:
 	VPXORQ Z4, Z4, Z4
 	VPXORQ Z5, Z5, Z5
 
-loop317:
+loop361:
 	VMOVUPD      (CX), Z6
 	VMOVUPD.Z    64(CX), K1, Z7
 	VBROADCASTSD (AX), Z8
@@ -7799,7 +8241,7 @@ loop317:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop317
+	JNZ          loop361
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7824,11 +8266,11 @@ loop317:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z6, Z5
 	VMOVUPD      Z5, K1, 64(AX)
-	JMP          done287
+	JMP          done331
 
-next316:
+next360:
 	CMPQ   AX, $0x02
-	JNE    next318
+	JNE    next362
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -7848,7 +8290,7 @@ next316:
 	VPXORQ Z2, Z2, Z2
 	VPXORQ Z3, Z3, Z3
 
-loop319:
+loop363:
 	VMOVUPD      (CX), Z4
 	VMOVUPD.Z    64(CX), K1, Z5
 	VBROADCASTSD (AX), Z6
@@ -7860,7 +8302,7 @@ loop319:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop319
+	JNZ          loop363
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7878,11 +8320,11 @@ loop319:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z4, Z3
 	VMOVUPD      Z3, K1, 64(AX)
-	JMP          done287
+	JMP          done331
 
-next318:
+next362:
 	CMPQ   AX, $0x01
-	JNE    next320
+	JNE    next364
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -7900,7 +8342,7 @@ next318:
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 
-loop321:
+loop365:
 	VMOVUPD      (CX), Z2
 	VMOVUPD.Z    64(CX), K1, Z3
 	VBROADCASTSD (AX), Z4
@@ -7909,7 +8351,7 @@ loop321:
 	ADDQ         BX, AX
 	ADDQ         SI, CX
 	DECQ         DX
-	JNZ          loop321
+	JNZ          loop365
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7920,14 +8362,14 @@ loop321:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z2, Z1
 	VMOVUPD      Z1, K1, 64(AX)
-	JMP          done287
+	JMP          done331
 
-next320:
-other305:
+next364:
+other349:
 	CMPQ   CX, $0x00
-	JLE    other322
+	JLE    other366
 	CMPQ   AX, $0x08
-	JNE    next323
+	JNE    next367
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -7954,7 +8396,7 @@ other305:
 	VPXORQ Z6, Z6, Z6
 	VPXORQ Z7, Z7, Z7
 
-loop324:
+loop368:
 	VMOVUPD.Z    (CX), K1, Z8
 	VBROADCASTSD (AX), Z9
 	VFMADD231PD  Z8, Z9, Z0
@@ -7975,7 +8417,7 @@ loop324:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop324
+	JNZ          loop368
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -8011,11 +8453,11 @@ loop324:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z8, Z7
 	VMOVUPD      Z7, K1, (AX)
-	JMP          done287
+	JMP          done331
 
-next323:
+next367:
 	CMPQ   AX, $0x07
-	JNE    next325
+	JNE    next369
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -8040,7 +8482,7 @@ next323:
 	VPXORQ Z5, Z5, Z5
 	VPXORQ Z6, Z6, Z6
 
-loop326:
+loop370:
 	VMOVUPD.Z    (CX), K1, Z7
 	VBROADCASTSD (AX), Z8
 	VFMADD231PD  Z7, Z8, Z0
@@ -8059,7 +8501,7 @@ loop326:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop326
+	JNZ          loop370
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -8091,11 +8533,11 @@ loop326:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z7, Z6
 	VMOVUPD      Z6, K1, (AX)
-	JMP          done287
+	JMP          done331
 
-next325:
+next369:
 	CMPQ   AX, $0x06
-	JNE    next327
+	JNE    next371
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -8119,7 +8561,7 @@ next325:
 	VPXORQ Z4, Z4, Z4
 	VPXORQ Z5, Z5, Z5
 
-loop328:
+loop372:
 	VMOVUPD.Z    (CX), K1, Z6
 	VBROADCASTSD (AX), Z7
 	VFMADD231PD  Z6, Z7, Z0
@@ -8136,7 +8578,7 @@ loop328:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop328
+	JNZ          loop372
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -8164,11 +8606,11 @@ loop328:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z6, Z5
 	VMOVUPD      Z5, K1, (AX)
-	JMP          done287
+	JMP          done331
 
-next327:
+next371:
 	CMPQ   AX, $0x05
-	JNE    next329
+	JNE    next373
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -8190,7 +8632,7 @@ next327:
 	VPXORQ Z3, Z3, Z3
 	VPXORQ Z4, Z4, Z4
 
-loop330:
+loop374:
 	VMOVUPD.Z    (CX), K1, Z5
 	VBROADCASTSD (AX), Z6
 	VFMADD231PD  Z5, Z6, Z0
@@ -8205,7 +8647,7 @@ loop330:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop330
+	JNZ          loop374
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -8229,11 +8671,11 @@ loop330:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z5, Z4
 	VMOVUPD      Z4, K1, (AX)
-	JMP          done287
+	JMP          done331
 
-next329:
+next373:
 	CMPQ   AX, $0x04
-	JNE    next331
+	JNE    next375
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -8254,7 +8696,7 @@ next329:
 	VPXORQ Z2, Z2, Z2
 	VPXORQ Z3, Z3, Z3
 
-loop332:
+loop376:
 	VMOVUPD.Z    (CX), K1, Z4
 	VBROADCASTSD (AX), Z5
 	VFMADD231PD  Z4, Z5, Z0
@@ -8267,7 +8709,7 @@ loop332:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop332
+	JNZ          loop376
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -8287,11 +8729,11 @@ loop332:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z4, Z3
 	VMOVUPD      Z3, K1, (AX)
-	JMP          done287
+	JMP          done331
 
-next331:
+next375:
 	CMPQ   AX, $0x03
-	JNE    next333
+	JNE    next377
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -8310,7 +8752,7 @@ next331:
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
 
-loop334:
+loop378:
 	VMOVUPD.Z    (CX), K1, Z3
 	VBROADCASTSD (AX), Z4
 	VFMADD231PD  Z3, Z4, Z0
@@ -8321,7 +8763,7 @@ loop334:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop334
+	JNZ          loop378
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -8337,11 +8779,11 @@ loop334:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z3, Z2
 	VMOVUPD      Z2, K1, (AX)
-	JMP          done287
+	JMP          done331
 
-next333:
+next377:
 	CMPQ   AX, $0x02
-	JNE    next335
+	JNE    next379
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -8359,7 +8801,7 @@ next333:
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 
-loop336:
+loop380:
 	VMOVUPD.Z    (CX), K1, Z2
 	VBROADCASTSD (AX), Z3
 	VFMADD231PD  Z2, Z3, Z0
@@ -8368,7 +8810,7 @@ loop336:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop336
+	JNZ          loop380
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -8380,11 +8822,11 @@ loop336:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z2, Z1
 	VMOVUPD      Z1, K1, (AX)
-	JMP          done287
+	JMP          done331
 
-next335:
+next379:
 	CMPQ   AX, $0x01
-	JNE    next337
+	JNE    next381
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -8401,14 +8843,14 @@ next335:
 	SHLQ   $0x03, SI
 	VPXORQ Z0, Z0, Z0
 
-loop338:
+loop382:
 	VMOVUPD.Z    (CX), K1, Z1
 	VBROADCASTSD (AX), Z2
 	VFMADD231PD  Z1, Z2, Z0
 	ADDQ         BX, AX
 	ADDQ         SI, CX
 	DECQ         DX
-	JNZ          loop338
+	JNZ          loop382
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -8416,11 +8858,11 @@ loop338:
 	VMOVUPD.Z    (AX), K1, Z2
 	VFMADD213PD  Z2, Z1, Z0
 	VMOVUPD      Z0, K1, (AX)
-	JMP          done287
+	JMP          done331
 
-next337:
-other322:
-done287:
+next381:
+other366:
+done331:
 	VZEROUPPER
 	RET
 
@@ -8433,24 +8875,24 @@ TEXT ·bitsAVX512(SB), NOSPLIT, $0-40
 	SHLQ   $0x03, CX
 	VPXORQ Z0, Z0, Z0
 
-loop339:
+loop383:
 	MOVQ AX, BX
 	MOVQ d+24(FP), SI
 
-loop340:
+loop384:
 	CMPQ        SI, $0x08
-	JL          end341
+	JL          end385
 	VMOVUPD     (BX), Z1
 	VMOVAPD     Z1, Z2
 	VFMSUB213PD Z1, Z1, Z2
 	VPORQ       Z2, Z0, Z0
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x08, SI
-	JMP         loop340
+	JMP         loop384
 
-end341:
+end385:
 	TESTQ       SI, SI
-	JZ          done342
+	JZ          done386
 	MOVQ        $0x000000ff, DI
 	BZHIQ       SI, DI, DI
 	KMOVW       DI, K1
@@ -8459,10 +8901,10 @@ end341:
 	VFMSUB213PD Z1, Z1, Z2
 	VPORQ       Z2, Z0, Z0
 
-done342:
+done386:
 	ADDQ          CX, AX
 	DECQ          DX
-	JNZ           loop339
+	JNZ           loop383
 	VPANDQ.BCST   constant41<>+0(SB), Z0, Z0
 	MOVQ          sum+32(FP), AX
 	VEXTRACTF64X4 $0x01, Z0, Y1
@@ -8489,46 +8931,46 @@ TEXT ·rowScoresAVX512(SB), NOSPLIT, $0-72
 	MOVQ rows+32(FP), DX
 	MOVQ AX, BX
 	CMPQ DX, $0x01
-	JLE  beyond343
+	JLE  beyond387
 	ADDQ CX, BX
 
-beyond343:
+beyond387:
 	MOVQ BX, SI
 	CMPQ DX, $0x02
-	JLE  beyond344
+	JLE  beyond388
 	ADDQ CX, SI
 
-beyond344:
+beyond388:
 	MOVQ SI, DI
 	CMPQ DX, $0x03
-	JLE  beyond345
+	JLE  beyond389
 	ADDQ CX, DI
 
-beyond345:
+beyond389:
 	MOVQ DI, R8
 	CMPQ DX, $0x04
-	JLE  beyond346
+	JLE  beyond390
 	ADDQ CX, R8
 
-beyond346:
+beyond390:
 	MOVQ R8, R9
 	CMPQ DX, $0x05
-	JLE  beyond347
+	JLE  beyond391
 	ADDQ CX, R9
 
-beyond347:
+beyond391:
 	MOVQ R9, R10
 	CMPQ DX, $0x06
-	JLE  beyond348
+	JLE  beyond392
 	ADDQ CX, R10
 
-beyond348:
+beyond392:
 	MOVQ R10, R11
 	CMPQ DX, $0x07
-	JLE  beyond349
+	JLE  beyond393
 	ADDQ CX, R11
 
-beyond349:
+beyond393:
 	MOVQ dst+0(FP), CX
 	MOVQ eta+48(FP), DX
 	MOVQ k+64(FP), R12
@@ -8537,9 +8979,9 @@ beyond349:
 	SHLQ $0x03, R13
 	ADDQ R13, DX
 
-loop350:
+loop394:
 	CMPQ   R12, $0x02
-	JL     end351
+	JL     end395
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -8564,9 +9006,9 @@ loop350:
 	ANDQ   $-8, R14
 	SHLQ   $0x03, R14
 	NEGQ   R14
-	JZ     short352
+	JZ     short396
 
-loop353:
+loop397:
 	VMOVUPD     (DX)(R14*1), Z16
 	VMOVUPD     (R13)(R14*1), Z17
 	VMOVUPD     (AX)(R14*1), Z18
@@ -8594,12 +9036,12 @@ loop353:
 	VFMADD231PD Z16, Z18, Z7
 	VFMADD231PD Z17, Z18, Z15
 	ADDQ        $0x40, R14
-	JNZ         loop353
+	JNZ         loop397
 
-short352:
+short396:
 	MOVQ        d+40(FP), R14
 	ANDQ        $0x07, R14
-	JZ          even354
+	JZ          even398
 	MOVQ        $0x000000ff, R15
 	BZHIQ       R14, R15, R15
 	KMOVW       R15, K1
@@ -8630,7 +9072,7 @@ short352:
 	VFMADD231PD Z16, Z18, Z7
 	VFMADD231PD Z17, Z18, Z15
 
-even354:
+even398:
 	VUNPCKHPD  Z1, Z0, Z16
 	VUNPCKLPD  Z1, Z0, Z0
 	VADDPD     Z16, Z0, Z0
@@ -8690,11 +9132,11 @@ even354:
 	SHLQ       $0x03, R13
 	ADDQ       R13, DX
 	SUBQ       $0x02, R12
-	JMP        loop350
+	JMP        loop394
 
-end351:
+end395:
 	TESTQ  R12, R12
-	JZ     done355
+	JZ     done399
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -8708,9 +9150,9 @@ end351:
 	ANDQ   $-8, R12
 	SHLQ   $0x03, R12
 	NEGQ   R12
-	JZ     short356
+	JZ     short400
 
-loop357:
+loop401:
 	VMOVUPD     (DX)(R12*1), Z8
 	VMOVUPD     (AX)(R12*1), Z9
 	VFMADD231PD Z8, Z9, Z0
@@ -8729,12 +9171,12 @@ loop357:
 	VMOVUPD     (R11)(R12*1), Z9
 	VFMADD231PD Z8, Z9, Z7
 	ADDQ        $0x40, R12
-	JNZ         loop357
+	JNZ         loop401
 
-short356:
+short400:
 	MOVQ        d+40(FP), R12
 	ANDQ        $0x07, R12
-	JZ          even358
+	JZ          even402
 	MOVQ        $0x000000ff, R13
 	BZHIQ       R12, R13, R13
 	KMOVW       R13, K1
@@ -8756,7 +9198,7 @@ short356:
 	VMOVUPD.Z   (R11), K1, Z9
 	VFMADD231PD Z8, Z9, Z7
 
-even358:
+even402:
 	VUNPCKHPD  Z1, Z0, Z8
 	VUNPCKLPD  Z1, Z0, Z0
 	VADDPD     Z8, Z0, Z0
@@ -8784,7 +9226,7 @@ even358:
 	SHLQ       $0x03, AX
 	ADDQ       AX, CX
 
-done355:
+done399:
 	VZEROUPPER
 	RET
 
@@ -8800,9 +9242,9 @@ TEXT ·nearerAVX512(SB), NOSPLIT, $0-64
 	SHLQ   $0x03, DI
 	VPXORQ Z0, Z0, Z0
 
-loop359:
+loop403:
 	CMPQ   BX, $0x20
-	JL     end360
+	JL     end404
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
 	VPXORQ Z3, Z3, Z3
@@ -8811,7 +9253,7 @@ loop359:
 	MOVQ   m+40(FP), R9
 	MOVQ   d+24(FP), R10
 
-loop361:
+loop405:
 	VBROADCASTSD (R9), Z5
 	VMOVUPD      (R8), Z6
 	VSUBPD       Z5, Z6, Z6
@@ -8828,7 +9270,7 @@ loop361:
 	ADDQ         DI, R8
 	ADDQ         $0x00000008, R9
 	DECQ         R10
-	JNZ          loop361
+	JNZ          loop405
 	VMINPD       (CX), Z1, Z1
 	VMOVUPD      Z1, (AX)
 	VFMADD231PD  (SI), Z1, Z0
@@ -8846,18 +9288,18 @@ loop361:
 	ADDQ         $0x00000100, CX
 	ADDQ         $0x00000100, SI
 	SUBQ         $0x20, BX
-	JMP          loop359
+	JMP          loop403
 
-end360:
-loop362:
+end404:
+loop406:
 	CMPQ   BX, $0x08
-	JL     end363
+	JL     end407
 	VPXORQ Z1, Z1, Z1
 	MOVQ   DX, R8
 	MOVQ   m+40(FP), R9
 	MOVQ   d+24(FP), R10
 
-loop364:
+loop408:
 	VBROADCASTSD (R9), Z2
 	VMOVUPD      (R8), Z3
 	VSUBPD       Z2, Z3, Z3
@@ -8865,7 +9307,7 @@ loop364:
 	ADDQ         DI, R8
 	ADDQ         $0x00000008, R9
 	DECQ         R10
-	JNZ          loop364
+	JNZ          loop408
 	VMINPD       (CX), Z1, Z1
 	VMOVUPD      Z1, (AX)
 	VFMADD231PD  (SI), Z1, Z0
@@ -8874,9 +9316,9 @@ loop364:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, SI
 	SUBQ         $0x08, BX
-	JMP          loop362
+	JMP          loop406
 
-end363:
+end407:
 	MOVQ          total+56(FP), AX
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VADDPD        Y1, Y0, Y1
@@ -8902,7 +9344,7 @@ TEXT ·forward8AVX512(SB), NOSPLIT, $0-72
 	VMOVSD  least+56(FP), X2
 	XORQ    BX, BX
 
-loop365:
+loop409:
 	VMULPD        (CX), Z0, Z3
 	VMOVUPD       Z3, (AX)
 	VEXTRACTF64X4 $0x01, Z3, Y0
@@ -8913,7 +9355,7 @@ loop365:
 	VADDSD        X0, X4, X4
 	VMOVSD        X4, (DX)
 	VUCOMISD      X2, X4
-	JBE           end366
+	JBE           end410
 	VDIVSD        X4, X1, X0
 	VBROADCASTSD  X0, Z4
 	MOVQ          move+32(FP), DI
@@ -8922,7 +9364,7 @@ loop365:
 	MOVQ          AX, R8
 	MOVQ          pairs+40(FP), R9
 
-loop367:
+loop411:
 	VBROADCASTSD (R8), Z6
 	VFMADD231PD  (DI), Z6, Z0
 	VBROADCASTSD 8(R8), Z6
@@ -8930,7 +9372,7 @@ loop367:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000080, DI
 	DECQ         R9
-	JNZ          loop367
+	JNZ          loop411
 	VADDPD       Z5, Z0, Z0
 	VMULPD       Z4, Z0, Z0
 	VMULPD       Z4, Z3, Z3
@@ -8940,9 +9382,9 @@ loop367:
 	ADDQ         $0x00000008, DX
 	INCQ         BX
 	CMPQ         BX, SI
-	JL           loop365
+	JL           loop409
 
-end366:
+end410:
 	MOVQ done+64(FP), AX
 	MOVQ BX, (AX)
 	VZEROUPPER
@@ -8967,7 +9409,7 @@ TEXT ·backward8AVX512(SB), NOSPLIT, $0-64
 	VMOVUPD (DI), Z0
 	VMOVSD  constant16<>+0(SB), X1
 
-loop368:
+loop412:
 	VDIVSD       (BX), X1, X2
 	VBROADCASTSD X2, Z2
 	VMULPD       (CX), Z0, Z3
@@ -8981,7 +9423,7 @@ loop368:
 	MOVQ         AX, R8
 	MOVQ         pairs+48(FP), R9
 
-loop369:
+loop413:
 	VBROADCASTSD (R8), Z3
 	VFMADD231PD  (DI), Z3, Z0
 	VBROADCASTSD 8(R8), Z3
@@ -8989,7 +9431,7 @@ loop369:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000080, DI
 	DECQ         R9
-	JNZ          loop369
+	JNZ          loop413
 	VADDPD       Z2, Z0, Z0
 	VMOVAPD      Z0, Z0
 	SUBQ         $0x00000040, AX
@@ -8997,7 +9439,7 @@ loop369:
 	SUBQ         $0x00000040, DX
 	SUBQ         $0x08, BX
 	DECQ         SI
-	JNZ          loop368
+	JNZ          loop412
 	MOVQ         beta+32(FP), AX
 	VMOVUPD      Z0, (AX)
 	VZEROUPPER
@@ -9017,7 +9459,7 @@ TEXT ·forward16AVX512(SB), NOSPLIT, $0-72
 	VMOVSD  least+56(FP), X3
 	XORQ    BX, BX
 
-loop370:
+loop414:
 	VMULPD        (CX), Z0, Z4
 	VMOVUPD       Z4, (AX)
 	VMULPD        64(CX), Z1, Z5
@@ -9031,7 +9473,7 @@ loop370:
 	VADDSD        X1, X0, X0
 	VMOVSD        X0, (DX)
 	VUCOMISD      X3, X0
-	JBE           end371
+	JBE           end415
 	VDIVSD        X0, X2, X0
 	VBROADCASTSD  X0, Z6
 	MOVQ          move+32(FP), DI
@@ -9042,7 +9484,7 @@ loop370:
 	MOVQ          AX, R8
 	MOVQ          pairs+40(FP), R9
 
-loop372:
+loop416:
 	VBROADCASTSD (R8), Z9
 	VFMADD231PD  (DI), Z9, Z0
 	VFMADD231PD  64(DI), Z9, Z1
@@ -9052,7 +9494,7 @@ loop372:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000100, DI
 	DECQ         R9
-	JNZ          loop372
+	JNZ          loop416
 	VADDPD       Z7, Z0, Z0
 	VADDPD       Z8, Z1, Z1
 	VMULPD       Z6, Z0, Z0
@@ -9066,9 +9508,9 @@ loop372:
 	ADDQ         $0x00000008, DX
 	INCQ         BX
 	CMPQ         BX, SI
-	JL           loop370
+	JL           loop414
 
-end371:
+end415:
 	MOVQ done+64(FP), AX
 	MOVQ BX, (AX)
 	VZEROUPPER
@@ -9094,7 +9536,7 @@ TEXT ·backward16AVX512(SB), NOSPLIT, $0-64
 	VMOVUPD 64(DI), Z1
 	VMOVSD  constant16<>+0(SB), X2
 
-loop373:
+loop417:
 	VDIVSD       (BX), X2, X3
 	VBROADCASTSD X3, Z3
 	VMULPD       (CX), Z0, Z4
@@ -9115,7 +9557,7 @@ loop373:
 	MOVQ         AX, R8
 	MOVQ         pairs+48(FP), R9
 
-loop374:
+loop418:
 	VBROADCASTSD (R8), Z5
 	VFMADD231PD  (DI), Z5, Z0
 	VFMADD231PD  64(DI), Z5, Z1
@@ -9125,7 +9567,7 @@ loop374:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000100, DI
 	DECQ         R9
-	JNZ          loop374
+	JNZ          loop418
 	VADDPD       Z3, Z0, Z0
 	VADDPD       Z4, Z1, Z1
 	VMOVAPD      Z0, Z0
@@ -9135,7 +9577,7 @@ loop374:
 	SUBQ         $0x00000080, DX
 	SUBQ         $0x08, BX
 	DECQ         SI
-	JNZ          loop373
+	JNZ          loop417
 	MOVQ         beta+32(FP), AX
 	VMOVUPD      Z0, (AX)
 	VMOVUPD      Z1, 64(AX)

@@ -52,19 +52,6 @@ func Gather(dst, x []float64, d, n int, list []int32) {
 	}
 }
 
-// SubtractProducts takes f∘x_i off y_i, number by number, for the first count rows of x and y, which begin strideX and
-// strideY numbers apart. They and f have n numbers, a multiple of [Lanes].
-func SubtractProducts(y []float64, strideY int, x []float64, strideX int, f []float64, count, n int) {
-	rows(n)
-	if count <= 0 || n == 0 {
-		return
-	}
-	need("y", y, (count-1)*strideY+n)
-	need("x", x, (count-1)*strideX+n)
-	need("f", f, n)
-	subtractProducts(y, strideY, x, strideX, f, count, n)
-}
-
 // Rotate turns two vectors of one length in their plane: v becomes c·v − s·w, and w s·v + c·w.
 func Rotate(v, w []float64, c, s float64) {
 	need("w", w, len(v))
@@ -96,14 +83,5 @@ func rotatePortable(v, w []float64, c, s float64) {
 	for i, x := range v {
 		y := w[i]
 		v[i], w[i] = c*x-s*y, s*x+c*y
-	}
-}
-
-func subtractProductsPortable(y []float64, strideY int, x []float64, strideX int, f []float64, count, n int) {
-	for i := range count {
-		to, from := y[i*strideY:][:n], x[i*strideX:][:n]
-		for j, v := range f[:n] {
-			to[j] -= v * from[j]
-		}
 	}
 }

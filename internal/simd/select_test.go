@@ -182,25 +182,3 @@ func TestRotateTurnsToTheLastBit(t *testing.T) {
 		}
 	})
 }
-
-func TestSubtractProductsTakesOffEveryRow(t *testing.T) {
-	onEach(t, func(t *testing.T) {
-		rng := rand.New(rand.NewPCG(8, 8))
-		for n := 0; n <= 40; n += Lanes {
-			for count := range 4 {
-				sizeX, sizeY := count*(n+3), count*(2*n+1)
-				x, f, start := normals(rng, sizeX, 1, 0), normals(rng, n, 1, 0), normals(rng, sizeY, 1, 0)
-				y, inside := guarded(t, start, 3)
-				SubtractProducts(y, 2*n+1, x, n+3, f, count, n)
-				inside()
-				for at, got := range y {
-					want := start[at]
-					if i, j := at/(2*n+1), at%(2*n+1); j < n {
-						want -= f[j] * x[i*(n+3)+j]
-					}
-					require.InDelta(t, want, got, 1e-14)
-				}
-			}
-		}
-	})
-}

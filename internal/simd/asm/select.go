@@ -134,29 +134,6 @@ func (g isa) raiseKernel() {
 	g.ret()
 }
 
-// subtractProductsKernel keeps f in a register.
-func (g isa) subtractProductsKernel() {
-	g.text("subtractProducts", "func(y *float64, strideY int, x *float64, strideX int, f *float64, count, n int)",
-		"is SubtractProducts for count > 0 and n a multiple of 8.")
-	y, x, f, n := param("y"), param("x"), param("f"), param("n")
-	strideY, strideX := inBytes("strideY"), inBytes("strideX")
-	while(n, g.lanes, func() {
-		factor := g.reg()
-		VMOVUPD(at(f, 0), factor)
-		to, from := copyOf(y), copyOf(x)
-		repeat(param("count"), func() {
-			v := g.reg()
-			VMOVUPD(at(to, 0), v)
-			VFNMADD231PD(at(from, 0), factor, v)
-			VMOVUPD(v, at(to, 0))
-			ADDQ(strideY, to)
-			ADDQ(strideX, from)
-		})
-		add(g.bytes(), f, y, x)
-	})
-	g.ret()
-}
-
 // rotateKernel rounds as the reference does.
 func (g isa) rotateKernel() {
 	g.text("rotate", "func(v, w *float64, n int, c, s float64)", "is Rotate.")
