@@ -90,6 +90,48 @@ func (f *Curvature) About(information, distance float64) {
 	f.integral.followed -= distance
 }
 
+// ProductGap is ½ Σ_ij [ln r_j (1 + e_i) − ln(1 + r_j e_i)] in nats, of eigenvalues e of a count and r of I₀⁻¹I: by how
+// much ½ ln|I + e ⊗ r|, the integral over a normal prior, is below the product that Mixed charges. To be added by
+// About.
+func ProductGap(counts, ratios []float64) (nats float64) {
+	for _, r := range ratios {
+		for _, e := range counts {
+			nats += (math.Log(r) + math.Log1p(e) - math.Log1p(r*e)) / 2
+		}
+	}
+	return nats
+}
+
+// LogRotations is ln M of k loadings, in nats: the volume of the orthogonal group in units of how well q(Z) and q(W) fix
+// a rotation. squares are the squared lengths ‖w‖² of orthogonal loadings in units of noise, n the rows. Pairs that the
+// data hardly turn count 0 (docs/theory/evidence.md, section 1).
+func LogRotations(n float64, squares []float64) (nats float64) {
+	k := len(squares)
+	if k == 1 {
+		return LogVolume(k) // the sign
+	}
+	share := LogVolume(k) / float64(k*(k-1)/2)
+	for i, a := range squares {
+		for _, b := range squares[:i] {
+			nats += max(0, share+math.Log(n*(a+b)/(math.Pi*math.E))/2)
+		}
+	}
+	return nats
+}
+
+// LogVolume is ln Vol O(k), with rotations in a plane at unit speed.
+func LogVolume(k int) (sum float64) {
+	if k > 0 {
+		sum = math.Ln2
+	}
+	for j := 2; j <= k; j++ {
+		half := float64(j) / 2
+		lgamma, _ := math.Lgamma(half)
+		sum += math.Ln2 + half*math.Log(math.Pi) - lgamma
+	}
+	return sum
+}
+
 // integrate adds a term of a block.
 func (f *Curvature) integrate(b *factored, t Term) {
 	b.tilt += t.tilt()

@@ -114,20 +114,7 @@ func (p *Parameters) occam(n float64, unit prior.UnitInformation) (float64, erro
 	if err != nil {
 		return 0, err
 	}
-	return nats + LogVolume(p.K) + v.rotations - v.logDet/2, nil
-}
-
-// LogVolume is ln Vol O(k), with rotations in a plane at unit speed.
-func LogVolume(k int) (sum float64) {
-	if k > 0 {
-		sum = math.Ln2
-	}
-	for j := 2; j <= k; j++ {
-		half := float64(j) / 2
-		lgamma, _ := math.Lgamma(half)
-		sum += math.Ln2 + half*math.Log(math.Pi) - lgamma
-	}
-	return sum
+	return nats + laplace.LogVolume(p.K) + v.rotations - v.logDet/2, nil
 }
 
 // information is ln|N·I(W, ln Ψ) + P| of loadings and noise of n rows, in columns of variance 1: I is that of a
@@ -353,15 +340,7 @@ func (s *Statistics) bound(p *Parameters, unit prior.UnitInformation) (float64, 
 	if err != nil {
 		return 0, err
 	}
-	share := LogVolume(p.K) / max(1, float64(p.K*(p.K-1)/2))
-	if p.K == 1 {
-		best += share
-	}
-	for i, a := range l {
-		for _, b := range l[:i] {
-			best += max(0, share+math.Log(s.N*(a+b)/(math.Pi*math.E))/2)
-		}
-	}
+	best += laplace.LogRotations(s.N, l)
 	return best - charge, nil
 }
 

@@ -131,16 +131,16 @@ func (s *Statistics) integrate(p *Parameters, f *laplace.Curvature, worth float6
 	ratios := p.ratios()
 	count.ScaleSym(1/worth, count)
 	f.Mixed(count, ratios)
-	distance, exact := 0.0, 0.0 // exactly, ½ Σ_j ln|I + κ_j S| in place of ½ Σ_j ln|κ_j(S + I)|
-	for j, ratio := range ratios.(laplace.Diagonal) {
+	counts := eigen.Values(nil)
+	for i, e := range counts {
+		counts[i] = max(0, e) / worth
+	}
+	distance := 0.0
+	for j := range p.D {
 		theta := p.effects(j)
 		distance += worth * linalg.Dot(theta, theta) / (2 * p.UnitOf(j))
-		for _, e := range eigen.Values(nil) {
-			e = max(0, e) / worth
-			exact += (math.Log(ratio) + math.Log1p(e) - math.Log1p(ratio*e)) / 2
-		}
 	}
-	f.About(exact, distance)
+	f.About(laplace.ProductGap(counts, ratios.(laplace.Diagonal)), distance)
 	each := float64(p.D) / float64(len(p.Noise)) // columns of a variance
 	for j, v := range p.Noise {
 		x := math.Log(v / p.Unit[j])

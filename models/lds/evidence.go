@@ -8,7 +8,7 @@ import (
 
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/linalg"
-	"github.com/latent-go/latent/models/factor"
+	"github.com/latent-go/latent/laplace"
 )
 
 // CheckPrior is nil: the prior is worth a step.
@@ -81,21 +81,17 @@ func charge(precision *mat.SymDense, theta *mat.Dense) float64 {
 }
 
 // rotations is ln of the volume of rotations, in units of how well the loadings fix one, as of package factor.
-func (p *Parameters) rotations(second *mat.SymDense) (nats float64) {
+func (p *Parameters) rotations(second *mat.SymDense) float64 {
 	var eigen mat.EigenSym
 	var signal mat.Dense
 	signal.Product(p.weighted(), second, p.weighted().T())
-	volume := factor.LogVolume(p.K)
-	if p.K == 1 || !eigen.Factorize(linalg.SymmetricPart(&signal), false) {
-		return volume
+	if !eigen.Factorize(linalg.SymmetricPart(&signal), false) {
+		return laplace.LogVolume(p.K)
 	}
 	values := append(make([]float64, p.K), eigen.Values(nil)...) // of which the last K count
 	values = values[p.D:]
-	for i, a := range values {
-		for _, b := range values[:i] {
-			share := volume / float64(p.K*(p.K-1)/2)
-			nats += max(0, share+math.Log(max(0, a)+max(0, b))/2-math.Log(math.Pi*math.E)/2)
-		}
+	for i, v := range values {
+		values[i] = max(0, v)
 	}
-	return nats
+	return laplace.LogRotations(1, values)
 }
