@@ -90,13 +90,13 @@ func (f *Curvature) About(information, distance float64) {
 	f.integral.followed -= distance
 }
 
-// ProductGap is ½ Σ_ij [ln r_j (1 + e_i) − ln(1 + r_j e_i)] in nats, of eigenvalues e of a count and r of I₀⁻¹I: by how
-// much ½ ln|I + e ⊗ r|, the integral over a normal prior, is below the product that Mixed charges. To be added by
-// About.
-func ProductGap(counts, ratios []float64) (nats float64) {
+// CountGap is ½ Σ_ij [ln(1 + e_i) − ln(1 + r_j e_i)] in nats, of eigenvalues e of a count and r of I₀⁻¹I: by how much
+// the integral over a normal prior, −½ ln|I + e ⊗ r|, is above the count's charge, what Mixed takes off for a block of
+// information I₀. To be added by About.
+func CountGap(counts, ratios []float64) (nats float64) {
 	for _, r := range ratios {
 		for _, e := range counts {
-			nats += (math.Log(r) + math.Log1p(e) - math.Log1p(r*e)) / 2
+			nats += (math.Log1p(e) - math.Log1p(r*e)) / 2
 		}
 	}
 	return nats

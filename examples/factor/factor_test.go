@@ -143,15 +143,15 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	fmt.Printf("K = %d, gFIC = %.3f\n", res.Shape.K, res.Value)
+	fmt.Printf("K = %d, evidence = %.3f\n", res.Shape.K, res.Value)
 	for j, subject := range Subjects {
 		fmt.Printf("%-10s %.2f\n", subject, 1-res.Parameters.Shared[j])
 	}
 	// Output:
-	// K = 2, gFIC = -1768.392
-	// Gaelic     0.49
-	// English    0.41
-	// History    0.36
+	// K = 2, evidence = -1765.467
+	// Gaelic     0.48
+	// English    0.40
+	// History    0.35
 	// Arithmetic 0.62
 	// Algebra    0.57
 	// Geometry   0.37

@@ -4,14 +4,19 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/integrate/quad"
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/latent-go/latent/evidence"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/numeric"
+	"github.com/latent-go/latent/internal/evidencetest"
 	"github.com/latent-go/latent/internal/tier"
 )
 
@@ -138,10 +143,50 @@ func TestNumberOfAbilitiesIsFound(t *testing.T) {
 	}
 }
 
-// gFAB leaves out an ability that the answers do not need.
+// gFAB leaves out an ability that the answers do not need, by either criterion.
 func TestAbilityIsPruned(t *testing.T) {
-	res := fit(t, numeric.Continuous{Density: Density{}, Nodes: 3}, one.answers(t, 200), framework.Options{K: 2, Tolerance: 1e-4})
-	assert.Equal(t, 1, res.Shape.K)
+	for _, c := range []framework.Criterion{framework.Evidence, framework.GFIC} {
+		res := fit(t, numeric.Continuous{Density: Density{}, Nodes: 3}, one.answers(t, 200),
+			framework.Options{K: 2, Tolerance: 1e-4, Criterion: c})
+		assert.Equal(t, 1, res.Shape.K)
+	}
+}
+
+// The evidence of one ability is below that by annealed importance sampling, under the prior that it has in the fit, with
+// the ability integrated out by 15 points; complete data would tell more about three items of 40 persons, for which it
+// charges.
+func TestEvidenceOfOneAbilityIsBelowTheAnnealedOne(t *testing.T) {
+	exam := exam{[][]float64{{1, 1.5, 2}}, []float64{0, .5, -.5}}
+	const items = 3
+	src := exam.answers(t, 40)
+	d := Density{}
+	res := fit(t, numeric.Continuous{Density: d}, src, framework.Options{K: 1, FixedK: true, Tolerance: 1e-8})
+	require.Equal(t, "evidence", res.Criterion)
+	w := res.Parameters.Pooled
+	deviations := make([]float64, 2*items)
+	for j := range items {
+		deviations[j] = 1 / w.Root[j*(items+1)]
+		deviations[items+j] = 1 / math.Sqrt(w.Information[j*(items+1)])
+	}
+	points, weights := make([]float64, 15), make([]float64, 15)
+	quad.Hermite{}.FixedLocations(points, weights, math.Inf(-1), math.Inf(1))
+	table := src.All()
+	exact, err := evidence.AIS(context.Background(), evidencetest.Normal(deviations, func(theta []float64) (sum float64) {
+		intercepts, terms := slices.Clone(w.Shared), make([]float64, len(points))
+		floats.Add(intercepts, theta[items:])
+		for i := range table.N {
+			for p, at := range points {
+				z := math.Sqrt2 * at
+				terms[p] = math.Log(weights[p]*math.Sqrt2) + at*at + d.LogJoint(table.Row(i), []float64{z}, theta[:items], intercepts)
+			}
+			sum += floats.LogSumExp(terms)
+		}
+		return sum
+	}), evidence.AISOptions{Temperatures: 100, Chains: 32, Seed: 1})
+	require.NoError(t, err)
+	t.Logf("%.3f, annealed %.3f ± %.3f", res.Value, exact.LogEvidence, exact.StandardError)
+	assert.Less(t, res.Value, exact.LogEvidence+4*exact.StandardError+0.1)
+	assert.Greater(t, res.Value, exact.LogEvidence-5)
 }
 
 // Values far out, where F is 0 to machine precision, join those nearby, and slopes are those of the values.

@@ -15,6 +15,7 @@ import (
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/laplace"
+	"github.com/latent-go/latent/prior"
 )
 
 // Continuous is the model of a [JointDensity], with z_n ∈ R^K: EM, FAB, gFAB, criteria and pruning from ln p(x, z|Ξ,
@@ -37,6 +38,8 @@ type Continuous struct {
 	Density JointDensity
 	Axes    bool // the latent dimensions do not mix
 	Nodes   int  // of the rule in each latent dimension; 0: 15, 7, 5 at K = 1, 2, 3, and 3 beyond, or 2K points in all
+	// Prior is that of the evidence; nil for [prior.UnitInformation] worth one row, any other kind is refused
+	Prior prior.Prior
 }
 
 // MarshalJSON names the density's type, by which a checkpoint identifies it.
@@ -47,7 +50,8 @@ func (m Continuous) MarshalJSON() ([]byte, error) {
 		Axes    bool
 		Nodes   int
 		Rule    string
-	}{fmt.Sprintf("%T", m.Density), m.Density, m.Axes, m.Nodes, "adaptive"})
+		Prior   prior.Prior `json:",omitempty"`
+	}{fmt.Sprintf("%T", m.Density), m.Density, m.Axes, m.Nodes, "adaptive", m.Prior})
 }
 
 // A pooledTable is the table as one component, which gives the units of the curvature.
@@ -59,6 +63,8 @@ type pooledTable struct {
 	Root []float64 `json:"root"`
 	// Quadratic says that ln p(x, z) is quadratic in z, in a model of continuous z
 	Quadratic bool `json:"quadratic,omitempty"`
+	// Information is that of a row about Θ, row-major, in a model of continuous z
+	Information []float64 `json:"information,omitempty"`
 }
 
 func (w *pooledTable) root() *mat.TriDense {
@@ -81,6 +87,7 @@ type ContinuousParameters struct {
 
 	mu       sync.Mutex
 	observed []*mat.SymDense // B, or B_k of each dimension, by the numbers of ξ; nil until asked for
+	about    *mat.SymDense   // minus the second derivatives by Θ, in its coordinates; nil until asked for
 }
 
 // Component returns the numbers of latent dimension k.
@@ -241,6 +248,12 @@ func (c *compiledJoint) pooled(blocks []framework.Rows) (_ *pooledTable, err err
 			mat.Formatted(info[0], mat.Squeeze()),
 		)
 	}
+	if c.shared.free > 0 {
+		about := one.aboutShared(s, rule, w.Component, w.Shared)
+		about.ScaleSym(1/s.N, about)
+		w.Information = make([]float64, c.shared.free*c.shared.free)
+		full(about, w.Information)
+	}
 	return w, nil
 }
 
@@ -324,6 +337,9 @@ func (m Continuous) Prepare(p *ContinuousParameters, tilt *laplace.Tilt, s *Post
 	if err := tilt.Precision(s.extra); err != nil {
 		return fmt.Errorf("numeric: E[ZᵀZ] at K = %d: %w: allow pruning, or lower K", p.K, err)
 	}
+	if tilt.Prior() { // of E[ZᵀZ] in units of what the prior is worth
+		s.extra.ScaleSym(1/m.worth(), s.extra)
+	}
 	return nil
 }
 
@@ -373,7 +389,8 @@ type jointTask struct {
 	pooled     *pooledTable // nil if it is not known yet
 	axes       bool
 	far        bool
-	fewer      *points // for what only guides the search
+	fewer      *points     // for what only guides the search
+	prior      *jointPrior // nil for the likelihood alone
 }
 
 // objective is the search for Θ, with Ξ where both is true.
@@ -392,12 +409,15 @@ func (t *jointTask) objective(both bool) objective {
 	}
 	g := objective{n: t.s.N}
 	g.dim, g.flat = dim, 1e-6 // 5·10⁻¹³ nats are left
+	if t.prior != nil {       // the evidence has one value wherever the search began
+		g.flat = 1e-7
+	}
 	g.most = make([]float64, n)
 	linalg.Fill(g.most, math.Inf(1))
 	g.most = append(g.most, shared.reach()...)
 	g.value = func(step []float64) float64 {
 		at(step)
-		return t.total(t.s, t.rule, xi, theta)
+		return t.total(t.s, t.rule, xi, theta) - t.prior.distance(xi, theta)
 	}
 	g.move = func(step []float64) {
 		at(step)
@@ -415,6 +435,7 @@ func (t *jointTask) objective(both bool) objective {
 			t.gradient(t.s, t.rule, xi, theta, dxi, dtheta)
 			copy(dst[:n], dxi)
 			shared.chain(t.shared, step[n:], dtheta, dst[n:], widths[n:])
+			t.prior.descend(t.shared, xi, step[n:], widths[n:], dst[:n], dst[n:])
 		}
 	}
 	g.curvature = func(dst *mat.SymDense) { t.guide(dst, both) }
@@ -439,6 +460,7 @@ func (t *jointTask) guide(dst *mat.SymDense, both bool) {
 	n := g.dim - shared.free
 	if n > 0 {
 		own.precision(dst)
+		own.prior.curve(dst, n)
 	}
 	if shared.free == 0 {
 		return
@@ -487,12 +509,17 @@ func (t *jointTask) precision(dst *mat.SymDense) {
 }
 
 // Maximize searches for the maximum of Σ_n w_n E_q[ln p(x_n, z_n|Ξ, Θ)] from p.
-func (m Continuous) Maximize(s *Posteriors, p, dst *ContinuousParameters) (_ *ContinuousParameters, err error) {
+func (m Continuous) Maximize(s *Posteriors, p, dst *ContinuousParameters) (*ContinuousParameters, error) {
+	return m.maximize(s, p, dst, nil)
+}
+
+// maximize has a prior, or nil.
+func (m Continuous) maximize(s *Posteriors, p, dst *ContinuousParameters, of *jointPrior) (_ *ContinuousParameters, err error) {
 	c := m.must(p)
 	if dst == nil {
 		dst = &ContinuousParameters{}
 	}
-	dst.K, dst.D, dst.Pooled, dst.compiled, dst.observed = p.K, p.D, p.Pooled, c, nil
+	dst.K, dst.D, dst.Pooled, dst.compiled, dst.observed, dst.about = p.K, p.D, p.Pooled, c, nil, nil
 	dst.Components = append(dst.Components[:0], p.Components...)
 	dst.Shared = append(dst.Shared[:0], p.Shared...)
 	one := c.machine()
@@ -501,7 +528,7 @@ func (m Continuous) Maximize(s *Posteriors, p, dst *ContinuousParameters) (_ *Co
 	if err != nil {
 		return dst, err
 	}
-	if c.estimator != nil {
+	if c.estimator != nil && of == nil {
 		one.enter("EstimateJoint", -1, -1)
 		if err := c.estimator.EstimateJoint(Inferred{s.N, s.K, s, rule}, dst.Components, dst.Shared); err != nil {
 			one.leave()
@@ -515,6 +542,7 @@ func (m Continuous) Maximize(s *Posteriors, p, dst *ContinuousParameters) (_ *Co
 	}
 	t := &jointTask{
 		jointMachine: one, s: s, rule: rule, components: dst.Components, shared: dst.Shared, axes: m.Axes, pooled: p.Pooled,
+		prior: of,
 	}
 	g := t.objective(true)
 	g.search(false)
@@ -590,6 +618,8 @@ func (m Continuous) LogProb(b framework.Rows, p *ContinuousParameters, dst []flo
 var (
 	_ framework.Model[framework.Rows, *ContinuousParameters, *Posteriors] = Continuous{}
 	_ framework.Curved[*ContinuousParameters, *Posteriors]                = Continuous{}
+	_ framework.Proper[*ContinuousParameters, *Posteriors]                = Continuous{}
+	_ framework.Symmetric[*ContinuousParameters]                          = Continuous{}
 	_ framework.Projector[*ContinuousParameters, *Posteriors]             = Continuous{}
 	_ framework.Rotator[*ContinuousParameters, *Posteriors]               = Continuous{}
 	_ framework.LogProber[framework.Rows, *ContinuousParameters]          = Continuous{}

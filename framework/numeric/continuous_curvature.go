@@ -159,6 +159,9 @@ func (m Continuous) Curvature(s *Posteriors, p *ContinuousParameters, f *laplace
 	if err != nil {
 		return err
 	}
+	if f.Prior() {
+		return m.integrals(s, p, info, f)
+	}
 	if m.Axes {
 		for k := range s.K {
 			f.Class(k, s.ZZ[k*s.K+k], info[k])

@@ -474,7 +474,8 @@ func TestContractViolatedInATrial(t *testing.T) {
 		}
 		return 0
 	}}}
-	_, err := framework.Fit(ctx, m, tableOf(t, centred(20, 3, 8), 3), framework.Options{K: 2})
+	_, err := framework.Fit(ctx, m, tableOf(t, centred(20, 3, 8), 3),
+		framework.Options{K: 2, Criterion: framework.GFIC})
 	assert.ErrorIs(t, err, framework.ErrContract)
 	assert.ErrorContains(t, err, "LogJoint of numeric_test.faultyJoint")
 
@@ -612,7 +613,8 @@ func TestBrokenPromisesOfJointDensities(t *testing.T) {
 		"nodes":       {numeric.Continuous{Density: ppca{}, Nodes: 200}, []string{"too many points"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := framework.Fit(ctx, c.model, tableOf(t, x, 3), framework.Options{K: 2, MaxIterations: 3})
+			_, err := framework.Fit(ctx, c.model, tableOf(t, x, 3),
+				framework.Options{K: 2, MaxIterations: 3, Criterion: framework.GFIC})
 			for _, want := range c.want {
 				assert.ErrorContains(t, err, want)
 			}

@@ -140,7 +140,8 @@ func (s *Statistics) integrate(p *Parameters, f *laplace.Curvature, worth float6
 		theta := p.effects(j)
 		distance += worth * linalg.Dot(theta, theta) / (2 * p.UnitOf(j))
 	}
-	f.About(laplace.ProductGap(counts, ratios.(laplace.Diagonal)), distance)
+	exact := laplace.CountGap(counts, ratios.(laplace.Diagonal)) + float64(s.K+1)*ratios.LogDet()/2 // which Mixed took off
+	f.About(exact, distance)
 	each := float64(p.D) / float64(len(p.Noise)) // columns of a variance
 	for j, v := range p.Noise {
 		x := math.Log(v / p.Unit[j])
