@@ -101,7 +101,7 @@ func load(f *fitted.File) (fitted.Model, error) {
 	if err := json.Unmarshal(f.Params, &p); err != nil {
 		return nil, err
 	}
-	if p.Parameters == nil || p.Check() != nil || len(p.Share) != p.K || len(p.SD) != p.K {
+	if p.Parameters == nil || p.Inputs != 0 || p.Check() != nil || len(p.Share) != p.K || len(p.SD) != p.K {
 		return nil, errors.New("its parameters are inconsistent, or some are not finite")
 	}
 	m := newFound(p.Parameters, (&fitted.Table{Columns: f.Columns}).Names())
@@ -242,7 +242,7 @@ func (c *scorer) ScoreSequences(b framework.Sequences, dst []float64) error {
 func (f *found) NewSampler(rng *rand.Rand) func(n int) (x []float64, labels []int, err error) {
 	var last []float64
 	return func(n int) (x []float64, _ []int, _ error) {
-		x, last = f.Sample(n, last, rng)
+		x, last = f.Sample(n, last, nil, rng)
 		return x, nil, nil
 	}
 }
@@ -250,7 +250,7 @@ func (f *found) NewSampler(rng *rand.Rand) func(n int) (x []float64, labels []in
 // SampleSequences draws sequences of the given lengths.
 func (f *found) SampleSequences(lengths []int, rng *rand.Rand) (x []float64, err error) {
 	for _, n := range lengths {
-		one, _ := f.Sample(n, nil, rng)
+		one, _ := f.Sample(n, nil, nil, rng)
 		x = append(x, one...)
 	}
 	return x, nil

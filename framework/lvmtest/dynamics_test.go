@@ -196,7 +196,7 @@ func turning(unit float64) lvmtest.Data[framework.Sequences] {
 	var x []float64
 	var ends []int
 	for i := range 40 {
-		one, _ := truth.Sample(1+i%4, nil, rng)
+		one, _ := truth.Sample(1+i%4, nil, nil, rng)
 		if i > 24 {
 			one[2] = math.NaN()
 		}

@@ -7,5 +7,5 @@
 //	res.Shape.K, res.Parameters.Dynamics // latent dimensions, and how they follow one another
 //
 // finds the number of latent dimensions in one pass by gFAB. Missing entries are NaN; a step may miss all of its
-// values.
+// values. With Inputs the last columns are known inputs, of what is observed and of the latent numbers.
 package lds

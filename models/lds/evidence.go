@@ -27,10 +27,10 @@ func (m Model) MaximizePosterior(s *Statistics, p, dst *Parameters) (*Parameters
 }
 
 // occam is by how much the bound that q gives of the evidence is above E_q[ln p(X,Z|Π)] + H(q), in nats
-// (docs/theory/lds.md, section 3). Where z has the second moments I, mean and loadings of a column are normal about its
-// mean in the table and 0, with its variance there, and the mean of z_1 is N(0, I); each number of A is N(0, 1). These
-// are integrated out, exactly given the noise, whose logarithm is normal about that of the variance with the
-// information of a step.
+// (docs/theory/lds.md, section 3). Where z has the second moments I, mean, loadings and effects of inputs of a column
+// are normal about its mean in the table and 0, with its variance there, and the mean of z_1 is N(0, I); each number of
+// A and B is N(0, 1). These are integrated out, exactly given the noise, whose logarithm is normal about that of the
+// variance with the information of a step.
 func (s *Statistics) occam(p *Parameters) (nats float64, err error) {
 	var unit mat.Cholesky
 	var lower, inverse mat.TriDense
@@ -48,11 +48,12 @@ func (s *Statistics) occam(p *Parameters) (nats float64, err error) {
 	}
 	standard := s.mapped(&inverse)
 	for j := range p.D {
-		noise, theta := p.NoiseOf(j)/p.Unit[j], p.coefficients(j)
-		own := mat.NewDense(1, p.K+1, theta)
-		own.Slice(0, 1, 1, p.K+1).(*mat.Dense).Mul(mat.NewDense(1, p.K, p.Loadings[j*p.K:(j+1)*p.K]), &lower)
+		noise, theta, n := p.NoiseOf(j)/p.Unit[j], p.coefficients(j), s.width()
+		own := mat.NewDense(1, n-1, theta)
+		own.Slice(0, 1, n-1-p.K, n-1).(*mat.Dense).Mul(mat.NewDense(1, p.K, p.Loadings[j*p.K:(j+1)*p.K]), &lower)
 		own.Scale(1/math.Sqrt(p.Unit[j]), own)
-		count := block(standard.column(j), p.K+2, 1)
+		count := block(standard.column(j), n, 1)
+		standardise(count, own, 1, p.Inputs, s.seen(j))
 		count.ScaleSym(1/noise, count)
 		x := math.Log(noise)
 		nats -= charge(count, own) + x*x/4 + math.Log1p(s.seen(j))/2*float64(len(p.Noise))/float64(p.D)
@@ -61,8 +62,34 @@ func (s *Statistics) occam(p *Parameters) (nats float64, err error) {
 	var count mat.SymDense
 	start.Mul(mat.NewDense(1, p.K, p.Start), inverse.T())
 	count.SymOuterK(s.sequences()/p.Spread, lower.T())
-	nats -= charge(&count, &start) + charge(s.from(), p.a()) + float64(p.starting()-p.K)*math.Log1p(s.sequences())/2
+	moves, _ := s.before()
+	own := mat.NewDense(p.K, p.Inputs+p.K, nil)
+	for i := range p.K {
+		copy(own.RawRowView(i), p.Drive[i*p.Inputs:(i+1)*p.Inputs])
+		copy(own.RawRowView(i)[p.Inputs:], p.Dynamics[i*p.K:])
+	}
+	standardise(moves, own, 0, p.Inputs, s.N-s.sequences())
+	nats -= charge(&count, &start) + charge(moves, own) + float64(p.starting()-p.K)*math.Log1p(s.sequences())/2
 	return nats + p.rotations(s.second()), nil
+}
+
+// standardise has inputs, on the rows from first on, in units in which their mean square over n steps is 1: their
+// coefficients are standard normal, then.
+func standardise(count *mat.SymDense, own *mat.Dense, first, inputs int, n float64) {
+	rows, _ := own.Dims()
+	for i := first; i < first+inputs; i++ {
+		root := math.Sqrt(count.At(i, i) / n)
+		if !(root > 0) { // no step that counts has an input
+			continue
+		}
+		for j := range count.SymmetricDim() {
+			count.SetSym(i, j, count.At(i, j)/root)
+		}
+		count.SetSym(i, i, count.At(i, i)/root)
+		for r := range rows {
+			own.Set(r, i, own.At(r, i)*root)
+		}
+	}
 }
 
 // charge is ½(n ln|I + S| + tr θ(I + S⁻¹)⁻¹θᵀ) for n rows θ, each of the precision S, which is overwritten.

@@ -1,10 +1,12 @@
 package lds_test
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/framework"
@@ -56,4 +58,26 @@ func TestConstantColumnsAreRefused(t *testing.T) {
 	_, err := framework.Fit(t.Context(), lds.Model{}, source(t, b), framework.Options{K: 1})
 	assert.ErrorIs(t, err, framework.ErrConstant)
 	assert.ErrorContains(t, err, "column 2")
+}
+
+// TestInputsAreFound beside the latent dimensions: what they do to columns at once, D, and in the step after, CAB.
+func TestInputsAreFound(t *testing.T) {
+	truth := driven(oscillating(5))
+	b := sequences(truth, 3, 0.05, 150, 100)
+	res, err := framework.Fit(t.Context(), lds.Model{Inputs: 2}, source(t, b), framework.Options{K: 4})
+	require.NoError(t, err)
+	require.Equal(t, 2, res.Shape.K)
+	after := func(p *lds.Parameters) []float64 {
+		var product mat.Dense
+		product.Product(mat.NewDense(p.D, 2, p.Loadings), mat.NewDense(2, 2, p.Dynamics), mat.NewDense(2, 2, p.Drive))
+		return product.RawMatrix().Data
+	}
+	assert.InDeltaSlice(t, truth.Effects, res.Parameters.Effects, 0.5)
+	assert.InDeltaSlice(t, after(truth), after(res.Parameters), 0.5)
+
+	b.Steps.Row(7)[6] = math.NaN()
+	_, err = framework.Fit(t.Context(), lds.Model{Inputs: 2}, source(t, b), framework.Options{K: 1})
+	assert.ErrorContains(t, err, "column 7 is an input, and misses a value")
+	_, err = framework.Fit(t.Context(), lds.Model{Inputs: 7}, source(t, b), framework.Options{K: 1})
+	assert.ErrorContains(t, err, "7 inputs of 7 columns")
 }

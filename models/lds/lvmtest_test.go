@@ -21,7 +21,7 @@ func rowsOf(b framework.Sequences) lvmtest.Data[framework.Sequences] {
 // clone is p with memory of its own.
 func clone(p *lds.Parameters) *lds.Parameters {
 	q := *p
-	for _, list := range []*[]float64{&q.Loadings, &q.Mean, &q.Noise, &q.Dynamics, &q.Start} {
+	for _, list := range []*[]float64{&q.Loadings, &q.Mean, &q.Noise, &q.Dynamics, &q.Start, &q.Effects, &q.Drive} {
 		*list = slices.Clone(*list)
 	}
 	return &q
@@ -29,7 +29,7 @@ func clone(p *lds.Parameters) *lds.Parameters {
 
 // free are coordinates of Π, ln of the noise and of what the variance of the start has above the least.
 func free(_ *lds.Statistics, p *lds.Parameters) ([]float64, func([]float64) *lds.Parameters) {
-	x := slices.Concat(p.Loadings, p.Mean, p.Dynamics, p.Start)
+	x := slices.Concat(p.Loadings, p.Mean, p.Dynamics, p.Start, p.Effects, p.Drive)
 	for _, r := range p.Noise {
 		x = append(x, math.Log(r))
 	}
@@ -38,7 +38,7 @@ func free(_ *lds.Statistics, p *lds.Parameters) ([]float64, func([]float64) *lds
 	}
 	return x, func(x []float64) *lds.Parameters {
 		q := clone(p)
-		for _, list := range [][]float64{q.Loadings, q.Mean, q.Dynamics, q.Start, q.Noise} {
+		for _, list := range [][]float64{q.Loadings, q.Mean, q.Dynamics, q.Start, q.Effects, q.Drive, q.Noise} {
 			copy(list, x)
 			x = x[len(list):]
 		}
@@ -75,6 +75,8 @@ func latent(_ *lds.Statistics, p *lds.Parameters) ([]float64, func([]float64) *l
 func flattened(s *lds.Statistics, p *lds.Parameters) (*lds.Statistics, *lds.Parameters, float64) {
 	k := p.K
 	q, last := clone(p), k-1
+	u := p.Inputs
+	clear(q.Drive[last*u:])
 	zero := func(list []float64, n int, places ...int) {
 		for ; len(list) > 0; list = list[n*n:] {
 			for i := range n {
@@ -84,8 +86,8 @@ func flattened(s *lds.Statistics, p *lds.Parameters) (*lds.Statistics, *lds.Para
 			}
 		}
 	}
-	zero(s.Columns, k+2, k+1)
-	zero(s.Moves, 2*k, last, 2*k-1)
+	zero(s.Columns, k+2+u, k+1+u)
+	zero(s.Moves, 2*k+u, last+u, 2*k-1+u)
 	zero(s.Start, k+1, k)
 	zero(q.Dynamics, k, last) // nothing comes from it, or goes to it
 	q.Start[last] = 0
@@ -114,16 +116,20 @@ func TestModel(t *testing.T) {
 		k         []int
 		missing   float64
 		isotropic bool
-	}{{"complete", []int{1, 2}, 0, false}, {"missing", []int{1, 2}, 0.15, false}, {"isotropic", []int{2}, 0, true}} {
+		inputs    int
+	}{{"complete", []int{1, 2}, 0, false, 0}, {"missing", []int{1, 2}, 0.15, false, 0}, {"isotropic", []int{2}, 0, true, 0},
+		{"driven", []int{1, 2}, 0.1, false, 2}} {
 		t.Run(of.name, func(t *testing.T) {
 			p := oscillating(3)
-			p.Spread = 20
+			if p.Spread = 20; of.inputs > 0 {
+				p = driven(p)
+			}
 			var lengths []int
 			for i := range 12 {
 				lengths = append(lengths, 1+(7*i)%12)
 			}
 			b := sequences(p, 5, of.missing, lengths...)
-			m := lds.Model{Isotropic: of.isotropic}
+			m := lds.Model{Isotropic: of.isotropic, Inputs: of.inputs}
 			c := lvmtest.Case[framework.Sequences, *lds.Parameters, *lds.Statistics]{Model: m, Data: rowsOf(b),
 				K: of.k, Free: free, Latent: latent, Degenerate: flattened, Symmetry: turned}
 			if of.name == "complete" {

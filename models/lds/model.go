@@ -19,9 +19,12 @@ import (
 )
 
 // Model is x_t = d + Cz_t + v_t, z_t = Az_t−1 + w_t: v ~ N(0, R) with a diagonal R, w ~ N(0, I), z_1 ~ N(m, sI) with s
-// at least 1. Cov w fixes the units of z, but for rotations; A need not be stable.
+// at least 1. Cov w fixes the units of z, but for rotations; A need not be stable. Known inputs u_t of a step add Du_t
+// to its columns and, from the second step of a sequence on, Bu_t to z_t (Shumway & Stoffer, Time Series Analysis and
+// Its Applications, chapter 6).
 type Model struct {
 	Isotropic bool // one variance of the noise
+	Inputs    int  // the last columns of the steps, none of whose values may be missing
 }
 
 // Creeps is true: EM takes thousands of iterations where the columns tell little of z.
@@ -43,9 +46,17 @@ func (m Model) Init(
 	if err != nil {
 		return nil, err
 	}
-	d := len(table.Parameters) / 2
-	p := (&Parameters{D: d, Mean: table.Parameters[:d], Noise: slices.Clone(table.Parameters[d:]),
-		Spread: 1, Center: table.Parameters[:d], Unit: table.Parameters[d:]}).like(k)
+	all := len(table.Parameters) / 2
+	d := all - m.Inputs
+	if d < 1 || m.Inputs < 0 {
+		return nil, fmt.Errorf("lds: %d inputs of %d columns: at least one column must be none", m.Inputs, all)
+	}
+	if err := complete(ctx, steps, d); err != nil {
+		return nil, err
+	}
+	mean, unit := table.Parameters[:d], table.Parameters[all:all+d]
+	p := (&Parameters{D: d, Mean: mean, Noise: slices.Clone(unit), Inputs: m.Inputs,
+		Effects: make([]float64, d*m.Inputs), Spread: 1, Center: mean, Unit: unit}).like(k)
 	floats.Scale(0.5, p.Noise)
 	if m.Isotropic {
 		p.Noise = []float64{floats.Sum(p.Noise) / float64(d)}
@@ -65,6 +76,23 @@ func (m Model) Init(
 		}
 	}
 	return p, nil
+}
+
+// complete refuses inputs, the columns from d on, that miss a value.
+func complete(ctx context.Context, steps framework.Source[framework.Rows], d int) error {
+	for b, err := range steps.Blocks(ctx) {
+		if err != nil {
+			return err
+		}
+		for i := range b.N {
+			for j, v := range b.Row(i)[d:] {
+				if v != v {
+					return fmt.Errorf("lds: %w", framework.FaultyColumn(d+j, errors.New("is an input, and misses a value")))
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // ---- Local step
@@ -130,7 +158,7 @@ func (Model) Infer(b framework.Sequences, p *Parameters, s *Statistics) (entropy
 // Floor is the least noise of a column, in units of its variance, as of package factor.
 const Floor = 0.005
 
-// Maximize regresses columns on (1, z) and z on the z before it.
+// Maximize regresses columns on (1, u, z), and z on u and the z before it.
 func (m Model) Maximize(s *Statistics, p, dst *Parameters) (*Parameters, error) {
 	return m.estimate(s, p, dst, 0)
 }
@@ -140,16 +168,17 @@ func (Model) estimate(s *Statistics, p, dst *Parameters, ridge float64) (*Parame
 	if dst == nil {
 		dst = p.like(p.K)
 	}
-	k := p.K
+	k, u, n := p.K, p.Inputs, s.width()
 	squares, seen, unit := 0.0, 0.0, 0.0 // of all columns
 	for j := range p.D {
 		of := s.column(j)
-		b := slices.Clone(of[1 : k+2])
-		if err := regress(block(of, k+2, 1), b, 1, ridge); err != nil {
+		b := slices.Clone(of[1:n])
+		if err := regress(block(of, n, 1), b, 1+u, ridge); err != nil {
 			return dst, err
 		}
 		dst.Mean[j] = p.Center[j] + b[0]
-		copy(dst.Loadings[j*k:(j+1)*k], b[1:])
+		copy(dst.Effects[j*u:(j+1)*u], b[1:])
+		copy(dst.Loadings[j*k:(j+1)*k], b[1+u:])
 		r := s.residual(dst, j)
 		squares, seen, unit = squares+r, seen+s.seen(j), unit+p.Unit[j]/float64(p.D)
 		if len(p.Noise) == p.D {
@@ -159,13 +188,16 @@ func (Model) estimate(s *Statistics, p, dst *Parameters, ridge float64) (*Parame
 	if len(p.Noise) < p.D {
 		dst.Noise[0] = max(squares/seen, Floor*unit)
 	}
+	before, b := s.before()
+	err := regress(before, b, u, ridge)
 	for i := range k {
-		copy(dst.Dynamics[i*k:(i+1)*k], s.Moves[(2*i+1)*k:])
+		copy(dst.Drive[i*u:(i+1)*u], b[i*(u+k):])
+		copy(dst.Dynamics[i*k:(i+1)*k], b[i*(u+k)+u:])
 	}
 	copy(dst.Start, s.Start[1:])
 	floats.Scale(1/s.sequences(), dst.Start)
 	dst.Spread = max(1, mat.Trace(s.starts(dst.Start))/(s.sequences()*float64(k)))
-	return dst, regress(s.from(), dst.Dynamics, 0, ridge)
+	return dst, err
 }
 
 // regress overwrites the rows of b with b·a⁻¹; ridge is added to the diagonal from first on.
@@ -196,7 +228,7 @@ func (Model) LogJoint(s *Statistics, p *Parameters) float64 {
 // Shape counts C and A as Ξ, and means, noise and start as Θ. A rotation of z is free.
 func (Model) Shape(p *Parameters) framework.Shape {
 	k := p.K
-	shape := framework.Shape{K: k, Component: p.D*k + k*k, Shared: p.D + len(p.Noise) + p.starting()}
+	shape := framework.Shape{K: k, Component: p.D*k + k*k, Shared: p.D + len(p.Noise) + p.starting() + (p.D+k)*p.Inputs}
 	shape.Free = shape.Total() - k*(k-1)/2
 	return shape
 }
@@ -221,10 +253,13 @@ func (Model) Charges(s *Statistics, p *Parameters) []framework.Charge {
 	for j := range p.D {
 		loadings := of(k, s.seen(j))
 		loadings.Latent = true
-		list = append(list, loadings, of(1+len(p.Noise)/p.D, s.seen(j))) // mean and noise
+		list = append(list, loadings, of(1+p.Inputs+len(p.Noise)/p.D, s.seen(j))) // mean, inputs, noise
 	}
 	if len(p.Noise) < p.D {
 		list = append(list, of(1, s.N))
+	}
+	if p.Inputs > 0 {
+		list = append(list, of(k*p.Inputs, max(1, s.N-s.sequences())))
 	}
 	return list
 }
@@ -243,7 +278,7 @@ func (Model) Curvature(s *Statistics, p *Parameters, f *laplace.Curvature) error
 		if n := s.seen(j); n <= float64(p.D+p.K) && !f.Prior() {
 			return fmt.Errorf("lds: %w (N = %v, D = %d, K = %d)", framework.FaultyColumn(j, ErrTooFewSteps), n, p.D, p.K)
 		}
-		f.Mixed(block(s.column(j), p.K+2, 2), laplace.Identity(1))
+		f.Mixed(block(s.column(j), s.width(), 2+p.Inputs), laplace.Identity(1))
 	}
 	f.Mixed(s.from(), laplace.Identity(p.K))
 	if !f.Prior() {

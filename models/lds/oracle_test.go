@@ -29,14 +29,28 @@ func oscillating(d int) *lds.Parameters {
 	return p
 }
 
+// driven has two inputs.
+func driven(p *lds.Parameters) *lds.Parameters {
+	p.Inputs, p.Drive = 2, []float64{1, -0.5, 0.3, 2}
+	for j := range p.D {
+		p.Effects = append(p.Effects, 2-float64(j), float64(j))
+	}
+	return p
+}
+
 // sequences are drawn from p; missing is the share of cells left out.
 func sequences(p *lds.Parameters, seed uint64, missing float64, lengths ...int) framework.Sequences {
 	rng := rand.New(rand.NewPCG(seed, 7))
-	b := framework.Sequences{Steps: framework.Rows{D: p.D, Stride: p.D}}
+	width := p.D + p.Inputs
+	b := framework.Sequences{Steps: framework.Rows{D: width, Stride: width}}
 	for _, n := range lengths {
-		x, _ := p.Sample(n, nil, rng)
+		inputs := make([]float64, n*p.Inputs)
+		for i := range inputs {
+			inputs[i] = 1 + rng.NormFloat64()
+		}
+		x, _ := p.Sample(n, nil, inputs, rng)
 		for i := range x {
-			if rng.Float64() < missing {
+			if rng.Float64() < missing && i%width < p.D {
 				x[i] = math.NaN()
 			}
 		}
@@ -59,6 +73,11 @@ func dense(t *testing.T, p *lds.Parameters, b framework.Sequences) (mean *mat.Ve
 	for i := range n {
 		if i > 0 {
 			m.MulVec(a, mat.VecDenseCopyOf(m))
+			for r := range k {
+				for l, u := range b.Steps.Row(i)[p.D:] {
+					m.SetVec(r, m.AtVec(r)+p.Drive[r*p.Inputs+l]*u)
+				}
+			}
 			v.Product(a, mat.DenseCopyOf(v), a.T())
 			for j := range k {
 				v.Set(j, j, v.At(j, j)+1)
@@ -88,7 +107,11 @@ func dense(t *testing.T, p *lds.Parameters, b framework.Sequences) (mean *mat.Ve
 			}
 			r := make([]float64, n*k)
 			copy(r[i*k:], p.Loadings[j*k:(j+1)*k])
-			rows, left, noise = append(rows, r), append(left, row[j]-p.Mean[j]), append(noise, p.NoiseOf(j))
+			mean := p.Mean[j]
+			for l := range p.Inputs {
+				mean += p.Effects[j*p.Inputs+l] * row[p.D+l]
+			}
+			rows, left, noise = append(rows, r), append(left, row[j]-mean), append(noise, p.NoiseOf(j))
 		}
 	}
 	h := mat.NewDense(len(rows), n*k, nil)
@@ -124,8 +147,11 @@ func dense(t *testing.T, p *lds.Parameters, b framework.Sequences) (mean *mat.Ve
 }
 
 func TestSmootherIsDenseConditioning(t *testing.T) {
-	for _, missing := range []float64{0, 0.4} {
+	for i, missing := range []float64{0, 0.4, 0.4} {
 		p := oscillating(3)
+		if i == 2 {
+			p = driven(p)
+		}
 		b := sequences(p, 1, missing, 12)
 		if missing > 0 {
 			for j := range p.D { // a step that misses all
@@ -156,7 +182,8 @@ func TestSmootherIsDenseConditioning(t *testing.T) {
 				for i := 1; i < b.Steps.N; i++ {
 					sum += cov.At(i*2+r, (i-1)*2+col) + mean.AtVec(i*2+r)*mean.AtVec((i-1)*2+col)
 				}
-				assert.InDelta(t, sum, s.Moves[r*4+2+col], 1e-9)
+				u := p.Inputs
+				assert.InDelta(t, sum, s.Moves[(u+r)*(4+u)+u+2+col], 1e-9)
 			}
 		}
 	}
@@ -164,7 +191,7 @@ func TestSmootherIsDenseConditioning(t *testing.T) {
 
 // TestScoreIsThatOfTheSums compares the slope of ln p(X) with that of E_q[ln p(X,Z)] at q = p(Z|X), each by differences.
 func TestScoreIsThatOfTheSums(t *testing.T) {
-	p, m := oscillating(3), lds.Model{}
+	p, m := driven(oscillating(3)), lds.Model{}
 	b := sequences(p, 2, 0.2, 9, 1, 14)
 	s := m.NewStatistics(p)
 	require.NoError(t, m.Prepare(p, nil, s))

@@ -19,10 +19,13 @@ type Parameters struct {
 	Mean     []float64 `json:"mean"`     // d, D
 	Noise    []float64 `json:"noise"`    // variances, D, or 1 where all columns have the same
 	Dynamics []float64 `json:"dynamics"` // A, K×K
-	Start    []float64 `json:"start"`    // mean of z_1, K
-	Spread   float64   `json:"spread"`   // variance of z_1 about it, in every direction: at least 1
-	Center   []float64 `json:"center"`   // means of the table, D
-	Unit     []float64 `json:"unit"`     // its variances, D
+	Inputs   int       `json:"inputs,omitempty"`
+	Effects  []float64 `json:"effects,omitempty"` // of the inputs of a step on its columns, D×Inputs
+	Drive    []float64 `json:"drive,omitempty"`   // and on its z, K×Inputs
+	Start    []float64 `json:"start"`             // mean of z_1, K
+	Spread   float64   `json:"spread"`            // variance of z_1 about it, in every direction: at least 1
+	Center   []float64 `json:"center"`            // means of the table, D
+	Unit     []float64 `json:"unit"`              // its variances, D
 }
 
 // NoiseOf is the variance of the noise of column j.
@@ -30,6 +33,24 @@ func (p *Parameters) NoiseOf(j int) float64 { return p.Noise[min(j, len(p.Noise)
 
 func (p *Parameters) a() *mat.Dense { return mat.NewDense(p.K, p.K, p.Dynamics) }
 func (p *Parameters) c() *mat.Dense { return mat.NewDense(p.D, p.K, p.Loadings) }
+
+// level is what a column is expected to be at z = 0 in a step.
+func (p *Parameters) level(j int, row []float64) float64 {
+	if p.Inputs == 0 {
+		return p.Mean[j]
+	}
+	return p.Mean[j] + linalg.Dot(p.Effects[j*p.Inputs:(j+1)*p.Inputs], row[p.D:])
+}
+
+// push adds what inputs do to z, times by.
+func (p *Parameters) push(z []float64, by float64, inputs []float64) {
+	if p.Inputs == 0 {
+		return
+	}
+	for k := range z {
+		z[k] += by * linalg.Dot(p.Drive[k*p.Inputs:(k+1)*p.Inputs], inputs)
+	}
+}
 
 // weighted is R^−½C, D×K.
 func (p *Parameters) weighted() *mat.Dense {
@@ -41,8 +62,8 @@ func (p *Parameters) weighted() *mat.Dense {
 // like has room for parameters of k dimensions; what the table decides is shared.
 func (p *Parameters) like(k int) *Parameters {
 	return &Parameters{K: k, D: p.D, Loadings: make([]float64, p.D*k), Mean: slices.Clone(p.Mean),
-		Noise: slices.Clone(p.Noise), Dynamics: make([]float64, k*k), Start: make([]float64, k), Spread: p.Spread,
-		Center: p.Center, Unit: p.Unit}
+		Noise: slices.Clone(p.Noise), Dynamics: make([]float64, k*k), Inputs: p.Inputs, Effects: slices.Clone(p.Effects),
+		Drive: make([]float64, k*p.Inputs), Start: make([]float64, k), Spread: p.Spread, Center: p.Center, Unit: p.Unit}
 }
 
 // mapped are the parameters of z' = to·z, for a matrix of orthonormal rows.
@@ -52,6 +73,11 @@ func (p *Parameters) mapped(to mat.Matrix) *Parameters {
 	q.c().Mul(p.c(), to.T())
 	q.a().Product(to, p.a(), to.T())
 	mat.NewVecDense(k, q.Start).MulVec(to, mat.NewVecDense(p.K, p.Start))
+	for i := range k {
+		for j := range p.K {
+			linalg.Axpy(to.At(i, j), p.Drive[j*p.Inputs:(j+1)*p.Inputs], q.Drive[i*p.Inputs:(i+1)*p.Inputs])
+		}
+	}
 	return q
 }
 
@@ -98,7 +124,8 @@ func (p *Parameters) Check() error {
 		return len(list) == n && !slices.ContainsFunc(list, func(v float64) bool { return v-v != 0 || v < least })
 	}
 	k, d, any, tiny := p.K, p.D, math.Inf(-1), math.SmallestNonzeroFloat64
-	if k < 1 || d < 1 || !finite(p.Loadings, d*k, any) || !finite(p.Mean, d, any) || !finite(p.Dynamics, k*k, any) ||
+	if k < 1 || d < 1 || p.Inputs < 0 || !finite(p.Effects, d*p.Inputs, any) || !finite(p.Drive, k*p.Inputs, any) ||
+		!finite(p.Loadings, d*k, any) || !finite(p.Mean, d, any) || !finite(p.Dynamics, k*k, any) ||
 		!finite(p.Start, k, any) || !finite(p.Center, d, any) || !finite(p.Unit, d, tiny) || !(p.Spread > 0) ||
 		!finite(p.Noise, d, tiny) && !finite(p.Noise, 1, tiny) {
 		return errParameters
@@ -106,25 +133,29 @@ func (p *Parameters) Check() error {
 	return nil
 }
 
-// Sample draws a sequence of n steps, n×D, from its start, or where from is not nil after that z; and the last z.
-func (p *Parameters) Sample(n int, from []float64, rng *rand.Rand) (x, last []float64) {
+// Sample draws a sequence of n steps, n×(D + Inputs), from its start, or where from is not nil after that z; and the
+// last z. inputs are those of the steps, n×Inputs.
+func (p *Parameters) Sample(n int, from, inputs []float64, rng *rand.Rand) (x, last []float64) {
 	last = make([]float64, p.K)
-	for range n {
+	for t := range n {
+		u := inputs[t*p.Inputs : (t+1)*p.Inputs]
 		spread := 1.0
 		if from == nil {
 			copy(last, p.Start)
 			spread = math.Sqrt(p.Spread)
 		} else {
 			mat.NewVecDense(p.K, last).MulVec(p.a(), mat.NewVecDense(p.K, from))
+			p.push(last, 1, u)
 		}
 		for k := range last {
 			last[k] += spread * rng.NormFloat64()
 		}
 		from = slices.Clone(last)
 		for j, mean := range p.Mean {
-			mean += linalg.Dot(p.Loadings[j*p.K:(j+1)*p.K], last)
+			mean += linalg.Dot(p.Effects[j*p.Inputs:(j+1)*p.Inputs], u) + linalg.Dot(p.Loadings[j*p.K:(j+1)*p.K], last)
 			x = append(x, mean+math.Sqrt(p.NoiseOf(j))*rng.NormFloat64())
 		}
+		x = append(x, u...)
 	}
 	return x, last
 }

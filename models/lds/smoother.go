@@ -20,7 +20,7 @@ type local struct {
 	place          []int     // of each step, where in back it has its covariance
 	back           []float64 // Cov(z_t|z_t+1, x_1 … x_t), of the last step Cov(z_T|x): K×K each
 	vectors        [3][]float64
-	row            []float64 // (x, 1, z), or (z_t+1, z_t)
+	row            []float64 // (x, 1, u, z), or (u_t+1, z_t+1, z_t)
 
 	// K×K: what all columns tell; the tilt of a step that another follows; A; of a step the lower factor of what was
 	// ahead, the precision of what x tells, and the factor once it is told
@@ -79,8 +79,10 @@ func (s *Statistics) filter(x framework.Rows, first, end int, p *Parameters, den
 		if density != nil {
 			density[t] = p.logDensity(row, ahead, mean) - logDet/2
 		}
-		clear(ahead)
-		add(ahead, blas.NoTrans, 1, l.dynamics, mean)
+		if clear(ahead); !last {
+			add(ahead, blas.NoTrans, 1, l.dynamics, mean)
+			p.push(ahead, 1, x.Row(first + t + 1)[p.D:])
+		}
 	}
 	return entropy
 }
@@ -90,9 +92,9 @@ func (l *local) tell(told, row []float64, p *Parameters, last bool) (complete bo
 	k := p.K
 	clear(told)
 	complete = true
-	for j, v := range row {
+	for j, v := range row[:p.D] {
 		if complete = complete && v == v; v == v {
-			linalg.Axpy(v-p.Mean[j], l.weighted[j*k:(j+1)*k], told)
+			linalg.Axpy(v-p.level(j, row), l.weighted[j*k:(j+1)*k], told)
 		}
 	}
 	if copy(l.precision.Data, l.moving.Data); last {
@@ -102,7 +104,7 @@ func (l *local) tell(told, row []float64, p *Parameters, last bool) (complete bo
 		linalg.Axpy(1, l.whole.Data, l.precision.Data)
 		return true
 	}
-	for j, v := range row {
+	for j, v := range row[:p.D] {
 		if v == v {
 			linalg.Axpy(1, l.told[j*k*k:(j+1)*k*k], l.precision.Data)
 		}
@@ -136,10 +138,10 @@ func (l *local) follow(last bool) bool {
 // logDensity is −½(n ln 2π + Σ ln r + Σ e·e′/r), with e what x leaves at what was ahead and e′ = RS⁻¹e what it leaves
 // at the filtered mean, S the covariance of e.
 func (p *Parameters) logDensity(row, ahead, mean []float64) (sum float64) {
-	for j, v := range row {
+	for j, v := range row[:p.D] {
 		if v == v {
 			r, c := p.NoiseOf(j), p.Loadings[j*p.K:(j+1)*p.K]
-			v -= p.Mean[j]
+			v -= p.level(j, row)
 			sum -= (math.Log(2*math.Pi*r) + (v-linalg.Dot(c, ahead))*(v-linalg.Dot(c, mean))/r) / 2
 		}
 	}
@@ -161,9 +163,10 @@ func (s *Statistics) smooth(x framework.Rows, first, end int, p *Parameters, w f
 				of = l.place[t]
 				linalg.MulSerial(false, true, 1, e, l.dynamics, 0, gain)
 			}
-			after, apart := l.mean[(t+1)*k:(t+2)*k], l.vectors[0]
+			after, apart, u := l.mean[(t+1)*k:(t+2)*k], l.vectors[0], x.Row(first + t + 1)[p.D:]
 			copy(apart, after)
 			add(apart, blas.NoTrans, -1, l.dynamics, mean)
+			p.push(apart, -1, u)
 			add(mean, blas.NoTrans, 1, gain, apart)
 			linalg.MulSerial(false, false, 1, l.stack, l.cov, 0, l.half)
 			linalg.MulSerial(false, true, 1, l.half, l.stack, 0, l.both)
@@ -172,21 +175,23 @@ func (s *Statistics) smooth(x framework.Rows, first, end int, p *Parameters, w f
 				linalg.Axpy(1, e.Data[i*k:(i+1)*k], own)
 				copy(l.cov.Data[i*k:], own)
 			}
-			l.row = append(append(l.row[:0], after...), mean...)
-			addSecond(s.Moves, w, l.row, l.both.Data, 0)
+			l.row = append(append(append(l.row[:0], u...), after...), mean...)
+			addSecond(s.Moves, w, l.row, l.both.Data, p.Inputs)
 		}
 		s.N += w
-		l.row = append(append(l.row[:0], 0, 1), mean...)
+		if t == 0 {
+			l.row = append(append(l.row[:0], 1), mean...)
+			addSecond(s.Start, w, l.row, l.cov.Data, 1)
+		}
+		row := x.Row(first + t)
+		l.row = append(append(append(l.row[:0], 0, 1), row[p.D:]...), mean...)
 		for i := range k {
 			l.variance[t*k+i] = l.cov.Data[i*(k+1)]
 		}
-		if t == 0 {
-			addSecond(s.Start, w, l.row[1:], l.cov.Data, 1)
-		}
-		for j, v := range x.Row(first + t) {
+		for j, v := range row[:p.D] {
 			if v == v {
 				l.row[0] = v - p.Center[j]
-				addSecond(s.column(j), w, l.row, l.cov.Data, 2)
+				addSecond(s.column(j), w, l.row, l.cov.Data, 2+p.Inputs)
 			}
 		}
 	}

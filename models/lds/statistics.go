@@ -1,6 +1,8 @@
 package lds
 
 import (
+	"slices"
+
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/framework"
@@ -10,9 +12,10 @@ import (
 // Statistics are expected second moments, sums over steps.
 type Statistics struct {
 	K       int
+	Inputs  int
 	N       float64   // steps
-	Columns []float64 // of (x, 1, z) over the steps that show a column, x about Parameters.Center: D×(K+2)×(K+2)
-	Moves   []float64 // of (z_t+1, z_t), 2K×2K
+	Columns []float64 // of (x, 1, u, z) over the steps that show a column, x about Parameters.Center, u the inputs
+	Moves   []float64 // of (u_t+1, z_t+1, z_t)
 	Start   []float64 // of (1, z_1), (K+1)×(K+1)
 
 	local local
@@ -20,8 +23,8 @@ type Statistics struct {
 
 // NewStatistics makes statistics of the size of p.
 func (Model) NewStatistics(p *Parameters) *Statistics {
-	k := p.K
-	return &Statistics{K: k, Columns: make([]float64, p.D*(k+2)*(k+2)), Moves: make([]float64, 4*k*k),
+	k, n, m := p.K, p.K+p.Inputs+2, 2*p.K+p.Inputs
+	return &Statistics{K: k, Inputs: p.Inputs, Columns: make([]float64, p.D*n*n), Moves: make([]float64, m*m),
 		Start: make([]float64, (k+1)*(k+1))}
 }
 
@@ -42,13 +45,16 @@ func (s *Statistics) Scale(factor float64) {
 // sequences is their number.
 func (s *Statistics) sequences() float64 { return s.Start[0] }
 
-// column is Σ E of (x, 1, z) of column j, whose second place on the diagonal counts its steps.
+// width is the number of (x, 1, u, z).
+func (s *Statistics) width() int { return s.K + s.Inputs + 2 }
+
+// column is Σ E of (x, 1, u, z) of column j, whose second place on the diagonal counts its steps.
 func (s *Statistics) column(j int) []float64 {
-	size := (s.K + 2) * (s.K + 2)
+	size := s.width() * s.width()
 	return s.Columns[j*size : (j+1)*size]
 }
 
-func (s *Statistics) seen(j int) float64 { return s.column(j)[s.K+3] }
+func (s *Statistics) seen(j int) float64 { return s.column(j)[s.width()+1] }
 
 // block is a copy of what is on rows and columns from first on of a matrix of n.
 func block(list []float64, n, first int) *mat.SymDense {
@@ -62,25 +68,50 @@ func block(list []float64, n, first int) *mat.SymDense {
 }
 
 // from is Σ E[zzᵀ] of steps that another follows, K×K.
-func (s *Statistics) from() *mat.SymDense { return block(s.Moves, 2*s.K, s.K) }
+func (s *Statistics) from() *mat.SymDense { return block(s.Moves, 2*s.K+s.Inputs, s.K+s.Inputs) }
+
+// before is Σ E of (u_t+1, z_t), what z_t+1 is regressed on, and its products with z_t+1, K rows.
+func (s *Statistics) before() (squares *mat.SymDense, products []float64) {
+	u, m := s.Inputs, 2*s.K+s.Inputs
+	all := mat.NewSymDense(m, s.Moves)
+	squares = mat.NewSymDense(u+s.K, nil)
+	place := func(i int) int { // of (u, z_t) in (u, z_t+1, z_t)
+		if i < u {
+			return i
+		}
+		return i + s.K
+	}
+	for i := range u + s.K {
+		for j := i; j < u+s.K; j++ {
+			squares.SetSym(i, j, all.At(place(i), place(j)))
+		}
+	}
+	for i := range s.K {
+		for j := range u + s.K {
+			products = append(products, s.Moves[(u+i)*m+place(j)])
+		}
+	}
+	return squares, products
+}
 
 // Covariance is that of z over the columns and the steps that show them, about its mean there, K×K.
 func (s *Statistics) Covariance() *mat.SymDense {
-	sum := mat.NewSymDense(s.K+1, nil)
-	for columns, size := s.Columns, (s.K+2)*(s.K+2); len(columns) > 0; columns = columns[size:] {
-		sum.AddSym(sum, block(columns, s.K+2, 1))
+	n := s.width()
+	sum := mat.NewSymDense(n-1, nil)
+	for columns := s.Columns; len(columns) > 0; columns = columns[n*n:] {
+		sum.AddSym(sum, block(columns, n, 1))
 	}
 	sum.ScaleSym(1/sum.At(0, 0), sum)
 	cov := mat.NewSymDense(s.K, nil)
-	mean := mat.NewVecDense(s.K, mat.Row(nil, 0, sum)[1:])
-	cov.SymRankOne(sum.SliceSym(1, s.K+1), -1, mean)
+	mean := mat.NewVecDense(s.K, mat.Row(nil, 0, sum)[1+s.Inputs:])
+	cov.SymRankOne(sum.SliceSym(1+s.Inputs, n-1), -1, mean)
 	return cov
 }
 
 // second is Σ E[zzᵀ] of all steps, K×K.
 func (s *Statistics) second() *mat.SymDense {
 	sum := block(s.Start, s.K+1, 1)
-	sum.AddSym(sum, mat.NewSymDense(2*s.K, s.Moves).SliceSym(0, s.K))
+	sum.AddSym(sum, mat.NewSymDense(2*s.K+s.Inputs, s.Moves).SliceSym(s.Inputs, s.Inputs+s.K))
 	return sum
 }
 
@@ -92,14 +123,14 @@ func quadratic(rows mat.Matrix, m []float64) *mat.SymDense {
 	return linalg.SymmetricPart(&product)
 }
 
-// innovations are Σ E[w wᵀ], w = z_t+1 − Az_t.
+// innovations are Σ E[w wᵀ], w = z_t+1 − Az_t − Bu_t+1.
 func (s *Statistics) innovations(p *Parameters) *mat.SymDense {
-	rows := mat.NewDense(s.K, 2*s.K, nil)
+	u := s.Inputs
+	rows := mat.NewDense(s.K, 2*s.K+u, nil)
 	for i := range s.K {
-		rows.Set(i, i, 1)
-		for j := range s.K {
-			rows.Set(i, s.K+j, -p.Dynamics[i*s.K+j])
-		}
+		rows.Set(i, u+i, 1)
+		linalg.Axpy(-1, p.Drive[i*u:(i+1)*u], rows.RawRowView(i)[:u])
+		linalg.Axpy(-1, p.Dynamics[i*s.K:(i+1)*s.K], rows.RawRowView(i)[u+s.K:])
 	}
 	return quadratic(rows, s.Moves)
 }
@@ -114,14 +145,15 @@ func (s *Statistics) starts(m []float64) *mat.SymDense {
 	return quadratic(rows, s.Start)
 }
 
-// coefficients are those of column j in (1, z), less its center.
+// coefficients are those of column j in (1, u, z), less its center.
 func (p *Parameters) coefficients(j int) []float64 {
-	return append([]float64{p.Mean[j] - p.Center[j]}, p.Loadings[j*p.K:(j+1)*p.K]...)
+	return slices.Concat([]float64{p.Mean[j] - p.Center[j]}, p.Effects[j*p.Inputs:(j+1)*p.Inputs],
+		p.Loadings[j*p.K:(j+1)*p.K])
 }
 
-// residual is Σ E[(x − d − Cz)²] of column j.
+// residual is Σ E[(x − d − Du − Cz)²] of column j.
 func (s *Statistics) residual(p *Parameters, j int) float64 {
-	rows := mat.NewDense(1, s.K+2, append([]float64{-1}, p.coefficients(j)...))
+	rows := mat.NewDense(1, s.width(), append([]float64{-1}, p.coefficients(j)...))
 	return quadratic(rows, s.column(j)).At(0, 0)
 }
 
@@ -143,6 +175,6 @@ func (s *Statistics) mapped(to mat.Matrix) *Statistics {
 		}
 		return mapped
 	}
-	return &Statistics{K: k, N: s.N, Columns: beside(2, 1, s.Columns), Moves: beside(0, 2, s.Moves),
-		Start: beside(1, 1, s.Start)}
+	return &Statistics{K: k, Inputs: s.Inputs, N: s.N, Columns: beside(2+s.Inputs, 1, s.Columns),
+		Moves: beside(s.Inputs, 2, s.Moves), Start: beside(1, 1, s.Start)}
 }
