@@ -14,8 +14,8 @@ import (
 )
 
 // A pool starts workers, which are goroutines of this process, for the runner's processes of this host. That of the SDK
-// refuses an ID that it knows. But a runner's process counts its workers from 1: two of them on one host have workers of
-// the same ID, and so has one that comes in the place of one that died. A worker is known by the runner's process,
+// refuses an ID that it knows. But a runner's process counts its workers from 1: two of them on one host have workers
+// of the same ID, and so has one that comes in the place of one that died. A worker is known by the runner's process,
 // whose address it is given for its orders, and ends with that process or when it is asked for again.
 type pool struct {
 	fnpb.UnimplementedBeamFnExternalWorkerPoolServer

@@ -102,9 +102,9 @@ func CountGap(counts, ratios []float64) (nats float64) {
 	return nats
 }
 
-// LogRotations is ln M of k loadings, in nats: the volume of the orthogonal group in units of how well q(Z) and q(W) fix
-// a rotation. squares are the squared lengths ‖w‖² of orthogonal loadings in units of noise, n the rows. Pairs that the
-// data hardly turn count 0 (docs/theory/evidence.md, section 1).
+// LogRotations is ln M of k loadings, in nats: the volume of the orthogonal group in units of how well q(Z) and q(W)
+// fix a rotation. squares are the squared lengths ‖w‖² of orthogonal loadings in units of noise, n the rows. Pairs that
+// the data hardly turn count 0 (docs/theory/evidence.md, section 1).
 func LogRotations(n float64, squares []float64) (nats float64) {
 	k := len(squares)
 	if k == 1 {

@@ -514,7 +514,9 @@ func (m Continuous) Maximize(s *Posteriors, p, dst *ContinuousParameters) (*Cont
 }
 
 // maximize has a prior, or nil.
-func (m Continuous) maximize(s *Posteriors, p, dst *ContinuousParameters, of *jointPrior) (_ *ContinuousParameters, err error) {
+func (m Continuous) maximize(
+	s *Posteriors, p, dst *ContinuousParameters, of *jointPrior,
+) (_ *ContinuousParameters, err error) {
 	c := m.must(p)
 	if dst == nil {
 		dst = &ContinuousParameters{}

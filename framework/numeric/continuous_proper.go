@@ -98,8 +98,8 @@ func (m Continuous) MaximizePosterior(s *Posteriors, p, dst *ContinuousParameter
 	return m.maximize(s, p, dst, of)
 }
 
-// LogModes is 0 where the latent dimensions mix, as the evidence has the volume of their rotations; else ln K!, of their
-// order.
+// LogModes is 0 where the latent dimensions mix, as the evidence has the volume of their rotations; else ln K!, of
+// their order.
 func (m Continuous) LogModes(p *ContinuousParameters) float64 {
 	if !m.Axes {
 		return 0
@@ -169,7 +169,8 @@ func (m Continuous) aboutShared(s *Posteriors, p *ContinuousParameters) (_ *mat.
 		}
 		p.about = one.aboutShared(s, rule, p.Components, p.Shared)
 		if v, bad := notFinite(p.about); bad {
-			return nil, fmt.Errorf("numeric: the second derivatives of LogJoint by the shared parameters hold %v at %v", v, p.Shared)
+			return nil, fmt.Errorf("numeric: the second derivatives of LogJoint by the shared parameters hold %v at %v",
+				v, p.Shared)
 		}
 	}
 	return p.about, nil
