@@ -49,6 +49,22 @@ func (f Categorical) Observe(x, t []float64) (exposure, base float64, ok bool) {
 	return 1, 0, true
 }
 
+// ObserveLabels takes the codes.
+func (f Categorical) ObserveLabels(self ExponentialFamily, x []float64, n, cells, stride int, labels []float64) bool {
+	if f.Levels < 2 || self != ExponentialFamily(f) {
+		return false
+	}
+	for i := range n {
+		for c, v := range x[i*stride : i*stride+cells] {
+			if v == v && (!isCount(v) || v >= float64(f.Levels)) {
+				return false
+			}
+			labels[c*n+i] = v
+		}
+	}
+	return true
+}
+
 // ObserveBlock observes the codes of rows, missing ones too.
 func (f Categorical) ObserveBlock(
 	self ExponentialFamily, x []float64, n, cells, stride int, memory, exposures *[]float64, _ []float64,

@@ -143,10 +143,9 @@ type ByLabels interface {
 }
 
 func (q *exponentialPrior) AddPredictive(o *Observed, hyper, _ Table, out, r []float64) {
-	t, stride := q.statistics(o)
 	padded, width := o.Padded(), q.cells*(1+q.s)
 	products := make([]float64, o.N)
-	labels := q.labels(o, t, stride)
+	labels, t, stride := q.labels(o)
 	for k := range hyper.K {
 		h, to := hyper.Row(k, width), at(r, k, padded)
 		var share []float64
@@ -158,6 +157,9 @@ func (q *exponentialPrior) AddPredictive(o *Observed, hyper, _ Table, out, r []f
 			law, hc := closed(of), q.pseudoCounts(h, c)
 			all, ok := law.(ByLabels)
 			if !ok || labels == nil || !all.Factors(hc, at(labels, c, o.N), share, products) {
+				if t == nil {
+					t, stride = q.statistics(o)
+				}
 				q.factors(o, t, stride, c, law, hc, share, products, to)
 			}
 			if c%manyFactors == manyFactors-1 || c == q.cells-1 {
@@ -202,15 +204,20 @@ func (q *exponentialPrior) factors(
 }
 
 // labels are the cells as labels, one column after the other: a statistic that is 0 or 1, or the one of several that is
-// 1. NaN is missing. They are nil if any cell is something else. A chunk is asked once.
-func (q *exponentialPrior) labels(o *Observed, t []float64, stride int) []float64 {
+// 1. NaN is missing. They are nil if any cell is something else. A chunk is asked once. The statistics, so far apart,
+// are nil where labels stand for them.
+func (q *exponentialPrior) labels(o *Observed) (labels, t []float64, stride int) {
+	if o.coded {
+		return o.labels, nil, 0
+	}
+	t, stride = q.statistics(o)
 	if o.labelling == labelsUnknown {
 		o.labelling = q.label(o, t, stride)
 	}
 	if o.labelling == notLabelled {
-		return nil
+		return nil, t, stride
 	}
-	return o.labels
+	return o.labels, t, stride
 }
 
 func (q *exponentialPrior) label(o *Observed, t []float64, stride int) labelling {
@@ -248,9 +255,8 @@ func labelOf(t []float64) float64 {
 
 // AddSpread uses the rows of positive weight in each class, few of them if classes are clear.
 func (q *exponentialPrior) AddSpread(o *Observed, hyper, _ Table, weights, dst []float64) {
-	t, stride := q.statistics(o)
 	padded, width := o.Padded(), q.cells*(1+q.s)
-	labels := q.labels(o, t, stride)
+	labels, t, stride := q.labels(o)
 	some := make([]int, 0, o.N)
 	for k := range hyper.K {
 		h, own := hyper.Row(k, width), at(weights, k, padded)
@@ -309,6 +315,11 @@ func (q *exponentialPrior) byLabel(
 			total[int(l)] += w[i]
 		}
 	}
+	if all, ok := law.(interface {
+		LabelCurvature(h, weights []float64) float64
+	}); ok {
+		return all.LabelCurvature(hc, total)
+	}
 	label := make([]float64, q.s)
 	for l, weight := range total {
 		if weight != 0 {
@@ -328,8 +339,21 @@ func (l exponentialKernel) exposure(o *Observed, i, c int) float64 {
 	return o.e[i*l.cells+c]
 }
 
-// statistics are those of rows, so far apart; of rows as entries they are written out.
+// statistics are those of rows, so far apart; of rows as entries, and of labels, they are written out.
 func (l exponentialKernel) statistics(o *Observed) (t []float64, stride int) {
+	if o.coded {
+		stride = l.cells * l.s
+		o.own = linalg.Resize(o.own, o.N*stride)
+		clear(o.own)
+		for c := range l.cells {
+			for i, v := range at(o.labels, c, o.N) {
+				if v == v {
+					o.own[i*stride+c*l.s+int(v)] = 1
+				}
+			}
+		}
+		return o.own, stride
+	}
 	if !o.sparse {
 		return o.t, o.stride
 	}

@@ -105,6 +105,14 @@ type BlockObserver interface {
 	) (statistics []float64, apart int, ok bool)
 }
 
+// A LabelObserver has statistics of which one is 1 and the others are 0, those of a label. Where there are many, rows
+// are observed by their labels.
+type LabelObserver interface {
+	// ObserveLabels puts the labels of n rows of cells observations each, stride apart in x, into labels, one cell after
+	// the other, NaN for what is missing. ok is false if a row is outside the support. self is as for [BlockObserver].
+	ObserveLabels(self ExponentialFamily, x []float64, n, cells, stride int, labels []float64) (ok bool)
+}
+
 // A BlockNatural computes the natural parameters of many cells faster than one by one.
 type BlockNatural interface {
 	// Naturals puts −ψ of each cell into e and η into t, from ξ of one cell after the other. self is as

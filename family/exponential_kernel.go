@@ -52,7 +52,10 @@ func (l exponentialKernel) Join(next Factor) (Factor, bool) {
 func (l exponentialKernel) Name() string { return l.law.Name() }
 
 func (l exponentialKernel) Layout() Layout {
-	n := l.cells * (1 + l.s)
+	n, features := l.cells*(1+l.s), l.cells*l.s
+	if l.manyLabels() {
+		features = l.cells * labelBits
+	}
 	return Layout{
 		Columns:  l.cells * l.width,
 		Cells:    l.cells,
@@ -61,8 +64,17 @@ func (l exponentialKernel) Layout() Layout {
 		Score:    n,
 		Params:   l.cells * l.p,
 		Hyper:    n,
-		Features: l.cells * l.s,
+		Features: features,
 	}
+}
+
+// labelBits is the number of labels from which on rows are observed by them, and no zeros are multiplied or kept.
+const labelBits = 64
+
+// manyLabels says whether rows are observed by their labels.
+func (l exponentialKernel) manyLabels() bool {
+	law, ok := l.law.(LabelObserver)
+	return ok && l.s >= labelBits && law.ObserveLabels(l.law, nil, 0, l.cells, 0, nil)
 }
 
 // split gives the parts of exposures and of T.
@@ -77,6 +89,9 @@ func (l exponentialKernel) Observe(b framework.Rows, at, first, n int, o *Observ
 	}
 	width := l.cells * l.s
 	o.N, o.Complete, o.Base, o.sparse, o.labelling = n, true, linalg.Resize(o.Base, n), false, labelsUnknown
+	if o.coded = l.manyLabels() && l.observeLabels(b.X[first*b.Stride+at:], n, b.Stride, o); o.coded {
+		return nil
+	}
 	if all, ok := l.law.(BlockObserver); ok {
 		clear(o.Base)
 		o.e = o.e[:0]
@@ -107,6 +122,24 @@ func (l exponentialKernel) Observe(b framework.Rows, at, first, n int, o *Observ
 		o.Base[i] = base
 	}
 	return nil
+}
+
+// observeLabels reports whether all cells have labels, or are missing.
+func (l exponentialKernel) observeLabels(x []float64, n, stride int, o *Observed) bool {
+	o.labels = linalg.Resize(o.labels, n*l.cells)
+	if !l.law.(LabelObserver).ObserveLabels(l.law, x, n, l.cells, stride, o.labels) {
+		return false
+	}
+	clear(o.Base)
+	o.labelling, o.e = labelled, linalg.Resize(o.e, n*l.cells)
+	for c := range l.cells {
+		for i, v := range at(o.labels, c, n) {
+			if o.e[i*l.cells+c] = 1; v != v {
+				o.e[i*l.cells+c], o.Complete = 0, false
+			}
+		}
+	}
+	return true
 }
 
 // missing says that nothing of an observation is there.
@@ -144,7 +177,17 @@ func (l exponentialKernel) AddScores(o *Observed, scores Table, r []float64) {
 		o.addSparseScores(scores, l.cells, r)
 		return
 	}
-	simd.RowScores(r, o.t, o.N, width, o.stride, scores.Data[l.cells:], k, scores.Stride)
+	if o.coded {
+		l.eachLabel(o, scores, r, func(eta, of, labels []float64) {
+			for i, v := range labels {
+				if v == v {
+					of[i] += eta[int(v)]
+				}
+			}
+		})
+	} else {
+		simd.RowScores(r, o.t, o.N, width, o.stride, scores.Data[l.cells:], k, scores.Stride)
+	}
 	if !o.Complete {
 		simd.RowScores(r, o.e, o.N, l.cells, l.cells, scores.Data, k, scores.Stride)
 	}
@@ -165,13 +208,42 @@ func (l exponentialKernel) AddSums(o *Observed, r []float64, _, _, sums Table) (
 		o.addSparseSums(sums, l.cells, r)
 		return 0
 	}
+	if o.coded {
+		l.eachLabel(o, sums, r, func(t, of, labels []float64) {
+			for i, v := range labels {
+				if v == v {
+					t[int(v)] += of[i]
+				}
+			}
+		})
+		return 0
+	}
 	t := blas64.General{Rows: k, Cols: width, Stride: sums.Stride, Data: sums.Data[l.cells:]}
 	linalg.MulSerial(false, false, 1, weights, blas64.General{Rows: o.N, Cols: width, Stride: o.stride, Data: o.t}, 1, t)
 	return 0
 }
 
+// eachLabel visits the cells of each class: its numbers for the labels, those of the rows in r, and the rows' labels.
+func (l exponentialKernel) eachLabel(o *Observed, table Table, r []float64, visit func(cell, of, labels []float64)) {
+	for k := range table.K {
+		_, t := l.split(table.Row(k, l.cells*(1+l.s)))
+		for c := range l.cells {
+			visit(l.cell(t, c), at(r, k, o.Padded()), at(o.labels, c, o.N))
+		}
+	}
+}
+
+// Features are the statistics of one observation. Those of many labels are the signs of 64 bits that a label is
+// scattered to: two labels are as far apart as any others but for an eighth (Achlioptas 2003, Journal of Computer and
+// System Sciences 66).
 func (l exponentialKernel) Features(o *Observed, dst []float64, width, at int) {
 	for i := range o.N {
+		if o.coded {
+			for c := range l.cells {
+				scatter(o.labels[c*o.N+i], dst[i*width+at+c*labelBits:][:labelBits])
+			}
+			continue
+		}
 		to := dst[i*width+at:][:l.cells*l.s]
 		copy(to, o.t[i*o.stride:])
 		if o.Complete {
@@ -182,6 +254,14 @@ func (l exponentialKernel) Features(o *Observed, dst []float64, width, at int) {
 				to[c*l.s+s] /= e // NaN if missing
 			}
 		}
+	}
+}
+
+// scatter puts the signs of a label's bits into dst, NaN if it is missing.
+func scatter(label float64, dst []float64) {
+	bits := rand.NewPCG(uint64(label), 0).Uint64()
+	for b := range dst {
+		dst[b] = label - label + 1 - 2*float64(bits>>b&1)
 	}
 }
 

@@ -30,6 +30,7 @@ type Observed struct {
 	inner     []float64 // log densities of a family that noise is added to
 	labels    []float64 // of categorical cells, column-major, once they are asked for
 	labelling labelling
+	coded     bool  // of rows whose labels stand for t
 	gaps      *gaps // of rows with missing values of a covariance matrix
 }
 

@@ -154,6 +154,17 @@ func (q NaturalDirichlet) Factors(h, labels, out, factors []float64) bool {
 	return true
 }
 
+// LabelCurvature is the sum of weights times Curvature, of the labels that have one.
+func (NaturalDirichlet) LabelCurvature(h, weights []float64) (sum float64) {
+	all := special.Trigamma(h[0])
+	for l, w := range weights {
+		if w != 0 {
+			sum += w * (special.Trigamma(h[1+l]) - all)
+		}
+	}
+	return sum
+}
+
 // Curvature is that along t.
 func (NaturalDirichlet) Curvature(h, t []float64, _ float64) (sum float64) {
 	trials := floats.Sum(t)
