@@ -16,12 +16,15 @@ import (
 
 // A Definition is a model that a program knows: a value of --model, and what loads its files.
 type Definition struct {
-	Name     string   // as flags and files have it: "mixture"
-	Title    string   // what it is called in the field: "Hidden Markov model"
-	About    string   // what --help says of it; empty: the title
-	Help     string   // what latent help NAME says beside its methods and flags, in sentences; empty: nothing
-	Part     string   // what one latent dimension is called; empty: dimension
-	Several  bool     // a row has several of them, such as features, in place of one
+	Name    string // as flags and files have it: "mixture"
+	Title   string // what it is called in the field: "Hidden Markov model"
+	About   string // what --help says of it; empty: the title
+	Help    string // what latent help NAME says beside its methods and flags, in sentences; empty: nothing
+	Part    string // what one latent dimension is called; empty: dimension
+	Several bool   // a row has several of them, such as features, in place of one
+	// Classes says that z is a class of each row, each with its own distribution of the columns: [Table].Family. A fit
+	// finds a [Classifier].
+	Classes  bool
 	Example  string   // the embedded data set that shows it, of data.Datasets; empty: none does
 	Families Families // of its components, or states; nil: there are no such
 	Gaps     bool     // entries may be missing
@@ -156,6 +159,25 @@ type SequenceSettings struct {
 // SequenceColumn is the column that says which sequence a row belongs to, or nothing.
 func (s SequenceSettings) SequenceColumn() string { return s.Sequence }
 
+// An Explainer is settings of a model that explains a column by others.
+type Explainer interface {
+	Explained() Explained
+}
+
+// Explained says which column a model explains by which.
+type Explained struct {
+	Response string
+	Over     string   // the column of what a response is counted over, such as trials; empty: none
+	By       []string // nil: all other columns
+	Powers   []string // those of By that have powers
+}
+
+// A ColumnDescriber is settings of a model that says itself what the columns of its table are.
+type ColumnDescriber interface {
+	// DescribeColumns returns families and levels of all columns; the command makes codes of the levels.
+	DescribeColumns(t *data.Named, r Request) ([]data.Column, error)
+}
+
 // A Request is what is asked of a fit beside the settings of the model.
 type Request struct {
 	Method   Method
@@ -179,6 +201,10 @@ type Table struct {
 	Columns []data.Column
 	Rows    *framework.Table // numbers, and NaN if Definition.Gaps lets them be missing, with the weights of the rows
 	Pairs   *Pairs           // of models of pairs, in place of Rows
+
+	// Family is that of the rows, of models of classes; nil: that of the request, by its [Families].
+	Family family.Family
+	Data   *data.Named // the table as it was read, which descriptions show; nil: Rows
 
 	Sequences *framework.SequenceTable // of models of sequences, the same rows with the weights of whole sequences
 }
@@ -214,7 +240,15 @@ type SettingError struct {
 	Reason  string // what is wrong with it: "is 60: at most 50 components" or "cannot be used with …"
 }
 
-func (e *SettingError) Error() string { return e.Setting + " " + e.Reason }
+func (e *SettingError) Error() string { return e.Setting + e.Cause() }
+
+// Cause returns the reason as it follows the name of the setting. A reason may begin with a colon.
+func (e *SettingError) Cause() string {
+	if strings.HasPrefix(e.Reason, ":") {
+		return e.Reason
+	}
+	return " " + e.Reason
+}
 
 // A Bound model is ready for a table.
 type Bound struct {
@@ -228,6 +262,9 @@ type Bound struct {
 	CheckK   func(k int) error                // refuses K beyond what the columns allow; nil: up to the number of rows
 	Compares func(c framework.Criterion) bool // whether a criterion compares fits to this table; nil: all do
 	Notes    []string                         // remarks about the table
+	Seen     []string                         // what errors call the columns of rows that a model sees; nil: as the table
+	// Accelerate asks for iterations that are extrapolated, whether or not the request does.
+	Accelerate bool
 }
 
 // Found is what a fit found: a model that is ready for rows, and its parameters.
@@ -342,8 +379,9 @@ func (d Definition) checkFit() error {
 	}
 	for _, m := range d.Methods {
 		switch {
-		case !slices.Contains([]string{"gfab", "fab", "em", "vb", "cvb0", "greedy", "closed-form"}, m.Name):
-			return fmt.Errorf("the model %q has the method %q; must be one of gfab, fab, em, vb, cvb0, greedy and closed-form",
+		case !slices.Contains([]string{"gfab", "fab", "em", "map", "vb", "cvb0", "greedy", "closed-form"}, m.Name):
+			return fmt.Errorf("the model %q has the method %q; must be one of gfab, fab, em, map, vb, cvb0, greedy and "+
+				"closed-form",
 				d.Name, m.Name)
 		case len(m.Criteria) == 0:
 			return fmt.Errorf("the method %s of model %q has no criteria", m.Name, d.Name)

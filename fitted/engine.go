@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 
+	"github.com/latent-go/latent/bootstrap"
 	"github.com/latent-go/latent/framework"
 )
 
@@ -26,6 +27,12 @@ type Sharer interface {
 	Rows() int // of the table
 	// Share is [framework.Share] with a state that encoding/gob has encoded.
 	Share(ctx context.Context, state []byte, first, last, shards, workers int) ([]byte, error)
+}
+
+// A Tester is a [Problem] with a likelihood ratio test of K latent dimensions against K + 1, as
+// [bootstrap.LikelihoodRatio] has it.
+type Tester interface {
+	Ratio(ctx context.Context, k int, o bootstrap.Options) (*bootstrap.Ratio, error)
 }
 
 // A Selection is the result of [framework.Select] with fits that have no Parameters. Open describes one of them.
@@ -79,6 +86,11 @@ func (e *Engine[R, B, P, S]) Shared() bool {
 	_, coupled := any(e.Model).(framework.Coupled[B, P, S])
 	_, single := e.Source.(framework.Single[B])
 	return !coupled && !single
+}
+
+// Ratio tests K against K + 1.
+func (e *Engine[R, B, P, S]) Ratio(ctx context.Context, k int, o bootstrap.Options) (*bootstrap.Ratio, error) {
+	return bootstrap.LikelihoodRatio(ctx, e.Model, e.Source, k, o)
 }
 
 // Rows is the number of rows.

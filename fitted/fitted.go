@@ -101,9 +101,13 @@ type (
 	}
 )
 
-// A Forecast is what is expected of a step: numbers that the Items of the layout name, and of each column its mean and
-// standard deviation.
-type Forecast struct{ Latent, Mean, SD []float64 }
+// A Forecast is what is expected of a step.
+type Forecast struct {
+	Latent   []float64   // numbers that the Items of the layout name; nil of models of classes
+	Classes  []float64   // the probabilities of the classes, which the Items name; nil of other models
+	Mean, SD []float64   // of each column; NaN if it has none
+	Levels   [][]float64 // of each column the probabilities of its levels; nil: there are no columns of levels
+}
 
 // ListScores are the scores of a list of pairs.
 type ListScores struct {

@@ -37,6 +37,11 @@ type Section struct {
 	Wide     bool // takes the full width of a large screen
 }
 
+// Single returns a list of one section, which shows a figure, if any, above its tables.
+func Single(title string, figure Figure, tables ...Table) []Section {
+	return []Section{{Title: title, Figure: figure, Tables: tables}}
+}
+
 // An Item describes one class, such as a component.
 type Item struct {
 	Group int // of its colour, from 0, as points have it

@@ -6,9 +6,7 @@ import (
 	"strconv"
 
 	"github.com/latent-go/latent/data"
-	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/agreement"
-	"github.com/latent-go/latent/models/mixture"
 	"github.com/latent-go/latent/report"
 )
 
@@ -72,7 +70,7 @@ func (in *input) agreement(components []int, k int) *agreementTable {
 	for row := range components {
 		classes[row] = int(in.known.codes[in.Origin(row)])
 	}
-	table := agreement.CrossTable(components, classes, in.frequencies, k, len(in.known.levels))
+	table := agreement.CrossTable(components, classes, in.Weights, k, len(in.known.levels))
 	a := &agreementTable{
 		Column: in.known.column, AdjustedRand: number(agreement.AdjustedRand(table)), Labels: in.known.levels,
 	}
@@ -80,55 +78,6 @@ func (in *input) agreement(components []int, k int) *agreementTable {
 		a.Table = append(a.Table, numbers(row))
 	}
 	return a
-}
-
-// classify finds the class of every row of the table, from 0.
-func (f *components) classify(in *input) ([]int, error) { return f.assign(in, upTo(0, in.Rows()-1)) }
-
-// likeliest are the most probable classes of rows.
-func (f *components) likeliest(in *input, rows []int) (list []int, err error) {
-	for block := range slices.Chunk(rows, blockRows) {
-		q, err := f.probabilities(in, block)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, mixture.Labels(q, f.params.K)...)
-	}
-	return list, nil
-}
-
-// scorer is that of latent predict: of a posterior, the predictive distribution where there is one.
-func (f *components) scorer() (scorer, error) {
-	if bayes := (mixture.Variational{Family: f.model.Family}); f.posterior != nil && bayes.Collapses(f.posterior) == nil {
-		return bayes.Predictor(f.posterior)
-	}
-	return f.model.Scorer(f.params)
-}
-
-// responsibilities are the probabilities of the components of rows that are like those of the table.
-func (f *components) responsibilities(in *input, rows []int) ([]float64, error) {
-	score, err := f.scorer()
-	if err != nil {
-		return nil, err
-	}
-	d := in.Cols()
-	x := make([]float64, 0, len(rows)*d)
-	for _, row := range rows {
-		for j := range d {
-			x = append(x, in.Number(row, j))
-		}
-	}
-	_, r, err := score(framework.Rows{First: rows[0], N: len(rows), D: d, Stride: d, X: x}, nil, nil)
-	return r, err
-}
-
-// some are the chosen ones of all rows.
-func some(all framework.Rows, rows []int) framework.Rows {
-	list := framework.Rows{First: rows[0], N: len(rows), D: all.D, Stride: all.D}
-	for _, row := range rows {
-		list.X = append(list.X, all.Row(row)...)
-	}
-	return list
 }
 
 func (a *agreementTable) fact() [2]string {
@@ -141,26 +90,26 @@ func (a *agreementTable) fact() [2]string {
 
 // print shows the cross-table, as far as there is room.
 func (a *agreementTable) print(p *page) {
-	shown, g := p.widest(len(a.Labels), func(n int) *grid {
+	shown, g := p.Widest(len(a.Labels), func(n int) *report.Grid {
 		heads := []string{"component"}
 		for _, label := range a.Labels[:n] {
 			heads = append(heads, short(label))
 		}
-		g := newGrid(heads...)
+		g := report.NewGrid(heads...)
 		for k, row := range a.Table[:min(len(a.Table), mostRows)] {
 			cells := []string{strconv.Itoa(k + 1)}
 			for _, v := range row[:n] {
 				cells = append(cells, fmt.Sprintf("%.10g", float64(v)))
 			}
-			g.row(cells...)
+			g.Row(cells...)
 		}
 		return g
 	})
-	p.line("")
-	p.prose(0, "Rows by component and %s:", isolated(report.Printable(a.Column)))
-	p.grid(g)
+	p.Line("")
+	p.Prose(0, "Rows by component and %s:", isolated(report.Printable(a.Column)))
+	p.Grid(g)
 	if more := len(a.Labels) - shown; more > 0 {
-		p.prose(0, "%s left out (--format json has all).", are(more, "label"))
+		p.Prose(0, "%s left out (--format json has all).", are(more, "label"))
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/classes"
 )
 
 // idFlags name columns that tell rows apart.
@@ -44,7 +45,7 @@ func isHead(name string) bool {
 		}
 	}
 	return slices.Contains([]string{
-		rowHead, labelHead, groupHead, stateHead, "probability", "log_likelihood", "log_predictive", "noise", "mean",
+		rowHead, labelHead, classes.GroupHead, stateHead, "probability", "log_likelihood", "log_predictive", "noise", "mean",
 	}, name)
 }
 
@@ -54,7 +55,7 @@ func (c *fitCommand) checkTables() error {
 	case c.Assignments != "" && c.model().Pairs:
 		return misused("--assignments cannot be used with --model %s: save the model by --out, and see latent predict",
 			c.Model)
-	case c.Components != "" && !c.model().classes:
+	case c.Components != "" && !c.model().Classes:
 		return misused(
 			"--components requires a mixture or hmm: a %s model has no components; --format json writes its numbers", c.Model,
 		)
@@ -94,14 +95,14 @@ func (c *fitCommand) assign(s *session, r *fitReport, in input) error {
 		return in.wrap(err)
 	}
 	p := &prediction{score: m.score, layout: m.layout, in: &in, ids: in.ids, columns: names, errors: in.renderer()}
-	if p.x, p.rows, _, err = in.numbers(quiet, m.kind.classes, !m.input.Gaps); err != nil {
+	if p.x, p.rows, _, err = in.numbers(quiet, m.kind.Classes, !m.input.Gaps); err != nil {
 		return in.wrap(err)
 	}
 	if !slices.IsSorted(order) {
 		p.order = order
 	}
 	if m.input.Sequence {
-		p.ends = in.endsOf(p.rows)
+		p.ends = in.EndsOf(p.rows)
 		p.score = func(b framework.Rows) ([]float64, error) { return m.scoreSequences(p.series(b)) }
 	}
 	if p.numbers = in.gaps == missingDrop || in.gaps == missingEmpty; p.numbers {

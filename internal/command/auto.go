@@ -29,11 +29,11 @@ func (in *input) auto(s *session, given *columnFamilies) ([]suspect, error) {
 	if err := parallel.Do(in.Cols(), 0, func(j int) error {
 		name := in.Names[j]
 		switch {
-		case given.family[name] != "":
+		case given.Family[name] != "":
 		case slices.Contains(in.dates.Names, name):
 			list[j] = suspect{name, data.Suggestion{Kind: data.Continuous, Cause: data.Dates}}
 		default:
-			list[j] = suspect{name, in.Suggest(name, in.frequencies)}
+			list[j] = suspect{name, in.Suggest(name, in.Weights)}
 		}
 		return nil
 	}); err != nil {
@@ -91,7 +91,7 @@ func (in *input) unmeasured(out []string) (list []suspect) {
 		if measured && len(in.different(j, mostCodes+1)) > mostCodes {
 			continue // neither codes nor, beside measurements, counts that matter
 		}
-		switch found := in.Suggest(name, in.frequencies); found.Kind {
+		switch found := in.Suggest(name, in.Weights); found.Kind {
 		case data.Binary, data.Categorical, data.Count:
 			list = append(list, suspect{name, found})
 		case data.Continuous, data.Positive:
@@ -137,7 +137,7 @@ func (f *fittingFlags) leaveEmpty(s *session, in *input) error {
 	if len(f.Select) > 0 || !f.anyFamily && f.Family != families.Auto || !f.byKinds() {
 		return nil
 	}
-	used := setOf(append(slices.Concat(f.gate(), f.columns().names), f.Weights))
+	used := setOf(append(slices.Concat(f.gate(), f.columns().Names), f.Weights))
 	empty := slices.DeleteFunc(without(in.Names, used), func(name string) bool { return !in.Empty(name) })
 	if len(empty) == 0 || len(empty) == in.Cols() {
 		return nil
@@ -151,8 +151,8 @@ func (f *fittingFlags) leaveEmpty(s *session, in *input) error {
 // leaveIdentifiers leaves out columns of a table of numbers that identify rows or are dates, as --family auto does, if
 // neither columns nor a family are given and other columns remain.
 func (f *fittingFlags) leaveIdentifiers(s *session, in *input) error {
-	if len(f.Select) > 0 || !f.anyFamily || f.regression() != nil || f.Family == families.Auto || in.Cols() == 1 ||
-		len(f.columns().names) > 0 {
+	if len(f.Select) > 0 || !f.anyFamily || f.explained() != nil || f.Family == families.Auto || in.Cols() == 1 ||
+		len(f.columns().Names) > 0 {
 		return nil
 	}
 	if len(without(in.texts(), setOf(f.gate()))) > 0 && f.byKinds() {
@@ -212,7 +212,7 @@ func (in *input) takeGaps(list []suspect, given *columnFamilies) (notes []string
 	}
 	for i, c := range list {
 		if slices.Contains(names, c.name) {
-			list[i] = suspect{c.name, in.Suggest(c.name, in.frequencies)}
+			list[i] = suspect{c.name, in.Suggest(c.name, in.Weights)}
 		}
 	}
 	note := "taken for missing values, as texts among numbers: " + detailed(taken)
@@ -297,7 +297,7 @@ func gammaIsLikelier(x []float64) bool {
 func (in *input) suggestAuto(s *session, given *columnFamilies) {
 	var list []string
 	for j, name := range in.Names {
-		if given.family[name] == "" && in.Levels(name) == nil && len(in.different(j, 3)) == 2 {
+		if given.Family[name] == "" && in.Levels(name) == nil && len(in.different(j, 3)) == 2 {
 			list = append(list, name)
 		}
 	}

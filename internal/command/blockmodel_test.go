@@ -17,7 +17,7 @@ import (
 
 // A graphReport is the report of a block model, with its graph.
 type graphReport struct {
-	fitReport
+	reported
 	Graph struct {
 		Nodes    []int
 		Edges    int
@@ -33,7 +33,7 @@ func graphJSON(t *testing.T, args ...string) (r graphReport) {
 	var own struct{ Graph *json.RawMessage }
 	require.NoError(t, json.Unmarshal([]byte(stdout), &own))
 	require.NoError(t, json.Unmarshal(*own.Graph, &r.Graph))
-	r.fitReport = reportOf(t, stdout, args...)
+	r.reported = reportOf(t, stdout, args...)
 	return r
 }
 

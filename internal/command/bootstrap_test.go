@@ -39,7 +39,7 @@ func TestBootstrapIsInTextAndModelFile(t *testing.T) {
 	assert.Contains(t, stdout, "Estimates ± standard errors by bootstrap (--format json has intervals):")
 	assert.Regexp(t, `1 ± 0 `, stdout)
 	assert.NotContains(t, stderr, "draws")
-	var saved summary
+	var saved reported
 	require.NoError(t, json.Unmarshal([]byte(contents(t, model)), &saved))
 	require.NotNil(t, saved.Bootstrap)
 	for _, c := range saved.Components[0].Columns {

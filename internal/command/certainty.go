@@ -73,7 +73,7 @@ func (m model) evidencePrior(given prior.Prior, correlated int) priorView {
 	switch {
 	case m.Pairs:
 		v = priorView{Form: "uniform"}
-	case m.classes && !m.responds && correlated > 0:
+	case m.Classes && !m.responds && correlated > 0:
 		v.Covariance = number(unit.CovarianceOr(correlated))
 	}
 	return v

@@ -14,6 +14,7 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/classes"
 	"github.com/latent-go/latent/internal/families"
 	"github.com/latent-go/latent/models/mixture"
 	"github.com/latent-go/latent/report"
@@ -72,8 +73,8 @@ func (f form) about() string {
 	return strings.Join(said, ", ")
 }
 
-// several makes of --cov the structures that one fit compares; nil where it names one.
-func (c *covarianceSettings) several() (list []form, err error) {
+// severalOf makes of --cov the structures that one fit compares; nil where it names one.
+func severalOf(c *classes.CovarianceSettings) (list []form, err error) {
 	wanted := strings.Split(c.Cov, ",")
 	switch {
 	case strings.EqualFold(c.Cov, familyAll):
@@ -107,7 +108,7 @@ func (f *modelFlags) compare(list []form) error {
 			"latent select --cov all compares by other methods", methodGFAB, f.Method)
 	case m.Noise || len(m.Gate) > 0:
 		return misused("--noise and --gate cannot be used with several covariances: %s", one)
-	case m.Columns.text != "":
+	case m.Columns.Text != "":
 		return misused("--columns cannot be used with several covariances, which describe all columns together")
 	}
 	f.compared, f.Family = list, families.Gaussian
@@ -128,7 +129,7 @@ func (c *fitCommand) compareUsual() {
 	m, mixtures := c.own.(*mixtureSettings)
 	usually := c.anyFamily && c.Family == families.Gaussian || c.Family == families.Auto
 	if !mixtures || !usually || c.Method != methodGFAB || c.Criterion != "" ||
-		m.Noise || len(m.Gate) > 0 || m.Columns.text != "" {
+		m.Noise || len(m.Gate) > 0 || m.Columns.Text != "" {
 		return
 	}
 	c.compared, c.ordinary = append([]form{heavyTailed}, formsNamed(usual...)...), true
@@ -195,7 +196,7 @@ func (f *modelFlags) possible(s *session, in *input, rows framework.Rows, block 
 		return list
 	}
 	// Spheres have no place for constant columns.
-	constant := f.ordinary && slices.ContainsFunc(block, func(j int) bool { return in.Constant(j, in.frequencies) })
+	constant := f.ordinary && slices.ContainsFunc(block, func(j int) bool { return in.Constant(j, in.Weights) })
 	gaps := slices.ContainsFunc(rows.X, math.IsNaN)
 	var few, incomplete []string
 	list := slices.DeleteFunc(slices.Clone(f.compared), func(one form) bool {
@@ -269,18 +270,19 @@ func (r *describedRows) comparing(s *session, f *modelFlags, in *input, start fa
 			flags.Family = one.family
 		}
 		rows.family = family.WithFloor(f.model().Families.OfRows(flags.Family, rows.columns), f.floor())
-		made, err := mixtureEngine(&flags, start, rows.Table, rows.columns, rows.family)
+		made, err := mixtureEngine(&flags, start, &in.Named, rows.Table, rows.columns, rows.family)
 		if err != nil {
 			return nil, err
 		}
 		e.engine, e.list = made, append(e.list, rival{one, made.(*mixtures), &rows})
-		own := rows.task(&flags, "component")
+		own := rows.task(&flags)
 		if t != nil {
 			own.largest = min(own.largest, t.largest)
 		}
 		t = own
 	}
 	t.engine = e
+	t.doubling(in)
 	return t, nil
 }
 
@@ -352,7 +354,7 @@ func (r *fitReport) takeWinner(w *winner, in *input) {
 	if w == nil {
 		return
 	}
-	r.Columns, r.what = w.rows.columns, strings.Join(parts(w.rows.family), ", ")+" components"
+	r.Columns, r.what = w.rows.columns, strings.Join(classes.Parts(w.rows.family), ", ")+" components"
 	if r.Family != families.Auto {
 		r.Family = w.family
 	}

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/latent-go/latent/data"
+	"github.com/latent-go/latent/report"
 )
 
 type datasetsCommand struct {
@@ -30,15 +31,15 @@ func (c *datasetsCommand) Run(s *session) error {
 		return writeJSON(s.stdout, list)
 	}
 	p := s.page()
-	t := newGrid("name", "rows", "columns", "label", "what")
-	t.prose("name", "label", "what")
+	t := report.NewGrid("name", "rows", "columns", "label", "what")
+	t.Wrap("name", "label", "what")
 	for _, d := range list {
-		t.row(d.Name, strconv.Itoa(d.Rows), strconv.Itoa(d.Columns), d.Label, d.Title)
+		t.Row(d.Name, strconv.Itoa(d.Rows), strconv.Itoa(d.Columns), d.Label, d.Title)
 	}
-	p.grid(t)
-	p.line("")
+	p.Grid(t)
+	p.Line("")
 	for _, d := range list {
-		p.prose(2, "%s: %s. Licence: %s.", d.Name, d.Source, d.Licence)
+		p.Prose(2, "%s: %s. Licence: %s.", d.Name, d.Source, d.Licence)
 	}
 	return p.write(s)
 }

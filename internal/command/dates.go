@@ -6,17 +6,14 @@ import (
 	"strings"
 
 	"github.com/latent-go/latent/data"
-	"github.com/latent-go/latent/report"
+	"github.com/latent-go/latent/internal/classes"
 )
 
 // dateColumns are the value of --dates.
 type dateColumns struct{ data.DateColumns }
 
-// Units of columns that were dates, or times of a day without a date.
-const (
-	unitOfDates = "days since 1970-01-01"
-	unitOfTimes = "days since midnight"
-)
+// unitOfTimes is that of columns that were times of a day without a date.
+const unitOfTimes = "days since midnight"
 
 // unit is that of a column; empty where it was no date.
 func (d dateColumns) unit(name string) string {
@@ -25,26 +22,9 @@ func (d dateColumns) unit(name string) string {
 	case i < 0:
 		return ""
 	case strings.Contains(d.Forms[i], "Y"):
-		return unitOfDates
+		return classes.UnitOfDates
 	}
 	return unitOfTimes
-}
-
-// spread is mean and standard deviation of the column for readers: of dates, the mean is a date.
-func spread[F ~float64](c data.Column, mean, sd F) report.Cell {
-	cell := report.Spread(mean, sd)
-	if c.Unit == unitOfDates {
-		cell.As = report.Dates
-	}
-	return cell
-}
-
-// axis names the column and its unit.
-func axis(c data.Column) string {
-	if c.Unit == "" {
-		return report.Printable(c.Name)
-	}
-	return report.Printable(c.Name) + ", " + c.Unit
 }
 
 // takeDates has columns of dates become numbers: those of --dates, and those of the fit of a saved model where the

@@ -36,71 +36,78 @@ type definedSettings struct {
 	of fitted.Definition
 }
 
-// request is what the flags ask of a fit.
-func (c *definedSettings) request(f *modelFlags) fitted.Request {
-	r := fitted.Request{Family: f.Family, Prior: f.Prior.values, Weighted: f.Weights != "", Accelerate: f.Accelerate,
-		Workers: f.Workers}
-	r.Method, _ = c.of.MethodNamed(f.Method)
-	return r
-}
-
 func (c *definedSettings) check(f *modelFlags) error {
-	r := c.request(f)
-	if r.Method.Prior != nil {
+	r := f.request()
+	if r.Method.Prior != nil && !f.Prior.ofEvidence() {
 		if err := f.Prior.among(r.Method.Prior...); err != nil {
 			return err
 		}
 	}
-	return c.flagged(c.Check(r))
+	return f.flagged(c.Check(r))
 }
 
 // flagged is an error that names the flag of a setting, where one is to blame.
-func (c *definedSettings) flagged(err error) error {
+func (f *modelFlags) flagged(err error) error {
 	fault, is := errors.AsType[*fitted.SettingError](err)
 	if !is {
 		return err
 	}
-	field, has := reflect.TypeOf(c.Settings).Elem().FieldByName(fault.Setting)
+	field, has := reflect.TypeOf(f.flags()).Elem().FieldByName(fault.Setting)
 	if !has {
 		if field, has = reflect.TypeFor[modelFlags]().FieldByName(fault.Setting); !has {
 			field.Name = fault.Setting
 		}
 	}
-	return misused("--%s %s", flagName(field), fault.Reason)
+	return misused("--%s%s", flagName(field), fault.Cause())
 }
 
 // bound is the table for a definition.
-func (in *input) bound(s *session, d fitted.Definition) (t *fitted.Table, n int, err error) {
-	t = &fitted.Table{Columns: named(in.Names), Pairs: in.list}
-	if d.Pairs {
+func (c *definedSettings) bound(s *session, f *modelFlags, in *input) (t *fitted.Table, n int, err error) {
+	t = &fitted.Table{Columns: named(in.Names), Pairs: in.list, Data: &in.Named}
+	describer, describes := c.Settings.(fitted.ColumnDescriber)
+	switch {
+	case c.of.Pairs:
 		return t, in.Rows(), nil
+	case describes:
+		if err = in.checkGate(f.gate()); err != nil {
+			return nil, 0, err
+		}
+		if t.Columns, err = describer.DescribeColumns(t.Data, f.request()); err == nil {
+			err = in.recode(t.Columns, upTo(0, len(t.Columns)-1), false)
+		}
+		if err == nil {
+			t.Rows, err = in.source(in.numbers(s, true, true))
+		}
+	case c.of.Classes:
+		var rows *describedRows
+		if rows, err = in.rows(s, f); err == nil {
+			t.Columns, t.Rows, t.Family = rows.columns, rows.Table, rows.family
+		}
+	default:
+		t.Rows, err = in.source(in.numbers(s, false, !c.of.Gaps))
 	}
-	x, n, width, err := in.numbers(s, false, !d.Gaps)
-	if err == nil {
-		t.Rows, err = in.source(x, n, width)
-	}
-	if err == nil && d.Sequences {
+	if err == nil && c.of.Sequences {
 		t.Sequences, err = in.series(t.Rows)
 	}
-	return t, n, err
+	return t, in.Rows(), err
 }
 
 func (c *definedSettings) bind(s *session, f *modelFlags, in *input) (*task, error) {
-	table, n, err := in.bound(s, c.of)
+	table, n, err := c.bound(s, f, in)
 	if err != nil {
 		return nil, err
 	}
 	if err := c.choose(s, f, in, table); err != nil {
 		return nil, err
 	}
-	bound, err := c.Bind(s, table, c.request(f))
+	bound, err := c.Bind(s, table, f.request())
 	if err != nil {
-		return nil, c.flagged(err)
+		return nil, f.flagged(err)
 	}
 	in.notes(s, bound.Notes)
+	in.shown, f.Accelerate = bound.Seen, f.Accelerate || bound.Accelerate
 	in.what = bound.Data
-	ending := c.request(f).Method.Search
-	t := &task{engine: definedEngine{bound.Problem, c, ending}, starts: bound.Starts,
+	t := &task{engine: definedEngine{bound.Problem, f, f.request().Method.Search}, starts: bound.Starts,
 		what: cmp.Or(bound.What, c.of.Title), columns: table.Columns, largest: bound.KMax, doubleTo: bound.DoubleTo,
 		checkSize: bound.CheckK, informative: bound.Compares}
 	if t.largest == 0 {
@@ -142,16 +149,18 @@ func (c *definedSettings) choose(s *session, f *modelFlags, in *input, t *fitted
 // definedEngine fits what a definition has bound.
 type definedEngine struct {
 	fitted.Problem[fitted.Found]
-	settings *definedSettings
-	ending   string // of a search; empty: it is none
+	flags  *modelFlags
+	ending string // of a search; empty: it is none
 }
+
+func (e definedEngine) problem() any { return e.Problem }
 
 func (e definedEngine) fit(ctx context.Context, o framework.Options) (*outcome, error) {
 	return e.outcome(e.Fit(ctx, o))
 }
 
 func (e definedEngine) outcome(res *framework.Result[fitted.Found, struct{}], err error) (*outcome, error) {
-	err = e.settings.flagged(err)
+	err = e.flags.flagged(err)
 	if res == nil || res.Parameters == nil {
 		return nil, err
 	}
@@ -165,7 +174,7 @@ func (e definedEngine) score(
 ) (*scores, error) {
 	sel, err := e.Select(ctx, ks, o, criteria...)
 	if err != nil {
-		return nil, e.settings.flagged(err)
+		return nil, e.flags.flagged(err)
 	}
 	later := func(*framework.Result[fitted.Found, struct{}]) (*result, error) { return nil, nil }
 	all := scoresOf(fitted.Selected(&sel.Selection, later), o)
@@ -178,8 +187,11 @@ func (e definedEngine) score(
 	return all, nil
 }
 
+// parametric is what all models find; [fitted.Found] says what they may have beside.
+type parametric interface{ Params() any }
+
 // definedResult says of a fit what its model does.
-func definedResult(found fitted.Found, k int) *result {
+func definedResult(found parametric, k int) *result {
 	r := &result{k: k}
 	r.take(found)
 	if s, is := found.(fitted.Sized); is {
@@ -195,6 +207,15 @@ func definedResult(found fitted.Found, k int) *result {
 			return outcome, err
 		}
 	}
+	r.classes, _ = found.(fitted.Classifier)
+	r.groups, _ = found.(fitted.Grouper)
+	if g, is := found.(fitted.Gated); is {
+		r.gate = g.Gate()
+	}
+	p, printed := found.(fitted.Printer)
+	if r.printed = printed; printed {
+		r.facts, r.print = p.Facts(), func(page *page) { p.Print(page) }
+	}
 	r.describe = func() (err error) {
 		said := new(fitted.Description)
 		if d, is := found.(fitted.Describer); is {
@@ -202,14 +223,11 @@ func definedResult(found fitted.Found, k int) *result {
 				return err
 			}
 		}
-		r.facts, r.print = said.Facts, func(p *page) { p.describe(said) }
-		r.sections = func(*input) ([]report.Section, error) { return said.Sections, nil }
-		if said.Finding.Text != "" {
-			r.finding = func(*input) (report.Section, error) {
-				first := said.Finding
-				first.Text += said.Omitted
-				return first, nil
-			}
+		if !printed {
+			r.facts, r.print = said.Facts, func(p *page) { p.describe(said) }
+		}
+		if r.sections, r.finding = said.Sections, said.Finding; r.finding.Text != "" {
+			r.finding.Text += said.Omitted
 		}
 		return nil
 	}
@@ -217,7 +235,7 @@ func definedResult(found fitted.Found, k int) *result {
 }
 
 // take has what JSON and files have of what was found.
-func (r *result) take(found fitted.Found) {
+func (r *result) take(found parametric) {
 	r.params = found.Params()
 	if i, is := found.(fitted.Inferred); is {
 		r.posterior = i.Posterior()
@@ -234,18 +252,18 @@ func (r *result) take(found fitted.Found) {
 // is said of each latent dimension.
 func (p *page) describe(d *fitted.Description) {
 	if d.Finding.Text != "" {
-		p.line("")
-		p.prose(0, "%s", ascii(d.Finding.Text))
+		p.Line("")
+		p.Prose(0, "%s", ascii(d.Finding.Text))
 	}
 	if !slices.ContainsFunc(d.Sections, hasShort) {
 		for _, one := range d.Finding.Items {
-			p.prose(2, "%s, %s: %s", one.Name, ascii(one.Size), ascii(one.Text))
+			p.Prose(2, "%s, %s: %s", one.Name, ascii(one.Size), ascii(one.Text))
 		}
 	}
 	for _, one := range d.Sections {
 		if one.Text != "" && one.Tables == nil {
-			p.line("")
-			p.prose(0, "%s", ascii(one.Text))
+			p.Line("")
+			p.Prose(0, "%s", ascii(one.Text))
 		}
 		for _, t := range one.Tables {
 			if !t.Long {
@@ -263,13 +281,13 @@ func hasShort(s report.Section) bool {
 // table is a table of a document, its first rows and as many columns as there is room for: those of classes go first.
 func (p *page) table(t report.Table) {
 	rows := t.Rows[:min(len(t.Rows), mostRows)]
-	n, g := p.widest(len(t.Columns)-1, func(n int) *grid {
+	n, g := p.Widest(len(t.Columns)-1, func(n int) *report.Grid {
 		columns := firstColumns(t.Columns, 1+n)
 		var heads []string
 		for _, j := range columns {
 			heads = append(heads, short(t.Columns[j].Name))
 		}
-		g := newGrid(heads...)
+		g := report.NewGrid(heads...)
 		for _, row := range rows {
 			var cells []string
 			for at, j := range columns {
@@ -277,20 +295,20 @@ func (p *page) table(t report.Table) {
 				if at == 0 {
 					cell = short(cell)
 				} else if short(cell) != cell {
-					g.prose(heads[at])
+					g.Wrap(heads[at])
 				}
 				cells = append(cells, cell)
 			}
-			g.row(cells...)
+			g.Row(cells...)
 		}
 		return g
 	})
-	p.line("")
-	p.prose(0, "%s:", capital(t.Caption))
-	p.grid(g)
+	p.Line("")
+	p.Prose(0, "%s:", capital(t.Caption))
+	p.Grid(g)
 	if rest := len(t.Columns) - 1 - n; rest > 0 || len(rows) < len(t.Rows) {
 		left := len(t.Rows) - len(rows)
-		p.prose(0, "%s and %s left out (--format json has all).", counted(left, "row"), counted(rest, "column"))
+		p.Prose(0, "%s and %s left out (--format json has all).", counted(left, "row"), counted(rest, "column"))
 	}
 }
 

@@ -2,7 +2,6 @@ package command
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -104,7 +103,7 @@ func as(family string, list []suspect, given *columnFamilies) string {
 	for _, c := range list[:min(len(list), most)] {
 		names = append(names, c.name)
 	}
-	flag := given.with(names, family)
+	flag := columnsFlag(given, names, family)
 	if len(list) > most {
 		flag += " and so on"
 	}
@@ -164,19 +163,6 @@ func detailed(list []suspect) string {
 	}
 	return text
 }
-
-var plainWord = regexp.MustCompile(`^[\pL\pN_.][\pL\pN_.,:=/@%+-]*$`)
-
-// word is a text as a shell takes it for one argument.
-func word(text string) string {
-	if plainWord.MatchString(text) {
-		return text
-	}
-	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
-}
-
-// item is the name of a column as a flag with a list of names takes it.
-func item(name string) string { return word(strings.ReplaceAll(name, ",", `\,`)) }
 
 // abridged joins the texts of the first things.
 func abridged[T any](things []T, separator string, write func(T) string) string {

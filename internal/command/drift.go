@@ -11,6 +11,7 @@ import (
 
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/classes"
 )
 
 const (
@@ -23,7 +24,7 @@ const (
 	unlikely = 0.001
 	// mostTables bounds the tables of sequences that are drawn, each of so many rows as came, but of no more than
 	// mostSteps.
-	mostTables = 200
+	mostTables, mostSteps = 200, 1000
 	// mostCellsDrawn bounds the cells of what is drawn, where rows are wide.
 	mostCellsDrawn = 20_000_000
 )
@@ -276,7 +277,7 @@ func (d *drift) gather(g *gathering, b framework.Rows, table []float64) {
 		for k := range g.shares {
 			g.shares[k] += said[d.first+k]
 		}
-		if d.first >= 0 && floats.Max(said[d.first:d.first+len(g.shares)]) >= clearly {
+		if d.first >= 0 && floats.Max(said[d.first:d.first+len(g.shares)]) >= classes.Clearly {
 			g.clear++
 		}
 		for j, v := range b.Row(i) {

@@ -68,12 +68,12 @@ func (p *told) Make(ctx context.Context, state []byte, shards int) ([][]byte, er
 	return parts, err
 }
 
-func (e *iterated[B, P, S]) Shared() bool { return e.problem().Shared() }
+func (e *iterated[B, P, S]) Shared() bool { return e.bound().Shared() }
 
 func (e *iterated[B, P, S]) Rows() int { return e.Source.Rows() }
 
 func (e *iterated[B, P, S]) Share(ctx context.Context, state []byte, first, last, shards, workers int) ([]byte, error) {
-	return e.problem().Share(ctx, state, first, last, shards, workers)
+	return e.bound().Share(ctx, state, first, last, shards, workers)
 }
 
 func (e *comparing) Shared() bool { return true }

@@ -17,6 +17,7 @@ import (
 type engine interface {
 	fit(ctx context.Context, o framework.Options) (*outcome, error)
 	score(ctx context.Context, ks []int, o framework.Options, criteria []framework.Criterion) (*scores, error)
+	problem() any // that may have abilities beyond these, such as [fitted.Tester]
 }
 
 // An outcome is that of a fit, whatever the model's parameters are.
@@ -109,19 +110,21 @@ func (all *scores) remark(s *session, in *input) {
 // iterated runs the engine of package framework.
 type iterated[B, P any, S framework.Statistics[S]] fitted.Engine[*result, B, P, S]
 
-// problem is the model bound to the table.
-func (e *iterated[B, P, S]) problem() *fitted.Engine[*result, B, P, S] {
+func (e *iterated[B, P, S]) problem() any { return e.bound() }
+
+// bound is the model bound to the table.
+func (e *iterated[B, P, S]) bound() *fitted.Engine[*result, B, P, S] {
 	return (*fitted.Engine[*result, B, P, S])(e)
 }
 
 func (e *iterated[B, P, S]) fit(ctx context.Context, o framework.Options) (*outcome, error) {
-	return outcomeOf(e.problem().Fit(ctx, o))
+	return outcomeOf(e.bound().Fit(ctx, o))
 }
 
 func (e *iterated[B, P, S]) score(
 	ctx context.Context, ks []int, o framework.Options, criteria []framework.Criterion,
 ) (*scores, error) {
-	sel, err := e.problem().Select(ctx, ks, o, criteria...)
+	sel, err := e.bound().Select(ctx, ks, o, criteria...)
 	return scoresOf(sel, o), err
 }
 

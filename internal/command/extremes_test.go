@@ -18,7 +18,7 @@ import (
 )
 
 // asked are flags that a model requires.
-var asked = map[string][]string{modelOfCurves: {"--response", "yn"}}
+var asked = map[string][]string{"regression": {"--response", "yn"}}
 
 // fitOf fits a model of the list to its own data set, and reports whether it can without flags of its own.
 func fitOf(t *testing.T, name, method, out string, flags ...string) (fit map[string]any, ok bool) {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/internal/families"
-	"github.com/latent-go/latent/report"
 )
 
 func namesOf(columns []data.Column) []string {
@@ -25,7 +24,7 @@ func namesOf(columns []data.Column) []string {
 // those that --family gives to all, or those that their values look like.
 func described(s *session, in *input, family string, given *columnFamilies) ([]data.Column, error) {
 	known := setOf(in.Names)
-	for _, name := range given.names {
+	for _, name := range given.Names {
 		if !known[name] {
 			return nil, fmt.Errorf("--columns: no column %q to describe; the columns are %s", name, quoted(in.Names))
 		}
@@ -45,8 +44,8 @@ func described(s *session, in *input, family string, given *columnFamilies) ([]d
 	for j, name := range in.Names {
 		c := data.Column{Name: name, Family: family}
 		switch {
-		case given.family[name] != "":
-			c.Family = given.family[name]
+		case given.Family[name] != "":
+			c.Family = given.Family[name]
 		case family == families.Diagonal:
 			c.Family = families.Gaussian
 		case family == families.Auto:
@@ -72,7 +71,7 @@ func (in *input) noteLevels(s *session, columns []data.Column, given *columnFami
 	const many, fewRows = 10, 5
 	var numbers, texts []suspect
 	for _, c := range columns {
-		if n := len(c.Levels); given.family[c.Name] != "" || n <= many || in.Rows() >= fewRows*n {
+		if n := len(c.Levels); given.Family[c.Name] != "" || n <= many || in.Rows() >= fewRows*n {
 			continue
 		}
 		detail := fmt.Sprintf("(%s in %s)", counted(len(c.Levels), "level"), counted(in.Rows(), "row"))
@@ -127,7 +126,7 @@ func levels(in *input, j int, c data.Column, given *columnFamilies) ([]string, e
 			err = fmt.Errorf("column %.60q has %d levels (%s): bernoulli takes columns of 0 and 1, or texts with two "+
 				"levels: %s, or --model mixture %s",
 				c.Name, len(list), abridged(list, ", ", quotedCell), dropping([]string{c.Name}),
-				given.with([]string{c.Name}, families.Categorical))
+				columnsFlag(given, []string{c.Name}, families.Categorical))
 		}
 		return list, err
 	case text:
@@ -178,17 +177,17 @@ func refuseSingle(columns []data.Column) error {
 
 // numbersNeeded says what to do with a text where a family describes numbers.
 func numbersNeeded(in *input, c data.Column, given *columnFamilies) string {
-	if given.family[c.Name] != "" {
+	if given.Family[c.Name] != "" {
 		return fmt.Sprintf("--columns %s=%s describes numbers: say categorical, or --na TEXT if the text stands for "+
 			"a missing value", item(c.Name), c.Family)
 	}
 	if in.Cols() == 1 {
 		return "fields are separated by commas, semicolons, tabs or bars; --family auto describes a single column of texts"
 	}
-	texts := slices.DeleteFunc(in.texts(), func(name string) bool { return given.family[name] != "" })
+	texts := slices.DeleteFunc(in.texts(), func(name string) bool { return given.Family[name] != "" })
 	described := "--family auto"
-	if given.text != "" {
-		described = given.with(texts[:min(len(texts), most)], families.Categorical)
+	if given.Text != "" {
+		described = columnsFlag(given, texts[:min(len(texts), most)], families.Categorical)
 	}
 	if len(texts) == in.Cols() {
 		return described
@@ -225,43 +224,5 @@ func (in *input) recode(columns []data.Column, places []int, unseenMissing bool)
 		return fmt.Errorf("%w (--unseen missing takes it for a missing value)", err)
 	}
 	in.Table = t
-	return nil
-}
-
-// inventory lists what the columns are, alike ones together: {"gaussian", "a, b"}, ….
-func inventory(columns []data.Column) [][2]string {
-	var kinds []string
-	names := map[string][]string{}
-	for _, c := range columns {
-		kind := c.Family
-		switch {
-		case kind == families.Bernoulli && len(c.Levels) > 0:
-			kind += fmt.Sprintf(", %.20q is 1 and %.20q is 0", c.Levels[1], c.Levels[0])
-		case families.Named(kind).Levels > 0:
-			kind += fmt.Sprintf(" of %d levels", len(c.Levels))
-		}
-		if reason, _, _ := strings.Cut(c.Reason, " ("); reason != "" {
-			kind += " (" + reason + ")"
-		}
-		if names[kind] == nil {
-			kinds = append(kinds, kind)
-		}
-		names[kind] = append(names[kind], isolated(report.Printable(c.Name)))
-	}
-	var list [][2]string
-	for _, kind := range kinds {
-		list = append(list, [2]string{kind, listed(names[kind], 40)})
-	}
-	return list
-}
-
-// columnFacts is the inventory of columns where the name of the model's family does not say it,
-// or was not given.
-func columnFacts(family string, columns []data.Column) [][2]string {
-	kinds := inventory(columns)
-	if family == families.Auto || len(kinds) > 1 ||
-		slices.ContainsFunc(columns, func(c data.Column) bool { return len(c.Levels) > 0 }) {
-		return kinds
-	}
 	return nil
 }

@@ -102,7 +102,7 @@ func TestTablesOfSeveralFiles(t *testing.T) {
 	writeBlobs(t, in("part-2.csv"), 100, 200)
 	writeBlobs(t, in("part-1.arrow"), 0, 250)
 	writeBlobs(t, in("part-2.arrow"), 250, 50)
-	fit := func(source string, more ...string) fitReport {
+	fit := func(source string, more ...string) reported {
 		r := fitJSON(t, append([]string{"--data", in(source), "--drop", "kind", "--out", in("model.json")}, more...)...)
 		r.Seconds = 0
 		return r

@@ -73,7 +73,7 @@ func (c *fitCommand) Run(s *session) error {
 		}
 	}
 	if c.Components != "" {
-		if err := s.save(c.Components, r.found.table()); err != nil {
+		if err := s.save(c.Components, r.found.classes.Table()); err != nil {
 			return err
 		}
 	}
@@ -164,13 +164,6 @@ func (c *fitCommand) fit(s *session, in *input, progress *keeper) (*fitReport, e
 		status.recorder(crit.Name, c.sizes(o.K), shown)
 	o.AlsoAll = true
 	progress.attach("fit", &o)
-	chain, _ := c.own.(*hmmSettings)
-	// each state, passed once, takes a piece of the series: criteria find pieces without end
-	pieces := chain != nil && chain.LeftRight != nil
-	if c.model().classes && !pieces && c.Kmax == nil && o.K == mostByDefault {
-		o.DoubleTo = in.Rows() / max(2, in.Cols()+1) // a full covariance takes so many rows
-	}
-
 	if c.K == nil && c.Kmax == nil && t.doubleTo > 0 {
 		o.DoubleTo = t.doubleTo
 	}
@@ -213,7 +206,7 @@ func (c *fitCommand) fit(s *session, in *input, progress *keeper) (*fitReport, e
 		return nil, err
 	}
 	if in.known != nil {
-		assigned, err := best.Parameters.classify(in)
+		assigned, err := best.Parameters.classes.Classify()
 		if err != nil {
 			return nil, err
 		}
@@ -239,7 +232,7 @@ func (c *fitCommand) fit(s *session, in *input, progress *keeper) (*fitReport, e
 			return nil, interrupted(err, best)
 		}
 	}
-	if r.found.describe != nil && (c.Report != "" || c.Format == "text") {
+	if c.Report != "" || c.Format == "text" && !r.found.printed {
 		if err := r.found.describe(); err != nil {
 			return nil, err
 		}

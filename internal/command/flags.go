@@ -14,6 +14,7 @@ import (
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/classes"
 	"github.com/latent-go/latent/internal/families"
 	"github.com/latent-go/latent/prior"
 )
@@ -111,10 +112,8 @@ func (f *modelFlags) check(method string) error {
 	if f.Family == familyAll {
 		return misused("--family all requires latent select, which compares")
 	}
-	if c, has := f.own.(interface{ covariance(f *modelFlags) error }); has {
-		if err := c.covariance(f); err != nil {
-			return err
-		}
+	if err := f.takeCovariance(); err != nil {
+		return err
 	}
 	switch f.anyFamily = f.Family == ""; {
 	case m.Families == nil && !f.anyFamily:
@@ -122,7 +121,7 @@ func (f *modelFlags) check(method string) error {
 	case m.Families == nil:
 	case f.anyFamily:
 		f.Family = m.Families.Names(false)[0]
-		if f.columns().text != "" && slices.Contains(m.Families.Names(false), families.Auto) {
+		if f.columns().Text != "" && slices.Contains(m.Families.Names(false), families.Auto) {
 			f.Family = families.Auto
 		}
 	}
@@ -131,8 +130,15 @@ func (f *modelFlags) check(method string) error {
 			return err
 		}
 	}
-	if err := cmp.Or(f.columns().check(m), f.checkTags()); err != nil {
+	if err := cmp.Or(checkFamilies(f.columns(), m), f.checkTags()); err != nil {
 		return err
+	}
+	if f.columns().Text != "" && m.Families.Joint(f.Family) {
+		return misused("--columns cannot be used with --family %s, which describes all columns together: take auto "+
+			"or gaussian-diagonal", f.Family)
+	}
+	if c := f.covariances(); c != nil && c.Factors != nil {
+		f.Family = fmt.Sprintf("%s-%d", families.Analysers, *c.Factors)
 	}
 	if f.Sample > 0 && (m.Pairs || m.Sequences) {
 		return misused("--sample %d requires a table of independent rows", f.Sample)
@@ -141,6 +147,12 @@ func (f *modelFlags) check(method string) error {
 		return err
 	}
 	return f.checkMethod()
+}
+
+// request is what the flags ask of a fit.
+func (f *modelFlags) request() fitted.Request {
+	return fitted.Request{Method: f.model().method(f.Method), Family: f.Family, Prior: f.Prior.values,
+		Weighted: f.Weights != "", Accelerate: f.Accelerate, Workers: f.Workers}
 }
 
 // decide takes the method that suits the table, and says why, and where another one is the default.
@@ -210,7 +222,7 @@ func (f *modelFlags) checkPrior() error {
 		if !m.climbsEvidence(f.Method) {
 			return misused("--prior %s belongs to the evidence and requires classes or states, and --method gfab", f.Prior.text)
 		}
-		return f.Prior.among(unitKeys...)
+		return f.Prior.among(classes.UnitKeys...)
 	case m.informed(f.Method):
 		return nil
 	}
@@ -227,7 +239,7 @@ func (f *modelFlags) checkPrior() error {
 // reading says how a column is read: as text where it is categorical, so that 01 and 1
 // differ, and with an eye on codes where its values decide.
 func (f *modelFlags) reading(name string) data.Reading {
-	family := f.columns().family[name]
+	family := f.columns().Family[name]
 	if family == "" && name != f.Weights && !slices.Contains(f.gate(), name) {
 		family = f.Family
 	}
@@ -403,18 +415,10 @@ func (h *hyperparameters) among(known ...string) error {
 	return nil
 }
 
-// unitKeys are those of the prior of the evidence, in rows (see [prior.UnitInformation]).
-var unitKeys = []string{"rows", "covariance"}
-
-func (h *hyperparameters) ofEvidence() bool { return slices.ContainsFunc(unitKeys, h.has) }
+func (h *hyperparameters) ofEvidence() bool { return h.unit() != nil }
 
 // unit is the prior of the evidence, nil where none was given.
-func (h *hyperparameters) unit() prior.Prior {
-	if !h.ofEvidence() {
-		return nil
-	}
-	return prior.UnitInformation{Rows: h.values["rows"], Covariance: h.values["covariance"]}
-}
+func (h *hyperparameters) unit() prior.Prior { return classes.OfEvidence(h.values) }
 
 // usedBy refuses the prior of the evidence where fits do not climb it.
 func (h *hyperparameters) usedBy(c framework.Criterion) error {
@@ -435,53 +439,21 @@ func (h *hyperparameters) flag(e *prior.ParameterError) string {
 
 func (h *hyperparameters) has(key string) bool { return h.values[key] != 0 }
 
-// columnFamilies are the value of --columns.
-type columnFamilies struct {
-	names  []string // as they were given
-	family map[string]string
-	text   string
-}
-
-// MarshalText is the text as it was given.
-func (c columnFamilies) MarshalText() ([]byte, error) { return []byte(c.text), nil }
-
-// UnmarshalText reads COL=FAMILY,…; the last = of an item is the one that counts, and a
-// comma of a name has a backslash before it.
-func (c *columnFamilies) UnmarshalText(text []byte) error {
-	*c = columnFamilies{family: map[string]string{}, text: string(text)}
-	items := kong.SplitEscaped(c.text, ',')
-	if len(items) == 0 {
-		items = []string{""}
-	}
-	for _, item := range items {
-		at := strings.LastIndex(item, "=")
-		if at < 0 {
-			return fmt.Errorf("%q: write COL=FAMILY,…", item)
-		}
-		name, family := strings.TrimSpace(item[:at]), strings.TrimSpace(item[at+1:])
-		if c.family[name] != "" {
-			return fmt.Errorf("column %q is given twice", name)
-		}
-		c.names, c.family[name] = append(c.names, name), family
-	}
-	return nil
-}
-
-// check refuses families that the model has not of one column.
-func (c *columnFamilies) check(m model) error {
-	for _, name := range c.names {
-		if list := m.Families.Names(true); !slices.Contains(list, c.family[name]) {
-			return misused("--columns: no family %q of one column: choose one of %s", c.family[name], strings.Join(list, ", "))
+// checkFamilies refuses families that the model has not of one column.
+func checkFamilies(c *columnFamilies, m model) error {
+	for _, name := range c.Names {
+		if list := m.Families.Names(true); !slices.Contains(list, c.Family[name]) {
+			return misused("--columns: no family %q of one column: choose one of %s", c.Family[name], strings.Join(list, ", "))
 		}
 	}
 	return nil
 }
 
-// with is the flag that gives further columns a family too.
-func (c *columnFamilies) with(names []string, family string) string {
+// columnsFlag is --columns that gives further columns a family too.
+func columnsFlag(c *columnFamilies, names []string, family string) string {
 	var items []string
-	if c.text != "" {
-		items = append(items, c.text)
+	if c.Text != "" {
+		items = append(items, c.Text)
 	}
 	for _, name := range names {
 		items = append(items, strings.ReplaceAll(name, ",", `\,`)+"="+family)

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/latent-go/latent/builtin"
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
@@ -14,6 +13,7 @@ import (
 
 // checkSequences refuses flags about sequences where rows are independent, and what cannot be done with sequences.
 func (c *predictCommand) checkSequences(m *modelFile) error {
+	_, forecasts := m.saved.Model.(fitted.Forecaster)
 	switch {
 	case !m.input.Sequence && c.Sequence != "":
 		return misused("--sequence requires a model of sequences: %s is a %s model", c.Saved, m.Model)
@@ -23,6 +23,8 @@ func (c *predictCommand) checkSequences(m *modelFile) error {
 		return errJoins
 	case c.Forecast == nil:
 		return nil
+	case !forecasts:
+		return misused("--forecast cannot be used with a %s model, which cannot say what follows", m.Model)
 	case c.Label != "" || len(c.ID) > 0:
 		return misused("--label and --id cannot be used with --forecast, which predicts future rows")
 	}
@@ -39,19 +41,6 @@ type forecastStep struct {
 	SD       map[string]number `json:"sd"`
 
 	Levels map[string]map[string]number `json:"probabilities,omitempty"` // of columns of levels
-}
-
-// addLevels adds the probabilities that a state, which has itself the probability weight, gives the levels of a column.
-func (s *forecastStep) addLevels(c data.Column, weight float64, probabilities []float64) {
-	if s.Levels == nil {
-		s.Levels = map[string]map[string]number{}
-	}
-	if s.Levels[c.Name] == nil {
-		s.Levels[c.Name] = map[string]number{}
-	}
-	for l, p := range probabilities {
-		s.Levels[c.Name][c.Levels[l]] += number(weight * p)
-	}
 }
 
 // forecast writes the steps after each sequence.
@@ -90,27 +79,32 @@ func (c *predictCommand) forecast(s *session, m *modelFile, p *prediction) error
 
 // ahead are the h steps after each sequence of a block.
 func (m *modelFile) ahead(b framework.Sequences, h int) (steps []forecastStep, err error) {
-	if f, is := m.saved.Model.(fitted.Forecaster); is {
-		list, err := f.Forecast(b, h)
-		for _, one := range list {
-			step := forecastStep{Latent: numbers(one.Latent), Mean: map[string]number{}, SD: map[string]number{}}
-			for j, column := range m.Columns {
-				step.Mean[column.Name], step.SD[column.Name] = number(one.Mean[j]), number(one.SD[j])
+	list, err := m.saved.Model.(fitted.Forecaster).Forecast(b, h)
+	for _, one := range list {
+		step := forecastStep{States: numbers(one.Classes), Latent: numbers(one.Latent), Mean: map[string]number{},
+			SD: map[string]number{}}
+		for j, column := range m.Columns {
+			if one.Levels != nil && one.Levels[j] != nil {
+				step.addLevels(column, one.Levels[j])
+			} else if mean := number(one.Mean[j]); mean == mean {
+				step.Mean[column.Name], step.SD[column.Name] = mean, number(one.SD[j])
 			}
-			steps = append(steps, step)
-		}
-		return steps, err
-	}
-	chain := m.saved.Model.(*builtin.Chain)
-	states, err := chain.Of.Forecast(b, chain.Parameters, h)
-	for one := range slices.Chunk(states, m.K) {
-		step, err := expectation(chain.Of, chain.Parameters, m.Columns, one)
-		if err != nil {
-			return nil, err
 		}
 		steps = append(steps, step)
 	}
 	return steps, err
+}
+
+// addLevels adds the probabilities of the levels of a column.
+func (s *forecastStep) addLevels(c data.Column, probabilities []float64) {
+	own := map[string]number{}
+	for l, p := range probabilities {
+		own[c.Levels[l]] = number(p)
+	}
+	if s.Levels == nil {
+		s.Levels = map[string]map[string]number{}
+	}
+	s.Levels[c.Name] = own
 }
 
 func writeForecast(w io.Writer, steps []forecastStep, m *modelFile, named bool) error {

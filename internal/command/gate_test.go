@@ -188,7 +188,7 @@ func TestReportOfAGate(t *testing.T) {
 	path := file(t, "polled.csv", polled(300))
 	page := pageOf(t, "--data", path, "--gate", "age,region", "--family", "bernoulli", "--drop", "class", "--k", "2", "--restarts", "2")
 	assert.Contains(t, page.titles, "Component probabilities by age")
-	assert.Len(t, page.tables["probabilities by age"], 1+mostGatePoints)
+	assert.Len(t, page.tables["probabilities by age"], 1+81)
 	assert.Len(t, page.tables["probabilities by region"], 3)
 	assert.Len(t, page.tables["log odds against component 1"], 4)
 	var kept map[string]any

@@ -7,69 +7,58 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
+
+	"github.com/latent-go/latent/report"
 )
 
-// A grid is a table of strings, numbers to the right.
-type grid struct {
-	table.Writer
-	names   []string
-	rows    [][]string
-	configs []table.ColumnConfig
-}
-
-func newGrid(names ...string) *grid {
-	g := &grid{Writer: table.NewWriter(), names: names}
-	g.SetStyle(table.StyleLight)
-	g.Style().Options = table.Options{SeparateHeader: true}
-	g.Style().Format.Header = text.FormatDefault
-	header := table.Row{}
-	for i, name := range names {
-		header = append(header, name)
-		g.configs = append(g.configs, table.ColumnConfig{Number: i + 1, AlignHeader: text.AlignRight, Align: text.AlignRight})
-	}
-	g.AppendHeader(header)
-	g.SetColumnConfigs(g.configs)
-	return g
-}
-
-// prose sets columns to the left and breaks them into lines.
-func (g *grid) prose(names ...string) {
-	for i := range g.configs {
-		if c := &g.configs[i]; slices.Contains(names, g.names[i]) {
+// rendering is a grid as text.
+func rendering(g *report.Grid) string {
+	w := table.NewWriter()
+	w.SetStyle(table.StyleLight)
+	w.Style().Options = table.Options{SeparateHeader: true}
+	w.Style().Format.Header = text.FormatDefault
+	var configs []table.ColumnConfig
+	for i, name := range g.Names {
+		c := table.ColumnConfig{Number: i + 1, AlignHeader: text.AlignRight, Align: text.AlignRight}
+		if slices.Contains(g.Wrapped, name) {
 			c.Align, c.AlignHeader = text.AlignLeft, text.AlignLeft
 			c.WidthMax, c.WidthMaxEnforcer = 30, text.WrapSoft
 		}
+		configs = append(configs, c)
 	}
-	g.SetColumnConfigs(g.configs)
+	w.AppendHeader(tableRow(g.Names))
+	w.SetColumnConfigs(configs)
+	for _, row := range g.Rows {
+		w.AppendRow(tableRow(row))
+	}
+	return w.Render()
 }
 
-func (g *grid) row(cells ...string) {
-	row := table.Row{}
-	for _, cell := range cells {
+func tableRow(list []string) (row table.Row) {
+	for _, cell := range list {
 		row = append(row, cell)
 	}
-	g.AppendRow(row)
-	g.rows = append(g.rows, cells)
+	return row
 }
 
-// grid shows a grid, or on a narrow page that has no room for it the cells of one row after another.
-func (p *page) grid(g *grid) {
-	if !p.narrow() || p.fits(g) {
-		p.line("%s", g.isolated(g.Render()))
+// Grid shows a grid, or on a narrow page that has no room for it the cells of one row after another.
+func (p *page) Grid(g *report.Grid) {
+	if !p.narrow() || p.Fits(g) {
+		p.Line("%s", isolatedGrid(g))
 		return
 	}
-	for _, row := range g.rows {
-		p.prose(2, "%s %s", g.names[0], isolated(row[0]))
+	for _, row := range g.Rows {
+		p.Prose(2, "%s %s", g.Names[0], isolated(row[0]))
 		for j, cell := range row[1:] {
 			if cell = strings.TrimSpace(cell); cell != "" {
-				p.prose(4, "  %s: %s", isolated(strings.ReplaceAll(g.names[j+1], "\n", " ")), isolated(cell))
+				p.Prose(4, "  %s: %s", isolated(strings.ReplaceAll(g.Names[j+1], "\n", " ")), isolated(cell))
 			}
 		}
 	}
 }
 
-// widest is the grid with as many of n columns as the page has room for, one at least.
-func (p *page) widest(n int, grid func(n int) *grid) (shown int, g *grid) {
+// Widest is the grid with as many of n columns as the page has room for, one at least.
+func (p *page) Widest(n int, grid func(n int) *report.Grid) (shown int, g *report.Grid) {
 	if p.narrow() {
 		shown = min(n, 8)
 		return shown, grid(shown)
@@ -77,7 +66,7 @@ func (p *page) widest(n int, grid func(n int) *grid) (shown int, g *grid) {
 	shown, g = 1, grid(1)
 	for shown < n {
 		wider := grid(shown + 1)
-		if !p.fits(wider) {
+		if !p.Fits(wider) {
 			break
 		}
 		shown, g = shown+1, wider
@@ -85,14 +74,19 @@ func (p *page) widest(n int, grid func(n int) *grid) (shown int, g *grid) {
 	return shown, g
 }
 
-// fits says whether the page is wide enough for a grid.
-func (p *page) fits(g *grid) bool { return p.width == 0 || text.LongestLineLen(g.Render()) <= p.width }
+// Fits says whether the page is wide enough for a grid.
+func (p *page) Fits(g *report.Grid) bool {
+	return p.width == 0 || text.LongestLineLen(rendering(g)) <= p.width
+}
 
-// isolated has every text of the grid that is written from right to left isolated; the columns are set before, as
-// isolates have no width.
-func (g *grid) isolated(rendered string) string {
+// Short is a name as tables have it.
+func (*page) Short(name string) string { return short(name) }
+
+// isolatedGrid is a grid as text with every text that is written from right to left isolated; the columns are set
+// before, as isolates have no width.
+func isolatedGrid(g *report.Grid) string {
 	var texts []string
-	for _, cell := range slices.Concat(append([][]string{g.names}, g.rows...)...) {
+	for _, cell := range slices.Concat(append([][]string{g.Names}, g.Rows...)...) {
 		for line := range strings.SplitSeq(cell, "\n") {
 			if line = strings.TrimSpace(line); isolated(line) != line {
 				texts = append(texts, line)
@@ -104,5 +98,5 @@ func (g *grid) isolated(rendered string) string {
 	for _, one := range texts {
 		pairs = append(pairs, one, isolated(one))
 	}
-	return strings.NewReplacer(pairs...).Replace(rendered)
+	return strings.NewReplacer(pairs...).Replace(rendering(g))
 }

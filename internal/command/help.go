@@ -107,9 +107,9 @@ func (s *session) helping(whole bool, failed *error) kong.Option {
 func (s *session) help(c *kong.Context, whole bool) error {
 	p, command := s.page(), c.Selected()
 	if command == nil {
-		p.prose(2, "Usage: %s%s", s.name, c.Model.Summary())
+		p.Prose(2, "Usage: %s%s", s.name, c.Model.Summary())
 		p.paragraph(c.Model.Help)
-		p.line("\nCommands:")
+		p.Line("\nCommands:")
 		for _, one := range c.Model.Children {
 			p.entry(12, one.Name, one.Help)
 		}
@@ -118,16 +118,16 @@ func (s *session) help(c *kong.Context, whole bool) error {
 		return p.write(s)
 	}
 	short := slices.ContainsFunc(command.Flags, func(f *kong.Flag) bool { return s.brief(f) != "" }) && !whole
-	p.prose(2, "Usage: %s %s", s.name, usageOf(command))
+	p.Prose(2, "Usage: %s %s", s.name, usageOf(command))
 	p.paragraph(command.Help)
 	if example := command.Tag.Get("example"); example != "" {
-		p.prose(4, "Example: %s %s", s.name, example)
+		p.Prose(4, "Example: %s %s", s.name, example)
 	}
 	if !short {
 		p.paragraph(command.Detail)
 	}
 	if len(command.Positional) > 0 {
-		p.line("\nArguments:")
+		p.Line("\nArguments:")
 	}
 	for _, arg := range command.Positional {
 		p.entry(wideName, arg.Tag.PlaceHolder, arg.Help)
@@ -151,7 +151,7 @@ func (s *session) shortFlags(p *page, c *kong.Context, command *kong.Node) {
 	named := slices.ContainsFunc(c.Path, func(one *kong.Path) bool { return one.Flag != nil && one.Flag.Name == "model" })
 	var own flagSection
 	var others []flagSection
-	p.line("\nFlags that most people need:")
+	p.Line("\nFlags that most people need:")
 	for _, one := range sectionsOf(command.Flags) {
 		var rest []*kong.Flag
 		for _, flag := range one.flags {
@@ -169,9 +169,9 @@ func (s *session) shortFlags(p *page, c *kong.Context, command *kong.Node) {
 		}
 	}
 	p.flags(own)
-	p.line("\nFurther flags, which %s help %s describes:", s.name, command.Name)
+	p.Line("\nFurther flags, which %s help %s describes:", s.name, command.Name)
 	for _, one := range append(others, flagSection{kong.Group{Title: "Every command"}, c.Model.Flags}) {
-		p.prose(4, "  %s: %s", one.Title, flagNames(one.flags))
+		p.Prose(4, "  %s: %s", one.Title, flagNames(one.flags))
 	}
 }
 
@@ -179,15 +179,15 @@ func (s *session) shortFlags(p *page, c *kong.Context, command *kong.Node) {
 func (s *session) describeModel(name string) error {
 	p, of := s.page(), s.known.aliases[name]
 	m := s.known.models[s.known.resolve(name)]
-	p.prose(2, "Usage: %s fit --model %s [flags]", s.name, name)
+	p.Prose(2, "Usage: %s fit --model %s [flags]", s.name, name)
 	p.paragraph(m.Name + ": " + cmp.Or(m.About, m.Title) + ".")
 	if of.model != "" {
-		p.prose(0, "--model %s is --model %s --family %s.", name, of.model, of.family)
+		p.Prose(0, "--model %s is --model %s --family %s.", name, of.model, of.family)
 	}
 	if example := cmp.Or(of.example, m.Example); example != "" {
-		p.prose(4, "Example: %s fit --model %s --data %s", s.name, name, example)
+		p.Prose(4, "Example: %s fit --model %s --data %s", s.name, name, example)
 	}
-	p.line("")
+	p.Line("")
 	if m.Families != nil {
 		p.entry(wideName, "--family", strings.Join(m.Families.Names(false), ", ")+".")
 	}
@@ -229,21 +229,21 @@ const wideName = 24
 func (p *page) entry(wide int, name, text string) {
 	indent := wide + 4
 	if p.narrow() || len(name) > wide {
-		p.line("  %s", name)
+		p.Line("  %s", name)
 		name = ""
 	}
 	if p.narrow() {
-		p.prose(4, "    %s", text)
+		p.Prose(4, "    %s", text)
 		return
 	}
-	p.prose(indent, "  %-*s  %s", wide, name, text)
+	p.Prose(indent, "  %-*s  %s", wide, name, text)
 }
 
 // paragraph is prose with an empty line before it; an empty one is none.
 func (p *page) paragraph(text string) {
 	if text != "" {
-		p.line("")
-		p.prose(0, "%s", text)
+		p.Line("")
+		p.Prose(0, "%s", text)
 	}
 }
 
@@ -252,7 +252,7 @@ func (p *page) flags(of flagSection) {
 	if len(of.flags) == 0 {
 		return
 	}
-	p.line("\n%s:", of.Title)
+	p.Line("\n%s:", of.Title)
 	for _, flag := range of.flags {
 		p.entry(wideName, spelled(flag), explained(flag))
 	}

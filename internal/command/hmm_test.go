@@ -16,6 +16,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 
+	"github.com/latent-go/latent/internal/classes"
 	"github.com/latent-go/latent/internal/families"
 )
 
@@ -31,7 +32,7 @@ type chainParams struct {
 	Stationary  []float64
 }
 
-func fitChain(t *testing.T, args ...string) (fitReport, chainParams) {
+func fitChain(t *testing.T, args ...string) (reported, chainParams) {
 	t.Helper()
 	r := fitJSON(t, append([]string{"--model", "hmm"}, args...)...)
 	var p chainParams
@@ -53,7 +54,7 @@ func TestEarthquakes(t *testing.T) {
 	r, p := fitChain(t, "--data", "earthquakes", "--drop", "year", "--family", "poisson", "--criterion", "gfic")
 	require.Equal(t, 3, r.K)
 	require.InDelta(t, -344.2264, float64(r.Value), 1e-3)
-	require.True(t, slices.IsSortedFunc(r.Components, func(a, b component) int { return -cmp.Compare(float64(a.Rows), float64(b.Rows)) }))
+	require.True(t, slices.IsSortedFunc(r.Components, func(a, b classes.Component) int { return -cmp.Compare(float64(a.Rows), float64(b.Rows)) }))
 	for i, d := range p.Durations {
 		require.InEpsilon(t, 1/(1-p.Transitions[i][i]), *d, 1e-12)
 	}

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 
+	"github.com/latent-go/latent/internal/classes"
 	"github.com/latent-go/latent/report"
 )
 
@@ -107,7 +108,7 @@ func (d *drift) verdict() string {
 		report.Percentage(strange), report.Percentage(unlikely))
 	if d.first >= 0 && len(d.now.shares) > 1 {
 		text += fmt.Sprintf(" %s of them belong to their %s with a probability of %v or more; the model expects %s.",
-			report.Percentage(d.now.clear/d.now.rows), d.noun(), clearly,
+			report.Percentage(d.now.clear/d.now.rows), d.noun(), classes.Clearly,
 			report.Percentage(d.expected.clear/d.expected.rows))
 	}
 	var moved []string
@@ -116,7 +117,7 @@ func (d *drift) verdict() string {
 		if levels := d.m.Columns[m.column].Levels; len(levels) > 0 && len(d.drawn) == 0 {
 			chance = math.Sqrt(float64(len(levels)) / d.now.rows)
 		}
-		if math.Abs(m.by) >= max(2*some, chance) && len(moved) < mostSaid {
+		if math.Abs(m.by) >= max(2*some, chance) && len(moved) < classes.MostSaid {
 			moved = append(moved, d.moved(m))
 		}
 	}
@@ -143,13 +144,13 @@ func (d *drift) missing() float64 {
 func (d *drift) moved(m movement) string {
 	c := d.m.Columns[m.column]
 	if len(c.Levels) > 0 {
-		return fmt.Sprintf("%s (%s of the rows have another level)", called(c), report.Percentage(m.by))
+		return fmt.Sprintf("%s (%s of the rows have another level)", classes.Called(c), report.Percentage(m.by))
 	}
 	way := "higher"
 	if m.by < 0 {
 		way = "lower"
 	}
-	return fmt.Sprintf("%s (%s by %s standard deviations)", called(c), way, report.Fixed(math.Abs(m.by), 2))
+	return fmt.Sprintf("%s (%s by %s standard deviations)", classes.Called(c), way, report.Fixed(math.Abs(m.by), 2))
 }
 
 // withSign writes a change.
@@ -275,7 +276,7 @@ func (d *drift) columnsSection() []report.Section {
 		c, now, then := d.m.Columns[m.column], d.now.columns[m.column], d.expected.columns[m.column]
 		missing := report.Share(now.missing / d.now.rows)
 		if now.levels == nil {
-			measured.Add(c.Name, spread(c, then.mean, then.sd()), spread(c, now.mean, now.sd()),
+			measured.Add(c.Name, classes.Spread(c, then.mean, then.sd()), classes.Spread(c, now.mean, now.sd()),
 				report.Shaded(withSign(m.by, 2), max(-1, min(1, m.by))), missing)
 			continue
 		}

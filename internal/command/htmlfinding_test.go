@@ -129,12 +129,6 @@ func TestCertaintyAddsUp(t *testing.T) {
 		assert.Greater(t, number64(t, row[2+k]), 0.5)
 	}
 	assert.Equal(t, 150.0, rows)
-	q := []float64{0.9, 0.02, 0.08}
-	c := &certainty{edges: []float64{0.3, 0.6, 0.9, 1}, counts: make([]float64, 3), assigned: make([]float64, 3), mean: [][]float64{make([]float64, 3), nil, nil}}
-	c.add(q, 2)
-	assert.Equal(t, []float64{0, 0, 2}, c.counts)
-	assert.Equal(t, []float64{1.8, 0.04, 0.16}, c.mean[0])
-	assert.Equal(t, 2.0, c.clear)
 }
 
 // Correlations are those of the covariances in JSON, the strongest first.

@@ -15,7 +15,7 @@ func (r *fitReport) gapsSection(in *input) []report.Section {
 	gaps, incomplete := 0.0, 0.0
 	for row := range in.Rows() {
 		some := false
-		n := in.frequency(row)
+		n := in.Weight(row)
 		for j := range missing {
 			if v := in.Number(row, j); v != v {
 				missing[j] += n

@@ -15,11 +15,6 @@ import (
 	"github.com/latent-go/latent/report/html"
 )
 
-// section shows a figure, if any, above its tables.
-func section(title string, figure report.Figure, tables ...report.Table) []report.Section {
-	return []report.Section{{Title: title, Figure: figure, Tables: tables}}
-}
-
 // writePage writes a page into a folder, which is made where it is missing: all of it, or nothing.
 func writePage(dir string, page *report.Document) error {
 	return atomicfile.WriteIn(dir, pageName, func(w io.Writer) error { return html.Write(w, page) })
@@ -38,12 +33,8 @@ func (r *fitReport) html(in *input) (*report.Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	own, err := r.found.sections(in)
-	if err != nil {
-		return nil, err
-	}
 	settings, err := settingsSection(r)
-	page.Sections = slices.Concat(finding, own, r.agreementSection(), r.comparedSection(),
+	page.Sections = slices.Concat(finding, r.found.sections, r.agreementSection(), r.comparedSection(),
 		r.sizesSection(), r.gapsSection(in),
 		r.factsSection(), r.iterationsSection(), r.prunedSection(), r.startsSection(), settings)
 	return page, err
@@ -65,14 +56,11 @@ func (in *input) contents(n float64) string {
 // findingSection says first what was found: what the model says of it, or its size, and the warnings of the fit.
 func (r *fitReport) findingSection(in *input) ([]report.Section, error) {
 	list := report.Section{Text: fmt.Sprintf("K = %s.", r.choice())}
-	if r.found.finding != nil {
-		var err error
-		if list, err = r.found.finding(in); err != nil {
-			return nil, err
-		}
+	if r.found.finding.Text != "" {
+		list = r.found.finding
 	}
 	list.Title, list.Wide = "What was found", true
-	if r.kind.classes && len(list.Items) > mostShaded {
+	if r.kind.Classes && len(list.Items) > mostShaded {
 		list.Choose = "Choose a " + r.kind.Part
 	}
 	list.Text = strings.TrimSpace(list.Text + " " + r.clarity())
@@ -128,21 +116,6 @@ func leftIn(n int, thing string) string {
 		return ""
 	}
 	return fmt.Sprintf(" (%s not listed; --format json has all)", are(n, thing))
-}
-
-// thinned are the places 0 to n − 1, or about so many of them as there should be at most: first, last,
-// the required ones, as far as half of them reaches, and the others at equal distances.
-func thinned(n, most int, required []int) []int {
-	if n <= most {
-		return upTo(0, n-1)
-	}
-	list := slices.Clone(required[:min(len(required), most/2)])
-	left := most - len(list)
-	for i := range left {
-		list = append(list, int(float64(i)/float64(left-1)*float64(n-1)))
-	}
-	slices.Sort(list)
-	return slices.Compact(list)
 }
 
 // scalars are the numbers and texts of a JSON object that are not in lists, in its digits.

@@ -21,6 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/latent-go/latent/data"
+	"github.com/latent-go/latent/internal/classes"
 	"github.com/latent-go/latent/internal/tier"
 	"github.com/latent-go/latent/report"
 )
@@ -478,9 +479,9 @@ func TestReportOfLargeDataIsSmall(t *testing.T) {
 	p.common(t)
 	assert.Less(t, len(p.text), bound)
 	table := p.tables["rows shown"]
-	require.Len(t, table, mostPoints+1)
+	require.Len(t, table, classes.MostPoints+1)
 	assert.Equal(t, "1", table[1][0])
-	assert.Equal(t, strconv.Itoa(rows), table[mostPoints][0])
+	assert.Equal(t, strconv.Itoa(rows), table[classes.MostPoints][0])
 	for _, row := range table[1:] {
 		i := int(number64(t, row[0])) - 1
 		assert.Equal(t, []float64{tall[2*i], tall[2*i+1]}, []float64{number64(t, row[1]), number64(t, row[2])})

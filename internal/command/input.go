@@ -14,6 +14,7 @@ import (
 	"github.com/latent-go/latent/data/columnar"
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/classes"
 )
 
 // fittingFlags say what is fitted to which rows.
@@ -68,28 +69,26 @@ type inputFlags struct {
 
 // An input is a table as it was read.
 type input struct {
-	*data.Table
-	name        string      // for messages
-	label       string      // column of known classes, of embedded data sets only
-	known       *labels     // of --label
-	ends        []int       // of --sequence: the row after the last of each; nil: all rows are one sequence
-	sequences   []string    // of --sequence: what they are called
-	ids         ids         // of --id
-	dates       dateColumns // columns that were dates, with their forms
-	written     *data.Table // these columns as they were read
-	left        []string    // columns that were not read, as --drop names them
-	unread      []string    // other columns that were not read, as nothing asks for them
-	unnamed     bool        // as they were read, the columns were called V1, V2, …
-	gaps        string      // what becomes of missing values
-	marks       []string    // texts among numbers that are taken for missing values, as --na does
-	flags       *modelFlags // of a fit; nil where a saved model is applied
-	shown       []string    // what the columns of the model are called in messages, where there are others than Names
-	tally       *rowTally   // of the tables of some rows each that are read one after another; nil: this is all
-	asked       bool        // its columns are those that a model asks for
-	weights     string      // column of the row weights, which is not in the table any more
-	frequencies []float64
-	list        *fitted.Pairs // of models of pairs; nil: the rows are a table
-	what        string        // what the pairs amount to, such as documents and words
+	data.Named
+	name      string        // for messages
+	label     string        // column of known classes, of embedded data sets only
+	known     *labels       // of --label
+	sequences []string      // of --sequence: what they are called
+	ids       ids           // of --id
+	dates     dateColumns   // columns that were dates, with their forms
+	written   *data.Table   // these columns as they were read
+	left      []string      // columns that were not read, as --drop names them
+	unread    []string      // other columns that were not read, as nothing asks for them
+	unnamed   bool          // as they were read, the columns were called V1, V2, …
+	gaps      string        // what becomes of missing values
+	marks     []string      // texts among numbers that are taken for missing values, as --na does
+	flags     *modelFlags   // of a fit; nil where a saved model is applied
+	shown     []string      // what the columns of the model are called in messages, where there are others than Names
+	tally     *rowTally     // of the tables of some rows each that are read one after another; nil: this is all
+	asked     bool          // its columns are those that a model asks for
+	weights   string        // column of the row weights, which is not in the table any more
+	list      *fitted.Pairs // of models of pairs; nil: the rows are a table
+	what      string        // what the pairs amount to, such as documents and words
 }
 
 // open reads the table, and says how far it is. It gives up waiting when the session is interrupted.
@@ -129,7 +128,7 @@ func (f *inputFlags) read(
 			return nil, misused("--na requires a file: %s is an embedded data set, whose missing values are known", source)
 		}
 		t, err := data.Load(source)
-		return &input{Table: t, name: set.Name, label: set.Label}, err
+		return &input{Named: data.Named{Table: t}, name: set.Name, label: set.Label}, err
 	}
 	in, r, err := f.reader(s, source, reading, progress)
 	if err != nil {
@@ -254,7 +253,7 @@ func (in *input) emptiest() string {
 func (in *input) refuseEmpty() error {
 	var empty []string
 	for _, name := range in.Names {
-		if in.flags != nil && in.flags.regression() != nil && name == in.flags.regression().Response && in.Empty(name) {
+		if in.flags != nil && in.flags.explained() != nil && name == in.flags.explained().Response && in.Empty(name) {
 			return in.wrap(fmt.Errorf("the response, column %q, has no value at all", name))
 		}
 		if in.Empty(name) {
@@ -336,12 +335,43 @@ func (in *input) reportGaps(s *session, x []float64, needsAll bool) error {
 	return nil
 }
 
+// arrange keeps the columns of a regression: the response, what it counts over, and the regressors. weights are none of
+// them, and the columns of a gate only those that --regress names.
+func (in *input) arrange(f *fitted.Explained, weights string, gate []string) error {
+	own := []string{f.Response}
+	if f.Over != "" {
+		own = append(own, f.Over)
+	}
+	names := f.By
+	if names == nil {
+		names = without(in.Names, setOf(slices.Concat(own, gate, []string{weights})))
+	}
+	for _, one := range []struct {
+		flag  string
+		names []string
+	}{{"--response", own[:1]}, {"--trials or --exposure", own[1:]}, {"--regress", names}, {"--power", f.Powers}} {
+		for _, name := range one.names {
+			if !slices.Contains(in.Names, name) || name == weights {
+				return in.wrap(fmt.Errorf("%s: no column %.60q; the columns are %s", one.flag, name, quoted(in.Names)))
+			}
+		}
+	}
+	for _, name := range f.Powers {
+		if !slices.Contains(names, name) {
+			return in.wrap(fmt.Errorf("--power: column %.60q is not a regressor", name))
+		}
+	}
+	var err error
+	in.Table, err = in.Table.Select(append(own, names...)...)
+	return in.wrap(err)
+}
+
 // narrow has --select, or the flags that name all columns of a regression, say which columns are read where the format
 // lets it, with those of the flags that name columns which need not be selected.
 func (f *fittingFlags) narrow(label string) {
 	chosen := f.Select
-	if r := f.regression(); len(chosen) == 0 && r != nil && r.Regress != nil {
-		chosen = append(slices.Concat(r.Regress, r.Power.names), r.Response, r.size())
+	if r := f.explained(); len(chosen) == 0 && r != nil && r.By != nil {
+		chosen = append(slices.Concat(r.By, r.Powers), r.Response, r.Over)
 	}
 	if len(chosen) == 0 {
 		return
@@ -400,8 +430,8 @@ func (f *fittingFlags) load(s *session, label string) (*input, error) {
 		}
 	}
 	asked := gate
-	if r := f.regression(); r != nil {
-		asked = append(slices.Concat(r.Regress, gate), r.Response)
+	if r := f.explained(); r != nil {
+		asked = append(slices.Concat(r.By, gate), r.Response)
 	}
 	if slices.Contains(asked, in.label) {
 		in.label = ""
@@ -413,7 +443,7 @@ func (f *fittingFlags) load(s *session, label string) (*input, error) {
 	if unlabelled {
 		s.note("left out the class labels of %s, column %q (--select chooses columns)", in.name, in.label)
 	}
-	if r := f.regression(); r != nil {
+	if r := f.explained(); r != nil {
 		if err := in.arrange(r, weights, gate); err != nil {
 			return nil, err
 		}
@@ -447,14 +477,14 @@ func (f *fittingFlags) load(s *session, label string) (*input, error) {
 	if err := in.complete(s, gaps); err != nil {
 		return nil, err
 	}
-	if in.frequencies, err = in.Column(weights); err != nil {
+	if in.Weights, err = in.Column(weights); err != nil {
 		return nil, in.wrap(err)
 	}
-	if row := slices.IndexFunc(in.frequencies, math.IsNaN); row >= 0 {
+	if row := slices.IndexFunc(in.Weights, math.IsNaN); row >= 0 {
 		return nil, in.wrap(fmt.Errorf("the weight of row %d is missing, column %q: --missing drop leaves such rows out",
 			in.Origin(row)+1, weights))
 	}
-	if sum := floats.Sum(in.frequencies); math.IsInf(sum, 0) {
+	if sum := floats.Sum(in.Weights); math.IsInf(sum, 0) {
 		return nil, in.wrap(
 			fmt.Errorf("the weights sum to more than a 64-bit float holds, column %q: divide them by a large number", weights),
 		)
@@ -475,21 +505,12 @@ func (in *input) numbers(s *session, classes, needsAll bool) (x []float64, n, d 
 	return x, n, d, in.reportGaps(s, x, needsAll)
 }
 
-// frequency is the weight of a row.
-func (in *input) frequency(row int) float64 {
-	if in.frequencies == nil {
-		return 1
+// source gives numbers of the table the weights of its rows.
+func (in *input) source(x []float64, rows, cols int, err error) (*framework.Table, error) {
+	if err != nil {
+		return nil, err
 	}
-	return in.frequencies[row]
-}
-
-// source gives the numbers x of the table the weights of its rows.
-func (in *input) source(x []float64, rows, cols int) (*framework.Table, error) {
-	t, err := framework.FromIncomplete(x, rows, cols)
-	if err == nil && in.frequencies != nil {
-		t, err = t.WithWeights(in.frequencies)
-	}
-	return t, err
+	return classes.TableOf(framework.Rows{N: rows, D: cols, X: x}, in.Weights)
 }
 
 func datasetNames() []string {

@@ -22,7 +22,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/data"
+	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/classes"
 	"github.com/latent-go/latent/models/bpca"
 )
 
@@ -50,24 +52,31 @@ func done(t *testing.T, args ...string) (stdout, stderr string) {
 	return stdout, stderr
 }
 
+// reported is what JSON has of a fit.
+type reported struct {
+	fitReport
+	Components []classes.Component `json:"components"`
+	Gate       *classes.GateReport `json:"gate"`
+}
+
 // fitJSON is the report of a fit.
-func fitJSON(t *testing.T, args ...string) fitReport {
+func fitJSON(t *testing.T, args ...string) reported {
 	t.Helper()
 	stdout, _ := done(t, append([]string{"fit", "--format", "json"}, args...)...)
 	return reportOf(t, stdout, args...)
 }
 
 // reportOf is the report that a fit wrote with these flags.
-func reportOf(t *testing.T, text string, args ...string) fitReport {
+func reportOf(t *testing.T, text string, args ...string) reported {
 	t.Helper()
-	r := fitReport{evidenceView: new(evidenceView)}
+	r := reported{fitReport: fitReport{evidenceView: new(evidenceView)}}
 	r.Settings.own = known.models[known.modelNamed(args)].settings()
 	require.NoError(t, json.Unmarshal([]byte(text), &r))
 	return r
 }
 
 // bpcaJSON is the report of a fit of BPCA.
-func bpcaJSON(t *testing.T, args ...string) fitReport {
+func bpcaJSON(t *testing.T, args ...string) reported {
 	t.Helper()
 	return fitJSON(t, append([]string{"--model", "bpca"}, args...)...)
 }
@@ -284,7 +293,7 @@ func TestPredictFromTheSavedModelIsBitExact(t *testing.T) {
 		var p struct {
 			Columns       []string
 			Mean          [][]float64
-			Covariance    namedMatrix
+			Covariance    fitted.Matrix
 			LogLikelihood []float64 `json:"log_likelihood"`
 		}
 		require.NoError(t, json.Unmarshal([]byte(stdout), &p))
@@ -384,7 +393,7 @@ func TestFewDimensionsOfManyColumns(t *testing.T) {
 		text.WriteString("\n")
 	}
 	path := file(t, "wide.csv", text.String())
-	solve := func(kmax string) fitReport {
+	solve := func(kmax string) reported {
 		return bpcaJSON(t, "--data", path, "--method", "closed-form", "--criterion", "bicem", "--kmax", kmax)
 	}
 	all := solve("30")
@@ -633,7 +642,7 @@ func TestErrorsOfManyStartsAreShort(t *testing.T) {
 	assert.Equal(t, "a; b", oneLine(errors.New("a\nb\na\n")))
 
 	// Faults of rows and of columns may come together.
-	in := &input{Table: mustLoad(t, "faithful"), flags: &modelFlags{Model: "mixture", known: known}}
+	in := &input{Named: data.Named{Table: mustLoad(t, "faithful")}, flags: &modelFlags{Model: "mixture", known: known}}
 	both := errors.Join(fmt.Errorf("mixture: %w", framework.FaultyRow(3, "is far")), fmt.Errorf("restart 2: %w", framework.FaultyColumn(1, framework.ErrConstant)))
 	assert.Equal(t, `row 4 is far; restart 2: column "waiting" is constant, to working precision: drop it, or rescale it (--drop waiting)`, in.render(both))
 	// A name that looks like what the error wraps is none of its parts.

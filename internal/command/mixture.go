@@ -1,20 +1,23 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/latent-go/latent/bootstrap"
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/classes"
 	"github.com/latent-go/latent/internal/design"
 	"github.com/latent-go/latent/internal/families"
+	"github.com/latent-go/latent/models/experts"
 	"github.com/latent-go/latent/models/mixture"
 	"github.com/latent-go/latent/prior"
 )
@@ -24,53 +27,27 @@ func (f *modelFlags) bernoulliOnly() bool { return f.Model == "bernmix" }
 
 // mixtureSettings are those of mixtures.
 type mixtureSettings struct {
-	columnSettings
-	startSettings
-	covarianceSettings
+	classes.ColumnSettings
+	classes.StartSettings
+	classes.CovarianceSettings
 	Noise bool `json:"-" method:"gfab,fab,em" help:"Add noise to a mixture of Gaussians or t distributions: one more component, of the same density everywhere in the box that holds the table, for outliers."`
-	gateSettings
+	classes.GateSettings
 }
 
 // bernmixSettings are those of mixtures of Bernoulli columns.
 type bernmixSettings struct {
-	startSettings
-	gateSettings
-}
-
-// startSettings say how a fit begins.
-type startSettings struct {
-	Start *string `json:"start,omitempty" placeholder:"NAME" help:"Initialisation: kmeans, random (responsibilities), rows, scaled (k-means without whitening), hierarchical (Ward), seeded (k-means++ alone), or varied: kmeans, hierarchical, scaled and rows, then seeded and rows in turn. Default: varied."`
-}
-
-// columnSettings are about the columns that classes describe.
-type columnSettings struct {
-	Columns columnFamilies `json:"columns,omitzero" placeholder:"COL=FAMILY,…" help:"Families of single columns, where they differ from --family. Write a backslash before a comma in a name."`
-	Floor   *float64       `json:"floor,omitempty" placeholder:"FACTOR" range:"[0,inf)" help:"Variances of gaussian, student-t, lognormal and gamma columns are at least this times step²/12, step the least gap between the column's values, so that no component collapses onto equal values. 0: no floor. Default: 1."`
-}
-
-func (c *columnSettings) described() *columnFamilies { return &c.Columns }
-
-func (c *columnSettings) least() *float64 { return c.Floor }
-
-// checkFloor refuses the method that has no use for one.
-func (c *columnSettings) checkFloor(f *modelFlags) error {
-	if c.Floor != nil && f.Method == methodVB {
-		return misused("--floor cannot be used with %s, whose prior keeps variances from 0", f.by())
-	}
-	return nil
+	classes.StartSettings
+	classes.GateSettings
 }
 
 func (m *mixtureSettings) check(f *modelFlags) error {
 	if m.Noise && len(m.Gate) > 0 {
 		return misused("--gate cannot be used with --noise")
 	}
-	if err := m.checkFloor(f); err != nil {
+	_, err := m.Starting()
+	if err := f.flagged(cmp.Or(m.CheckFloor(f.request()), err)); err != nil {
 		return err
 	}
-	if _, err := m.starting(false); err != nil {
-		return err
-	}
-	m.addFactors(f)
 	if err := m.addNoise(f); err != nil {
 		return err
 	}
@@ -78,57 +55,22 @@ func (m *mixtureSettings) check(f *modelFlags) error {
 }
 
 func (m *bernmixSettings) check(f *modelFlags) error {
-	if _, err := m.starting(false); err != nil {
-		return err
+	if _, err := m.Starting(); err != nil {
+		return f.flagged(err)
 	}
 	return f.checkClasses()
 }
 
-// checkClasses refuses priors and families that do not go together.
+// checkClasses refuses priors that do not go together.
 func (f *modelFlags) checkClasses() error {
-	h, keys := &f.Prior, []string{"weights", "kappa", "nu", "a", "b", "shape", "rate", "alpha"}
-	pairs := [][2]string{{"a", "b"}, {"shape", "rate"}}
-	switch {
-	case f.bernoulliOnly():
-		keys, pairs = []string{"a", "b"}, nil
-	case f.model().Sequences:
-		keys = append(chainKeys, keys[1:]...)
+	keys := classes.Keys("weights")
+	if f.bernoulliOnly() {
+		keys = []string{"a", "b"}
 	}
-	if f.columns().text != "" && f.model().Families.Joint(f.Family) {
-		return misused("--columns cannot be used with --family %s, which describes all columns together: take auto "+
-			"or gaussian-diagonal", f.Family)
+	if f.Prior.ofEvidence() {
+		keys = classes.UnitKeys
 	}
-	if h.ofEvidence() {
-		keys = unitKeys
-	}
-	if err := h.among(keys...); err != nil {
-		return err
-	}
-	for _, pair := range pairs {
-		if h.has(pair[0]) != h.has(pair[1]) {
-			return misused("--prior: %s and %s are one distribution: give both or neither", pair[0], pair[1])
-		}
-	}
-	if f.Method != methodMAP {
-		return nil
-	}
-	distributions := map[string]string{
-		"weights":     "Dirichlet",
-		"start":       "Dirichlet",
-		"transitions": "Dirichlet",
-		"alpha":       "Dirichlet",
-		"a":           "beta",
-		"b":           "beta",
-		"shape":       "gamma",
-	}
-	distributions[f.weightsKey()] = "Dirichlet"
-	for _, key := range h.keys { // densities that MAP could climb without end, at the edge of their range
-		if name := distributions[key]; name != "" && h.values[key] < 1 {
-			return misused("--prior: %s=%v: with less than 1 a %s distribution has no most probable value: give 1 or "+
-				"more, or --method vb", key, h.values[key], name)
-		}
-	}
-	return nil
+	return cmp.Or(f.Prior.among(keys...), f.flagged(classes.CheckPrior(f.request(), f.weightsKey())))
 }
 
 // weightsKey is the key of --prior for the weights.
@@ -142,53 +84,15 @@ func (f *modelFlags) weightsKey() string {
 // mixturePriors makes of --prior those of the weights and of the families that the model
 // has; nil stands for their defaults.
 func (f *modelFlags) mixturePriors(rows family.Family) (weights prior.Dirichlet, of prior.Prior, err error) {
-	h := &f.Prior
-	if h.ofEvidence() {
-		return weights, nil, nil
-	}
+	weights.Alpha = f.Prior.values[f.weightsKey()]
 	if f.bernoulliOnly() {
-		if b := h.values["b"]; b != 0 {
+		if b := f.Prior.values["b"]; b != 0 {
 			of = prior.Beta{A: b, B: b}
 		}
-		return prior.Dirichlet{Alpha: h.values["a"]}, of, nil
+		return weights, of, nil
 	}
-	own, names, taken := family.Priors{}, parts(rows), []string{"weights"}
-	if f.model().Sequences {
-		taken = slices.Clone(chainKeys)
-	}
-	for _, f := range families.All {
-		if !slices.Contains(names, f.Name) {
-			continue
-		}
-		taken = append(taken, f.Keys...)
-		if slices.ContainsFunc(f.Keys, h.has) {
-			own[f.Name] = f.Prior(h.values)
-		}
-	}
-	for _, key := range h.keys {
-		if !slices.Contains(taken, key) {
-			return weights, nil, misused("--prior: no family of the model takes %s: %s takes %s", key,
-				strings.Join(slices.Sorted(slices.Values(names)), ", "), strings.Join(taken, ", "))
-		}
-	}
-	if len(own) > 0 {
-		of = own
-	}
-	return prior.Dirichlet{Alpha: h.values["weights"]}, of, nil
-}
-
-// parts are the names of the families that a family is made of.
-func parts(of family.Family) (names []string) {
-	product, ok := of.(family.Product)
-	if !ok {
-		return []string{of.Name()}
-	}
-	for _, f := range product {
-		if !slices.Contains(names, f.Name()) {
-			names = append(names, f.Name())
-		}
-	}
-	return names
+	of, err = classes.Prior(f.request(), rows, "weights")
+	return weights, of, f.flagged(err)
 }
 
 // describedRows are a table of numbers, and the family of its rows.
@@ -211,7 +115,7 @@ func (f *modelFlags) takeKinds(s *session, in *input) error {
 		return nil
 	}
 	if len(texts) > 0 && in.Cols() == 1 {
-		if familyOf[in.Suggest(texts[0], in.frequencies).Kind] == "" { // which the error says
+		if familyOf[in.Suggest(texts[0], in.Weights).Kind] == "" { // which the error says
 			f.Family = families.Auto
 		}
 		return nil
@@ -293,7 +197,7 @@ func (in *input) rows(s *session, f *modelFlags) (*describedRows, error) {
 		return nil, fmt.Errorf("%s and %s: a covariance matrix needs more rows than columns: --family "+
 			"gaussian-diagonal or gaussian-spherical, or --model bpca --method vb", counted(n, "row"), counted(d, "column"))
 	}
-	table, err := in.source(x, n, d)
+	table, err := in.source(x, n, d, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -302,37 +206,31 @@ func (in *input) rows(s *session, f *modelFlags) (*describedRows, error) {
 	}, nil
 }
 
-// task is one of a model whose rows belong to classes.
-func (r *describedRows) task(f *modelFlags, class string) *task {
-	t := &task{
-		what:    strings.Join(parts(r.family), ", ") + " " + class + "s",
-		columns: r.columns,
-		largest: mostComponents(r.Table, r.family),
+// task is one of a model whose rows belong to components.
+func (r *describedRows) task(f *modelFlags) *task {
+	b := classes.Bind(&fitted.Table{Rows: r.Table}, r.family, f.request(), "component")
+	return &task{what: b.What, columns: r.columns, largest: mostComponents(r.Table, r.family), checkSize: b.CheckK,
+		informative: b.Compares}
+}
+
+// doubling says how far K may double.
+func (t *task) doubling(in *input) {
+	if t.doubleTo = 0; t.largest == mostByDefault {
+		t.doubleTo = classes.Doubling(in.Rows(), in.Cols())
 	}
-	t.checkSize = func(k int) error { // that the model needs rows that differ, it finds out itself
-		if n := r.Rows(); k > n {
-			return fmt.Errorf("%s for %s: choose K up to %d", counted(k, class), counted(n, "row"), n)
-		}
-		return nil
-	}
-	without := mixture.Model{Family: r.family}.CheckPrior()
-	t.informative = func(c framework.Criterion) bool {
-		return compares(c, f.Method) && (c.Name != framework.Evidence.Name || without == nil)
-	}
-	return t
 }
 
 func (m *mixtureSettings) bind(s *session, f *modelFlags, in *input) (*task, error) {
-	return m.mixture(s, f, in)
+	return f.mixture(s, in, &m.StartSettings)
 }
 
 func (m *bernmixSettings) bind(s *session, f *modelFlags, in *input) (*task, error) {
-	return m.mixture(s, f, in)
+	return f.mixture(s, in, &m.StartSettings)
 }
 
 // mixture readies a mixture that begins so.
-func (start *startSettings) mixture(s *session, f *modelFlags, in *input) (*task, error) {
-	b, err := start.starting(false)
+func (f *modelFlags) mixture(s *session, in *input, start *classes.StartSettings) (*task, error) {
+	begins, err := start.Starting()
 	if err != nil {
 		return nil, err
 	}
@@ -341,17 +239,23 @@ func (start *startSettings) mixture(s *session, f *modelFlags, in *input) (*task
 		return nil, err
 	}
 	if len(f.compared) > 0 {
-		return rows.comparing(s, f, in, b.fit)
+		return rows.comparing(s, f, in, begins)
 	}
-	t := rows.task(f, "component")
+	t := rows.task(f)
+	t.doubling(in)
 	if len(f.gate()) > 0 {
 		gate := design.GateOf(rows.columns, f.gate())
-		base := mixture.Model{Family: rows.family, Start: b.fit, Prior: f.Prior.unit()}
+		base := mixture.Model{Family: rows.family, Start: begins, Prior: f.Prior.unit()}
 		own := rows.columns[:gate.Own]
-		t.engine, err = gatedEngine(f, in, gate, rows.whole, own, base, (*gatedClasses).result)
+		e, searches, err := classes.GatedEngine(gate, rows.whole, own, &in.Named, f.Family, base,
+			func(g *classes.Gated) (*result, error) { return definedResult(g, g.Mixture.K), nil })
+		// A steep gate makes EM slow (docs/theory/experts.md, section 3).
+		f.Accelerate = f.Accelerate || !searches
+		in.shown = append(namesOf(own), gate.Names()...)
+		t.engine = (*iterated[framework.Rows, *experts.Parameters, *experts.Statistics])(e)
 		return t, err
 	}
-	t.engine, err = mixtureEngine(f, b.fit, rows.Table, rows.columns, rows.family)
+	t.engine, err = mixtureEngine(f, begins, &in.Named, rows.Table, rows.columns, rows.family)
 	return t, err
 }
 
@@ -404,11 +308,6 @@ func (in *input) largeCounts(columns []data.Column) bool {
 	})
 }
 
-// compares leaves out the ELBO of estimated parameters, which never falls as K grows.
-func compares(c framework.Criterion, method string) bool {
-	return c.Name != framework.ELBO.Name || method == methodVB
-}
-
 // floor is the factor of the least variances of Gaussian columns, or that there are none.
 func (f *modelFlags) floor() float64 {
 	if floor := f.ownSettings.floor(); floor > 0 && f.Method != methodVB {
@@ -423,7 +322,7 @@ func (in *input) refuseConstant(columns []data.Column, floor bool) error {
 	var constant []string
 	bounded := 0 // of the constant ones
 	for j, c := range columns {
-		if families.Named(c.Family).Varies && in.Constant(j, in.frequencies) {
+		if families.Named(c.Family).Varies && in.Constant(j, in.Weights) {
 			constant = append(constant, c.Name)
 			if floor && families.Named(c.Family).Normal {
 				bounded++
@@ -444,7 +343,7 @@ var errOneRow = errors.New("1 row: a fit needs several " +
 
 // mixtureEngine makes the model of the method.
 func mixtureEngine(
-	f *modelFlags, start family.Start, table *framework.Table, columns []data.Column, rows family.Family,
+	f *modelFlags, start family.Start, t *data.Named, table *framework.Table, columns []data.Column, rows family.Family,
 ) (engine, error) {
 	weights, of, err := f.mixturePriors(rows)
 	if err != nil {
@@ -463,13 +362,12 @@ func mixtureEngine(
 				if err != nil {
 					return nil, err
 				}
-				found, err := newComponents(base, f.Family, columns, p, q, s)
+				found, err := classes.NewComponents(base, f.Family, columns, t, p, q, s)
 				if err != nil {
 					return nil, err
 				}
-				r := found.result()
-				found.joinOver(table, r)
-				return r, nil
+				found.JoinOver(table)
+				return definedResult(found, p.K), nil
 			}}, nil
 	}
 	made := &iterated[framework.Rows, *mixture.Parameters, *mixture.Statistics]{Model: base, Source: table}
@@ -477,31 +375,26 @@ func mixtureEngine(
 		made.Model = mixture.MAP{Model: base, Prior: of, Weights: weights}
 	}
 	made.Found = func(p *mixture.Parameters, s *mixture.Statistics) (*result, error) {
-		found, err := newComponents(base, f.Family, columns, p, nil, s)
+		found, err := classes.NewComponents(base, f.Family, columns, t, p, nil, s)
 		if err != nil {
 			return nil, err
 		}
 		if f.Method == methodMAP {
-			found.doubts = append(found.doubts, found.emptied(f.weightsKey())...)
+			found.Warnings = append(found.Warnings, found.Emptied(f.weightsKey())...)
 		}
-		r := found.result()
-		found.joinOver(table, r)
-		r.bootstrap = func(ctx context.Context, o bootstrap.Options) (bootstrap.Outcome, error) {
-			return found.bootstrap(ctx, made.Model, table, o)
+		found.JoinOver(table)
+		found.Draw = func(ctx context.Context, o bootstrap.Options) (bootstrap.Outcome, error) {
+			return found.DrawRows(ctx, made.Model, table, o)
 		}
-		return r, nil
+		return definedResult(found, p.K), nil
 	}
 	return made, nil
 }
 
-// mostByDefault is where kmax begins.
-const mostByDefault = 10
-
-// mostComponents is the default of kmax: 10, but two rows to a component, or one more than
-// columns where its covariance is full or has factors, and no more components than there are different rows
-// of positive weight. To a multinomial family, rows are the same that are proportional.
+// mostComponents is the default of kmax: as [classes.MostByRows] has it, and no more components than there are
+// different rows of positive weight. To a multinomial family, rows are the same that are proportional.
 func mostComponents(table *framework.Table, of family.Family) int {
-	most := mostByRows(table, of)
+	most := classes.MostByRows(table, of)
 	_, shares := of.(family.Multinomial)
 	same := func(a, b []float64) bool {
 		one, other := 1., 1.
@@ -519,19 +412,4 @@ func mostComponents(table *framework.Table, of family.Family) int {
 		}
 	}
 	return max(1, len(seen))
-}
-
-// mostByRows is the default of kmax where rows may be alike.
-func mostByRows(table *framework.Table, of family.Family) int {
-	n, d := table.Dims()
-	each := 2
-	switch g := of.(type) {
-	case family.Gaussian:
-		if g.Covariance == family.Full {
-			each = d + 1
-		}
-	case family.FactorAnalysers:
-		each = d + 1
-	}
-	return max(1, min(n/each, mostByDefault))
 }

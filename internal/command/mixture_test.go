@@ -226,7 +226,7 @@ func TestATableOfMixedTypesGoesAllTheWay(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []data.Column{{Name: "age", Family: "gaussian"}, {Name: "visits", Family: "poisson"}, {Name: "smokes", Family: "bernoulli"},
 		{Name: "colour", Family: "categorical", Levels: []string{"blue", "green", "red, dark"}}, {Name: "answer", Family: "bernoulli", Levels: []string{"n", "y"}}}, withoutReasons(saved.Columns))
-	assert.Equal(t, "answer=bernoulli", saved.Settings.columns().text)
+	assert.Equal(t, "answer=bernoulli", saved.Settings.columns().Text)
 
 	stdout, _ = done(t, "predict", model, "--data", table)
 	rows := records(t, stdout)
@@ -292,7 +292,7 @@ func TestPredictionsOfASavedMixtureAreBitExact(t *testing.T) {
 		var params *mixture.Parameters
 		require.NoError(t, json.Unmarshal(saved.Params, &params))
 		m := mixture.Model{Family: families.OfRows(saved.Family, saved.Columns)}
-		in := &input{Table: mustLoad(t, c[1])}
+		in := &input{Named: data.Named{Table: mustLoad(t, c[1])}}
 		require.NoError(t, in.recode(saved.Columns, upTo(0, len(saved.Columns)-1), false))
 		x, n, d, err := in.Values()
 		require.NoError(t, err)

@@ -22,7 +22,6 @@ type model struct {
 	fitted.Definition
 	methods   []string // values of --method, the default first, except that selecting is that of latent select
 	selecting string   //
-	classes   bool     // z is a class: --columns, --start and ICL make sense
 	// the rows are independent: criteria that integrate the parameters out or count labels are theirs
 	mixes    bool
 	responds bool                 // a column is explained by others: --response; rows are complete
@@ -31,10 +30,8 @@ type model struct {
 
 // byName are what the command knows of the models of package builtin beyond their definitions.
 var byName = map[string]model{
-	"mixture":     {classes: true, mixes: true, settings: func() modelSettings { return new(mixtureSettings) }},
-	"bernmix":     {classes: true, mixes: true, settings: func() modelSettings { return new(bernmixSettings) }},
-	"hmm":         {classes: true, settings: func() modelSettings { return new(hmmSettings) }},
-	modelOfCurves: {classes: true, responds: true, settings: func() modelSettings { return new(regressionSettings) }},
+	"mixture": {mixes: true, settings: func() modelSettings { return new(mixtureSettings) }},
+	"bernmix": {mixes: true, settings: func() modelSettings { return new(bernmixSettings) }},
 }
 
 // A registry is the models of a program, the values of --model.
@@ -67,6 +64,7 @@ func registryOf(list fitted.Registry) (*registry, error) {
 				return nil, err
 			}
 		}
+		_, m.responds = ownSettings{m.settings()}.flags().(fitted.Explainer)
 		r.models[d.Name] = m.withMethods(d.Methods)
 	}
 	mixture, is := r.models["mixture"]
@@ -154,17 +152,17 @@ func (m model) withMethods(list []fitted.Method) model {
 
 // climbsEvidence says whether a method's own criterion is the evidence of classes.
 func (m model) climbsEvidence(method string) bool {
-	return m.classes && m.criteria(method)[0].Name == framework.Evidence.Name
+	return m.Classes && m.criteria(method)[0].Name == framework.Evidence.Name
 }
 
 // needsAll says whether the model has no place for missing values.
 func (m model) needsAll(family string) bool {
-	return !m.classes && !m.Gaps || m.responds || families.NeedsComplete(family)
+	return !m.Classes && !m.Gaps || m.responds || families.NeedsComplete(family)
 }
 
 // checkLabel refuses labels where there are no components to compare them with.
 func (m model) checkLabel(name, label string) error {
-	if label != "" && !m.classes {
+	if label != "" && !m.Classes {
 		return misused("--label requires a mixture: a %s model has no components", name)
 	}
 	return nil
@@ -197,31 +195,24 @@ type task struct {
 // A result is what a fit found, of whatever model, as JSON, text and page show it.
 type result struct {
 	k                 int
-	winner            *winner     // of the covariance structures that were compared; nil: none were
-	params, posterior any         // in JSON and in a model file; posterior is nil where Π is estimated
-	fields            any         // likewise, at their top: a struct
-	components        []component // of mixtures
-	shown             any         // in JSON alone, likewise
-	covariances       []namedMatrix
-	gate              *gateReport  // of --gate
-	doubts            []error      // about columns, to be warned of
-	facts             [][2]string  // lines of the text, by name
-	describe          func() error // makes what follows, once it is wanted; nil: it is there
+	winner            *winner           // of the covariance structures that were compared; nil: none were
+	params, posterior any               // in JSON and in a model file; posterior is nil where Π is estimated
+	fields            any               // likewise, at their top: a struct
+	shown             any               // in JSON alone, likewise
+	classes           fitted.Classifier // nil where z is no class
+	groups            fitted.Grouper    // nil of models whose classes are not joined
+	gate              any               // of --gate
+	doubts            []error           // about columns, to be warned of
+	facts             [][2]string       // lines of the text, by name
+	describe          func() error      // makes sections and finding, once they are wanted
+	printed           bool              // the text needs no description
 	print             func(p *page)
-	table             func() report.Table            // of --components; nil of models without
-	classify          func(in *input) ([]int, error) // the components of rows, from 0; nil where z is no class
-	// of the rows that are assigned to each component; nil where z is no class
-	count counter
-	// group joins the components into groups once their rows are counted, into so many where that is wanted; nil of models
-	// that have none. classifyGroups finds the groups of rows, from 0, where they have several components.
-	group          func(wanted *int) (*groupsView, error)
-	classifyGroups func(in *input) ([]int, error)
 	// bootstrap adds standard errors; nil where there is none.
 	bootstrap func(ctx context.Context, o bootstrap.Options) (bootstrap.Outcome, error)
-	sections  func(in *input) ([]report.Section, error)
-	// finding says on the page what was found, before all else: the text, and an item for each class; nil where the model
-	// says no more than K.
-	finding func(in *input) (report.Section, error)
+	sections  []report.Section
+	// finding says on the page what was found, before all else: the text, and an item for each class; without a text where
+	// the model says no more than K.
+	finding report.Section
 }
 
 // named are columns known by their names alone.

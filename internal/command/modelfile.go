@@ -12,11 +12,12 @@ import (
 
 type modelFile struct {
 	summary
-	kind   model
-	saved  *fitted.Fitted
-	input  fitted.Input
-	layout fitted.Layout
-	scorer fitted.Scorer
+	Components []fitted.Class `json:"components"` // of classes
+	kind       model
+	saved      *fitted.Fitted
+	input      fitted.Input
+	layout     fitted.Layout
+	scorer     fitted.Scorer
 }
 
 // saveModel writes a model file, completely or not at all.

@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 
+	"github.com/latent-go/latent/internal/classes"
 	"github.com/latent-go/latent/internal/families"
 	"github.com/latent-go/latent/report"
 )
@@ -67,7 +68,7 @@ func TestColumnsOfEveryPairOfKindsShowTheirMoments(t *testing.T) {
 						}
 					}
 					mean, sd := stat.MeanStdDev(x, nil)
-					m, s, _ := columnSummary{Values: c.Columns[j].Values}.moments(family)
+					m, s, _ := classes.ColumnSummary{Values: c.Columns[j].Values}.Moments(family)
 					assert.InDelta(t, mean, float64(m), 0.1*sd, pair)
 					assert.InEpsilon(t, sd, float64(s), 0.15, pair)
 					both := readable(float64(c.Columns[j].Values["rate"]))

@@ -211,7 +211,7 @@ func (c *predictCommand) prediction(s *session, m *modelFile, gaps string, in *i
 	if p.errors = in.renderer(); in.Rows() == 0 {
 		return p, nil
 	}
-	if p.x, p.rows, _, err = in.numbers(s, m.kind.classes, !m.input.Gaps); err != nil {
+	if p.x, p.rows, _, err = in.numbers(s, m.kind.Classes, !m.input.Gaps); err != nil {
 		return nil, in.wrap(err)
 	}
 	p.errors.columns, p.errors.origin = namesOf(columns), p.origin
@@ -228,7 +228,7 @@ func (c *predictCommand) prediction(s *session, m *modelFile, gaps string, in *i
 		p.order = order
 	}
 	if m.input.Sequence {
-		p.ends = in.endsOf(p.rows)
+		p.ends = in.EndsOf(p.rows)
 		p.score = func(b framework.Rows) ([]float64, error) { return m.scoreSequences(p.series(b)) }
 	}
 	if p.numbers = c.Forecast == nil && (gaps == missingDrop || gaps == missingEmpty); p.numbers {
@@ -392,7 +392,7 @@ func (c *predictCommand) checkColumns(m *modelFile, names []string) error {
 // printAgreement keeps out of the way of the predictions.
 func (c *predictCommand) printAgreement(s *session, a *agreementTable) error {
 	p := s.page()
-	p.line("%s: %s", a.fact()[0], a.fact()[1])
+	p.Line("%s: %s", a.fact()[0], a.fact()[1])
 	a.print(p)
 	w := s.stderr
 	if c.Out != "" && c.Out != "-" {

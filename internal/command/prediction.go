@@ -11,6 +11,7 @@ import (
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/classes"
 )
 
 // A prediction is a model applied to rows, block by block.
@@ -36,8 +37,11 @@ type prediction struct {
 	reordered []float64 // one block
 }
 
-// labelHead heads the column of components, from 1.
-const labelHead = "label"
+// The columns of components and of states, from 1, have these heads.
+const (
+	labelHead = "label"
+	stateHead = "state"
+)
 
 const blockRows = 4096
 
@@ -221,7 +225,7 @@ func (p *prediction) heads() (heads []data.Head) {
 	}
 	for _, name := range p.layout.Names() {
 		cells := data.Floats
-		if slices.Contains([]string{rowHead, labelHead, groupHead, stateHead}, name) {
+		if slices.Contains([]string{rowHead, labelHead, classes.GroupHead, stateHead}, name) {
 			cells = data.Integers
 		}
 		heads = append(heads, data.Head{Name: name, Cells: cells})

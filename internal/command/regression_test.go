@@ -15,6 +15,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/latent-go/latent/data"
+	"github.com/latent-go/latent/internal/classes"
 	"github.com/latent-go/latent/internal/design"
 )
 
@@ -23,7 +24,7 @@ type regressionJSON struct {
 	Value      float64
 	LogLik     float64
 	Columns    []data.Column
-	Components []component
+	Components []classes.Component
 	Params     struct{ Regression design.Regression }
 }
 

@@ -24,8 +24,8 @@ const (
 // chose a family.
 func (f *fittingFlags) remark(s *session, in *input) {
 	in.noteCodes(s)
-	if !f.anyFamily && f.Family != families.Auto || f.model().Families == nil || f.regression() != nil ||
-		len(f.columns().names) > 0 {
+	if !f.anyFamily && f.Family != families.Auto || f.model().Families == nil || f.explained() != nil ||
+		len(f.columns().Names) > 0 {
 		return
 	}
 	var zeros []string
@@ -163,13 +163,13 @@ func (in *input) noteSeries(s *session, out []suspect, left int) {
 func (in *input) suggestCodes(s *session, given *columnFamilies) {
 	var few []suspect
 	for j, name := range in.Names {
-		if given.family[name] != "" || in.Levels(name) != nil {
+		if given.Family[name] != "" || in.Levels(name) != nil {
 			continue
 		}
 		if n := len(in.different(j, mostCodes+1)); n < 3 || n > mostCodes {
 			continue
 		}
-		if found := in.Suggest(name, in.frequencies); found.Cause == data.FewValues {
+		if found := in.Suggest(name, in.Weights); found.Cause == data.FewValues {
 			few = append(few, suspect{name, found})
 		}
 	}

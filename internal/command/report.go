@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/latent-go/latent/data"
+	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
 )
 
@@ -78,19 +79,19 @@ type headOfSummary struct {
 }
 
 type restOfSummary struct {
-	Components []component     `json:"components,omitempty"` // mixtures
-	groupsView                 // likewise, without a gate
-	Relative   *number         `json:"relative_entropy,omitempty"` // likewise
-	Gate       *gateReport     `json:"gate,omitempty"`             // with --gate
-	Bootstrap  *refits         `json:"bootstrap,omitempty"`        // with --bootstrap
-	ByK        []sizeScore     `json:"by_k,omitempty"`
-	Pruned     []pruned        `json:"pruned"`
-	Split      []split         `json:"split"`
-	Restarts   []restart       `json:"restarts"`
-	Settings   settings        `json:"settings"`
-	Objective  []number        `json:"objective_trace"` // what the method ascends, after each iteration
-	Params     json.RawMessage `json:"params"`
-	Posterior  json.RawMessage `json:"posterior,omitempty"` // of vb
+	Components    any             `json:"components,omitempty"` // mixtures
+	fitted.Groups                 // likewise, without a gate
+	Relative      *number         `json:"relative_entropy,omitempty"` // likewise
+	Gate          any             `json:"gate,omitempty"`             // with --gate
+	Bootstrap     *refits         `json:"bootstrap,omitempty"`        // with --bootstrap
+	ByK           []sizeScore     `json:"by_k,omitempty"`
+	Pruned        []pruned        `json:"pruned"`
+	Split         []split         `json:"split"`
+	Restarts      []restart       `json:"restarts"`
+	Settings      settings        `json:"settings"`
+	Objective     []number        `json:"objective_trace"` // what the method ascends, after each iteration
+	Params        json.RawMessage `json:"params"`
+	Posterior     json.RawMessage `json:"posterior,omitempty"` // of vb
 }
 
 // closeBy is how far from the best value a start has reached it too, in nats: starts end
@@ -126,6 +127,7 @@ type fitReport struct {
 	headOfReport
 	restOfReport
 	found      *result
+	classes    []*fitted.Class
 	kind       model
 	what, why  string // the model's parts, and the method where the table decided
 	listStarts bool   // their number was asked for
@@ -143,7 +145,7 @@ type headOfReport struct {
 }
 
 type restOfReport struct {
-	Covariances []namedMatrix   `json:"covariances,omitempty"` // of mixtures of Gaussians with correlated columns
+	Covariances []fitted.Matrix `json:"covariances,omitempty"` // of mixtures of Gaussians with correlated columns
 	Compared    []comparedForm  `json:"compared,omitempty"`    // covariance structures, the best first
 	ComparedBy  string          `json:"compared_by,omitempty"` // the criterion of that
 	Agreement   *agreementTable `json:"agreement,omitempty"`   // with --label
@@ -235,14 +237,15 @@ func newReport(f *outcome, in *input, c framework.Criterion) (*fitReport, error)
 		Shape: size{f.Shape.K, f.Shape.Component, f.Shape.Shared},
 	}, fields: found.fields, restOfSummary: restOfSummary{
 		Pruned: []pruned{}, Split: []split{}, Restarts: []restart{},
-		Components: found.components, Gate: found.gate,
-		Objective: numbers(f.Objective),
+		Gate: found.gate, Objective: numbers(f.Objective),
 	}}, headOfReport: headOfReport{shown: found.shown}, restOfReport: restOfReport{
-		Covariances: found.covariances, Trace: numbers(f.Trace), KTrace: append([]int{}, f.KTrace...),
+		Trace: numbers(f.Trace), KTrace: append([]int{}, f.KTrace...),
 	}, found: found}
 	r.setScores(f)
-	if found.components != nil {
-		relative := relativeEntropy(r.Entropy, found.components)
+	if found.classes != nil {
+		r.Components, r.classes = found.classes.ComponentList(), found.classes.Classes()
+		r.Covariances = found.classes.Covariances()
+		relative := relativeEntropy(r.Entropy, r.classes)
 		r.Relative = &relative
 	}
 	for _, p := range f.Pruned {
@@ -284,12 +287,12 @@ func newReport(f *outcome, in *input, c framework.Criterion) (*fitReport, error)
 
 // assign counts the rows that are assigned to each component, in the process that writes.
 func (r *fitReport) assign(s *session, workers int) error {
-	if r.found.count == nil || !s.crew.writes() {
+	if r.classes == nil || !s.crew.writes() {
 		return nil
 	}
-	counts, err := r.found.count(s, workers)
+	counts, err := r.found.classes.Count(s, workers)
 	for k, n := range counts {
-		r.Components[k].Assigned = number(n)
+		r.classes[k].Assigned = number(n)
 	}
 	return err
 }
@@ -297,7 +300,7 @@ func (r *fitReport) assign(s *session, workers int) error {
 // relativeEntropy is 1 − H/(N ln K) of the labels, by Ramaswamy, DeSarbo, Reibstein & Robinson (1993), Marketing Sci.
 // 12, p. 103: 1 where every row is sure of its component, 0 where all are as probable. It does not exist for one
 // component.
-func relativeEntropy(entropy number, list []component) number {
+func relativeEntropy(entropy number, list []*fitted.Class) number {
 	var n number
 	for _, c := range list {
 		n += c.Rows

@@ -2,7 +2,6 @@ package command
 
 import (
 	"encoding/json"
-	"github.com/latent-go/latent/builtin/lineargaussian"
 	"math"
 	"os"
 	"path/filepath"
@@ -10,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/latent-go/latent/builtin/lineargaussian"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"

@@ -40,9 +40,9 @@ func (f *inputFlags) noteNameless(s *session, in *input) error {
 // it.
 func (f *fittingFlags) takeRowNames(s *session, in *input, asked ...string) error {
 	name, is := in.RowNames()
-	asked = slices.Concat(asked, f.Select, f.Drop, f.ID, f.columns().names, f.Dates.Names)
-	if r := f.regression(); r != nil {
-		asked = append(slices.Concat(asked, r.Regress), r.Response)
+	asked = slices.Concat(asked, f.Select, f.Drop, f.ID, f.columns().Names, f.Dates.Names)
+	if r := f.explained(); r != nil {
+		asked = append(slices.Concat(asked, r.By), r.Response)
 	}
 	if !is || slices.Contains(asked, name) {
 		return nil

@@ -95,9 +95,9 @@ func (f *fittingFlags) checkRoles(label string) error {
 	roles := []role{{"--weights", []string{f.Weights}, true}, {"--label", []string{label}, true},
 		{"--sequence", []string{f.sequence()}, true},
 		{"--id", f.ID, true}, {"--gate", f.gate(), false}}
-	if r := f.regression(); r != nil {
+	if r := f.explained(); r != nil {
 		roles = append(roles, role{"--response", []string{r.Response}, false},
-			role{"--trials or --exposure", []string{r.size()}, false}, role{"--regress", r.Regress, false})
+			role{"--trials or --exposure", []string{r.Over}, false}, role{"--regress", r.By, false})
 	}
 	flags := map[string]string{} // by column
 	for _, one := range roles {

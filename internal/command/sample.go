@@ -109,7 +109,7 @@ func (c *sampleCommand) checkLabels(m *modelFile) error {
 		}
 	}
 	switch {
-	case c.Labels && !m.kind.classes:
+	case c.Labels && !m.kind.Classes:
 		return misused("--labels requires a mixture or hmm: %s is a %s model, which has no components", c.Saved, m.Model)
 	case c.Labels && slices.Contains(namesOf(m.Columns), drawnHead(m)):
 		return misused("--labels would add a second column named %q", drawnHead(m))

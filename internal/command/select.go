@@ -195,7 +195,7 @@ func (t *selection) agree(row *selectionRow, all *scores, i int, in *input) erro
 	if err != nil {
 		return err
 	}
-	assigned, err := f.Parameters.classify(in)
+	assigned, err := f.Parameters.classes.Classify()
 	if err != nil {
 		return err
 	}

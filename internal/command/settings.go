@@ -9,6 +9,9 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/latent-go/latent/fitted"
+	"github.com/latent-go/latent/internal/classes"
 )
 
 // modelSettings are what one model can be told beyond what all can: a pointer to a struct whose fields are flags, by
@@ -33,26 +36,36 @@ func (c ownSettings) flags() any {
 
 // gate are the columns that probabilities of classes depend on.
 func (c ownSettings) gate() []string {
-	if g, has := c.own.(interface{ gated() []string }); has {
-		return g.gated()
+	if g, has := c.flags().(interface{ GateColumns() []string }); has {
+		return g.GateColumns()
 	}
 	return nil
 }
 
 // columns are the families of single columns.
 func (c ownSettings) columns() *columnFamilies {
-	if d, has := c.own.(interface{ described() *columnFamilies }); has {
-		return d.described()
+	if d, has := c.flags().(interface{ Described() *columnFamilies }); has {
+		return d.Described()
 	}
 	return &columnFamilies{}
 }
 
 // floor is the factor of --floor.
 func (c ownSettings) floor() float64 {
-	if d, has := c.own.(interface{ least() *float64 }); has {
-		return valueOr(d.least(), 1)
+	if d, has := c.flags().(interface{ Least() *float64 }); has {
+		return valueOr(d.Least(), 1)
 	}
 	return 1
+}
+
+// covariances are about those of Gaussian classes; nil of models without.
+func (c ownSettings) covariances() *classes.CovarianceSettings {
+	if d, has := c.flags().(interface {
+		CovarianceFlags() *classes.CovarianceSettings
+	}); has {
+		return d.CovarianceFlags()
+	}
+	return nil
 }
 
 // sequence is the column that says which sequence a row belongs to.
@@ -63,10 +76,13 @@ func (c ownSettings) sequence() string {
 	return ""
 }
 
-// regression says what is explained by what; nil of other models.
-func (c ownSettings) regression() *regressionSettings {
-	r, _ := c.own.(*regressionSettings)
-	return r
+// explained says what is explained by what; nil of other models.
+func (c ownSettings) explained() *fitted.Explained {
+	if e, explains := c.flags().(fitted.Explainer); explains {
+		of := e.Explained()
+		return &of
+	}
+	return nil
 }
 
 // MarshalJSON has the settings of the model among those of all models.

@@ -14,6 +14,7 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/families"
+	"github.com/latent-go/latent/report"
 )
 
 // familyAll is --family all, and --cov all, of latent select.
@@ -59,18 +60,13 @@ func covariances() (names []string, named map[string]string) {
 	return names, named
 }
 
-// covarianceSettings are about covariances of Gaussian classes.
-type covarianceSettings struct {
-	Cov     string `json:"-" placeholder:"NAME" help:"Covariance of --family gaussian: full, tied, diag, spherical, or a structure by its name in mclust, EII to VVV; latent fit compares several in one fit, as in EII,VVI,VVV, or all; of measured columns six by default (EII, EEI, VVI, EEE, VVE, VVV). latent select --cov all compares their fits by --criteria, and --family all further families too."`
-	Factors *int   `json:"-" family:"factor-analysers" placeholder:"Q" range:"[0,inf)" help:"With --family factor-analysers: a component has at most Q factors, and gfab and fab find how many. Default: 5, fewer of few columns."`
-}
-
-// covariance makes --cov a family.
-func (c *covarianceSettings) covariance(f *modelFlags) error {
-	if c.Cov == "" {
+// takeCovariance makes --cov a family.
+func (f *modelFlags) takeCovariance() error {
+	c := f.covariances()
+	if c == nil || c.Cov == "" {
 		return nil
 	}
-	list, err := c.several()
+	list, err := severalOf(c)
 	if err != nil {
 		return err
 	}
@@ -92,10 +88,8 @@ func (c *covarianceSettings) covariance(f *modelFlags) error {
 func (c *selectCommand) expand() error {
 	m, isMixture := c.own.(*mixtureSettings)
 	cov := ""
-	if isMixture {
-		cov = m.Cov
-	} else if h, ok := c.own.(*hmmSettings); ok {
-		cov = h.Cov
+	if flags := c.covariances(); flags != nil {
+		cov = flags.Cov
 	}
 	all := strings.EqualFold(cov, familyAll)
 	switch {
@@ -108,7 +102,7 @@ func (c *selectCommand) expand() error {
 		return misused("--family all and --cov all require --model mixture, not %s", c.Model)
 	case m.Noise:
 		return misused("--noise cannot be used with --family all or --cov all: compare with latent select --noise --cov NAME")
-	case m.Columns.text != "":
+	case m.Columns.Text != "":
 		return misused("--columns cannot be used with --family all, which describes all columns alike")
 	case c.Family == familyAll && cov != "" && !all:
 		return misused("--cov %s is one covariance, and --family all compares them all", cov)
@@ -273,41 +267,41 @@ func (c *selectCommand) candidate(
 // print writes the comparison for people.
 func (t *comparison) print(s *session, in *input) error {
 	p := s.page()
-	p.prose(0, "%s", in.describe(float64(t.N)))
-	p.prose(0, "%s, each family at its best K from %d to %d, by %s; nats, larger is better", t.Model,
+	p.Prose(0, "%s", in.describe(float64(t.N)))
+	p.Prose(0, "%s, each family at its best K from %d to %d, by %s; nats, larger is better", t.Model,
 		t.KMin, t.KMax, t.Method)
-	p.line("")
-	g := newGrid("family", "K", t.Criterion, "behind", "log-likelihood", "parameters")
-	g.prose("family")
+	p.Line("")
+	g := report.NewGrid("family", "K", t.Criterion, "behind", "log-likelihood", "parameters")
+	g.Wrap("family")
 	for _, r := range t.Table {
 		if r.Error != "" {
-			g.row(r.Family, "failed", "", "", "", "")
+			g.Row(r.Family, "failed", "", "", "", "")
 			continue
 		}
 		k := strconv.Itoa(r.K)
 		if !r.Converged {
 			k = "! " + k
 		}
-		g.row(r.Family, k, digits(float64(r.Value)), fmt.Sprintf("%.3f", float64(r.Behind)),
+		g.Row(r.Family, k, digits(float64(r.Value)), fmt.Sprintf("%.3f", float64(r.Behind)),
 			digits(float64(r.LogLikelihood)), strconv.Itoa(r.Free))
 	}
-	p.grid(g)
-	p.line("")
+	p.Grid(g)
+	p.Line("")
 	for _, r := range t.Table {
 		if r.Error != "" {
-			p.prose(2, "%s: %s", r.Family, r.Error)
+			p.Prose(2, "%s: %s", r.Family, r.Error)
 		}
 	}
 	if t.Second == "" {
-		p.prose(0, "%s chooses %s with K = %d: no other family could be fitted", t.Criterion, t.Best, t.K)
+		p.Prose(0, "%s chooses %s with K = %d: no other family could be fitted", t.Criterion, t.Best, t.K)
 	} else {
-		p.prose(0, "%s chooses %s with K = %d, %.3f nats ahead of %s with K = %d", t.Criterion, t.Best, t.K,
+		p.Prose(0, "%s chooses %s with K = %d, %.3f nats ahead of %s with K = %d", t.Criterion, t.Best, t.K,
 			float64(t.Margin), t.Second, t.Table[1].K)
 	}
 	if slices.ContainsFunc(t.Table, func(r comparisonRow) bool { return r.Family == families.Poisson }) {
-		p.prose(0, "poisson gives probabilities of counts, and the others densities: the two are comparable if a "+
+		p.Prose(0, "poisson gives probabilities of counts, and the others densities: the two are comparable if a "+
 			"density hardly varies over a step of 1")
 	}
-	p.line("time   %.3g s", float64(t.Seconds))
+	p.Line("time   %.3g s", float64(t.Seconds))
 	return p.write(s)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 	"golang.org/x/term"
 
+	"github.com/latent-go/latent/internal/classes"
 	"github.com/latent-go/latent/report"
 )
 
@@ -41,11 +42,11 @@ func (s *session) page() *page {
 // narrow pages have no room for tables: they list the cells of each row.
 func (p *page) narrow() bool { return p.width > 0 && p.width < widthOfFiles/2 }
 
-func (p *page) line(format string, args ...any) { fmt.Fprintf(p, format+"\n", args...) }
+func (p *page) Line(format string, args ...any) { fmt.Fprintf(p, format+"\n", args...) }
 
 // prose is a line that is broken between words where the page ends. Its further lines are
 // indented.
-func (p *page) prose(indent int, format string, args ...any) {
+func (p *page) Prose(indent int, format string, args ...any) {
 	used := 0
 	if p.narrow() {
 		indent = min(indent, 4)
@@ -87,38 +88,38 @@ func (p *page) write(s *session) error {
 // print shows a fit to a person.
 func (r *fitReport) print(s *session, in *input, out string) error {
 	p := s.page()
-	p.prose(0, "%s", in.describe(float64(r.N)))
+	p.Prose(0, "%s", in.describe(float64(r.N)))
 	r.found.print(p)
 	if r.Agreement != nil {
 		r.Agreement.print(p)
 	}
-	p.line("")
+	p.Line("")
 	for _, f := range r.facts() {
 		switch {
 		case !p.narrow():
-			p.prose(16, "%-15s %s", f[0], f[1])
+			p.Prose(16, "%-15s %s", f[0], f[1])
 		case f[0] == "":
-			p.prose(2, "  %s", f[1])
+			p.Prose(2, "  %s", f[1])
 		default:
-			p.prose(2, "%s: %s", f[0], f[1])
+			p.Prose(2, "%s: %s", f[0], f[1])
 		}
 	}
-	p.printMatrices(r.found.covariances, r.found.components)
+	p.printMatrices(r.Covariances, r.classes)
 	r.printPruned(p)
 	r.printRestarts(p)
 	if r.K == 0 { // there is nothing to predict or to sample
 		return p.write(s)
 	}
-	p.line("")
+	p.Line("")
 	if out == "" {
-		p.prose(6, "Next: save the model with --out MODEL.json for %[1]s predict and %[1]s sample; %[1]s %[2]s "+
+		p.Prose(6, "Next: save the model with --out MODEL.json for %[1]s predict and %[1]s sample; %[1]s %[2]s "+
 			"compares criteria over K.", s.name, r.selecting())
 	} else {
 		drawing := "-n 100"
 		if r.kind.responds || r.Settings.gate() != nil {
 			drawing = "-n 100 --given FILE"
 		}
-		p.prose(6, "Next: %[1]s predict %[2]s --data FILE, or %[1]s sample %[2]s %[3]s.", s.name,
+		p.Prose(6, "Next: %[1]s predict %[2]s --data FILE, or %[1]s sample %[2]s %[3]s.", s.name,
 			report.Printable(out), drawing)
 	}
 	return p.write(s)
@@ -271,13 +272,13 @@ func (r *fitReport) printPruned(p *page) {
 	if len(steps) == 0 {
 		return
 	}
-	p.line("")
-	p.prose(0, "Pruned from K = %d (%s):", r.KMax, strings.Join(r.pruningReasons(), "; "))
+	p.Line("")
+	p.Prose(0, "Pruned from K = %d (%s):", r.KMax, strings.Join(r.pruningReasons(), "; "))
 	before := r.Criterion + " before"
 	if r.byEvidence() { // no room
 		before = "before"
 	}
-	g := newGrid("iteration", "K left", "rule", "relevance", before, "after")
+	g := report.NewGrid("iteration", "K left", "rule", "relevance", before, "after")
 	each := (len(steps) + mostRows - 1) / mostRows
 	for first := 0; first < len(steps); first += each {
 		group := steps[first:min(first+each, len(steps))]
@@ -294,10 +295,10 @@ func (r *fitReport) printPruned(p *page) {
 				rules = append(rules, s.Rule)
 			}
 		}
-		g.row(when, strconv.Itoa(last.K), strings.Join(rules, ", "), abridgedNumbers(relevance),
+		g.Row(when, strconv.Itoa(last.K), strings.Join(rules, ", "), abridgedNumbers(relevance),
 			dashed(group[0].Before), dashed(last.After))
 	}
-	p.grid(g)
+	p.Grid(g)
 }
 
 // dashed is a value of the criterion, or a dash where there was none.
@@ -312,13 +313,13 @@ func (r *fitReport) printRestarts(p *page) {
 	if len(r.Restarts) < 2 || !r.listStarts {
 		return
 	}
-	p.line("")
-	g := newGrid("start", "K", r.Criterion, "iterations", "status")
-	g.prose("status")
+	p.Line("")
+	g := report.NewGrid("start", "K", r.Criterion, "iterations", "status")
+	g.Wrap("status")
 	for i, one := range r.Restarts {
-		g.row(strconv.Itoa(i+1), strconv.Itoa(one.K), digits(float64(one.Value)), strconv.Itoa(one.Iterations), one.ending())
+		g.Row(strconv.Itoa(i+1), strconv.Itoa(one.K), digits(float64(one.Value)), strconv.Itoa(one.Iterations), one.ending())
 	}
-	p.grid(g)
+	p.Grid(g)
 }
 
 // ending is how a start ended.
@@ -332,26 +333,26 @@ func (one restart) ending() string {
 // print shows criteria over K, each one's choice marked.
 func (t *selection) print(s *session, in *input) error {
 	p := s.page()
-	p.prose(0, "%s", in.describe(float64(t.N)))
-	p.prose(0, "%s, %s, by %s; nats, larger is better, * marks each criterion's choice", t.Model, t.what, t.Method)
-	for _, kind := range columnFacts(t.Family, t.Columns) {
-		p.prose(2, "%s: %s", kind[0], kind[1])
+	p.Prose(0, "%s", in.describe(float64(t.N)))
+	p.Prose(0, "%s, %s, by %s; nats, larger is better, * marks each criterion's choice", t.Model, t.what, t.Method)
+	for _, kind := range classes.ColumnFacts(t.Family, t.Columns) {
+		p.Prose(2, "%s: %s", kind[0], kind[1])
 	}
 	if slices.ContainsFunc(t.Table, selectionRow.unfinished) {
-		p.line("! marks fits that did not converge: their values could still change")
+		p.Line("! marks fits that did not converge: their values could still change")
 	}
 	for left := t.Criteria; len(left) > 0; {
-		n, g := p.widest(len(left), func(n int) *grid { return t.grid(left[:n]) })
-		p.line("")
-		p.grid(g)
+		n, g := p.Widest(len(left), func(n int) *report.Grid { return t.grid(left[:n]) })
+		p.Line("")
+		p.Grid(g)
 		left = left[n:]
 	}
-	p.line("")
+	p.Line("")
 	for _, name := range t.Criteria {
-		p.prose(2, "%-6s chooses K = %d", name, t.Chosen[name])
+		p.Prose(2, "%-6s chooses K = %d", name, t.Chosen[name])
 	}
 	if t.Posterior != nil {
-		p.prose(11, "p(K|data)  %s", howSure(t.Posterior, t.Credible))
+		p.Prose(11, "p(K|data)  %s", howSure(t.Posterior, t.Credible))
 	}
 	t.printTests(p)
 	if t.Label != "" {
@@ -361,16 +362,16 @@ func (t *selection) print(s *session, in *input) error {
 				list = append(list, fmt.Sprintf("K = %d: %.4f", row.K, float64(*row.AdjustedRand)))
 			}
 		}
-		p.line("")
-		p.prose(2, "adjusted Rand of components and column %q: %s", report.Printable(t.Label), strings.Join(list, ", "))
+		p.Line("")
+		p.Prose(2, "adjusted Rand of components and column %q: %s", report.Printable(t.Label), strings.Join(list, ", "))
 	}
-	p.line("time   %.3g s", float64(t.Seconds))
+	p.Line("time   %.3g s", float64(t.Seconds))
 	return p.write(s)
 }
 
 // grid has some of the criteria.
-func (t *selection) grid(criteria []string) *grid {
-	g := newGrid(append([]string{"K"}, criteria...)...)
+func (t *selection) grid(criteria []string) *report.Grid {
+	g := report.NewGrid(append([]string{"K"}, criteria...)...)
 	for _, row := range t.Table {
 		cells := []string{strconv.Itoa(row.K)}
 		if row.unfinished() {
@@ -383,21 +384,13 @@ func (t *selection) grid(criteria []string) *grid {
 			}
 			cells = append(cells, digits(float64(row.Values[name]))+mark)
 		}
-		g.row(cells...)
+		g.Row(cells...)
 	}
 	return g
 }
 
 // unfinished says whether a fit has values but did not converge; one that failed has none.
 func (row selectionRow) unfinished() bool { return !row.Converged && row.Status != statusNone }
-
-// readable writes a number in digits that a person reads: four that mean something, or a whole number.
-func readable(v float64) string { return ascii(report.Readable(v)) }
-
-// ascii has the minus sign that can be copied from a terminal into a program.
-func ascii(number string) string {
-	return strings.NewReplacer("−", "-", report.NoBreak, " ").Replace(number)
-}
 
 // abridgedNumbers lists some numbers, or their range. What has no relevance has a dash.
 func abridgedNumbers(values []number) string {

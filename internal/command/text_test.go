@@ -18,6 +18,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/latent-go/latent/data"
+	"github.com/latent-go/latent/fitted"
+	"github.com/latent-go/latent/internal/classes"
 	"github.com/latent-go/latent/internal/families"
 )
 
@@ -89,11 +91,11 @@ func TestNamesFromRightToLeft(t *testing.T) {
 }
 
 func TestATableHasTheMostCharacteristicColumnsThatFit(t *testing.T) {
-	f := &components{noun: "component", list: []component{{Weight: 1, Rows: 10}}}
+	f := &classes.Components{Noun: "component", List: []classes.Component{{Class: fitted.Class{Weight: 1, Rows: 10}}}}
 	for j := range 5 {
-		f.columns = append(f.columns, data.Column{Name: fmt.Sprintf("column%d", j), Family: families.Poisson})
-		f.list[0].Columns = append(f.list[0].Columns, columnSummary{Values: map[string]number{"rate": 1}, keys: []string{"rate"}})
-		f.order = append(f.order, 4-j)
+		f.Columns = append(f.Columns, data.Column{Name: fmt.Sprintf("column%d", j), Family: families.Poisson})
+		f.List[0].Columns = append(f.List[0].Columns, classes.ColumnSummary{Values: map[string]number{"rate": 1}, Keys: []string{"rate"}})
+		f.Order = append(f.Order, 4-j)
 	}
 	for _, c := range []struct {
 		width int
@@ -104,7 +106,7 @@ func TestATableHasTheMostCharacteristicColumnsThatFit(t *testing.T) {
 		{50, "column4 column3"},
 	} {
 		p := &page{width: c.width}
-		f.print(p)
+		f.Print(p)
 		_, table, _ := strings.Cut(p.String(), " component ")
 		heads := strings.Fields(strings.Split(table, "\n")[0])[2:]
 		assert.Equal(t, strings.Fields(c.heads), heads)
@@ -115,23 +117,8 @@ func TestATableHasTheMostCharacteristicColumnsThatFit(t *testing.T) {
 
 func TestProseIsBrokenBetweenWords(t *testing.T) {
 	p := &page{width: 20}
-	p.prose(4, "one two three four five unbreakable-and-longer-than-a-line six")
+	p.Prose(4, "one two three four five unbreakable-and-longer-than-a-line six")
 	assert.Equal(t, "one two three four\n    five\n    unbreakable-and-longer-than-a-line\n    six\n", p.String())
-}
-
-func TestColumnsAreToldInTheTermsOfPeople(t *testing.T) {
-	stdout, _ := done(t, "fit", "--family", "gamma", "--criterion", "gfic")
-	assert.Contains(t, stdout, "mean ± sd")
-	assert.Contains(t, stdout, "4.29 ± 0.42")
-	stdout, _ = done(t, "fit", "--data", "zoo", "--family", "auto", "--drop", "legs", "--k", "2")
-	assert.Contains(t, stdout, "P(TRUE)")
-	assert.NotContains(t, stdout, "most likely")
-	for _, c := range []struct {
-		levels []string
-		want   int
-	}{{[]string{"FALSE", "TRUE"}, 1}, {[]string{"TRUE", "false"}, 0}, {[]string{"F", "TRUE"}, -1}, {[]string{"a", "false", "true"}, -1}, {[]string{"false", "maybe"}, -1}, {nil, -1}} {
-		assert.Equal(t, c.want, truth(data.Column{Levels: c.levels}), "%v", c.levels)
-	}
 }
 
 func TestNamesInTablesAreShortAndHarmless(t *testing.T) {
@@ -205,4 +192,13 @@ func TestNothingInNamesIsObeyed(t *testing.T) {
 		require.NotContains(t, text, "\x1b", "%q", args)
 		require.NotContains(t, text, "\u202e", "%q", args)
 	}
+}
+
+func TestColumnsAreToldInTheTermsOfPeople(t *testing.T) {
+	stdout, _ := done(t, "fit", "--family", "gamma", "--criterion", "gfic")
+	assert.Contains(t, stdout, "mean ± sd")
+	assert.Contains(t, stdout, "4.29 ± 0.42")
+	stdout, _ = done(t, "fit", "--data", "zoo", "--family", "auto", "--drop", "legs", "--k", "2")
+	assert.Contains(t, stdout, "P(TRUE)")
+	assert.NotContains(t, stdout, "most likely")
 }

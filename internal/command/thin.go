@@ -25,7 +25,7 @@ const mostThin = 5
 func (r *fitReport) crowded() string {
 	free := float64(r.Df)
 	estimated := r.found.posterior == nil && r.Criterion != framework.Collapsed.Name // else parameters are integrated out
-	if len(r.Components) == 0 || !estimated || free*leastRows <= float64(r.N) {
+	if len(r.classes) == 0 || !estimated || free*leastRows <= float64(r.N) {
 		return ""
 	}
 	said := fmt.Sprintf(", more than one for each %d of %.10g rows", leastRows, float64(r.N))
@@ -51,7 +51,7 @@ func (r *fitReport) correlated() int { return len(families.Correlated(r.Family, 
 
 // noteThin notes components that hardly any rows have: what they are made of, and what would help.
 func (r *fitReport) noteThin(s *session, in *input) error {
-	if len(r.Components) == 0 || !r.Converged || !s.crew.writes() {
+	if len(r.classes) == 0 || !r.Converged || !s.crew.writes() {
 		return nil
 	}
 	least := 2.
@@ -59,8 +59,8 @@ func (r *fitReport) noteThin(s *session, in *input) error {
 		least = float64(r.correlated())
 	}
 	var thin []int
-	for k, c := range r.Components {
-		if c.Assigned > 0 && float64(c.Assigned) <= least && len(r.Components) > 1 {
+	for k, c := range r.classes {
+		if c.Assigned > 0 && float64(c.Assigned) <= least && len(r.classes) > 1 {
 			thin = append(thin, k)
 		}
 	}
@@ -68,7 +68,7 @@ func (r *fitReport) noteThin(s *session, in *input) error {
 		r.noteFar(s, in)
 		return nil
 	}
-	class, err := r.found.classify(in)
+	class, err := r.found.classes.Classify()
 	if err != nil {
 		return err
 	}
@@ -93,7 +93,7 @@ func (r *fitReport) noteFar(s *session, in *input) {
 		}
 		high, low := extremes{sign: 1}, extremes{sign: -1}
 		for i := range in.Rows() {
-			if x := in.Number(i, j); x == x && in.frequency(i) > 0 {
+			if x := in.Number(i, j); x == x && in.Weight(i) > 0 {
 				high.add(x, i)
 				low.add(x, i)
 			}
@@ -173,7 +173,7 @@ func (r *fitReport) thin(in *input, class []int, k int) string {
 		ranges[j] = [2]float64{math.Inf(1), math.Inf(-1)}
 	}
 	for i, c := range class {
-		if in.frequency(i) == 0 {
+		if in.Weight(i) == 0 {
 			continue
 		}
 		if c == k {

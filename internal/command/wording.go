@@ -2,11 +2,18 @@ package command
 
 import (
 	"github.com/latent-go/latent/fitted"
+	"github.com/latent-go/latent/internal/classes"
 	"github.com/latent-go/latent/internal/wording"
+	"github.com/latent-go/latent/report"
 )
 
-// A number of JSON.
-type number = fitted.Number
+// A number of JSON, and the value of --columns.
+type (
+	number         = fitted.Number
+	columnFamilies = classes.ColumnFamilies
+)
+
+const mostByDefault = classes.MostByDefault
 
 // What the sentences of the command are made of has its names in package wording.
 var (
@@ -14,7 +21,9 @@ var (
 	enumerated, quoted, listed      = wording.Enumerated, wording.Quoted, wording.Listed
 	leftOut, isolated, digits       = wording.LeftOut, wording.Isolated, wording.Nats
 	numbered, upTo, chosen, byValue = wording.Numbered, wording.UpTo, wording.Largest, wording.ByValue
-	numbers                         = fitted.Numbers
+	ascii, readable, thinned        = wording.ASCII, wording.Readable, wording.Thinned
+	moreOr, section, numbers        = wording.Either, report.Single, fitted.Numbers
+	word, item                      = wording.Word, wording.Item
 )
 
 const (

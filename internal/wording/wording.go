@@ -4,6 +4,7 @@ package wording
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -148,3 +149,73 @@ func ByValue(values []float64, places []int) []int {
 	slices.SortStableFunc(list, func(i, j int) int { return cmp.Compare(values[j], values[i]) })
 	return list
 }
+
+// Either is one of two words.
+func Either(yes bool, one, other string) string {
+	if yes {
+		return one
+	}
+	return other
+}
+
+// ASCII has the minus sign that can be copied from a terminal into a program.
+func ASCII(number string) string {
+	return strings.NewReplacer("−", "-", report.NoBreak, " ").Replace(number)
+}
+
+// Readable writes a number for a terminal in digits that a person reads: four that mean something, or a whole number.
+func Readable(v float64) string { return ASCII(report.Readable(v)) }
+
+// Thinned are the places 0 to n − 1, or about so many of them as there should be at most: first, last,
+// the required ones, as far as half of them reaches, and the others at equal distances.
+func Thinned(n, most int, required []int) []int {
+	if n <= most {
+		return UpTo(0, n-1)
+	}
+	list := slices.Clone(required[:min(len(required), most/2)])
+	left := most - len(list)
+	for i := range left {
+		list = append(list, int(float64(i)/float64(left-1)*float64(n-1)))
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// Items are the parts of a list with commas, at least one. A comma of a part has a backslash before it.
+func Items(text string) (list []string) {
+	item, escaped := "", false
+	for _, r := range text {
+		switch {
+		case escaped && r != ',':
+			item, escaped = item+`\`+string(r), false
+		case escaped:
+			item, escaped = item+",", false
+		case r == '\\':
+			escaped = true
+		case r == ',':
+			list, item = append(list, item), ""
+		default:
+			item += string(r)
+		}
+	}
+	if escaped {
+		item += `\`
+	}
+	if item != "" || list == nil {
+		list = append(list, item)
+	}
+	return list
+}
+
+var plainWord = regexp.MustCompile(`^[\pL\pN_.][\pL\pN_.,:=/@%+-]*$`)
+
+// Word is a text as a shell takes it for one argument.
+func Word(text string) string {
+	if plainWord.MatchString(text) {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}
+
+// Item is the name of a column as a flag with a list of names takes it.
+func Item(name string) string { return Word(strings.ReplaceAll(name, ",", `\,`)) }

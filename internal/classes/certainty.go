@@ -1,9 +1,10 @@
-package command
+package classes
 
 import (
 	"fmt"
 	"slices"
 
+	"github.com/latent-go/latent/internal/wording"
 	"github.com/latent-go/latent/report"
 )
 
@@ -18,8 +19,8 @@ type certainty struct {
 }
 
 const (
-	// clearly is the probability from which a row is said to belong to its class clearly.
-	clearly = 0.9
+	// Clearly is the probability from which a row is said to belong to its class clearly.
+	Clearly = 0.9
 	// mostly is the share of such rows from which the classes are said to be mostly apart.
 	mostly = 0.8
 	// mostJudged bounds the probabilities that are found for it, times columns.
@@ -28,15 +29,15 @@ const (
 	widthOfBins = 0.05
 )
 
-// judge finds the probabilities of the classes: of all rows, or, of large tables, of so many at equal distances. It is
+// Judge finds the probabilities of the classes: of all rows, or, of large tables, of so many at equal distances. It is
 // nil where there is one class, and where rows are not judged one by one.
-func (f *components) judge(in *input) (*certainty, error) {
-	k := f.params.K
-	if f.judged != nil || f.probabilities == nil || k < 2 {
+func (f *Components) Judge() (*certainty, error) {
+	k := f.Mixture.K
+	if f.judged != nil || f.Probabilities == nil || k < 2 {
 		return f.judged, nil
 	}
-	rows := thinned(in.Rows(), max(mostPoints, mostJudged/k/in.Cols()), nil)
-	c := &certainty{looked: len(rows), rows: in.Rows(), assigned: make([]float64, k), mean: make([][]float64, k)}
+	rows := wording.Thinned(f.Data.Rows(), max(MostPoints, mostJudged/k/f.Data.Cols()), nil)
+	c := &certainty{looked: len(rows), rows: f.Data.Rows(), assigned: make([]float64, k), mean: make([][]float64, k)}
 	for l := range c.mean {
 		c.mean[l] = make([]float64, k)
 	}
@@ -45,13 +46,13 @@ func (f *components) judge(in *input) (*certainty, error) {
 		c.edges = append(c.edges, float64(i)*widthOfBins)
 	}
 	c.counts = make([]float64, len(c.edges)-1)
-	for block := range slices.Chunk(rows, blockRows) {
-		q, err := f.probabilities(in, block)
+	for block := range slices.Chunk(rows, rowsOfBlock) {
+		q, err := f.Probabilities(block)
 		if err != nil {
 			return nil, err
 		}
 		for i, row := range block {
-			c.add(q[i*k:(i+1)*k], in.frequency(row))
+			c.add(q[i*k:(i+1)*k], f.Data.Weight(row))
 		}
 	}
 	for l, n := range c.assigned {
@@ -77,7 +78,7 @@ func (c *certainty) add(q []float64, weight float64) {
 	for l, p := range q {
 		c.mean[best][l] += weight * p
 	}
-	if q[best] >= clearly {
+	if q[best] >= Clearly {
 		c.clear += weight
 	}
 	bin := 0
@@ -87,8 +88,8 @@ func (c *certainty) add(q []float64, weight float64) {
 	c.counts[bin] += weight
 }
 
-// sentence says how far the classes are apart.
-func (c *certainty) sentence(noun string) string {
+// Sentence says how far the classes are apart.
+func (c *certainty) Sentence(noun string) string {
 	apart := "They overlap so much that few rows clearly belong to one"
 	switch {
 	case c.clear >= 0.95:
@@ -99,17 +100,17 @@ func (c *certainty) sentence(noun string) string {
 		apart = "They overlap"
 	}
 	return fmt.Sprintf("%s: %s of the rows belong to their %s with a probability of %v or more.", apart,
-		report.Percentage(c.clear), noun, clearly)
+		report.Percentage(c.clear), noun, Clearly)
 }
 
-// certaintySection shows how sure rows are of their classes, and which classes are mistaken for which.
-func (f *components) certaintySection(in *input, shown []component) ([]report.Section, error) {
-	c, err := f.judge(in)
+// CertaintySection shows how sure rows are of their classes, and which classes are mistaken for which.
+func (f *Components) CertaintySection(shown []Component) ([]report.Section, error) {
+	c, err := f.Judge()
 	if c == nil || err != nil {
 		return nil, err
 	}
-	chart := report.Chart{Title: "How certain the assignment is", XName: "probability of the most probable " + f.noun,
-		About: fmt.Sprintf("Rows by the probability of their most probable %s. %s", f.noun, c.sentence(f.noun))}
+	chart := report.Chart{Title: "How certain the assignment is", XName: "probability of the most probable " + f.Noun,
+		About: fmt.Sprintf("Rows by the probability of their most probable %s. %s", f.Noun, c.Sentence(f.Noun))}
 	if c.looked < c.rows {
 		chart.About += fmt.Sprintf(" The figure uses %d of the %d rows, at equal distances in the table.", c.looked, c.rows)
 	}
@@ -125,11 +126,11 @@ func (f *components) certaintySection(in *input, shown []component) ([]report.Se
 	}
 	chart.Panels = []report.Panel{panel}
 	confusion := f.confusion(c, shown)
-	if len(shown) > mostShaded {
-		heat := report.Heat{Title: fmt.Sprintf("Which %ss are taken for which", f.noun), ColumnsName: f.noun, High: "100 %",
-			Columns: numbered("", len(shown)), Classes: true, Root: true,
+	if len(shown) > wording.MostShaded {
+		heat := report.Heat{Title: fmt.Sprintf("Which %ss are taken for which", f.Noun), ColumnsName: f.Noun, High: "100 %",
+			Columns: wording.Numbered("", len(shown)), Classes: true, Root: true,
 			About: fmt.Sprintf("Mean probabilities of the %[1]ss (columns) for the rows that are assigned to a %[1]s. "+
-				"Where a row has colour in two places, the two are hard to tell apart.", f.noun)}
+				"Where a row has colour in two places, the two are hard to tell apart.", f.Noun)}
 		for _, row := range confusion.Rows {
 			var shades []float64
 			var texts []string
@@ -139,23 +140,23 @@ func (f *components) certaintySection(in *input, shown []component) ([]report.Se
 			heat.Rows, heat.Shade, heat.Texts = append(heat.Rows, row[0].String()), append(heat.Shade, shades),
 				append(heat.Texts, texts)
 		}
-		return append(section(chart.Title, chart, bins), section(heat.Title, heat, confusion)...), nil
+		return append(report.Single(chart.Title, chart, bins), report.Single(heat.Title, heat, confusion)...), nil
 	}
-	list := section(chart.Title, chart, bins, confusion)
+	list := report.Single(chart.Title, chart, bins, confusion)
 	list[0].Wide = len(shown) > mostBeside
 	return list, nil
 }
 
 // confusion is how probable the classes are, on average, for the rows that are assigned to each.
-func (f *components) confusion(c *certainty, shown []component) report.Table {
+func (f *Components) confusion(c *certainty, shown []Component) report.Table {
 	table := report.Table{
-		Caption: "mean probabilities, in percent, of the rows that are assigned to a " + f.noun,
-		Columns: append(report.Columns("assigned to", "rows"), report.Classes(numbered("", len(shown))...)...),
-		Open:    len(shown) <= mostShaded,
+		Caption: "mean probabilities, in percent, of the rows that are assigned to a " + f.Noun,
+		Columns: append(report.Columns("assigned to", "rows"), report.Classes(wording.Numbered("", len(shown))...)...),
+		Open:    len(shown) <= wording.MostShaded,
 		High:    "100 %",
 	}
 	for k := range shown {
-		cells := []any{fmt.Sprintf("%s %d", f.noun, k+1), c.assigned[k]}
+		cells := []any{fmt.Sprintf("%s %d", f.Noun, k+1), c.assigned[k]}
 		for l := range shown {
 			if c.assigned[k] == 0 {
 				cells = append(cells, report.Missing)

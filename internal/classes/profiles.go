@@ -1,4 +1,4 @@
-package command
+package classes
 
 import (
 	"fmt"
@@ -8,44 +8,45 @@ import (
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/internal/families"
+	"github.com/latent-go/latent/internal/wording"
 	"github.com/latent-go/latent/models/mixture"
 	"github.com/latent-go/latent/report"
 )
 
-// sections show the profiles of the columns, those that separate most first, the rows in a plane, how sure rows are of
+// Sections show the profiles of the columns, those that separate most first, the rows in a plane, how sure rows are of
 // their components, and the correlations within.
-func (f *components) sections(in *input) ([]report.Section, error) {
-	shown := f.heaviest()
+func (f *Components) Sections() ([]report.Section, error) {
+	shown := f.Heaviest()
 	pooled, err := f.pooled()
 	if err != nil {
 		return nil, err
 	}
-	plane, err := f.planeSections(in, shown)
+	plane, err := f.planeSections(shown)
 	if err != nil {
 		return nil, err
 	}
-	certainty, err := f.certaintySection(in, shown)
-	first, next := f.numbersSection(in, shown, pooled), f.probabilitiesSection(shown, pooled)
-	if len(shown) > mostShaded && f.levels(shown, f.order[0]) != nil { // which separates most
+	certainty, err := f.CertaintySection(shown)
+	first, next := f.numbersSection(shown, pooled), f.probabilitiesSection(shown, pooled)
+	if len(shown) > wording.MostShaded && f.levels(shown, f.Order[0]) != nil { // which separates most
 		first, next = next, first
 	}
-	return slices.Concat(first, next, plane, certainty, f.groups.sections(), f.correlationsSection(shown)), err
+	return slices.Concat(first, next, plane, certainty, f.groups.Sections(), f.correlationsSection(shown)), err
 }
 
-// heaviest are the components that hold rows, as many as there is room for.
-func (f *components) heaviest() []component {
-	n := len(f.list)
-	for n > 1 && f.list[n-1].Rows < 0.5 { // they are ordered by weight, and so by rows
+// Heaviest are the components that hold rows, as many as there is room for.
+func (f *Components) Heaviest() []Component {
+	n := len(f.List)
+	for n > 1 && f.List[n-1].Rows < 0.5 { // they are ordered by weight, and so by rows
 		n--
 	}
-	return f.list[:min(n, mostRows)]
+	return f.List[:min(n, wording.MostRows)]
 }
 
-// weights are the sizes of the components as a table.
-func (f *components) weights(shown []component) report.Table {
+// Weights are the sizes of the components as a table.
+func (f *Components) Weights(shown []Component) report.Table {
 	table := report.Table{
 		Caption: "weights",
-		Columns: report.Columns(f.noun, "weight", "standard error (complete data)", "rows, expected", "rows, assigned"),
+		Columns: report.Columns(f.Noun, "weight", "standard error (complete data)", "rows, expected", "rows, assigned"),
 	}
 	for k, c := range shown {
 		table.Add(k+1, c.Weight, c.WeightError, c.Rows, c.Assigned)
@@ -54,16 +55,16 @@ func (f *components) weights(shown []component) report.Table {
 }
 
 // pooled summarises the table as one component.
-func (f *components) pooled() ([]columnSummary, error) {
-	numbers, err := f.model.Numbers(f.params)
+func (f *Components) pooled() ([]ColumnSummary, error) {
+	numbers, err := f.Model.Numbers(f.Mixture)
 	if err != nil {
 		return nil, err
 	}
-	return summaries(f.columns, numbers, f.params.Pooled.Parameters), nil
+	return Summaries(f.Columns, numbers, f.Mixture.Pooled.Parameters), nil
 }
 
-// summaries are those of the columns under the numbers of one class.
-func summaries(columns []data.Column, names []family.Number, class []float64) []columnSummary {
+// Summaries are those of the columns under the numbers of one class.
+func Summaries(columns []data.Column, names []family.Number, class []float64) []ColumnSummary {
 	values := make([][]mixture.Value, len(columns))
 	for i, n := range names {
 		if isCovariance(n.Name) {
@@ -73,7 +74,7 @@ func summaries(columns []data.Column, names []family.Number, class []float64) []
 			values[j] = append(values[j], mixture.Value{Name: n.Name, Value: class[i]})
 		}
 	}
-	list := make([]columnSummary, len(columns))
+	list := make([]ColumnSummary, len(columns))
 	for j, c := range columns {
 		list[j], _ = summarise(c, values[j])
 	}
@@ -89,12 +90,12 @@ type profile struct {
 }
 
 // profiles lists those of the columns of a kind that separate most, in that order; cut counts the columns left out.
-func (f *components) profiles(of func(column int) []profile) (list []profile, cut int) {
-	for _, j := range f.order {
+func (f *Components) profiles(of func(column int) []profile) (list []profile, cut int) {
+	for _, j := range f.Order {
 		own := of(j)
 		switch {
 		case len(own) == 0:
-		case len(list) > 0 && len(list)+len(own) > mostProfiles:
+		case len(list) > 0 && len(list)+len(own) > wording.MostProfiles:
 			cut++
 		default:
 			list = append(list, own...)
@@ -108,9 +109,9 @@ const mostLevels = 20
 
 // levels are the profiles of a column of probabilities. Of many levels, those are kept that are
 // likeliest in some component.
-func (f *components) levels(shown []component, j int) []profile {
-	c := f.columns[j]
-	keys := shown[0].Columns[j].keys
+func (f *Components) levels(shown []Component, j int) []profile {
+	c := f.Columns[j]
+	keys := shown[0].Columns[j].Keys
 	switch {
 	case !families.Named(c.Family).Shares:
 		return nil
@@ -133,7 +134,7 @@ func (f *components) levels(shown []component, j int) []profile {
 		}
 	}
 	var list []profile
-	for _, l := range chosen(peaks, mostLevels) {
+	for _, l := range wording.Largest(peaks, mostLevels) {
 		list = append(list, profileOf(c, j, keys[l], keys[l]))
 	}
 	return list
@@ -147,13 +148,13 @@ func profileOf(c data.Column, j int, level, key string) profile {
 
 // heat draws a table of profiles of more classes than it has room for in columns: nil of fewer, and of tables that have
 // a row for each class. Rows of several levels of one column stand below its name.
-func (f *components) heat(t report.Table, heat report.Heat, list []profile) report.Figure {
+func (f *Components) heat(t report.Table, heat report.Heat, list []profile) report.Figure {
 	const first = 3 // column of a class, after name, separation and all rows
 	k := len(t.Columns) - first
-	if k <= mostShaded || len(t.Rows) != len(list) || t.Columns[first].Class == 0 {
+	if k <= wording.MostShaded || len(t.Rows) != len(list) || t.Columns[first].Class == 0 {
 		return nil
 	}
-	heat.Columns, heat.ColumnsName, heat.Classes = numbered("", k), f.noun, true
+	heat.Columns, heat.ColumnsName, heat.Classes = wording.Numbered("", k), f.Noun, true
 	several := slices.ContainsFunc(list, func(p profile) bool {
 		return slices.IndexFunc(list, func(o profile) bool { return o.column == p.column && o != p }) >= 0
 	})
@@ -168,7 +169,7 @@ func (f *components) heat(t report.Table, heat report.Heat, list []profile) repo
 		name, head := row[0].String(), ""
 		if several {
 			if name = p.level; i == 0 || list[i-1].column != p.column {
-				head = fmt.Sprintf("%s (separation %s)", report.Printable(f.columns[p.column].Name), row[1])
+				head = fmt.Sprintf("%s (separation %s)", report.Printable(f.Columns[p.column].Name), row[1])
 			}
 		}
 		heat.Rows, heat.Heads = append(heat.Rows, name), append(heat.Heads, head)
@@ -178,11 +179,11 @@ func (f *components) heat(t report.Table, heat report.Heat, list []profile) repo
 }
 
 // mapped is a section with a table of profiles, and where there are many classes its heat map, above the numbers.
-func (f *components) mapped(of report.Heat, t report.Table, list []profile, further ...report.Table) []report.Section {
-	t = turned(t, f.noun)
+func (f *Components) mapped(of report.Heat, t report.Table, list []profile, further ...report.Table) []report.Section {
+	t = turned(t, f.Noun)
 	figure := f.heat(t, of, list)
 	t.Open = figure == nil
-	result := section(of.Title, figure, append([]report.Table{t}, further...)...)
+	result := report.Single(of.Title, figure, append([]report.Table{t}, further...)...)
 	if figure == nil {
 		result[0].Wide, result[0].Text = true, of.About
 	}
@@ -190,24 +191,25 @@ func (f *components) mapped(of report.Heat, t report.Table, list []profile, furt
 }
 
 // profileColumns are those of a table of profiles.
-func (f *components) profileColumns(shown []component) []report.Column {
+func (f *Components) profileColumns(shown []Component) []report.Column {
 	if len(shown) == 1 {
 		return report.Columns("column", "all rows")
 	}
-	return append(report.Columns("column", "separation", "all rows"), report.Classes(numbered("", len(shown))...)...)
+	return append(report.Columns("column", "separation", "all rows"),
+		report.Classes(wording.Numbered("", len(shown))...)...)
 }
 
 // aboutSeparation explains a column of profiles.
-func (f *components) aboutSeparation(shown []component) string {
+func (f *Components) aboutSeparation(shown []Component) string {
 	if len(shown) == 1 {
 		return ""
 	}
 	return fmt.Sprintf(" Separation is how far the %ss' distributions of the column are from that of all rows, in "+
-		"nats a row: columns are in its order.", f.noun)
+		"nats a row: columns are in its order.", f.Noun)
 }
 
 // probabilitiesSection shows the columns of zeros and ones, of levels and of counts in categories.
-func (f *components) probabilitiesSection(shown []component, pooled []columnSummary) []report.Section {
+func (f *Components) probabilitiesSection(shown []Component, pooled []ColumnSummary) []report.Section {
 	list, cut := f.profiles(func(j int) []profile { return f.levels(shown, j) })
 	if len(list) == 0 {
 		return nil
@@ -234,19 +236,19 @@ func (f *components) probabilitiesSection(shown []component, pooled []columnSumm
 		}
 		table.Add(row...)
 	}
-	text := fmt.Sprintf("How likely each %s makes a value of a column.", f.noun)
+	text := fmt.Sprintf("How likely each %s makes a value of a column.", f.Noun)
 	if len(shown) > 1 {
 		table.Low, table.High = fmt.Sprintf("%.2g points less than in all rows", 100*largest),
 			fmt.Sprintf("%.2g points more", 100*largest)
 	}
-	text += f.aboutSeparation(shown) + leftOut(cut, "column", "which separate less") + f.levelsLeftOut()
-	return f.mapped(report.Heat{Title: "Probabilities by " + f.noun, About: text,
+	text += f.aboutSeparation(shown) + wording.LeftOut(cut, "column", "which separate less") + f.levelsLeftOut()
+	return f.mapped(report.Heat{Title: "Probabilities by " + f.Noun, About: text,
 		Low: fmt.Sprintf("%.2g points less", 100*largest), High: fmt.Sprintf("%.2g more", 100*largest)}, table, list)
 }
 
 // levelsLeftOut is a sentence about columns with more levels than are shown.
-func (f *components) levelsLeftOut() string {
-	for _, c := range f.columns {
+func (f *Components) levelsLeftOut() string {
+	for _, c := range f.Columns {
 		if c.Family == families.Categorical && len(c.Levels) > mostLevels {
 			return fmt.Sprintf(" Of columns with more than %d levels, the likeliest are shown (--format json has all).",
 				mostLevels)
@@ -257,12 +259,12 @@ func (f *components) levelsLeftOut() string {
 
 // numbersSection shows the columns of numbers: the mean of each component, its standard deviation, and how far that is
 // from the mean of the table, in standard deviations of the table.
-func (f *components) numbersSection(in *input, shown []component, pooled []columnSummary) []report.Section {
+func (f *Components) numbersSection(shown []Component, pooled []ColumnSummary) []report.Section {
 	list, cut := f.profiles(func(j int) []profile {
-		if families.Named(f.columns[j].Family).Shares {
+		if families.Named(f.Columns[j].Family).Shares {
 			return nil
 		}
-		return []profile{{name: report.Printable(f.columns[j].Name), column: j}}
+		return []profile{{name: report.Printable(f.Columns[j].Name), column: j}}
 	})
 	if len(list) == 0 {
 		return nil
@@ -270,16 +272,16 @@ func (f *components) numbersSection(in *input, shown []component, pooled []colum
 	every := list
 	list = slices.DeleteFunc(slices.Clone(every), func(p profile) bool { return !f.measured(p.column) })
 	if len(list) == 0 {
-		result := section("Numbers by "+f.noun, nil, f.parametersSheet(shown, every))
-		result[0].Text = fmt.Sprintf("The parameters of each column in each %s, by the names of its family.", f.noun) +
-			leftOut(cut, "column", "")
+		result := report.Single("Numbers by "+f.Noun, nil, f.parametersSheet(shown, every))
+		result[0].Text = fmt.Sprintf("The parameters of each column in each %s, by the names of its family.", f.Noun) +
+			wording.LeftOut(cut, "column", "")
 		return result
 	}
 	table := report.Table{Caption: "means ± standard deviations"}
 	table.Columns = f.profileColumns(shown)
 	scores, largest := make([][]float64, len(list)), 0.0
 	for i, p := range list {
-		all := f.wholeOf(in, p.column, pooled)
+		all := f.wholeOf(p.column, pooled)
 		for _, c := range shown {
 			score := (f.spreadOf(c.Columns[p.column], p.column).Value - all.Value) / all.SD
 			scores[i] = append(scores[i], score)
@@ -293,7 +295,7 @@ func (f *components) numbersSection(in *input, shown []component, pooled []colum
 			table.Add(p.name, f.spreadOf(shown[0].Columns[p.column], p.column))
 			continue
 		}
-		row := []any{p.name, report.Decimals(f.separation[p.column]), f.wholeOf(in, p.column, pooled)}
+		row := []any{p.name, report.Decimals(f.separation[p.column]), f.wholeOf(p.column, pooled)}
 		for k, c := range shown {
 			row = append(row,
 				report.Shaded(f.spreadOf(c.Columns[p.column], p.column), scores[i][k]/max(largest, math.SmallestNonzeroFloat64)))
@@ -304,30 +306,30 @@ func (f *components) numbersSection(in *input, shown []component, pooled []colum
 		table.Low, table.High = fmt.Sprintf("lower by %.2g sd of all rows", largest),
 			fmt.Sprintf("higher by %.2g sd", largest)
 	}
-	text := fmt.Sprintf("Mean ± standard deviation of each column in each %s.", f.noun) + f.aboutSeparation(shown) +
-		leftOut(cut, "column", "which separate less")
-	return f.mapped(report.Heat{Title: "Means by " + f.noun, About: text, Low: fmt.Sprintf("lower by %.2g sd", largest),
+	text := fmt.Sprintf("Mean ± standard deviation of each column in each %s.", f.Noun) + f.aboutSeparation(shown) +
+		wording.LeftOut(cut, "column", "which separate less")
+	return f.mapped(report.Heat{Title: "Means by " + f.Noun, About: text, Low: fmt.Sprintf("lower by %.2g sd", largest),
 		High: fmt.Sprintf("higher by %.2g", largest)}, table, list, f.parametersSheet(shown, every))
 }
 
 // wholeOf are mean and standard deviation of a column over all rows: of the rows, or, of levels in an order, of their
 // distribution.
-func (f *components) wholeOf(in *input, j int, pooled []columnSummary) report.Cell {
-	if f.columns[j].Family == families.Ordinal {
+func (f *Components) wholeOf(j int, pooled []ColumnSummary) report.Cell {
+	if f.Columns[j].Family == families.Ordinal {
 		return f.spreadOf(pooled[j], j)
 	}
-	return f.whole(in, j)
+	return f.whole(j)
 }
 
 // parametersSheet has all numbers of the columns by their names.
-func (f *components) parametersSheet(shown []component, list []profile) report.Table {
+func (f *Components) parametersSheet(shown []Component, list []profile) report.Table {
 	table := report.Table{
 		Caption: "parameters of the columns",
-		Columns: append(report.Columns("column", "number"), report.Classes(numbered("", len(shown))...)...),
+		Columns: append(report.Columns("column", "number"), report.Classes(wording.Numbered("", len(shown))...)...),
 	}
 	for _, p := range list {
-		for _, key := range shown[0].Columns[p.column].keys {
-			row := []any{p.name, quantity(f.columns[p.column], key)}
+		for _, key := range shown[0].Columns[p.column].Keys {
+			row := []any{p.name, quantity(f.Columns[p.column], key)}
 			for _, c := range shown {
 				row = append(row, c.Columns[p.column].Values[key])
 			}

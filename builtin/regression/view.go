@@ -1,4 +1,4 @@
-package command
+package regression
 
 import (
 	"fmt"
@@ -9,39 +9,41 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/classes"
 	"github.com/latent-go/latent/internal/design"
 	"github.com/latent-go/latent/internal/families"
+	"github.com/latent-go/latent/internal/wording"
 	"github.com/latent-go/latent/report"
 )
 
 // sections draw the curves, or what is fitted against what is observed, the coefficients, and the weights.
-func (c curves) sections(in *input) ([]report.Section, error) {
+func (c *curves) sections() ([]report.Section, error) {
 	fit := c.fittedSection
 	if c.oneRegressor() {
 		fit = c.curvesSection
 	}
-	first, err := fit(in)
+	first, err := fit()
 	if err != nil {
 		return nil, err
 	}
-	certainty, err := c.certaintySection(in, c.heaviest())
+	certainty, err := c.CertaintySection(c.Heaviest())
 	return slices.Concat(c.coefficientsSection(), first, certainty), err
 }
 
 // finding says how many components there are, and of each how the response depends on the regressors.
-func (c curves) finding(in *input) (report.Section, error) {
-	shown := c.heaviest()
-	list := report.Section{Text: c.headline(shown), Tables: []report.Table{c.weights(shown)}}
-	if judged, err := c.judge(in); err != nil {
+func (c *curves) finding() (report.Section, error) {
+	shown := c.Heaviest()
+	list := report.Section{Text: c.Headline(shown), Tables: []report.Table{c.Weights(shown)}}
+	if judged, err := c.Judge(); err != nil {
 		return list, err
 	} else if judged != nil {
-		list.Text += " " + judged.sentence(c.noun)
+		list.Text += " " + judged.Sentence(c.Noun)
 	}
 	for k, one := range shown {
 		list.Items = append(list.Items, report.Item{
 			Group: k,
 			Name:  fmt.Sprintf("Component %d", k+1),
-			Size:  c.size(one),
+			Size:  c.Size(one),
 			Share: float64(one.Weight),
 			Text:  c.equation(one),
 		})
@@ -50,8 +52,8 @@ func (c curves) finding(in *input) (report.Section, error) {
 }
 
 // scale is what the linear predictor is.
-func (c curves) scale() string {
-	name := isolated(c.responseName())
+func (c *curves) scale() string {
+	name := wording.Isolated(c.responseName())
 	switch c.design.Distribution {
 	case families.Poisson:
 		return "ln of the mean of " + name
@@ -62,7 +64,7 @@ func (c curves) scale() string {
 }
 
 // equation writes a component's regression with its numbers, of many terms the first ones.
-func (c curves) equation(one component) string {
+func (c *curves) equation(one classes.Component) string {
 	const most = 6
 	text, sd, terms := "", "", 0
 	for _, coefficient := range c.coefficients() {
@@ -85,23 +87,23 @@ func (c curves) equation(one component) string {
 		}
 		text += sign + number
 		if coefficient.column > 0 {
-			text += " · " + isolated(report.Printable(coefficient.name))
+			text += " · " + wording.Isolated(report.Printable(coefficient.name))
 		}
 	}
 	if terms > most {
-		text += fmt.Sprintf(" + … (%s)", counted(terms-most, "more term"))
+		text += fmt.Sprintf(" + … (%s)", wording.Counted(terms-most, "more term"))
 	}
 	return c.scale() + " = " + text + sd + "."
 }
 
 // oneRegressor says whether all terms are powers of one column.
-func (c curves) oneRegressor() bool {
+func (c *curves) oneRegressor() bool {
 	first := c.design.Terms[0].Column
 	return !slices.ContainsFunc(c.design.Terms, func(t design.Term) bool { return t.Power == 0 || t.Column != first })
 }
 
 // perUnit is what a response is drawn as: of one unit of what it counts over.
-func (c curves) perUnit(row []float64) float64 {
+func (c *curves) perUnit(row []float64) float64 {
 	if c.design.Size != "" {
 		return row[0] / row[1]
 	}
@@ -109,7 +111,7 @@ func (c curves) perUnit(row []float64) float64 {
 }
 
 // responseName is that of the axis.
-func (c curves) responseName() string {
+func (c *curves) responseName() string {
 	if c.design.Size != "" {
 		return report.Printable(c.design.Response) + " / " + report.Printable(c.design.Size)
 	}
@@ -118,36 +120,36 @@ func (c curves) responseName() string {
 
 // shownRows calls visit with the place of each row that a page has room for, its numbers in the design, and its
 // component.
-func (c curves) shownRows(in *input, visit func(place int, row []float64, label int)) (remark string, err error) {
-	places := thinned(in.Rows(), mostPoints, nil)
-	labels, err := c.assign(in, places)
+func (c *curves) shownRows(visit func(place int, row []float64, label int)) (remark string, err error) {
+	places := wording.Thinned(c.Data.Rows(), classes.MostPoints, nil)
+	labels, err := c.Assign(places)
 	if err != nil {
 		return "", err
 	}
 	all := c.table.All()
 	for i, place := range places {
-		if in.frequency(place) > 0 {
+		if c.Data.Weight(place) > 0 {
 			visit(place, all.Row(place), labels[i])
 		}
 	}
-	if len(places) < in.Rows() {
-		return fmt.Sprintf("%d of the %s are shown.", len(places), counted(in.Rows(), "row")), nil
+	if len(places) < c.Data.Rows() {
+		return fmt.Sprintf("%d of the %s are shown.", len(places), wording.Counted(c.Data.Rows(), "row")), nil
 	}
 	return "", nil
 }
 
 // curvesSection shows the rows over the only regressor, and the mean of each component.
-func (c curves) curvesSection(in *input) ([]report.Section, error) {
-	shown := c.heaviest()
+func (c *curves) curvesSection() ([]report.Section, error) {
+	shown := c.Heaviest()
 	x := c.design.First() // the first power, if it is there
-	name := report.Printable(in.Names[c.design.Terms[0].Column])
+	name := report.Printable(c.Data.Names[c.design.Terms[0].Column])
 	chart := report.Chart{Title: "Fitted curves", XName: name}
 	panel := report.Panel{Name: c.responseName(), Height: 340}
 	rows := report.Table{Caption: "rows shown", Columns: report.Columns("row", name, c.responseName(), "component")}
 	low, high := math.Inf(1), math.Inf(-1)
-	remark, err := c.shownRows(in, func(place int, row []float64, label int) {
+	remark, err := c.shownRows(func(place int, row []float64, label int) {
 		low, high = min(low, row[x]), max(high, row[x])
-		origin := in.Origin(place) + 1
+		origin := c.Data.Origin(place) + 1
 		rows.Add(origin, row[x], c.perUnit(row), label+1)
 		panel.Points = append(panel.Points, report.Point{
 			X:     row[x],
@@ -161,7 +163,7 @@ func (c curves) curvesSection(in *input) ([]report.Section, error) {
 	}
 	chart.X = floats.Span(make([]float64, 121), low, high)
 	curve := report.Table{
-		Caption: "curves", Columns: report.Columns(append([]string{name}, numbered("component ", len(shown))...)...),
+		Caption: "curves", Columns: report.Columns(append([]string{name}, wording.Numbered("component ", len(shown))...)...),
 	}
 	block := framework.Rows{D: c.design.Width(), Stride: c.design.Width(), N: len(chart.X)}
 	for _, v := range chart.X {
@@ -173,14 +175,14 @@ func (c curves) curvesSection(in *input) ([]report.Section, error) {
 			block.X = append(block.X, t.Of(v))
 		}
 	}
-	means, err := c.model.Means(block, c.params)
+	means, err := c.Model.Means(block, c.Mixture)
 	if err != nil {
 		return nil, err
 	}
 	for i, v := range chart.X {
 		cells := []any{v}
 		for k := range shown {
-			cells = append(cells, means[i*c.params.K+k])
+			cells = append(cells, means[i*c.Mixture.K+k])
 		}
 		curve.Add(cells...)
 	}
@@ -192,13 +194,13 @@ func (c curves) curvesSection(in *input) ([]report.Section, error) {
 		})
 	}
 	chart.About = "Points are rows, coloured by their most probable component; lines are the means of the components. " +
-		remark + leftOut(len(c.list)-len(shown), "component", "of less weight")
+		remark + wording.LeftOut(len(c.List)-len(shown), "component", "of less weight")
 	chart.Panels = []report.Panel{panel}
-	return section(chart.Title, chart, curve, rows), nil
+	return report.Single(chart.Title, chart, curve, rows), nil
 }
 
 // fittedSection shows the mean of each row's most probable component beside its response.
-func (c curves) fittedSection(in *input) ([]report.Section, error) {
+func (c *curves) fittedSection() ([]report.Section, error) {
 	chart := report.Chart{Title: "Fitted and observed", XName: "mean of the component"}
 	panel := report.Panel{Name: c.responseName(), Height: 340}
 	rows := report.Table{
@@ -206,13 +208,13 @@ func (c curves) fittedSection(in *input) ([]report.Section, error) {
 	}
 	low, high := math.Inf(1), math.Inf(-1)
 	var fault error
-	remark, err := c.shownRows(in, func(place int, row []float64, label int) {
-		means, err := c.model.Means(framework.Rows{N: 1, D: len(row), Stride: len(row), X: row}, c.params)
+	remark, err := c.shownRows(func(place int, row []float64, label int) {
+		means, err := c.Model.Means(framework.Rows{N: 1, D: len(row), Stride: len(row), X: row}, c.Mixture)
 		if err != nil {
 			fault = err
 			return
 		}
-		mean, origin := means[label], in.Origin(place)+1
+		mean, origin := means[label], c.Data.Origin(place)+1
 		if c.design.Size != "" {
 			mean /= row[1]
 		}
@@ -232,26 +234,26 @@ func (c curves) fittedSection(in *input) ([]report.Section, error) {
 		return nil, err
 	}
 	chart.X = []float64{low, high}
-	panel.Groups = numbered("component ", min(len(c.list), mostRows))
+	panel.Groups = wording.Numbered("component ", min(len(c.List), wording.MostRows))
 	panel.Series = []report.Series{{Name: "observed = fitted", Y: chart.X}}
 	chart.About = "Points are rows, coloured by their most probable component, at its mean. " + remark
 	chart.Panels = []report.Panel{panel}
-	return section(chart.Title, chart, rows), nil
+	return report.Single(chart.Title, chart, rows), nil
 }
 
 // coefficientsSection compares the coefficients of the components, with their standard errors.
-func (c curves) coefficientsSection() []report.Section {
-	shown := c.heaviest()
+func (c *curves) coefficientsSection() []report.Section {
+	shown := c.Heaviest()
 	beside := report.Table{
 		Caption: "coefficients ± standard errors",
-		Columns: append(report.Columns("coefficient"), report.Classes(numbered("component ", len(shown))...)...),
+		Columns: append(report.Columns("coefficient"), report.Classes(wording.Numbered("component ", len(shown))...)...),
 		Open:    true,
 	}
 	table := report.Table{
 		Caption: "coefficients",
 		Columns: report.Columns("component", "coefficient", "estimate", "standard error (complete data)"),
 	}
-	if c.drawn {
+	if c.Drawn {
 		table.Columns = append(table.Columns, report.Columns("standard error (bootstrap)")...)
 	}
 	for _, coefficient := range c.coefficients() {
@@ -260,7 +262,7 @@ func (c curves) coefficientsSection() []report.Section {
 			s := one.Columns[coefficient.column]
 			value, e := s.Values[coefficient.key], s.Errors[coefficient.key]
 			cells := []any{k + 1, coefficient.name, value, e}
-			if c.drawn {
+			if c.Drawn {
 				e = s.Drawn[coefficient.key]
 				cells = append(cells, e)
 			}
@@ -273,12 +275,12 @@ func (c curves) coefficientsSection() []report.Section {
 		}
 		beside.Add(row...)
 	}
-	list := section("Coefficients", nil, beside, table)
+	list := report.Single("Coefficients", nil, beside, table)
 	list[0].Text = "Of " + c.scale() + ", in the units of the table. "
 	if against := c.references(); len(against) > 0 {
-		list[0].Text += "Levels are against " + enumerated(against) + ". "
+		list[0].Text += "Levels are against " + wording.Enumerated(against) + ". "
 	}
-	if c.drawn {
+	if c.Drawn {
 		list[0].Text += "± gives standard errors by bootstrap."
 	} else {
 		list[0].Text += "± gives standard errors that assume known components of the rows."

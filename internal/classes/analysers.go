@@ -1,11 +1,10 @@
-package command
+package classes
 
 import (
-	"fmt"
 	"math"
 	"strings"
 
-	"github.com/latent-go/latent/internal/families"
+	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/models/mixture"
 )
 
@@ -15,13 +14,6 @@ const (
 	loadingPrefix   = "loading "
 	noiseSD         = "noise sd"
 )
-
-// addFactors makes --factors a family.
-func (c *covarianceSettings) addFactors(f *modelFlags) {
-	if c.Factors != nil {
-		f.Family = fmt.Sprintf("%s-%d", families.Analysers, *c.Factors)
-	}
-}
 
 // factorsOf are the number of factors of a component, nil of other families, and the numbers of a column without it.
 func factorsOf(values []mixture.Value) (factors *int, others []mixture.Value) {
@@ -34,13 +26,13 @@ func factorsOf(values []mixture.Value) (factors *int, others []mixture.Value) {
 }
 
 // addDeviation adds the standard deviation of a column, which noise and loadings make up, to its numbers.
-func (s *columnSummary) addDeviation() {
+func (s *ColumnSummary) addDeviation() {
 	variance := float64(s.Values[noiseSD] * s.Values[noiseSD])
-	for _, name := range s.keys { // in order: another one rounds otherwise
+	for _, name := range s.Keys { // in order: another one rounds otherwise
 		if w := s.Values[name]; strings.HasPrefix(name, loadingPrefix) {
 			variance += float64(w * w)
 		}
 	}
-	s.keys = append(s.keys, "sd")
-	s.Values["sd"], s.Errors["sd"] = number(math.Sqrt(variance)), number(math.NaN())
+	s.Keys = append(s.Keys, "sd")
+	s.Values["sd"], s.Errors["sd"] = fitted.Number(math.Sqrt(variance)), fitted.Number(math.NaN())
 }

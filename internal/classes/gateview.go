@@ -1,4 +1,4 @@
-package command
+package classes
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/design"
+	"github.com/latent-go/latent/internal/wording"
 	"github.com/latent-go/latent/report"
 )
 
@@ -19,11 +20,11 @@ const (
 	mostGatePoints = 81
 )
 
-// gateSections show how likely the components are by each column of the gate, and its coefficients.
-func (g *gatedClasses) gateSections(in *input) (list []report.Section, err error) {
+// GateSections show how likely the components are by each column of the gate, and its coefficients.
+func (g *Gated) GateSections() (list []report.Section, err error) {
 	first := 0 // of the numbers that the gate sees
 	for _, c := range g.design.Columns[:min(len(g.design.Columns), mostGates)] {
-		one, err := g.gateSection(in, c, first)
+		one, err := g.gateSection(c, first)
 		if err != nil {
 			return nil, err
 		}
@@ -35,18 +36,18 @@ func (g *gatedClasses) gateSections(in *input) (list []report.Section, err error
 
 // gateSection shows the probabilities of the components over one column, whose first number is number first of the
 // design, where the other columns are at their means.
-func (g *gatedClasses) gateSection(in *input, c design.GateColumn, first int) ([]report.Section, error) {
-	chart := report.Chart{Title: g.noun + " probabilities by " + report.Printable(c.Name), XName: report.Printable(c.Name),
-		About: "What the gate expects before it sees the columns of the " + g.noun + "s"}
-	chart.Title = capital(chart.Title)
+func (g *Gated) gateSection(c design.GateColumn, first int) ([]report.Section, error) {
+	chart := report.Chart{Title: g.Noun + " probabilities by " + report.Printable(c.Name), XName: report.Printable(c.Name),
+		About: "What the gate expects before it sees the columns of the " + g.Noun + "s"}
+	chart.Title = wording.Capital(chart.Title)
 	if len(g.design.Columns) > 1 {
 		chart.About += ", with its other columns at their means over the rows"
 	}
-	chart.About += "." + leftOut(len(g.design.Columns)-mostGates, "column", "of the gate")
+	chart.About += "." + wording.LeftOut(len(g.design.Columns)-mostGates, "column", "of the gate")
 	var values [][]float64 // what the gate sees of the column, at each place
 	table := report.Table{
 		Caption: "probabilities by " + report.Printable(c.Name),
-		Columns: report.Columns(append([]string{report.Printable(c.Name)}, numbered(g.noun+" ", g.params.K())...)...),
+		Columns: report.Columns(append([]string{report.Printable(c.Name)}, wording.Numbered(g.Noun+" ", g.params.K())...)...),
 	}
 	var places []any
 	if len(c.Levels) > 0 {
@@ -55,7 +56,7 @@ func (g *gatedClasses) gateSection(in *input, c design.GateColumn, first int) ([
 			chart.Names, places = append(chart.Names, report.Printable(level)), append(places, level)
 		}
 	} else {
-		all, err := in.Column(c.Name)
+		all, err := g.Data.Column(c.Name)
 		if err != nil {
 			return nil, err
 		}
@@ -78,16 +79,16 @@ func (g *gatedClasses) gateSection(in *input, c design.GateColumn, first int) ([
 		table.Add(cells...)
 	}
 	panel := report.Panel{Name: "probability", Height: 220, Bars: len(c.Levels) > 0}
-	for j := range min(k, mostRows) {
-		panel.Series = append(panel.Series, table.Series(g.noun+" "+strconv.Itoa(j+1), j+1)...)
+	for j := range min(k, wording.MostRows) {
+		panel.Series = append(panel.Series, table.Series(g.Noun+" "+strconv.Itoa(j+1), j+1)...)
 	}
 	chart.Panels = []report.Panel{panel}
-	return section(chart.Title, chart, table), nil
+	return report.Single(chart.Title, chart, table), nil
 }
 
 // priorAt are the probabilities of the components where the numbers of the design from first on have some values, and
 // the others are at their means.
-func (g *gatedClasses) priorAt(first int, values [][]float64) ([]float64, error) {
+func (g *Gated) priorAt(first int, values [][]float64) ([]float64, error) {
 	rows, own := g.table.All(), g.design.Width
 	mean, n := make([]float64, rows.D), 0.0
 	for i := range rows.N {
@@ -107,14 +108,14 @@ func (g *gatedClasses) priorAt(first int, values [][]float64) ([]float64, error)
 }
 
 // oddsSection has the coefficients of the gate.
-func (g *gatedClasses) oddsSection() []report.Section {
+func (g *Gated) oddsSection() []report.Section {
 	if len(g.gate.LogOdds) == 0 {
 		return nil
 	}
 	beside := report.Table{Caption: "log odds ± standard errors", Open: true, Columns: report.Columns("column")}
 	table := report.Table{
-		Caption: "log odds against " + g.noun + " 1",
-		Columns: report.Columns(g.noun, "column", "log odds", "standard error", "odds ratio"),
+		Caption: "log odds against " + g.Noun + " 1",
+		Columns: report.Columns(g.Noun, "column", "log odds", "standard error", "odds ratio"),
 	}
 	for j, name := range g.gate.Columns {
 		beside.Add(name)
@@ -124,25 +125,25 @@ func (g *gatedClasses) oddsSection() []report.Section {
 		}
 	}
 	for k, values := range g.gate.LogOdds {
-		beside.Columns = append(beside.Columns, report.Column{Name: fmt.Sprintf("%s %d", g.noun, k+2), Class: k + 2},
+		beside.Columns = append(beside.Columns, report.Column{Name: fmt.Sprintf("%s %d", g.Noun, k+2), Class: k + 2},
 			report.Column{Name: "odds ratio"})
 		for j, v := range values {
 			table.Add(k+2, g.gate.Columns[j], v, g.gate.Errors[k][j], g.gate.Ratios[k][j])
 		}
 	}
-	list := section("The gate", nil, beside, table)
+	list := report.Single("The gate", nil, beside, table)
 	list[0].Wide = len(g.gate.LogOdds) > 1
-	list[0].Text = "Log odds of a " + g.noun +
+	list[0].Text = "Log odds of a " + g.Noun +
 		" against the first: what a unit of a column adds, and, by the intercept, where all columns are 0. The odds " +
-		"ratio is what a unit multiplies the odds by. Standard errors hold the " + g.noun + "s fixed."
+		"ratio is what a unit multiplies the odds by. Standard errors hold the " + g.Noun + "s fixed."
 	var against []string
 	for _, c := range g.design.Columns {
 		if len(c.Levels) > 0 {
-			against = append(against, isolated(report.Printable(c.Name+" = "+c.Levels[0])))
+			against = append(against, wording.Isolated(report.Printable(c.Name+" = "+c.Levels[0])))
 		}
 	}
 	if len(against) > 0 {
-		list[0].Text += " Levels are against " + enumerated(against) + "."
+		list[0].Text += " Levels are against " + wording.Enumerated(against) + "."
 	}
 	return list
 }

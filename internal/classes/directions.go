@@ -1,4 +1,4 @@
-package command
+package classes
 
 import (
 	"fmt"
@@ -8,17 +8,18 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/latent-go/latent/internal/wording"
 	"github.com/latent-go/latent/report"
 )
 
 // newPlane takes two columns as they are, and finds directions of more. ok is false where the numbers allow none.
-func (f *components) newPlane(columns []int) (p plane, ok bool, err error) {
+func (f *Components) newPlane(columns []int) (p plane, ok bool, err error) {
 	d := len(columns)
 	p = plane{columns: columns, centre: make([]float64, d), axes: mat.NewDense(d, 2, nil)}
 	if d == 2 {
 		for a, j := range columns {
 			p.axes.Set(a, a, 1)
-			p.names[a] = isolated(axis(f.columns[j]))
+			p.names[a] = wording.Isolated(Axis(f.Columns[j]))
 		}
 		return p, true, nil
 	}
@@ -27,8 +28,8 @@ func (f *components) newPlane(columns []int) (p plane, ok bool, err error) {
 		return p, false, err
 	}
 	directions, shares, ok := s.separating()
-	what := "between " + f.noun + "s"
-	if f.params.K == 1 {
+	what := "between " + f.Noun + "s"
+	if f.Mixture.K == 1 {
 		directions, shares, ok = s.leading()
 		what = "of the variance"
 	}
@@ -54,9 +55,9 @@ type standardised struct {
 }
 
 // standardised takes the centre of the plane and the units of the columns off the components.
-func (f *components) standardised(p *plane) (s standardised, ok bool, err error) {
+func (f *Components) standardised(p *plane) (s standardised, ok bool, err error) {
 	d := len(p.columns)
-	s = standardised{weights: f.params.Weights, unit: make([]float64, d), total: mat.NewSymDense(d, nil)}
+	s = standardised{weights: f.Mixture.Weights, unit: make([]float64, d), total: mat.NewSymDense(d, nil)}
 	for k, w := range s.weights {
 		mean, cov, err := f.normal(k, p.columns)
 		if err != nil {
@@ -182,7 +183,7 @@ func largest(m mat.Symmetric, whole float64) (vectors [][]float64, shares []floa
 }
 
 // weighed says which columns the directions are mostly made of.
-func (f *components) weighed(p plane) string {
+func (f *Components) weighed(p plane) string {
 	var texts []string
 	for a, v := range p.directions {
 		sizes := make([]float64, len(v))
@@ -190,10 +191,10 @@ func (f *components) weighed(p plane) string {
 			sizes[i] = math.Abs(c)
 		}
 		var parts []string
-		for _, i := range byValue(sizes, upTo(0, len(v)-1))[:min(len(v), mostSaid)] {
-			parts = append(parts, called(f.columns[p.columns[i]])+" "+report.Fixed(v[i], 2))
+		for _, i := range wording.ByValue(sizes, wording.UpTo(0, len(v)-1))[:min(len(v), MostSaid)] {
+			parts = append(parts, Called(f.Columns[p.columns[i]])+" "+report.Fixed(v[i], 2))
 		}
-		texts = append(texts, fmt.Sprintf("direction %d %s", a+1, enumerated(parts)))
+		texts = append(texts, fmt.Sprintf("direction %d %s", a+1, wording.Enumerated(parts)))
 	}
 	return "Their largest weights, for a standard deviation of the column: " + strings.Join(texts, "; ") + "."
 }

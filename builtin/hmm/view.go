@@ -1,4 +1,4 @@
-package command
+package hmm
 
 import (
 	"fmt"
@@ -11,7 +11,9 @@ import (
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/classes"
 	"github.com/latent-go/latent/internal/families"
+	"github.com/latent-go/latent/internal/wording"
 	"github.com/latent-go/latent/models/mixture"
 	"github.com/latent-go/latent/report"
 )
@@ -20,35 +22,35 @@ import (
 const mostSteps = 1000
 
 // sections are those of the components, for what is seen in the states, with those of the chain before.
-func (c *chain) sections(in *input) ([]report.Section, error) {
-	series, err := c.seriesSection(in)
+func (c *chain) sections() ([]report.Section, error) {
+	series, err := c.seriesSection()
 	if err != nil {
 		return nil, err
 	}
-	durations, err := c.durationsSection(in)
+	durations, err := c.durationsSection()
 	if err != nil {
 		return nil, err
 	}
-	residuals, err := c.residualsSection(in)
+	residuals, err := c.residualsSection()
 	if err != nil {
 		return nil, err
 	}
-	densities, err := c.densitiesSection(in)
+	densities, err := c.densitiesSection()
 	if err != nil {
 		return nil, err
 	}
-	own, err := c.components.sections(in)
+	own, err := c.Components.Sections()
 	return slices.Concat(c.transitionsSection(), series, own, durations, densities, residuals), err
 }
 
 // finding says of each state, beside what is seen in it, how long it is stayed in and what follows.
-func (c *chain) finding(in *input) (report.Section, error) {
-	list, err := c.components.finding(in)
+func (c *chain) finding() (report.Section, error) {
+	list, err := c.Components.Finding()
 	if err != nil || len(list.Items) == 0 {
 		return list, err
 	}
 	same := 0.0
-	for k, state := range c.list {
+	for k, state := range c.List {
 		same += float64(state.Weight) * c.params.Move(k, k)
 	}
 	list.Text += fmt.Sprintf(" A row is in the same state as the row before it with a probability of %s.",
@@ -74,7 +76,7 @@ func (c *chain) follows(k int, duration float64) string {
 		return "It is never left."
 	}
 	var said []string
-	for _, l := range byValue(next, chosen(next, most)) {
+	for _, l := range wording.ByValue(next, wording.Largest(next, most)) {
 		if next[l] >= least*left {
 			said = append(said, fmt.Sprintf("%d (%s)", l+1, report.Percentage(next[l]/left)))
 		}
@@ -82,23 +84,23 @@ func (c *chain) follows(k int, duration float64) string {
 	if len(said) == 0 {
 		return fmt.Sprintf("It lasts %s on average, and many states follow.", rowsOf(duration))
 	}
-	return fmt.Sprintf("It lasts %s on average; then comes state %s.", rowsOf(duration), enumerated(said))
+	return fmt.Sprintf("It lasts %s on average; then comes state %s.", rowsOf(duration), wording.Enumerated(said))
 }
 
 // rowsOf is a mean number of rows.
 func rowsOf(duration float64) string {
 	text := report.Readable(duration)
-	return text + " " + moreOr(text == "1", "row", "rows")
+	return text + " " + wording.Either(text == "1", "row", "rows")
 }
 
 // seriesSection draws the first steps of the columns that tell the states apart best, coloured by state.
-func (c *chain) seriesSection(in *input) ([]report.Section, error) {
-	n := min(in.Rows(), mostSteps)
-	states, err := c.visited(in, upTo(0, n-1))
+func (c *chain) seriesSection() ([]report.Section, error) {
+	n := min(c.Data.Rows(), mostSteps)
+	states, err := c.visited(wording.UpTo(0, n-1))
 	if err != nil {
 		return nil, err
 	}
-	columns := slices.DeleteFunc(slices.Clone(c.order), func(j int) bool { return len(c.columns[j].Levels) > 0 })
+	columns := slices.DeleteFunc(slices.Clone(c.Order), func(j int) bool { return len(c.Columns[j].Levels) > 0 })
 	columns = columns[:min(len(columns), 3)]
 	if len(columns) == 0 {
 		return nil, nil
@@ -110,29 +112,30 @@ func (c *chain) seriesSection(in *input) ([]report.Section, error) {
 		EventsName: "a sequence ends",
 		About:      "Above is the most probable path through the states, whose colours mark the rows below.",
 	}
-	if n < in.Rows() {
-		chart.About += fmt.Sprintf(" The first %d of %s are shown.", n, counted(in.Rows(), "row"))
+	if n < c.Data.Rows() {
+		chart.About += fmt.Sprintf(" The first %d of %s are shown.", n, wording.Counted(c.Data.Rows(), "row"))
 	}
 	table := report.Table{Caption: "rows shown", Columns: report.Columns("row", "state")}
 	for _, j := range columns {
-		table.Columns = append(table.Columns, report.Column{Name: report.Printable(c.columns[j].Name)})
+		table.Columns = append(table.Columns, report.Column{Name: report.Printable(c.Columns[j].Name)})
 	}
 	for row, z := range states {
 		cells := []any{row + 1, z + 1}
 		for _, j := range columns {
-			cells = append(cells, in.Number(row, j))
+			cells = append(cells, c.Data.Number(row, j))
 		}
 		table.Add(cells...)
 	}
 	chart.X = table.Values(0)
-	for _, end := range in.ends {
+	for _, end := range c.Data.Ends {
 		if end < n {
 			chart.Events = append(chart.Events, end-1)
 		}
 	}
 	chart.Panels = []report.Panel{{Name: "state", Integer: true, Steps: true, Height: 90, Series: table.Series("path", 1)}}
 	for i, j := range columns {
-		panel := report.Panel{Name: axis(c.columns[j]), Height: 160, Groups: numbered("state ", min(c.params.K, mostRows))}
+		panel := report.Panel{Name: classes.Axis(c.Columns[j]), Height: 160,
+			Groups: wording.Numbered("state ", min(c.params.K, wording.MostRows))}
 		for row, y := range table.Values(i + 2) {
 			if y == y {
 				panel.Points = append(panel.Points, report.Point{X: float64(row + 1), Y: y, Group: states[row],
@@ -141,22 +144,25 @@ func (c *chain) seriesSection(in *input) ([]report.Section, error) {
 		}
 		chart.Panels = append(chart.Panels, panel)
 	}
-	list := section(chart.Title, chart, table)
+	list := report.Single(chart.Title, chart, table)
 	list[0].Wide = true
 	return list, nil
 }
 
 // transitionsSection shows how states follow one another.
 func (c *chain) transitionsSection() []report.Section {
-	k := min(c.params.K, mostRows)
+	k := min(c.params.K, wording.MostRows)
 	about := "Probabilities that each state (row) is followed by each state (column); beside them, that a sequence " +
-		"begins there, and the mean number of rows that a state lasts." + leftOut(c.params.K-k, "state", "with fewer rows")
-	heat := report.Heat{Title: "Transitions", ColumnsName: "to state", Columns: numbered("", k), High: "1", About: about}
+		"begins there, and the mean number of rows that a state lasts." +
+		wording.LeftOut(c.params.K-k, "state", "with fewer rows")
+	heat := report.Heat{Title: "Transitions", ColumnsName: "to state", Columns: wording.Numbered("", k), High: "1",
+		About: about}
 	table := report.Table{
 		Caption: "transition probabilities",
-		Columns: append(report.Columns("from state", "begins", "rows it lasts"), report.Classes(numbered("to ", k)...)...),
-		Open:    k <= mostShaded,
-		High:    "100 %",
+		Columns: append(report.Columns("from state", "begins", "rows it lasts"),
+			report.Classes(wording.Numbered("to ", k)...)...),
+		Open: k <= wording.MostShaded,
+		High: "100 %",
 	}
 	durations := c.model.Durations(c.params)
 	for i := range k {
@@ -172,24 +178,24 @@ func (c *chain) transitionsSection() []report.Section {
 			append(heat.Texts, texts)
 		table.Add(cells...)
 	}
-	if k > mostShaded {
-		return section(heat.Title, heat, table)
+	if k > wording.MostShaded {
+		return report.Single(heat.Title, heat, table)
 	}
-	list := section(heat.Title, nil, table)
+	list := report.Single(heat.Title, nil, table)
 	list[0].Text, list[0].Wide = about, true
 	return list
 }
 
 // durationsSection compares how long states are stayed in with what the chain expects.
-func (c *chain) durationsSection(in *input) ([]report.Section, error) {
-	path, err := c.visited(in, upTo(0, in.Rows()-1))
+func (c *chain) durationsSection() ([]report.Section, error) {
+	path, err := c.visited(wording.UpTo(0, c.Data.Rows()-1))
 	if err != nil {
 		return nil, err
 	}
-	k := min(c.params.K, mostRows)
+	k := min(c.params.K, wording.MostRows)
 	visits, steps := make([]float64, c.params.K), make([]float64, c.params.K)
 	first := 0
-	for _, end := range in.endsOf(in.Rows()) {
+	for _, end := range c.Data.EndsOf(c.Data.Rows()) {
 		for row := first; row < end; row++ {
 			if row == first || path[row] != path[row-1] {
 				visits[path[row]]++
@@ -198,7 +204,7 @@ func (c *chain) durationsSection(in *input) ([]report.Section, error) {
 		}
 		first = end
 	}
-	chart := report.Chart{Title: "How long states are stayed in", XName: "state", Names: numbered("", k),
+	chart := report.Chart{Title: "How long states are stayed in", XName: "state", Names: wording.Numbered("", k),
 		About: "Mean lengths of the visits on the most probable path beside those that the chain expects. Visits " +
 			"that are longer than expected in all states suggest durations that are not geometric; the path has fewer " +
 			"short visits than the series."}
@@ -215,7 +221,7 @@ func (c *chain) durationsSection(in *input) ([]report.Section, error) {
 		Height: 200,
 		Series: append(table.Series("on the path", 2), table.Series("expected", 3)...),
 	}}
-	return section(chart.Title, chart, table), nil
+	return report.Single(chart.Title, chart, table), nil
 }
 
 // mostCurve bounds the points of a density.
@@ -223,15 +229,15 @@ const mostCurve = 161
 
 // densitiesSection shows what is seen in the states: of the columns of numbers that tell them apart best, all values
 // and the density, or the probabilities, of each state by its share of the steps.
-func (c *chain) densitiesSection(in *input) ([]report.Section, error) {
+func (c *chain) densitiesSection() ([]report.Section, error) {
 	var list []report.Section
-	normal := c.gaussians()
-	for _, j := range c.order {
+	normal := c.Gaussians()
+	for _, j := range c.Order {
 		// whose densities the plane has
-		if len(c.columns[j].Levels) > 0 || len(list) == 3 || len(normal) == 1 && normal[0] == j {
+		if len(c.Columns[j].Levels) > 0 || len(list) == 3 || len(normal) == 1 && normal[0] == j {
 			continue
 		}
-		one, err := c.densitySection(in, j)
+		one, err := c.densitySection(j)
 		if err != nil {
 			return nil, err
 		}
@@ -240,20 +246,20 @@ func (c *chain) densitiesSection(in *input) ([]report.Section, error) {
 	return list, nil
 }
 
-func (c *chain) densitySection(in *input, j int) ([]report.Section, error) {
-	values, err := in.Column(c.columns[j].Name)
+func (c *chain) densitySection(j int) ([]report.Section, error) {
+	values, err := c.Data.Column(c.Columns[j].Name)
 	if err != nil {
 		return nil, err
 	}
-	edges, counts := bins(values, in.frequencies)
+	edges, counts := classes.Bins(values, c.Data.Weights)
 	if edges == nil {
 		return nil, nil
 	}
 	low, high := edges[0], edges[len(edges)-1]
-	chart := report.Chart{Title: "Seen in the states: " + report.Printable(c.columns[j].Name), XName: axis(c.columns[j]),
-		About: "All rows, and the states by their share of the rows."}
+	chart := report.Chart{Title: "Seen in the states: " + report.Printable(c.Columns[j].Name),
+		XName: classes.Axis(c.Columns[j]), About: "All rows, and the states by their share of the rows."}
 	panel := report.Panel{Name: "density", Height: 200, BinsName: "all rows"}
-	if c.columns[j].Family == families.Poisson && high-low < mostCurve {
+	if c.Columns[j].Family == families.Poisson && high-low < mostCurve {
 		edges, counts = []float64{low - 0.5}, make([]float64, int(high-low)+1)
 		for i := range counts {
 			chart.X = append(chart.X, low+float64(i))
@@ -261,7 +267,7 @@ func (c *chain) densitySection(in *input, j int) ([]report.Section, error) {
 		}
 		for row, v := range values {
 			if v == v {
-				counts[int(v-low)] += in.frequency(row)
+				counts[int(v-low)] += c.Data.Weight(row)
 			}
 		}
 		panel.Name, panel.Dots, chart.IntegerX = "probability", true, true
@@ -269,7 +275,7 @@ func (c *chain) densitySection(in *input, j int) ([]report.Section, error) {
 		chart.X = floats.Span(make([]float64, mostCurve), low, high)
 	}
 	total := floats.Sum(counts)
-	table := report.Table{Caption: "densities", Columns: report.Columns(report.Printable(c.columns[j].Name))}
+	table := report.Table{Caption: "densities", Columns: report.Columns(report.Printable(c.Columns[j].Name))}
 	for i, n := range counts {
 		panel.Bins = append(panel.Bins, report.Bin{
 			From:   edges[i],
@@ -278,9 +284,9 @@ func (c *chain) densitySection(in *input, j int) ([]report.Section, error) {
 			Tip:    fmt.Sprintf("%.6g to %.6g\n%.6g steps", edges[i], edges[i+1], n),
 		})
 	}
-	rows := framework.Rows{N: len(chart.X), D: len(c.columns), Stride: len(c.columns)}
+	rows := framework.Rows{N: len(chart.X), D: len(c.Columns), Stride: len(c.Columns)}
 	for _, x := range chart.X { // the other columns are missing
-		for other := range c.columns {
+		for other := range c.Columns {
 			if other != j {
 				rows.X = append(rows.X, math.NaN())
 			} else {
@@ -288,15 +294,15 @@ func (c *chain) densitySection(in *input, j int) ([]report.Section, error) {
 			}
 		}
 	}
-	for k := range min(c.params.K, mostRows) {
+	for k := range min(c.params.K, wording.MostRows) {
 		one := &mixture.Parameters{
 			K: 1, D: c.params.D, Weights: []float64{1}, Components: c.params.Component(k), Pooled: c.params.Pooled,
 		}
-		logs, err := c.components.model.LogProb(rows, one, nil)
+		logs, err := c.Components.Model.LogProb(rows, one, nil)
 		if err != nil {
 			return nil, nil // a family of complete rows
 		}
-		share := float64(c.list[k].Weight)
+		share := float64(c.List[k].Weight)
 		curve := report.Series{
 			Name: fmt.Sprintf("state %d", k+1), Tip: fmt.Sprintf("state %d\n%.4g of the steps", k+1, share),
 		}
@@ -313,15 +319,15 @@ func (c *chain) densitySection(in *input, j int) ([]report.Section, error) {
 		}
 		table.Add(cells...)
 	}
-	chart.About += cutCurves(panel) // the table has them
+	chart.About += classes.CutCurves(panel) // the table has them
 	chart.Panels = []report.Panel{panel}
-	return section(chart.Title, chart, table), nil
+	return report.Single(chart.Title, chart, table), nil
 }
 
 // residualsSection shows whether the steps are what the model expects after those before them, where the families have
 // distribution functions.
-func (c *chain) residualsSection(in *input) ([]report.Section, error) {
-	b, err := in.steps()
+func (c *chain) residualsSection() ([]report.Section, error) {
+	b, err := sequencesOf(c.Data)
 	if err != nil {
 		return nil, err
 	}
@@ -329,7 +335,7 @@ func (c *chain) residualsSection(in *input) ([]report.Section, error) {
 	if err != nil {
 		return nil, nil // a family without
 	}
-	d := len(c.columns)
+	d := len(c.Columns)
 	chart := report.Chart{Title: "Pseudo-residuals", XName: "normal quantile",
 		About: "If the model is right, the probability of at most the value seen, given the steps before, has a " +
 			"uniform distribution, and bars, at its normal quantiles, follow the line. Heavier tails are steps " +
@@ -343,7 +349,7 @@ func (c *chain) residualsSection(in *input) ([]report.Section, error) {
 	for _, x := range chart.X {
 		normal.Y = append(normal.Y, distuv.UnitNormal.Prob(x))
 	}
-	for _, j := range c.order[:min(d, 3)] {
+	for _, j := range c.Order[:min(d, 3)] {
 		var values []float64
 		sum, lagged, last := 0.0, 0.0, math.NaN()
 		for t := range b.Steps.N {
@@ -362,14 +368,14 @@ func (c *chain) residualsSection(in *input) ([]report.Section, error) {
 		}
 		n := float64(len(values))
 		mean := floats.Sum(values) / n
-		table.Add(report.Printable(c.columns[j].Name), len(values), mean, math.Sqrt(sum/n-mean*mean), lagged/sum)
+		table.Add(report.Printable(c.Columns[j].Name), len(values), mean, math.Sqrt(sum/n-mean*mean), lagged/sum)
 		panel := report.Panel{
-			Name:     report.Printable(c.columns[j].Name),
+			Name:     report.Printable(c.Columns[j].Name),
 			Height:   160,
 			BinsName: "pseudo-residuals",
 			Series:   []report.Series{normal},
 		}
-		edges, counts := bins(values, nil)
+		edges, counts := classes.Bins(values, nil)
 		for i, count := range counts {
 			width := edges[i+1] - edges[i]
 			panel.Bins = append(panel.Bins, report.Bin{
@@ -384,11 +390,11 @@ func (c *chain) residualsSection(in *input) ([]report.Section, error) {
 	if len(chart.Panels) == 0 {
 		return nil, nil
 	}
-	if slices.ContainsFunc(c.columns, func(c data.Column) bool {
+	if slices.ContainsFunc(c.Columns, func(c data.Column) bool {
 		return len(c.Levels) > 0 || c.Family == families.Poisson || c.Family == families.Bernoulli
 	}) {
 		chart.About += " Counts and codes have few values, and each value has one place for its whole probability: " +
 			"bars stand apart, and only the tails are informative."
 	}
-	return section(chart.Title, chart, table), nil
+	return report.Single(chart.Title, chart, table), nil
 }

@@ -1,4 +1,4 @@
-package builtin
+package regression
 
 import (
 	"encoding/json"
@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/latent-go/latent/builtin/internal/scoring"
+	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
@@ -18,8 +19,8 @@ import (
 	"github.com/latent-go/latent/models/mixture"
 )
 
-// regressions explain the first column by others, in each component in a way of its own.
-type regressions struct {
+// rows are those of a regression, which explains the first column by others, in each component in a way of its own.
+type rows struct {
 	scoring.Rows
 	design *design.Regression
 	plan   *family.Plan
@@ -31,7 +32,7 @@ type regressions struct {
 // A priorScorer has the probabilities of the components of the rows of a block, without their responses.
 type priorScorer = func(b framework.Rows, r []float64) ([]float64, error)
 
-func loadRegression(f *fitted.File) (fitted.Model, error) {
+func load(f *fitted.File) (fitted.Model, error) {
 	var file struct {
 		*mixture.Parameters
 		Regression *design.Regression `json:"regression"`
@@ -39,9 +40,14 @@ func loadRegression(f *fitted.File) (fitted.Model, error) {
 	if err := json.Unmarshal(f.Params, &file); err != nil {
 		return nil, err
 	}
-	s, err := settingsOf(f)
-	if err != nil {
-		return nil, err
+	var s struct {
+		Gate  []string
+		Floor *float64
+	}
+	if f.Settings != nil {
+		if err := json.Unmarshal(f.Settings, &s); err != nil {
+			return nil, err
+		}
 	}
 	floor := 1.0
 	if s.Floor != nil {
@@ -49,7 +55,7 @@ func loadRegression(f *fitted.File) (fitted.Model, error) {
 	}
 	p, g := file.Parameters, file.Regression
 	if g != nil && len(s.Gate) > 0 {
-		return loadGatedRegression(f, g, s.Gate, floor)
+		return loadGated(f, g, s.Gate, floor)
 	}
 	if p == nil || g == nil {
 		return nil, errors.New("no parameters of a regression")
@@ -64,7 +70,12 @@ func loadRegression(f *fitted.File) (fitted.Model, error) {
 	if err := model.Check(p); err != nil {
 		return nil, err
 	}
-	m, err := newRegressions(f, g, model.Family, p)
+	return plainRows(g, f.Columns, model, p)
+}
+
+// plainRows are those of regressions without a gate.
+func plainRows(g *design.Regression, columns []data.Column, model mixture.Model, p *mixture.Parameters) (*rows, error) {
+	m, err := newRows(columns, g, model.Family, p)
 	if err != nil {
 		return nil, err
 	}
@@ -89,28 +100,34 @@ func loadRegression(f *fitted.File) (fitted.Model, error) {
 	return m, nil
 }
 
-// loadGatedRegression takes the parameters of regressions behind a gate out of a model file.
-func loadGatedRegression(f *fitted.File, g *design.Regression, names []string, floor float64) (fitted.Model, error) {
-	if err := hasColumns(f.Columns, names); err != nil {
+// loadGated takes the parameters of regressions behind a gate out of a model file.
+func loadGated(f *fitted.File, g *design.Regression, names []string, floor float64) (fitted.Model, error) {
+	if err := scoring.CheckGate(f.Columns, names); err != nil {
 		return nil, err
 	}
-	behind := &gated{gate: g.Gated(f.Columns, names)}
-	if err := g.Check(f.Columns, behind.gate.Width); err != nil {
+	gate := g.Gated(f.Columns, names)
+	if err := g.Check(f.Columns, gate.Width); err != nil {
 		return nil, err
 	}
-	if err := behind.read(f, mixture.Model{Family: g.Family(floor)}); err != nil {
-		return nil, err
-	}
-	m, err := newRegressions(f, g, behind.model.Family, behind.params.Mixture)
+	behind, err := scoring.ReadGated(f, gate, mixture.Model{Family: g.Family(floor)})
 	if err != nil {
 		return nil, err
 	}
-	m.ready = behind.scorer
+	return gatedRows(g, f.Columns, behind)
+}
+
+// gatedRows are those of regressions behind a gate.
+func gatedRows(g *design.Regression, columns []data.Column, behind *scoring.Gated) (*rows, error) {
+	m, err := newRows(columns, g, behind.Model.Family, behind.Params.Mixture)
+	if err != nil {
+		return nil, err
+	}
+	m.ready = behind.Scorer
 	m.prior = func() (priorScorer, error) {
-		prior, err := behind.model.PriorScorer(behind.params)
+		prior, err := behind.Model.PriorScorer(behind.Params)
 		var x []float64
 		return func(b framework.Rows, r []float64) ([]float64, error) {
-			seen := behind.gate.Rows(b, x)
+			seen := behind.Gate.Rows(b, x)
 			x = seen.X
 			return prior(seen, r)
 		}, err
@@ -118,13 +135,13 @@ func loadGatedRegression(f *fitted.File, g *design.Regression, names []string, f
 	return m, nil
 }
 
-// newRegressions say what a mixture does of each row, and the mean of the response: of the mixture, by the weights of
+// newRows say what a mixture does of each row, and the mean of the response: of the mixture, by the weights of
 // the components, or the gate, and not by the response itself, and in each component.
-func newRegressions(
-	f *fitted.File, g *design.Regression, of family.Family, p *mixture.Parameters,
-) (*regressions, error) {
-	m := &regressions{design: g, params: p}
-	m.Takes = fitted.Input{Gaps: true, Optional: g.First(), Given: len(f.Columns) - g.First()}
+func newRows(
+	columns []data.Column, g *design.Regression, of family.Family, p *mixture.Parameters,
+) (*rows, error) {
+	m := &rows{design: g, params: p}
+	m.Takes = fitted.Input{Gaps: true, Optional: g.First(), Given: len(columns) - g.First()}
 	m.Says = fitted.Layout{
 		First: []string{"label", "probability", "mean"},
 		List:  "responsibilities",
@@ -136,7 +153,7 @@ func newRegressions(
 	return m, err
 }
 
-func (m *regressions) NewScorer() (fitted.Scorer, error) {
+func (m *rows) NewScorer() (fitted.Scorer, error) {
 	score, err := m.ready()
 	if err != nil {
 		return nil, err
@@ -179,7 +196,7 @@ func (m *regressions) NewScorer() (fitted.Scorer, error) {
 }
 
 // SampleGiven draws the response of rows, and keeps the rest of them.
-func (m *regressions) SampleGiven(b framework.Rows, rng *rand.Rand) (x []float64, labels []int, err error) {
+func (m *rows) SampleGiven(b framework.Rows, rng *rand.Rand) (x []float64, labels []int, err error) {
 	if err := m.design.Complete(b); err != nil {
 		return nil, nil, err
 	}

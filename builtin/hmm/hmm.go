@@ -1,0 +1,341 @@
+// Package hmm is the model of package builtin whose rows are the steps of sequences, each in a state that depends on
+// that of the step before: its settings, what its fits find and say of sequences, and their files.
+package hmm
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"github.com/latent-go/latent/bootstrap"
+	"github.com/latent-go/latent/builtin/internal/scoring"
+	"github.com/latent-go/latent/data"
+	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/fitted"
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/classes"
+	"github.com/latent-go/latent/internal/families"
+	"github.com/latent-go/latent/internal/wording"
+	"github.com/latent-go/latent/models/hmm"
+	"github.com/latent-go/latent/prior"
+)
+
+// Definition is that of hidden Markov models: package [hmm].
+func Definition(of fitted.Families) fitted.Definition {
+	return fitted.Definition{Name: "hmm", Starts: 10, Title: "Hidden Markov model",
+		About: "a hidden Markov model: rows are steps of sequences", Part: "state", Classes: true, Sequences: true,
+		Example: "geyser", Families: of, New: func() fitted.Settings { return new(Settings) },
+		Load: func(f *fitted.File) (fitted.Model, error) { return load(of, f) }, Methods: methods(),
+		Help: "latent select uses em, and gfab for the evidence. --prior of map and vb also takes start and transitions " +
+			"(Dirichlet, of the first state and of each row) and stay (added for the same state). " + classes.AboutPrior}
+}
+
+// chainKeys are those of --prior that are about a chain.
+var chainKeys = []string{"start", "transitions", "stay"}
+
+func methods() []fitted.Method {
+	swept, keys := []framework.Criterion{framework.Slope}, classes.Keys(chainKeys...)
+	// a prior lets states without steps be, for which BICEM hardly charges
+	likely := []framework.Criterion{framework.BIC, framework.BICEM, framework.GFIC, framework.FIC, framework.AIC,
+		framework.ICL, framework.ELBO}
+	return append(fitted.OfClasses(swept...),
+		fitted.Method{Name: "map", Engine: framework.EM, Criteria: likely, Swept: swept, Prior: keys},
+		fitted.Method{Name: "vb", Engine: framework.EM, Criteria: []framework.Criterion{framework.ELBO}, Prior: keys})
+}
+
+// Settings are those of hidden Markov models.
+type Settings struct {
+	classes.ColumnSettings
+	Start *string `json:"start,omitempty" placeholder:"NAME" help:"Initialisation of the states: kmeans, random (responsibilities), rows, scaled (k-means without whitening), hierarchical (Ward), seeded (k-means++ alone), or varied: kmeans, hierarchical, scaled and rows, then seeded and rows in turn. Default: varied. Instead, or after a comma, the distribution of the first state: free, uniform, stationary, or first (with --left-right). Default: free."`
+	classes.CovarianceSettings
+	fitted.SequenceSettings
+	LeftRight *int `json:"left_right,omitempty" placeholder:"STATES" range:"[1,inf)" help:"Moves lead to the same state or up to this many states further, never back. gfic charges little for such chains and finds many states: compare by bic, or give --k."`
+}
+
+// starting takes Start apart: how a fit begins, and what is assumed of the first state.
+func (m *Settings) starting() (start family.Start, first hmm.Initial, err error) {
+	wrong := func(reason string, args ...any) error {
+		return &fitted.SettingError{Setting: "Start", Reason: *m.Start + fmt.Sprintf(reason, args...)}
+	}
+	start = family.Varied
+	if m.Start == nil {
+		return start, first, nil
+	}
+	starts, firsts := 0, 0
+	for name := range strings.SplitSeq(*m.Start, ",") {
+		if way, unknown := family.StartByName(name); unknown == nil {
+			if starts++; starts > 1 {
+				return start, first, wrong(": name one initialisation")
+			}
+			start = way
+			continue
+		}
+		one, unknown := hmm.InitialByName(name)
+		if firsts++; firsts > 1 {
+			return start, first, wrong(": name one distribution of the first state")
+		}
+		if first = one; unknown != nil {
+			return start, first, wrong(": choose one of %s for the fit, and of free, uniform, stationary, first for the "+
+				"first state", classes.Starts)
+		}
+	}
+	return start, first, nil
+}
+
+// Check refuses a distribution of the first state that the chain cannot have, and priors that do not go together.
+func (m *Settings) Check(r fitted.Request) error {
+	if err := m.CheckFloor(r); err != nil {
+		return err
+	}
+	_, first, err := m.starting()
+	reason := ""
+	switch {
+	case err != nil:
+		return err
+	case m.LeftRight != nil && first == hmm.Stationary:
+		reason = "stationary cannot be used with --left-right: a chain that never goes back ends in its last state"
+	case m.LeftRight == nil && first == hmm.FirstState:
+		reason = "first requires --left-right: states have no order without it"
+	case first == hmm.Stationary && r.Method.Prior != nil:
+		reason = fmt.Sprintf("stationary cannot be used with --method %s: it has no conjugate prior", r.Method.Name)
+	default:
+		return classes.CheckPrior(r, chainKeys...)
+	}
+	return &fitted.SettingError{Setting: "Start", Reason: reason}
+}
+
+// Bind readies the model for the sequences.
+func (m *Settings) Bind(_ context.Context, t *fitted.Table, r fitted.Request) (*fitted.Bound, error) {
+	start, first, err := m.starting()
+	if err != nil {
+		return nil, err
+	}
+	rows := t.Family
+	if rows == nil {
+		rows = families.OfRows(r.Family, t.Columns)
+	}
+	structure := hmm.Structure{Initial: first}
+	if m.LeftRight != nil {
+		structure.LeftRight = *m.LeftRight
+	}
+	e := binding{table: t, request: r, base: hmm.Model{Family: rows, Structure: structure, Start: start,
+		Workers: r.Workers, Prior: classes.OfEvidence(r.Prior)}}
+	if e.data, err = classes.DataOf(t); err != nil {
+		return nil, err
+	}
+	b := classes.Bind(t, rows, r, "state")
+	b.KMax = classes.MostByRows(t.Rows, rows) // steps that look alike may be in states that others follow
+	// each state of a chain from left to right, passed once, takes a piece of the series: criteria find them without end
+	if b.KMax == classes.MostByDefault && m.LeftRight == nil {
+		b.DoubleTo = classes.Doubling(t.Rows.Dims())
+	}
+	b.Problem, err = e.problem()
+	return b, err
+}
+
+// A binding is a model at a table.
+type binding struct {
+	table   *fitted.Table
+	data    *data.Named
+	request fitted.Request
+	base    hmm.Model
+}
+
+// problem makes the model of the method.
+func (e binding) problem() (fitted.Problem[fitted.Found], error) {
+	of, err := classes.Prior(e.request, e.base.Family, chainKeys...)
+	if err != nil {
+		return nil, err
+	}
+	v := e.request.Prior
+	chained := hmm.ChainPrior{
+		Start: prior.Dirichlet{Alpha: v["start"]}, Rows: prior.Dirichlet{Alpha: v["transitions"]}, Stay: v["stay"],
+	}
+	if e.request.Method.Name == "vb" {
+		variational := hmm.Variational{Family: e.base.Family, Structure: e.base.Structure, Start: e.base.Start,
+			Workers: e.base.Workers, Prior: of, Chain: chained}
+		return &fitted.Engine[fitted.Found, framework.Sequences, *hmm.Posterior, *hmm.Statistics]{
+			Model: variational, Source: e.table.Sequences,
+			Found: func(q *hmm.Posterior, s *hmm.Statistics) (fitted.Found, error) {
+				p, err := variational.Point(q)
+				if err != nil {
+					return nil, err
+				}
+				f, err := e.found(p, s)
+				if err != nil {
+					return nil, err
+				}
+				_, f.posterior, err = variational.Keep(s, q, f.places)
+				return f, err
+			}}, nil
+	}
+	made := &fitted.Engine[fitted.Found, framework.Sequences, *hmm.Parameters, *hmm.Statistics]{
+		Model: e.base, Source: e.table.Sequences}
+	if e.request.Method.Name == "map" {
+		made.Model = hmm.MAP{Model: e.base, Prior: of, Chain: chained}
+	}
+	made.Found = func(p *hmm.Parameters, s *hmm.Statistics) (fitted.Found, error) {
+		f, err := e.found(p, s)
+		if err != nil {
+			return nil, err
+		}
+		f.Draw = func(ctx context.Context, o bootstrap.Options) (bootstrap.Outcome, error) {
+			return f.drawSteps(ctx, made.Model, e.table.Sequences, o)
+		}
+		return f, nil
+	}
+	return made, nil
+}
+
+// found is a fit: what scores rows, and what is said of it.
+type found struct {
+	*states
+	*chain
+}
+
+// found describes a fit.
+func (e binding) found(p *hmm.Parameters, s *hmm.Statistics) (*found, error) {
+	c, err := newChain(e.base, e.request.Family, e.table.Columns, e.data, e.table.Sequences, p, s)
+	if err != nil {
+		return nil, err
+	}
+	return &found{newStates(e.base, c.params, e.request.Family, e.table.Columns), c}, nil
+}
+
+// drawSteps adds standard errors of what is seen in the states, and of the transitions.
+func (c *chain) drawSteps(
+	ctx context.Context, m framework.Model[framework.Sequences, *hmm.Parameters, *hmm.Statistics],
+	src framework.Source[framework.Sequences], o bootstrap.Options,
+) (bootstrap.Outcome, error) {
+	e, err := classes.DrawnComponents(ctx, c.Components, m, src, c.params, (*hmm.Parameters).Vector, o)
+	if err != nil {
+		return bootstrap.Outcome{}, err
+	}
+	for _, move := range e.Numbers[c.params.K:][:c.params.K*c.params.K] {
+		e, interval := classes.Drawn(move)
+		c.moveErrors, c.moveIntervals = append(c.moveErrors, e), append(c.moveIntervals, interval)
+	}
+	return e.Outcome, nil
+}
+
+// ---- Rows
+
+// states are a hidden Markov model, whose rows are the steps of sequences.
+type states struct {
+	scoring.Rows
+	model   hmm.Model
+	params  *hmm.Parameters
+	columns []data.Column
+}
+
+func newStates(m hmm.Model, p *hmm.Parameters, family string, columns []data.Column) *states {
+	c := &states{model: m, params: p, columns: columns}
+	c.Takes = fitted.Input{Gaps: !families.NeedsComplete(family), Sequence: true}
+	c.Says = fitted.Layout{
+		First: []string{"state", "probability"},
+		List:  "responsibilities",
+		Items: wording.Numbered("p", p.K),
+		Last:  []string{"log_predictive"},
+	}
+	return c
+}
+
+// load takes the parameters out of a model file, and the families of its columns.
+func load(of fitted.Families, f *fitted.File) (fitted.Model, error) {
+	var read struct {
+		*hmm.Parameters
+		Transitions [][]float64 `json:"transitions"`
+	}
+	if err := json.Unmarshal(f.Params, &read); err != nil {
+		return nil, err
+	}
+	p := read.Parameters
+	if p == nil {
+		return nil, errors.New("no parameters")
+	}
+	p.Transitions = slices.Concat(read.Transitions...)
+	if err := f.Matches(p.K, p.D); err != nil {
+		return nil, err
+	}
+	if err := classes.CheckColumns(of, f.Family, f.Columns); err != nil {
+		return nil, err
+	}
+	m := hmm.Model{Family: of.OfRows(f.Family, f.Columns)}
+	return newStates(m, p, f.Family, f.Columns), m.Check(p)
+}
+
+// NewScorer returns a [fitted.SequenceScorer]. It says of each step its state on the most probable path and the
+// probability of that, given all of the sequence; the probability of each state; and ln p(x_t|x_1…x_t−1).
+func (c *states) NewScorer() (fitted.Scorer, error) {
+	r, err := c.model.Reader(c.params)
+	return &steps{states: c, r: r}, err
+}
+
+type steps struct {
+	*states
+	r                 *hmm.Reader
+	path, ends        []int
+	logProb, smoothed []float64
+	course            hmm.Course
+}
+
+// Score takes the rows of a block for one sequence.
+func (c *steps) Score(b framework.Rows, dst []float64) error {
+	c.ends = append(c.ends[:0], b.N)
+	return c.ScoreSequences(framework.Sequences{Steps: b, Ends: c.ends}, dst)
+}
+
+func (c *steps) ScoreSequences(b framework.Sequences, dst []float64) (err error) {
+	if c.path, c.logProb, err = c.r.Viterbi(b, c.path, c.logProb); err != nil {
+		return err
+	}
+	if c.logProb, c.smoothed, err = c.r.Score(b, c.logProb, c.smoothed); err != nil {
+		return err
+	}
+	if err = c.r.Filter(b, &c.course); err != nil {
+		return err
+	}
+	k, width := c.params.K, c.Says.Width()
+	for t, z := range c.path {
+		own, row := c.smoothed[t*k:(t+1)*k], dst[t*width:(t+1)*width]
+		row[0], row[1], row[width-1] = float64(z+1), own[z], c.course.LogDensity[t]
+		copy(row[2:], own)
+	}
+	return nil
+}
+
+// NewSampler draws the steps of one sequence.
+func (c *states) NewSampler(rng *rand.Rand) func(n int) (x []float64, labels []int, err error) {
+	one, k := *c.params, c.params.K // which starts where the steps before ended
+	return func(n int) ([]float64, []int, error) {
+		x, states, err := c.model.Sample(&one, []int{n}, rng)
+		if err == nil && n > 0 {
+			from := states[n-1]
+			one.Start = one.Transitions[from*k : (from+1)*k]
+		}
+		return x, states, err
+	}
+}
+
+// SampleSequences draws sequences of the given lengths.
+func (c *states) SampleSequences(lengths []int, rng *rand.Rand) ([]float64, error) {
+	x, _, err := c.model.Sample(c.params, lengths, rng)
+	return x, err
+}
+
+// Forecast is what is expected after each sequence.
+func (c *states) Forecast(b framework.Sequences, h int) (list []fitted.Forecast, err error) {
+	ahead, err := c.model.Forecast(b, c.params, h)
+	if err != nil {
+		return nil, err
+	}
+	numbers, err := c.model.Numbers(c.params)
+	for of := range slices.Chunk(ahead, c.params.K) {
+		list = append(list, classes.Expectation(c.columns, numbers, of, c.params.Component))
+	}
+	return list, err
+}

@@ -1,0 +1,176 @@
+package scoring
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/latent-go/latent/data"
+	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/fitted"
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/grouping"
+	"github.com/latent-go/latent/internal/design"
+	"github.com/latent-go/latent/internal/wording"
+	"github.com/latent-go/latent/models/experts"
+	"github.com/latent-go/latent/models/mixture"
+)
+
+// Components are a mixture.
+type Components struct {
+	Rows
+	model  mixture.Model
+	params *mixture.Parameters
+	groups [][]int // of several components, from 0; nil if each is its own
+	Ready  func() (Of, error)
+}
+
+// NewComponents says the most probable component of each row and its probability, the probability of each, the
+// log-likelihood, and the probability of noise where the model has it.
+func NewComponents(model mixture.Model, p *mixture.Parameters, needsAll bool) *Components {
+	c := &Components{model: model, params: p, Ready: func() (Of, error) { return model.Scorer(p) }}
+	c.Takes.Gaps = !needsAll
+	c.Says = fitted.Layout{
+		First: []string{"label", "probability"},
+		List:  "responsibilities",
+		Items: wording.Numbered("p", p.K),
+		Last:  []string{"log_likelihood"},
+	}
+	if _, noise := model.Family.(family.Noise); noise {
+		c.Says.Last = append(c.Says.Last, "noise")
+	}
+	return c
+}
+
+// Grouped adds the groups of a file, where any has several components.
+func (c *Components) Grouped(list [][]int) error {
+	sorted := slices.Sorted(slices.Values(slices.Concat(list...)))
+	empty := slices.ContainsFunc(list, func(g []int) bool { return len(g) == 0 })
+	switch {
+	case len(list) == 0:
+		return nil
+	case empty || len(sorted) != c.params.K || sorted[0] != 1 || sorted[c.params.K-1] != c.params.K ||
+		len(slices.Compact(sorted)) != c.params.K:
+		return fmt.Errorf("its groups %v are no partition of %d components", list, c.params.K)
+	case len(list) == c.params.K:
+		return nil
+	}
+	for _, group := range list {
+		var own []int
+		for _, k := range group {
+			own = append(own, k-1)
+		}
+		c.groups = append(c.groups, own)
+	}
+	c.Says.First = append(c.Says.First, "group")
+	return nil
+}
+
+func (c *Components) NewScorer() (fitted.Scorer, error) {
+	score, err := c.Ready()
+	return &byClass{c: c, score: score}, err
+}
+
+// A Plain mixture has weights, by which components draw rows.
+type Plain struct{ *Components }
+
+// NewSampler draws rows, one independent of another.
+func (c Plain) NewSampler(rng *rand.Rand) func(n int) (x []float64, labels []int, err error) {
+	return func(n int) (x []float64, labels []int, err error) { return c.model.Sample(c.params, n, rng) }
+}
+
+// byClass scores rows by their components.
+type byClass struct {
+	c                 *Components
+	score             Of
+	logProb, r, noise []float64
+	pooled            []float64 // of a row's groups
+}
+
+func (s *byClass) Score(b framework.Rows, dst []float64) (err error) {
+	if s.logProb, s.r, err = s.score(b, s.logProb, s.r); err != nil {
+		return err
+	}
+	s.noise = s.c.model.NoiseProbability(s.logProb, s.c.params, s.noise)
+	k, width, head := s.c.params.K, s.c.Says.Width(), len(s.c.Says.First)
+	for i, l := range s.logProb {
+		own, row := s.r[i*k:(i+1)*k], dst[i*width:(i+1)*width]
+		label := floats.MaxIdx(own)
+		row[0], row[1], row[head+k] = float64(label+1), own[label], l
+		if s.c.groups != nil {
+			s.pooled = grouping.Pool(s.pooled, own, k, s.c.groups)
+			row[2] = float64(floats.MaxIdx(s.pooled) + 1)
+		}
+		copy(row[head:], own)
+		if s.noise != nil {
+			row[head+k+1] = s.noise[i]
+		}
+	}
+	return nil
+}
+
+// ---- Gates
+
+// Gated are components whose probabilities depend on the last columns.
+type Gated struct {
+	*Components
+	Gate   design.Gate
+	Model  experts.Model
+	Params *experts.Parameters
+}
+
+// ReadGated takes the parameters of classes, those of base, behind a gate out of a file.
+func ReadGated(f *fitted.File, gate design.Gate, base mixture.Model) (*Gated, error) {
+	g := &Gated{Gate: gate, Model: gate.Model(base)}
+	if err := json.Unmarshal(f.Params, &g.Params); err != nil {
+		return nil, err
+	}
+	if err := g.Model.Check(g.Params); err != nil {
+		return nil, err
+	}
+	return g, f.Matches(g.Params.K(), len(f.Columns))
+}
+
+// Scorer takes rows with the model's columns.
+func (g *Gated) Scorer() (Of, error) {
+	score, err := g.Model.Scorer(g.Params)
+	var x []float64
+	return func(b framework.Rows, logProb, r []float64) ([]float64, []float64, error) {
+		seen := g.Gate.Rows(b, x)
+		x = seen.X
+		return score(seen, logProb, r)
+	}, err
+}
+
+// NewPriorScorer says of rows that have the columns of the gate alone what it says.
+func (g *Gated) NewPriorScorer() (fitted.Scorer, error) {
+	prior, err := g.Model.PriorScorer(g.Params)
+	score := func(b framework.Rows, logProb, r []float64) ([]float64, []float64, error) {
+		r, err := prior(g.Gate.Alone(b), r)
+		return make([]float64, b.N), r, err // of no column of the components, the probability is 1
+	}
+	return &byClass{c: g.Components, score: score}, err
+}
+
+// SampleGiven draws the columns of the components.
+func (g *Gated) SampleGiven(b framework.Rows, rng *rand.Rand) (x []float64, labels []int, err error) {
+	drawn, labels, err := g.Model.Sample(g.Gate.Rows(b, nil), g.Params, rng)
+	d, own := g.Params.D, g.Gate.Own
+	for i := range labels {
+		x = append(append(x, drawn[i*d:i*d+own]...), b.Row(i)[own:]...)
+	}
+	return x, labels, err
+}
+
+// CheckGate refuses names of a gate that are none of a column.
+func CheckGate(columns []data.Column, names []string) error {
+	for _, name := range names {
+		if !slices.ContainsFunc(columns, func(c data.Column) bool { return c.Name == name }) {
+			return fmt.Errorf("no column %q, which its gate has", name)
+		}
+	}
+	return nil
+}
