@@ -24,7 +24,11 @@ type Definition struct {
 	Several bool   // a row has several of them, such as features, in place of one
 	// Classes says that z is a class of each row, each with its own distribution of the columns: [Table].Family. A fit
 	// finds a [Classifier].
-	Classes  bool
+	Classes bool
+	Joins   bool // classes form groups: a fit finds a [Grouper]
+	// Compares says that one fit can compare covariance structures: [Request].Comparison.
+	Compares bool
+	Aliases  []Alias
 	Example  string   // the embedded data set that shows it, of data.Datasets; empty: none does
 	Families Families // of its components, or states; nil: there are no such
 	Gaps     bool     // entries may be missing
@@ -41,6 +45,9 @@ type Definition struct {
 	// Advice names flags that avoid an error of a fit, such as "--method em"; empty: none do. It may be nil.
 	Advice func(err error) string
 }
+
+// An Alias is a name that the field has for a model with one family, if the model has it, and a data set that shows it.
+type Alias struct{ Name, About, Family, Example string }
 
 // A Method is a way to fit a model.
 type Method struct {
@@ -187,13 +194,27 @@ type Request struct {
 	// iterations are extrapolated, which models may have to refuse
 	Accelerate bool
 	Workers    int // goroutines of what Bind computes; 0: one a processor
+	FixedK     bool
+	Families   Families    // of the definition; nil: those of package family
+	Comparison *Comparison // of a model that compares; nil: no structures are compared
 }
 
 // A Chooser is settings of a model whose default method depends on the table.
 type Chooser interface {
-	// Choose returns the method where none is asked for, why it is that one, and whether its iterations are accelerated;
-	// an empty name stands for the default.
-	Choose(t *Table) (method, why string, accelerate bool)
+	// Choose returns the method if none is asked for. Of models of classes, the table has only columns and Data yet.
+	Choose(t *Table, r Request) Choice
+}
+
+// A Choice is a method, and why it is that one, and what would be the default of which tables; an empty method stands
+// for the default, without a reason.
+type Choice struct {
+	Method, Why, Elsewhere string
+	Accelerate             bool // extrapolate its iterations
+}
+
+// A FamilySetter is settings by which the family is another than that of the request.
+type FamilySetter interface {
+	SetFamily(name string) (string, error)
 }
 
 // A Table is what a model is fitted to.

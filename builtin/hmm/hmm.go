@@ -24,8 +24,11 @@ import (
 	"github.com/latent-go/latent/prior"
 )
 
-// Definition is that of hidden Markov models: package [hmm].
+// Definition is that of hidden Markov models, whose states have some families; nil: those of package family.
 func Definition(of fitted.Families) fitted.Definition {
+	if of == nil {
+		of = families.Set{}
+	}
 	return fitted.Definition{Name: "hmm", Starts: 10, Title: "Hidden Markov model",
 		About: "a hidden Markov model: rows are steps of sequences", Part: "state", Classes: true, Sequences: true,
 		Example: "geyser", Families: of, New: func() fitted.Settings { return new(Settings) },

@@ -121,11 +121,12 @@ func (m *FactorSettings) unsolved(t *fitted.Table) string {
 
 // Choose takes gFAB where there is no closed form: accelerated, since a column whose noise creeps to the floor would
 // take thousands of iterations.
-func (m *FactorSettings) Choose(t *fitted.Table) (method, why string, accelerate bool) {
+func (m *FactorSettings) Choose(t *fitted.Table, _ fitted.Request) fitted.Choice {
 	if reason := m.unsolved(t); reason != "" {
-		return "gfab", "there are " + reason, true
+		return fitted.Choice{Method: "gfab", Why: "there are " + reason, Elsewhere: "default elsewhere: closed-form",
+			Accelerate: true}
 	}
-	return "", "", false
+	return fitted.Choice{}
 }
 
 // begun is the number of factors up to which factor analysis is solved first.

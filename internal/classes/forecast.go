@@ -17,7 +17,7 @@ func Expectation(
 	f := fitted.Forecast{Classes: weights, Mean: make([]float64, d), SD: make([]float64, d), Levels: make([][]float64, d)}
 	squares := make([]float64, d)
 	for k, weight := range weights {
-		for j, s := range Summaries(columns, numbers, class(k)) {
+		for j, s := range summaries(columns, numbers, class(k)) {
 			if len(columns[j].Levels) > 0 {
 				if f.Levels[j] == nil {
 					f.Levels[j] = make([]float64, len(columns[j].Levels))

@@ -60,11 +60,11 @@ func (f *Components) pooled() ([]ColumnSummary, error) {
 	if err != nil {
 		return nil, err
 	}
-	return Summaries(f.Columns, numbers, f.Mixture.Pooled.Parameters), nil
+	return summaries(f.Columns, numbers, f.Mixture.Pooled.Parameters), nil
 }
 
-// Summaries are those of the columns under the numbers of one class.
-func Summaries(columns []data.Column, names []family.Number, class []float64) []ColumnSummary {
+// summaries are those of the columns under the numbers of one class.
+func summaries(columns []data.Column, names []family.Number, class []float64) []ColumnSummary {
 	values := make([][]mixture.Value, len(columns))
 	for i, n := range names {
 		if isCovariance(n.Name) {

@@ -111,6 +111,14 @@ type CovarianceSettings struct {
 	Factors *int   `json:"-" family:"factor-analysers" placeholder:"Q" range:"[0,inf)" help:"With --family factor-analysers: a component has at most Q factors, and gfab and fab find how many. Default: 5, fewer of few columns."`
 }
 
+// SetFamily makes a family of the number of factors.
+func (c *CovarianceSettings) SetFamily(name string) (string, error) {
+	if c.Factors != nil {
+		name = fmt.Sprintf("%s-%d", families.Analysers, *c.Factors)
+	}
+	return name, nil
+}
+
 // CovarianceFlags returns the settings.
 func (c *CovarianceSettings) CovarianceFlags() *CovarianceSettings { return c }
 

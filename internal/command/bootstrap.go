@@ -94,7 +94,7 @@ type ratioTest struct {
 
 // test tests every K but the last, up to the first that is not rejected.
 func (t *selection) test(s *session, status *statusLine, in *input, of *task, o bootstrap.Options) error {
-	engine, ok := of.engine.problem().(fitted.Tester)
+	engine, ok := of.Problem.(fitted.Tester)
 	if !ok {
 		return errors.New("--bootstrap: the model has no likelihood ratio")
 	}

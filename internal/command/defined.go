@@ -20,7 +20,9 @@ func ofDefinition(d fitted.Definition) (m model, err error) {
 		return m, fmt.Errorf("the definition of model %q has no New: the command can load its files and cannot "+
 			"fit it", d.Name)
 	}
-	m = model{Definition: d, settings: func() modelSettings { return &definedSettings{d.New(), d} }}
+	m = model{Definition: d, mixes: d.Joins,
+		settings: func() *definedSettings { return &definedSettings{d.New(), d} }}
+	_, m.responds = m.settings().Settings.(fitted.Explainer)
 	general := flagFieldsOf(reflect.TypeFor[fittingFlags]())
 	for name := range flagFields(m) {
 		if _, taken := general[name]; taken {
@@ -79,10 +81,7 @@ func (c *definedSettings) bound(s *session, f *modelFlags, in *input) (t *fitted
 			t.Rows, err = in.source(in.numbers(s, true, true))
 		}
 	case c.of.Classes:
-		var rows *describedRows
-		if rows, err = in.rows(s, f); err == nil {
-			t.Columns, t.Rows, t.Family = rows.columns, rows.Table, rows.family
-		}
+		t, err = in.rows(s, f)
 	default:
 		t.Rows, err = in.source(in.numbers(s, false, !c.of.Gaps))
 	}
@@ -97,8 +96,10 @@ func (c *definedSettings) bind(s *session, f *modelFlags, in *input) (*task, err
 	if err != nil {
 		return nil, err
 	}
-	if err := c.choose(s, f, in, table); err != nil {
-		return nil, err
+	if !c.of.Classes { // which have chosen before
+		if err := f.chooseMethod(s, in, table); err != nil {
+			return nil, err
+		}
 	}
 	bound, err := c.Bind(s, table, f.request())
 	if err != nil {
@@ -107,7 +108,7 @@ func (c *definedSettings) bind(s *session, f *modelFlags, in *input) (*task, err
 	in.notes(s, bound.Notes)
 	in.shown, f.Accelerate = bound.Seen, f.Accelerate || bound.Accelerate
 	in.what = bound.Data
-	t := &task{engine: definedEngine{bound.Problem, f, f.request().Method.Search}, starts: bound.Starts,
+	t := &task{engine: engine{bound.Problem, f, f.request().Method.Search}, starts: bound.Starts,
 		what: cmp.Or(bound.What, c.of.Title), columns: table.Columns, largest: bound.KMax, doubleTo: bound.DoubleTo,
 		checkSize: bound.CheckK, informative: bound.Compares}
 	if t.largest == 0 {
@@ -131,35 +132,31 @@ func (in *input) notes(s *session, list []string) {
 	}
 }
 
-// choose takes the method that suits the table, where none is given.
-func (c *definedSettings) choose(s *session, f *modelFlags, in *input, t *fitted.Table) error {
-	chooser, chooses := c.Settings.(fitted.Chooser)
-	if !chooses || !f.byDefault {
+// chooseMethod takes the method that suits the table, where none is given.
+func (f *modelFlags) chooseMethod(s *session, in *input, t *fitted.Table) error {
+	chooser, chooses := f.flags().(fitted.Chooser)
+	if !chooses || !f.byTable {
 		return nil
 	}
-	method, why, accelerate := chooser.Choose(t)
-	if method == "" {
-		return f.checkMethod()
+	if c := chooser.Choose(t, f.request()); c.Method != "" {
+		f.decide(s, in, c.Method, c.Why, c.Elsewhere)
+		f.Accelerate = f.Accelerate || c.Accelerate
 	}
-	f.decide(s, in, method, why, "default elsewhere: "+f.Method)
-	f.Accelerate = f.Accelerate || accelerate
-	return f.checkPrior()
+	return f.checkMethod()
 }
 
-// definedEngine fits what a definition has bound.
-type definedEngine struct {
+// An engine fits what a definition has bound.
+type engine struct {
 	fitted.Problem[fitted.Found]
 	flags  *modelFlags
 	ending string // of a search; empty: it is none
 }
 
-func (e definedEngine) problem() any { return e.Problem }
-
-func (e definedEngine) fit(ctx context.Context, o framework.Options) (*outcome, error) {
+func (e engine) fit(ctx context.Context, o framework.Options) (*outcome, error) {
 	return e.outcome(e.Fit(ctx, o))
 }
 
-func (e definedEngine) outcome(res *framework.Result[fitted.Found, struct{}], err error) (*outcome, error) {
+func (e engine) outcome(res *framework.Result[fitted.Found, struct{}], err error) (*outcome, error) {
 	err = e.flags.flagged(err)
 	if res == nil || res.Parameters == nil {
 		return nil, err
@@ -169,7 +166,7 @@ func (e definedEngine) outcome(res *framework.Result[fitted.Found, struct{}], er
 	return out, err
 }
 
-func (e definedEngine) score(
+func (e engine) score(
 	ctx context.Context, ks []int, o framework.Options, criteria []framework.Criterion,
 ) (*scores, error) {
 	sel, err := e.Select(ctx, ks, o, criteria...)
@@ -187,11 +184,8 @@ func (e definedEngine) score(
 	return all, nil
 }
 
-// parametric is what all models find; [fitted.Found] says what they may have beside.
-type parametric interface{ Params() any }
-
 // definedResult says of a fit what its model does.
-func definedResult(found parametric, k int) *result {
+func definedResult(found fitted.Found, k int) *result {
 	r := &result{k: k}
 	r.take(found)
 	if s, is := found.(fitted.Sized); is {
@@ -209,6 +203,7 @@ func definedResult(found parametric, k int) *result {
 	}
 	r.classes, _ = found.(fitted.Classifier)
 	r.groups, _ = found.(fitted.Grouper)
+	r.winner, _ = found.(fitted.Winner)
 	if g, is := found.(fitted.Gated); is {
 		r.gate = g.Gate()
 	}
@@ -235,7 +230,7 @@ func definedResult(found parametric, k int) *result {
 }
 
 // take has what JSON and files have of what was found.
-func (r *result) take(found parametric) {
+func (r *result) take(found fitted.Found) {
 	r.params = found.Params()
 	if i, is := found.(fitted.Inferred); is {
 		r.posterior = i.Posterior()

@@ -1,10 +1,8 @@
 package command
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/gob"
 	"errors"
 	"fmt"
 	"io"
@@ -17,9 +15,7 @@ import (
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/fitted"
-	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/memory"
-	"github.com/latent-go/latent/models/mixture"
 )
 
 // A Job is what processes elsewhere open to make the passes of a command: see [Open].
@@ -34,18 +30,6 @@ type Job struct {
 type Passes interface {
 	fitted.Passes
 	Close() error
-}
-
-// shared is an engine whose passes can be made elsewhere; nil of others.
-func shared(e engine) fitted.Sharer {
-	of := any(e)
-	if d, is := e.(definedEngine); is {
-		of = d.Problem
-	}
-	if s, is := of.(fitted.Sharer); is && s.Shared() {
-		return s
-	}
-	return nil
 }
 
 // An elsewhereError is of what makes passes elsewhere, and not of the data.
@@ -68,38 +52,14 @@ func (p *told) Make(ctx context.Context, state []byte, shards int) ([][]byte, er
 	return parts, err
 }
 
-func (e *iterated[B, P, S]) Shared() bool { return e.bound().Shared() }
-
-func (e *iterated[B, P, S]) Rows() int { return e.Source.Rows() }
-
-func (e *iterated[B, P, S]) Share(ctx context.Context, state []byte, first, last, shards, workers int) ([]byte, error) {
-	return e.bound().Share(ctx, state, first, last, shards, workers)
-}
-
-func (e *comparing) Shared() bool { return true }
-
-func (e *comparing) Rows() int { return e.list[0].Rows() }
-
-func (e *comparing) Share(ctx context.Context, state []byte, first, last, shards, workers int) ([]byte, error) {
-	var at framework.State[*mixture.Parameters]
-	if err := gob.NewDecoder(bytes.NewReader(state)).Decode(&at); err != nil {
-		return nil, err
-	}
-	if at.Model < 0 || at.Model >= len(e.list) {
-		return nil, fmt.Errorf("parameters of structure %d of %d", at.Model+1, len(e.list))
-	}
-	one := e.list[at.Model]
-	return framework.Share(ctx, one.Model, one.Source, at, first, last, shards, workers)
-}
-
 // sendAway has the passes of a task made elsewhere where the host says so.
 func (s *session) sendAway(f *fittingFlags, t *task) error {
 	begin := hostOf(s).Passes
 	if begin == nil {
 		return nil
 	}
-	e := shared(t.engine)
-	if e == nil {
+	e, shares := t.Problem.(fitted.Sharer)
+	if !shares || !e.Shared() {
 		s.asideHere()
 		return nil
 	}
@@ -178,7 +138,7 @@ func Open(ctx context.Context, models fitted.Registry, j Job) (*Opened, error) {
 		err = explain(err, in)
 	}
 	if err == nil {
-		if e := shared(t.engine); e != nil {
+		if e, shares := t.Problem.(fitted.Sharer); shares && e.Shared() {
 			return &Opened{e, s.store}, nil
 		}
 		err = errors.New("the model makes no passes over shards")

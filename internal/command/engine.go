@@ -13,13 +13,6 @@ import (
 	"github.com/latent-go/latent/framework"
 )
 
-// An engine fits one model to one table.
-type engine interface {
-	fit(ctx context.Context, o framework.Options) (*outcome, error)
-	score(ctx context.Context, ks []int, o framework.Options, criteria []framework.Criterion) (*scores, error)
-	problem() any // that may have abilities beyond these, such as [fitted.Tester]
-}
-
 // An outcome is that of a fit, whatever the model's parameters are.
 type outcome struct {
 	framework.Result[*result, struct{}]
@@ -105,27 +98,6 @@ func (all *scores) remark(s *session, in *input) {
 		s.note("%d of the %d fits failed (K = %s): %s", len(failed), len(all.K),
 			strings.Join(failed, ", "), in.render(reason))
 	}
-}
-
-// iterated runs the engine of package framework.
-type iterated[B, P any, S framework.Statistics[S]] fitted.Engine[*result, B, P, S]
-
-func (e *iterated[B, P, S]) problem() any { return e.bound() }
-
-// bound is the model bound to the table.
-func (e *iterated[B, P, S]) bound() *fitted.Engine[*result, B, P, S] {
-	return (*fitted.Engine[*result, B, P, S])(e)
-}
-
-func (e *iterated[B, P, S]) fit(ctx context.Context, o framework.Options) (*outcome, error) {
-	return outcomeOf(e.bound().Fit(ctx, o))
-}
-
-func (e *iterated[B, P, S]) score(
-	ctx context.Context, ks []int, o framework.Options, criteria []framework.Criterion,
-) (*scores, error) {
-	sel, err := e.bound().Select(ctx, ks, o, criteria...)
-	return scoresOf(sel, o), err
 }
 
 // outcomeOf is a fit with how it ended.

@@ -284,7 +284,7 @@ func (in *input) flagsAbout(err error) string {
 		return dropping(in.faulty(err))
 	case errors.Is(err, family.ErrDependent):
 		return dropping(in.faulty(err)) + ", or --family gaussian-diagonal"
-	case errors.Is(err, family.ErrSupport) && (in.flags.bernoulliOnly() || families.Joint(in.flags.Family)):
+	case errors.Is(err, family.ErrSupport) && in.flags.oneFamily():
 		return "correct it, " + dropping(in.faulty(err)) + ", or take --model mixture --family auto"
 	case errors.Is(err, family.ErrSupport):
 		return "correct it, " + dropping(in.faulty(err)) + ", or give it another family by --columns"
@@ -294,6 +294,12 @@ func (in *input) flagsAbout(err error) string {
 		return in.flags.model().Advice(err)
 	}
 	return ""
+}
+
+// oneFamily says whether all columns have one family, by the model or as they are described together.
+func (f *modelFlags) oneFamily() bool {
+	of := f.model().Families
+	return families.Joint(f.Family) || of != nil && len(of.Names(false)) == 1
 }
 
 // faulty are the columns that an error is about.

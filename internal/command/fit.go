@@ -200,7 +200,7 @@ func (c *fitCommand) fit(s *session, in *input, progress *keeper) (*fitReport, e
 		r.KMax = max(r.KMax, table[len(table)-1].K)
 	}
 	r.Columns, r.Settings, r.kind, r.what, r.why = t.columns, c.settings(in), c.model(), t.what, c.why
-	r.takeWinner(best.Parameters.winner, in)
+	r.takeWinner(best.Parameters.winner, c.comparedBy, in)
 	r.Settings.FixedK, r.listStarts, r.advice = c.K != nil, asked, advice(best.Status, o.Tolerance, best.Value, best.N)
 	if err := r.certainty(best, c.Prior.unit(), c.sizePrior()); err != nil {
 		return nil, err

@@ -42,7 +42,7 @@ type modelFlags struct {
 
 	known      *registry
 	compares   bool                // the command has a place for a comparison of covariance structures
-	compared   []form              // in one fit; nil: none are
+	compared   []fitted.Structure  // in one fit; nil: none are
 	ordinary   bool                // they are those of the default
 	comparedBy framework.Criterion // that they are compared by
 	fixesK     bool                // --k is given
@@ -137,8 +137,11 @@ func (f *modelFlags) check(method string) error {
 		return misused("--columns cannot be used with --family %s, which describes all columns together: take auto "+
 			"or gaussian-diagonal", f.Family)
 	}
-	if c := f.covariances(); c != nil && c.Factors != nil {
-		f.Family = fmt.Sprintf("%s-%d", families.Analysers, *c.Factors)
+	if own, sets := f.flags().(fitted.FamilySetter); sets {
+		var err error
+		if f.Family, err = own.SetFamily(f.Family); err != nil {
+			return f.flagged(err)
+		}
 	}
 	if f.Sample > 0 && (m.Pairs || m.Sequences) {
 		return misused("--sample %d requires a table of independent rows", f.Sample)
@@ -151,8 +154,13 @@ func (f *modelFlags) check(method string) error {
 
 // request is what the flags ask of a fit.
 func (f *modelFlags) request() fitted.Request {
-	return fitted.Request{Method: f.model().method(f.Method), Family: f.Family, Prior: f.Prior.values,
-		Weighted: f.Weights != "", Accelerate: f.Accelerate, Workers: f.Workers}
+	r := fitted.Request{Method: f.model().method(f.Method), Family: f.Family, Prior: f.Prior.values,
+		Weighted: f.Weights != "", Accelerate: f.Accelerate, Workers: f.Workers, FixedK: f.fixesK,
+		Families: f.model().Families}
+	if len(f.compared) > 0 {
+		r.Comparison = &fitted.Comparison{Structures: f.compared, Usual: f.ordinary, By: f.comparedBy}
+	}
+	return r
 }
 
 // decide takes the method that suits the table, and says why, and where another one is the default.

@@ -182,9 +182,9 @@ func (s *session) describeModel(name string) error {
 	p.Prose(2, "Usage: %s fit --model %s [flags]", s.name, name)
 	p.paragraph(m.Name + ": " + cmp.Or(m.About, m.Title) + ".")
 	if of.model != "" {
-		p.Prose(0, "--model %s is --model %s --family %s.", name, of.model, of.family)
+		p.Prose(0, "--model %s is --model %s --family %s.", name, of.model, of.Family)
 	}
-	if example := cmp.Or(of.example, m.Example); example != "" {
+	if example := cmp.Or(of.Example, m.Example); example != "" {
 		p.Prose(4, "Example: %s fit --model %s --data %s", s.name, name, example)
 	}
 	p.Line("")

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	builtinmixture "github.com/latent-go/latent/builtin/mixture"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/stat/distuv"
@@ -641,7 +643,7 @@ func TestStartsAndRestarts(t *testing.T) {
 	for _, start := range []string{"kmeans", "random", "rows", "scaled", "hierarchical", "seeded"} {
 		r := fitJSON(t, "--k", "2", "--start", start, "--restarts", "2")
 		assert.Len(t, r.Restarts, 2)
-		assert.Equal(t, start, *r.Settings.own.(*mixtureSettings).Start)
+		assert.Equal(t, start, *r.Settings.flags().(*builtinmixture.Settings).Start)
 	}
 }
 

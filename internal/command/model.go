@@ -24,14 +24,8 @@ type model struct {
 	selecting string   //
 	// the rows are independent: criteria that integrate the parameters out or count labels are theirs
 	mixes    bool
-	responds bool                 // a column is explained by others: --response; rows are complete
-	settings func() modelSettings // those that it alone has
-}
-
-// byName are what the command knows of the models of package builtin beyond their definitions.
-var byName = map[string]model{
-	"mixture": {mixes: true, settings: func() modelSettings { return new(mixtureSettings) }},
-	"bernmix": {mixes: true, settings: func() modelSettings { return new(bernmixSettings) }},
+	responds bool                    // a column is explained by others: --response; rows are complete
+	settings func() *definedSettings // those that it alone has
 }
 
 // A registry is the models of a program, the values of --model.
@@ -41,8 +35,11 @@ type registry struct {
 	aliases         map[string]alias // by name, those of models that there are
 }
 
-// An alias is a name that the field has for a model with one family, and a data set that shows it.
-type alias struct{ model, family, example string }
+// An alias is a name for a model with one family.
+type alias struct {
+	fitted.Alias
+	model string
+}
 
 // registryOf has the models of a host.
 func registryOf(list fitted.Registry) (*registry, error) {
@@ -57,19 +54,19 @@ func registryOf(list fitted.Registry) (*registry, error) {
 		return nil, errors.New("there are no models: those of latent are builtin.Models()")
 	}
 	for _, d := range list {
-		m, known := byName[d.Name]
-		if m.Definition = d; !known || d.New != nil {
-			var err error
-			if m, err = ofDefinition(d); err != nil {
-				return nil, err
-			}
+		m, err := ofDefinition(d)
+		if err != nil {
+			return nil, err
 		}
-		_, m.responds = ownSettings{m.settings()}.flags().(fitted.Explainer)
 		r.models[d.Name] = m.withMethods(d.Methods)
 	}
-	mixture, is := r.models["mixture"]
-	if _, taken := r.models["lca"]; is && !taken && slices.Contains(mixture.Families.Names(false), families.Categorical) {
-		r.aliases = map[string]alias{"lca": {"mixture", families.Categorical, "housevotes84"}}
+	r.aliases = map[string]alias{}
+	for _, d := range list {
+		for _, a := range d.Aliases {
+			if _, taken := r.models[a.Name]; !taken && d.Families != nil && slices.Contains(d.Families.Names(false), a.Family) {
+				r.aliases[a.Name] = alias{a, d.Name}
+			}
+		}
 	}
 	return r, nil
 }
@@ -88,11 +85,11 @@ func (f *modelFlags) AfterApply() error {
 	switch {
 	case !is:
 		return nil
-	case f.Family != "" && f.Family != of.family:
-		return fmt.Errorf("--model %s has --family %s: leave --family %s out, or take --model %s", f.Model, of.family,
+	case f.Family != "" && f.Family != of.Family:
+		return fmt.Errorf("--model %s has --family %s: leave --family %s out, or take --model %s", f.Model, of.Family,
 			f.Family, of.model)
 	}
-	f.Model, f.Family = of.model, of.family
+	f.Model, f.Family = of.model, of.Family
 	return nil
 }
 
@@ -127,11 +124,8 @@ func (m model) informed(method string) bool { return m.method(method).Prior != n
 
 // chooses says whether the table decides about the method where none is given.
 func (m model) chooses() bool {
-	if d, is := m.settings().(*definedSettings); is {
-		_, is = d.Settings.(fitted.Chooser)
-		return is
-	}
-	return m.mixes
+	_, is := m.settings().Settings.(fitted.Chooser)
+	return is
 }
 
 // withMethods is a model with these methods, and the one of latent select where none is named.
@@ -195,7 +189,7 @@ type task struct {
 // A result is what a fit found, of whatever model, as JSON, text and page show it.
 type result struct {
 	k                 int
-	winner            *winner           // of the covariance structures that were compared; nil: none were
+	winner            fitted.Winner     // of the covariance structures that were compared; nil: none were
 	params, posterior any               // in JSON and in a model file; posterior is nil where Π is estimated
 	fields            any               // likewise, at their top: a struct
 	shown             any               // in JSON alone, likewise

@@ -145,10 +145,10 @@ type headOfReport struct {
 }
 
 type restOfReport struct {
-	Covariances []fitted.Matrix `json:"covariances,omitempty"` // of mixtures of Gaussians with correlated columns
-	Compared    []comparedForm  `json:"compared,omitempty"`    // covariance structures, the best first
-	ComparedBy  string          `json:"compared_by,omitempty"` // the criterion of that
-	Agreement   *agreementTable `json:"agreement,omitempty"`   // with --label
+	Covariances []fitted.Matrix   `json:"covariances,omitempty"` // of mixtures of Gaussians with correlated columns
+	Compared    []fitted.Compared `json:"compared,omitempty"`    // covariance structures, the best first
+	ComparedBy  string            `json:"compared_by,omitempty"` // the criterion of that
+	Agreement   *agreementTable   `json:"agreement,omitempty"`   // with --label
 	// the criterion after each iteration; it may dip a little on the way, see docs/theory/gfab.md, section 4
 	Trace  []number `json:"trace"`
 	KTrace []int    `json:"k_trace"`

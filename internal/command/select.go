@@ -102,7 +102,7 @@ func (c *selectCommand) check() error {
 	if err := c.expand(); err != nil {
 		return err
 	}
-	c.byTable = c.Method == "" && !c.model().mixes && c.model().chooses()
+	c.byTable = c.Method == "" && !c.model().Classes && c.model().chooses()
 	if err := c.modelFlags.check(c.usual()); err != nil {
 		return err
 	}

@@ -14,24 +14,15 @@ import (
 	"github.com/latent-go/latent/internal/classes"
 )
 
-// modelSettings are what one model can be told beyond what all can: a pointer to a struct whose fields are flags, by
-// the tags of kong, and fields of "settings" in JSON and in model files, by those of encoding/json.
-type modelSettings interface {
-	// check refuses flags that do not go together, before any data are read.
-	check(f *modelFlags) error
-	// bind readies the model for the rows of a table.
-	bind(s *session, f *modelFlags, in *input) (*task, error)
-}
-
 // ownSettings are the settings of the model of a fit.
-type ownSettings struct{ own modelSettings }
+type ownSettings struct{ own *definedSettings }
 
 // flags are the struct whose fields they are.
 func (c ownSettings) flags() any {
-	if d, is := c.own.(*definedSettings); is {
-		return d.Settings
+	if c.own == nil {
+		return nil
 	}
-	return c.own
+	return c.own.Settings
 }
 
 // gate are the columns that probabilities of classes depend on.
@@ -144,7 +135,7 @@ func (r *registry) titles() string {
 		list = append(list, fmt.Sprintf("%s (%s)", d.Name, cmp.Or(d.About, d.Title)))
 	}
 	for name, of := range r.aliases {
-		list = append(list, fmt.Sprintf("%s (latent class analysis, --model %s --family %s)", name, of.model, of.family))
+		list = append(list, fmt.Sprintf("%s (%s, --model %s --family %s)", name, of.About, of.model, of.Family))
 	}
 	if last := len(list) - 1; last > 0 {
 		list[last] = "or " + list[last]

@@ -12,6 +12,7 @@ import (
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/families"
 	"github.com/latent-go/latent/report"
@@ -20,26 +21,14 @@ import (
 // familyAll is --family all, and --cov all, of latent select.
 const familyAll = "all"
 
-// addNoise makes --noise a family.
-func (m *mixtureSettings) addNoise(f *modelFlags) error {
-	switch {
-	case !m.Noise:
-		return nil
-	case !families.Joint(f.Family) || f.Family == families.Multinomial || strings.HasPrefix(f.Family, families.Analysers):
-		return misused("--noise cannot be used with --family %s: it requires a family of all columns together: "+
-			"gaussian with any --cov but diag, and student-t", f.Family)
+// noisy says whether a component of noise is added.
+func (f *modelFlags) noisy() bool {
+	own, sets := f.flags().(fitted.FamilySetter)
+	if !sets {
+		return false
 	}
-	f.Family += families.NoiseSuffix
-	return nil
-}
-
-// overTable gives noise the box of a table.
-func overTable(f family.Family, x []float64, d int) family.Family {
-	if n, ok := f.(family.Noise); ok {
-		n.Low, n.High = family.Ranges(x, d)
-		return n
-	}
-	return f
+	name, err := own.SetFamily(families.Gaussian)
+	return err == nil && strings.HasSuffix(name, families.NoiseSuffix)
 }
 
 // covariances are the values of --cov and the families that they stand for.
@@ -86,9 +75,8 @@ func (f *modelFlags) takeCovariance() error {
 
 // expand takes --family all and --cov all, which compare families, out of the flags.
 func (c *selectCommand) expand() error {
-	m, isMixture := c.own.(*mixtureSettings)
-	cov := ""
-	if flags := c.covariances(); flags != nil {
+	cov, flags := "", c.covariances()
+	if flags != nil {
 		cov = flags.Cov
 	}
 	all := strings.EqualFold(cov, familyAll)
@@ -98,16 +86,16 @@ func (c *selectCommand) expand() error {
 			"compares families", c.Family)
 	case !all && c.Family != familyAll:
 		return nil
-	case !isMixture:
+	case !c.known.models[c.Model].Compares:
 		return misused("--family all and --cov all require --model mixture, not %s", c.Model)
-	case m.Noise:
+	case c.noisy():
 		return misused("--noise cannot be used with --family all or --cov all: compare with latent select --noise --cov NAME")
-	case m.Columns.Text != "":
+	case c.columns().Text != "":
 		return misused("--columns cannot be used with --family all, which describes all columns alike")
 	case c.Family == familyAll && cov != "" && !all:
 		return misused("--cov %s is one covariance, and --family all compares them all", cov)
 	}
-	c.compares, c.Family, m.Cov = familyAll, families.Gaussian, ""
+	c.compares, c.Family, flags.Cov = familyAll, families.Gaussian, ""
 	if all && c.Family != familyAll {
 		c.compares = "cov"
 	}
