@@ -24,7 +24,7 @@ func alone(t testing.TB, path string, o framework.Options) *framework.Result[par
 }
 
 func TestFitHasTheBitsOfOneProcess(t *testing.T) {
-	path := table(t, 3000, 4)
+	path := table(t, 12_000, 4) // enough for the workers to make the sums of the starts, too
 	address, _ := worker(t)
 	o := framework.Options{K: 5, Seed: 1, MaxIterations: 30, Restarts: 2}
 	want := alone(t, path, o)

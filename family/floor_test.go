@@ -26,7 +26,7 @@ func tableOf(t testing.TB, x []float64, n, d int) *framework.Table {
 func stepOf(x []float64, most int, sd float64) float64 {
 	c := resolution{most: most, enough: math.Sqrt(12*finest) * sd}
 	for _, v := range x {
-		if c.add(v); c.done {
+		if c.add(v); c.Done {
 			break
 		}
 	}
@@ -64,7 +64,7 @@ func TestResolutionIsTheLeastGap(t *testing.T) {
 	assert.Zero(t, stepOf(x, 1000, 1e4)) // more values than are looked at
 	c := resolution{most: mostValues, enough: math.Sqrt(12 * finest)}
 	read := 0
-	for ; !c.done; read++ { // continuous columns are read a little way
+	for ; !c.Done; read++ { // continuous columns are read a little way
 		c.add(rng.NormFloat64())
 	}
 	assert.Less(t, read, 3000)

@@ -141,16 +141,16 @@ func (s *scatterOf) ready() (ok bool) {
 
 // scatterSums are the sums over rows of one group.
 type scatterSums struct {
-	n, weight    float64 // Σ w_n, Σ w_n u_n
-	beyond       float64 // Σ w_n of rows beyond c
-	first, cross []float64
+	N, Weight    float64 // Σ w_n, Σ w_n u_n
+	Beyond       float64 // Σ w_n of rows beyond c
+	First, Cross []float64
 	row, half    []float64
 }
 
 func (s *scatterOf) sums() *scatterSums {
 	return &scatterSums{
-		first: make([]float64, s.width),
-		cross: make([]float64, len(s.cov)),
+		First: make([]float64, s.width),
+		Cross: make([]float64, len(s.cov)),
 		row:   make([]float64, s.width),
 		half:  make([]float64, s.width),
 	}
@@ -169,34 +169,34 @@ func (t *scatterSums) add(s *scatterOf, x []float64, w float64) {
 		s.root.HalfSolveRight(linalg.General(1, s.width, t.half))
 		distance = floats.Dot(t.half, t.half)
 	}
-	t.n += w
+	t.N += w
 	if distance > s.far {
-		t.beyond += w
+		t.Beyond += w
 		w *= s.far / distance
 	}
-	t.weight += w
-	floats.AddScaled(t.first, w, t.row)
+	t.Weight += w
+	floats.AddScaled(t.First, w, t.row)
 	if !s.matrix {
-		t.cross[0] += w * square / float64(s.width)
+		t.Cross[0] += w * square / float64(s.width)
 		return
 	}
 	for a, v := range t.row {
-		floats.AddScaled(t.cross[a*s.width+a:(a+1)*s.width], w*v, t.row[a:])
+		floats.AddScaled(t.Cross[a*s.width+a:(a+1)*s.width], w*v, t.row[a:])
 	}
 }
 
 func (t *scatterSums) merge(o *scatterSums) {
-	t.n += o.n
-	t.weight += o.weight
-	t.beyond += o.beyond
-	floats.Add(t.first, o.first)
-	floats.Add(t.cross, o.cross)
+	t.N += o.N
+	t.Weight += o.Weight
+	t.Beyond += o.Beyond
+	floats.Add(t.First, o.First)
+	floats.Add(t.Cross, o.Cross)
 }
 
 // move takes location and scatter of the sums, and returns the largest relative change of a variance.
 func (s *scatterOf) move(t *scatterSums) (change float64) {
 	shift := make([]float64, s.width)
-	floats.ScaleTo(shift, 1/t.weight, t.first)
+	floats.ScaleTo(shift, 1/t.Weight, t.First)
 	floats.Add(s.mean, shift)
 	size := 1
 	if s.matrix {
@@ -208,7 +208,7 @@ func (s *scatterOf) move(t *scatterSums) (change float64) {
 			if !s.matrix {
 				square = floats.Dot(shift, shift) / float64(s.width)
 			}
-			next := (t.cross[a*size+b] - t.weight*square) / t.n
+			next := (t.Cross[a*size+b] - t.Weight*square) / t.N
 			if a == b {
 				change = max(change, math.Abs(next/s.cov[a*size+a]-1))
 			}
@@ -237,7 +237,7 @@ func (p *Plan) refer(ctx context.Context, src framework.Source[framework.Rows], 
 		}
 		change := 0.0
 		for i, s := range groups {
-			if t := sums[i]; t.beyond > 0 || moved && t.n > 0 {
+			if t := sums[i]; t.Beyond > 0 || moved && t.N > 0 {
 				moved = true
 				change = max(change, s.move(t))
 			}
@@ -292,7 +292,7 @@ func (p *Plan) scatters(w *Pooled) (list []*scatterOf) {
 func (p *Plan) scatterSums(
 	ctx context.Context, src framework.Source[framework.Rows], groups []*scatterOf,
 ) ([]*scatterSums, error) {
-	return framework.Fold(ctx, src, 0,
+	return framework.Survey(ctx, src, 0,
 		func() ([]*scatterSums, error) {
 			list := make([]*scatterSums, len(groups))
 			for i, s := range groups {

@@ -145,33 +145,61 @@ func (p *Plan) OnFloor(xi []float64) (columns []int) {
 // atFloor is by what share a variance on its floor may be above it.
 const atFloor = 1e-3
 
-// readSteps looks at the values of each column until its resolution is known. Rows of weight 0
-// and missing values do not count.
+// readSteps looks at the values of each column until its resolution is known: at those of the first block, and of all
+// rows where that is not enough. Rows of weight 0 and missing values do not count.
 func readSteps(ctx context.Context, src framework.Source[framework.Rows], columns []resolution) error {
-	var open []int
-	for j := range columns {
-		if columns[j].most > 0 {
-			open = append(open, j)
-		}
-	}
 	for b, err := range src.Blocks(ctx) {
 		if err != nil {
 			return err
 		}
-		open = slices.DeleteFunc(open, func(j int) bool {
-			c := &columns[j]
-			for i := 0; i < b.N && !c.done; i++ {
-				if v := b.X[i*b.Stride+j]; v == v && b.Weight(i) > 0 {
-					c.add(v)
-				}
-			}
-			return c.done
-		})
-		if len(open) == 0 {
-			break
+		if !addSteps(columns, b) {
+			return nil
 		}
+		break
 	}
-	return ctx.Err()
+	type steps struct{ Columns []resolution }
+	all, err := framework.Survey(ctx, src, 1,
+		func() (*steps, error) { return &steps{unread(columns)}, nil },
+		func(s *steps, b framework.Rows) error {
+			addSteps(s.Columns, b)
+			return nil
+		},
+		func(into, from *steps) error {
+			for j := range into.Columns {
+				into.Columns[j].merge(&from.Columns[j])
+			}
+			return nil
+		})
+	if err == nil {
+		copy(columns, all.Columns)
+	}
+	return err
+}
+
+// addSteps takes note of the values of a block, and says whether a column needs more.
+func addSteps(columns []resolution, b framework.Rows) (more bool) {
+	for j := range columns {
+		c := &columns[j]
+		if c.most == 0 {
+			continue
+		}
+		for i := 0; i < b.N && !c.Done; i++ {
+			if v := b.X[i*b.Stride+j]; v == v && b.Weight(i) > 0 {
+				c.add(v)
+			}
+		}
+		more = more || !c.Done
+	}
+	return more
+}
+
+// unread are the same columns before anything is known of them.
+func unread(columns []resolution) []resolution {
+	list := make([]resolution, len(columns))
+	for j, c := range columns {
+		list[j] = resolution{most: c.most, enough: c.enough}
+	}
+	return list
 }
 
 // A resolution is the least gap between the different values of a column, as far as it matters. What it
@@ -180,39 +208,52 @@ type resolution struct {
 	most   int     // values that are kept; 0: the column is not looked at
 	enough float64 // a gap below this need not be known better
 
-	seen  []uint64 // the bits of different values, in a table with open addressing; 0 is free
-	count int
+	Seen  []uint64 // the bits of different values, in a table with open addressing; 0 is free
+	Count int
+	Zero  bool // 0 is among the values: its bits are those of a free place
+	Done  bool // a gap below enough, or more than most values
 	last  float64
-	zero  bool // 0 is among the values: its bits are those of a free place
-	done  bool // a gap below enough, or more than most values
 }
 
 // add takes note of a value.
 func (c *resolution) add(v float64) {
-	if v == c.last && (c.count > 0 || c.zero) {
+	if v == c.last && (c.Count > 0 || c.Zero) {
 		return
 	}
 	if c.last = v; v == 0 {
-		c.zero = true
+		c.Zero = true
 		return
 	}
-	if 2*c.count >= len(c.seen) {
+	if 2*c.Count >= len(c.Seen) {
 		c.grow()
-		if c.done {
+		if c.Done {
 			return
 		}
 	}
-	if place := c.place(math.Float64bits(v)); c.seen[place] == 0 {
-		c.seen[place] = math.Float64bits(v)
-		c.count++
+	if place := c.place(math.Float64bits(v)); c.Seen[place] == 0 {
+		c.Seen[place] = math.Float64bits(v)
+		c.Count++
+	}
+}
+
+// merge adds the values of others.
+func (c *resolution) merge(o *resolution) {
+	if o.Done {
+		c.Seen, c.Done = nil, true
+	}
+	c.Zero = c.Zero || o.Zero
+	for _, bits := range o.Seen {
+		if bits != 0 && !c.Done {
+			c.add(math.Float64frombits(bits))
+		}
 	}
 }
 
 // place is where bits are, or would be.
 func (c *resolution) place(bits uint64) int {
-	i := int(bits * 0x9e3779b97f4a7c15 >> 32 % uint64(len(c.seen)))
-	for c.seen[i] != 0 && c.seen[i] != bits {
-		if i++; i == len(c.seen) {
+	i := int(bits * 0x9e3779b97f4a7c15 >> 32 % uint64(len(c.Seen)))
+	for c.Seen[i] != 0 && c.Seen[i] != bits {
+		if i++; i == len(c.Seen) {
 			i = 0
 		}
 	}
@@ -221,15 +262,15 @@ func (c *resolution) place(bits uint64) int {
 
 // grow doubles the table, unless what is in it is enough.
 func (c *resolution) grow() {
-	if c.count > c.most || c.gap() < c.enough {
-		c.seen, c.done = nil, true
+	if c.Count > c.most || c.gap() < c.enough {
+		c.Seen, c.Done = nil, true
 		return
 	}
-	old := c.seen
-	c.seen = make([]uint64, max(32, 2*len(old)))
+	old := c.Seen
+	c.Seen = make([]uint64, max(32, 2*len(old)))
 	for _, bits := range old {
 		if bits != 0 {
-			c.seen[c.place(bits)] = bits
+			c.Seen[c.place(bits)] = bits
 		}
 	}
 }
@@ -237,13 +278,13 @@ func (c *resolution) grow() {
 // gap is the least gap between two values that differ by more than a few units in the last place, which
 // arithmetic puts between equal ones; +Inf where there are no two.
 func (c *resolution) gap() float64 {
-	values := make([]float64, 0, c.count+1)
-	for _, bits := range c.seen {
+	values := make([]float64, 0, c.Count+1)
+	for _, bits := range c.Seen {
 		if bits != 0 {
 			values = append(values, math.Float64frombits(bits))
 		}
 	}
-	if c.zero {
+	if c.Zero {
 		values = append(values, 0)
 	}
 	slices.Sort(values)
@@ -262,7 +303,7 @@ const ulps = 4 * 0x1p-52
 // step is the resolution: 0 where it does not matter.
 func (c *resolution) step() float64 {
 	switch {
-	case c.most == 0 || c.done || c.count > c.most:
+	case c.most == 0 || c.Done || c.Count > c.most:
 		return 0
 	}
 	if gap := c.gap(); !(gap < c.enough) {

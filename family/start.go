@@ -165,10 +165,10 @@ func (p *Plan) moments(
 ) (*Classes, float64, error) {
 	type sums struct {
 		*Classes
-		n float64
+		N float64
 		r []float64
 	}
-	s, err := framework.Fold(ctx, src, 1,
+	s, err := framework.Survey(ctx, src, 1,
 		func() (*sums, error) {
 			s := &sums{Classes: p.Classes(1)}
 			copy(s.Anchor, anchor)
@@ -180,7 +180,7 @@ func (p *Plan) moments(
 				for i := range s.r {
 					if s.r[i] = 0; i < n {
 						s.r[i] = b.Weight(first + i)
-						s.n += s.r[i]
+						s.N += s.r[i]
 					}
 				}
 				s.Add(n, w, s.r)
@@ -189,13 +189,13 @@ func (p *Plan) moments(
 		},
 		func(into, from *sums) error {
 			into.Merge(from.Classes)
-			into.n += from.n
+			into.N += from.N
 			return nil
 		})
 	if err != nil {
 		return nil, 0, err
 	}
-	return s.Classes, s.n, nil
+	return s.Classes, s.N, nil
 }
 
 // Begin makes the initial sums of a fit of k classes: the sums of a sample of rows that start has assigned, scaled up

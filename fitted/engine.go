@@ -55,11 +55,14 @@ type thinner[B, P any] interface {
 
 // Fit fits the model; its passes are made here, or as [WithPasses] says.
 func (e *Engine[R, B, P, S]) Fit(ctx context.Context, o framework.Options) (*framework.Result[R, struct{}], error) {
-	start := e.Model.Init
+	src := Passing[B, P](ctx, e.Source)
+	var res *framework.Result[P, S]
+	var err error
 	if m, ok := e.Model.(thinner[B, P]); ok && !o.FixedK {
-		start = m.Thinned
+		res, err = framework.FitFrom(ctx, e.Model, src, m.Thinned, o)
+	} else {
+		res, err = framework.Fit(ctx, e.Model, src, o)
 	}
-	res, err := framework.FitFrom(ctx, e.Model, Passing[B, P](ctx, e.Source), start, o)
 	if res == nil {
 		return nil, err
 	}

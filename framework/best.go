@@ -126,7 +126,7 @@ func newRace[B, P any, S Statistics[S]](ctx context.Context, models []Model[B, P
 			})
 		}
 		from.number, from.condensed = i, condensing[B, P, S](ctx, m, src)
-		f, err := newFit(m, from, m.Init, one)
+		f, err := newFit(m, from, nil, one)
 		if err == nil {
 			err = f.comparable(by)
 		}

@@ -40,8 +40,21 @@ type someColumns struct {
 	columns []int
 }
 
+func (s someColumns) here() (Source[Rows], bool) {
+	src, away := here(s.Source)
+	return someColumns{src, s.columns}, away
+}
+
+// Part has the columns of a part of the rows.
+func (s someColumns) Part(ctx context.Context, first, last, shards int) iter.Seq2[Rows, error] {
+	return s.of(partOf(ctx, s.Source, span{first, last, shards}))
+}
+
 func (s someColumns) Blocks(ctx context.Context) iter.Seq2[Rows, error] {
-	blocks := s.Source.Blocks(ctx)
+	return s.of(s.Source.Blocks(ctx))
+}
+
+func (s someColumns) of(blocks iter.Seq2[Rows, error]) iter.Seq2[Rows, error] {
 	return func(yield func(Rows, error) bool) {
 		for b, err := range blocks {
 			if err == nil {

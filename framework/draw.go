@@ -3,6 +3,7 @@ package framework
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"math"
@@ -18,36 +19,50 @@ import (
 // replacement by priorities: random numbers, seeded by the cells of a row, over an estimate of its frequency (Duffield,
 // Lund & Thorup, Journal of the ACM 54(6), 2007). Frequent rows are certain to be drawn. Weights are proportional to
 // the number of rows of the table that a row of the draw stands for: means over the draw are unbiased. DrawRows then
-// reads the source twice and needs 1 MiB and the memory of 2n rows.
+// reads the source twice, by [Survey], and needs 16 MiB and the memory of 2n rows or a few times as much.
 func DrawRows(ctx context.Context, src Source[Rows], n int, rng *rand.Rand) (Rows, error) {
-	rows, _, err := drawRows(ctx, src, n, rng)
+	seed := uint64(0)
+	if src.Rows() > n {
+		seed = rng.Uint64()
+	}
+	rows, _, err := drawRows(ctx, src, n, seed)
 	return rows, err
 }
 
 // drawRows also returns the weight of the table.
-func drawRows(ctx context.Context, src Source[Rows], n int, rng *rand.Rand) (Rows, float64, error) {
-	d := drawing{most: n}
-	if src.Rows() > n {
-		d.seed, d.buckets, d.held = rng.Uint64(), make([]float32, 1<<bucketBits), map[uint64]int{}
+func drawRows(ctx context.Context, src Source[Rows], n int, seed uint64) (Rows, float64, error) {
+	d, some := drawing{most: n, seed: seed}, src.Rows() > n
+	seen, err := surveyBy(ctx, src, DefaultShards, 1, func() (*seenRows, error) {
+		s := new(seenRows)
+		if some {
+			s.Buckets = make([]float32, 1<<bucketBits)
+		}
+		return s, nil
+	}, (*seenRows).add, (*seenRows).merge)
+	if errors.Is(err, errNoRows) {
+		return Rows{}, 0, nil
 	}
-	if err := d.each(ctx, src, d.look); err != nil {
+	if err != nil {
 		return Rows{}, 0, err
 	}
-	d.prepare()
-	if d.buckets != nil {
-		if err := d.each(ctx, src, d.take); err != nil {
+	d.prepare(seen)
+	if some {
+		drawn, err := surveyBy(ctx, src, DefaultShards, 1, func() (*drawnRows, error) { return &drawnRows{of: &d}, nil },
+			(*drawnRows).add, (*drawnRows).merge)
+		if err != nil {
 			return Rows{}, 0, err
 		}
-		d.weigh()
+		drawn.weigh()
+		seen.Taken = drawn.Rows
 	}
-	slices.SortFunc(d.drawn, func(a, b drawnRow) int {
-		return cmp.Or(cmp.Compare(a.key, b.key), slices.Compare(a.cells, b.cells), cmp.Compare(a.weight, b.weight))
+	slices.SortFunc(seen.Taken, func(a, b drawnRow) int {
+		return cmp.Or(cmp.Compare(a.Key, b.Key), slices.Compare(a.Cells, b.Cells), cmp.Compare(a.Weight, b.Weight))
 	})
-	out := Rows{N: len(d.drawn), D: d.d, Stride: d.d, X: make([]float64, 0, len(d.drawn)*d.d)}
-	for _, r := range d.drawn {
-		out.X, out.Weights = append(out.X, r.cells...), append(out.Weights, r.weight)
+	out := Rows{N: len(seen.Taken), D: seen.D, Stride: seen.D, X: make([]float64, 0, len(seen.Taken)*seen.D)}
+	for _, r := range seen.Taken {
+		out.X, out.Weights = append(out.X, r.Cells...), append(out.Weights, r.Weight)
 	}
-	return out, d.weight, ctx.Err()
+	return out, seen.Weight, nil
 }
 
 const (
@@ -59,71 +74,92 @@ const (
 	keyBits = 30
 )
 
-// A drawing is what DrawRows knows of a table.
-type drawing struct {
-	most    int
-	seed    uint64
-	buckets []float32 // the weight of the rows whose cells have such a hash; nil if all rows are taken
-
-	d            int
-	rows, weight float64
-	columns      []drawnColumn
-	zeros        uint64 // the key of a row of zeros
-
-	drawn []drawnRow
-	held  map[uint64]int // by raw, the place of a row in drawn
-	bound *drawnRow      // rows with a later priority are not drawn
+// seenRows are what the first reading learns of a table, or of a part of it.
+type seenRows struct {
+	D            int
+	Rows, Weight float64
+	Columns      []drawnColumn
+	Buckets      []float32  // the weight of the rows whose cells have such a hash; nil if all rows are taken
+	Taken        []drawnRow // all of them then
 }
 
 // A drawnColumn is what tells a column from others, and a cell of it from another: nothing but sums about its first
 // number depends on the order of rows, in digits that are not used.
 type drawnColumn struct {
-	some, low, high, sum float64 // a number of it, the least and the greatest, and the sum of the differences from some
-	given, missing       float64 // cells
+	Some, Low, High, Sum float64 // a number of it, the least and the greatest, and the sum of the differences from some
+	Given, Missing       float64 // cells
 	salt, zero           uint64  // what its cells are told by from those of others, and the key of 0
 }
 
 // A drawnRow is a row, or equal ones.
 type drawnRow struct {
-	cells    []float64
-	weight   float64
-	key, raw uint64  // of the cells in units of their columns, and as they are
-	priority float64 // the least are drawn
-	estimate float64 // of the weight, in units of what is not frequent
+	Cells    []float64
+	Weight   float64
+	Key, Raw uint64  // of the cells in units of their columns, and as they are
+	Priority float64 // the least are drawn
+	Estimate float64 // of the weight, in units of what is not frequent
 }
 
 func (r *drawnRow) compare(to *drawnRow) int {
-	return cmp.Or(cmp.Compare(r.priority, to.priority), cmp.Compare(r.raw, to.raw))
+	return cmp.Or(cmp.Compare(r.Priority, to.Priority), cmp.Compare(r.Raw, to.Raw))
 }
 
-// each visits the rows that have weight.
-func (d *drawing) each(ctx context.Context, src Source[Rows], visit func(b Rows, i int)) error {
-	for b, err := range src.Blocks(ctx) {
-		if err == nil {
-			err = b.Check()
-		}
-		if d.columns == nil {
-			d.d, d.columns = b.D, make([]drawnColumn, b.D)
-			for j := range d.columns {
-				d.columns[j] = drawnColumn{some: math.NaN(), low: math.Inf(1), high: math.Inf(-1)}
-				if b.Entries != nil {
-					d.columns[j].some = 0
-				}
-			}
-		}
-		if err == nil && b.D != d.d {
-			err = fmt.Errorf("framework: a block has %d columns; the first block has %d", b.D, d.d)
-		}
-		if err != nil {
-			return &sourceError{err}
-		}
-		for i := range b.N {
-			if b.Weight(i) > 0 {
-				visit(b, i)
+// add takes note of the rows that have weight.
+func (s *seenRows) add(b Rows) error {
+	err := b.Check()
+	if s.Columns == nil {
+		s.D, s.Columns = b.D, make([]drawnColumn, b.D)
+		for j := range s.Columns {
+			s.Columns[j] = drawnColumn{Some: math.NaN(), Low: math.Inf(1), High: math.Inf(-1)}
+			if b.Entries != nil {
+				s.Columns[j].Some = 0
 			}
 		}
 	}
+	if err == nil && b.D != s.D {
+		err = otherColumns(b.D, s.D)
+	}
+	if err != nil {
+		return &sourceError{err}
+	}
+	for i := range b.N {
+		if b.Weight(i) > 0 {
+			s.look(b, i)
+		}
+	}
 	return nil
+}
+
+func otherColumns(d, first int) error {
+	return fmt.Errorf("framework: a block has %d columns; the first block has %d", d, first)
+}
+
+func (s *seenRows) merge(o *seenRows) error {
+	if o.D != s.D {
+		return &sourceError{otherColumns(o.D, s.D)}
+	}
+	s.Rows += o.Rows
+	s.Weight += o.Weight
+	for j := range s.Columns {
+		s.Columns[j].merge(o.Columns[j])
+	}
+	for i, w := range o.Buckets {
+		s.Buckets[i] += w
+	}
+	s.Taken = append(s.Taken, o.Taken...)
+	return nil
+}
+
+func (c *drawnColumn) merge(o drawnColumn) {
+	if math.IsNaN(c.Some) {
+		c.Some = o.Some
+	} else if !math.IsNaN(o.Some) {
+		c.Sum += o.Given * (o.Some - c.Some)
+	}
+	c.Sum += o.Sum
+	c.Low, c.High = min(c.Low, o.Low), max(c.High, o.High)
+	c.Given += o.Given
+	c.Missing += o.Missing
 }
 
 // cells are the columns and numbers of a row; where the block has entries, those alone.
@@ -151,53 +187,63 @@ func cells(b Rows, i int) iter.Seq2[int, float64] {
 }
 
 // look adds a row to what is known of the columns, and takes it where all are taken.
-func (d *drawing) look(b Rows, i int) {
+func (s *seenRows) look(b Rows, i int) {
 	w := b.Weight(i)
-	d.rows++
-	d.weight += w
+	s.Rows++
+	s.Weight += w
 	for j, x := range cells(b, i) {
-		c := &d.columns[j]
+		c := &s.Columns[j]
 		if math.IsNaN(x) {
-			c.missing++
+			c.Missing++
 			continue
 		}
-		if math.IsNaN(c.some) {
-			c.some = x
+		if math.IsNaN(c.Some) {
+			c.Some = x
 		}
-		c.given++
-		c.low, c.high = min(c.low, x), max(c.high, x)
-		c.sum += x - c.some
+		c.Given++
+		c.Low, c.High = min(c.Low, x), max(c.High, x)
+		c.Sum += x - c.Some
 	}
-	if d.buckets == nil {
-		d.drawn = append(d.drawn, drawnRow{cells: slices.Clone(b.Row(i)), weight: w})
+	if s.Buckets == nil {
+		s.Taken = append(s.Taken, drawnRow{Cells: slices.Clone(b.Row(i)), Weight: w})
 		return
 	}
-	d.buckets[raw(b, i)>>(64-bucketBits)] += float32(w)
+	s.Buckets[raw(b, i)>>(64-bucketBits)] += float32(w)
+}
+
+// A drawing is what the second reading has to know.
+type drawing struct {
+	*seenRows
+	most  int
+	seed  uint64
+	zeros uint64    // the key of a row of zeros
+	bound *drawnRow // rows with a later priority are not drawn
 }
 
 // prepare finds what rows are told apart by.
-func (d *drawing) prepare() {
-	for j := range d.columns {
-		c := &d.columns[j]
-		if c.given+c.missing < d.rows {
-			c.low, c.high = min(c.low, 0), max(c.high, 0)
+func (d *drawing) prepare(seen *seenRows) {
+	d.seenRows = seen
+	for j := range d.Columns {
+		c := &d.Columns[j]
+		if c.Given+c.Missing < d.Rows {
+			c.Low, c.High = min(c.Low, 0), max(c.High, 0)
 		}
-		mean := c.some + c.sum/(d.rows-c.missing)
-		if place := (mean - c.low) / (c.high - c.low); place >= 0 {
+		mean := c.Some + c.Sum/(d.Rows-c.Missing)
+		if place := (mean - c.Low) / (c.High - c.Low); place >= 0 {
 			c.salt = scrambled(1 + uint64(0x1p16*place+0.7)) // no fraction of small numbers is next to a step
 		}
 		c.zero = c.key(0)
 		d.zeros += c.zero
 	}
-	for i := range d.drawn {
-		r := &d.drawn[i]
-		r.key = d.key(Rows{N: 1, D: d.d, Stride: d.d, X: r.cells}, 0)
+	for i := range d.Taken {
+		r := &d.Taken[i]
+		r.Key = d.key(Rows{N: 1, D: d.D, Stride: d.D, X: r.Cells}, 0)
 	}
 }
 
 // key is a number that a cell of the column has in any units.
 func (c *drawnColumn) key(x float64) uint64 {
-	z := (x - c.low) / (c.high - c.low)
+	z := (x - c.Low) / (c.High - c.Low)
 	if math.IsNaN(x) {
 		return scrambled(c.salt - 1)
 	}
@@ -213,7 +259,7 @@ func (d *drawing) key(b Rows, i int) (sum uint64) {
 		sum = d.zeros
 	}
 	for j, x := range cells(b, i) {
-		c := &d.columns[j]
+		c := &d.Columns[j]
 		sum += c.key(x)
 		if b.Entries != nil {
 			sum -= c.zero
@@ -243,51 +289,89 @@ func scrambled(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// take draws a row where its priority is early enough as yet.
-func (d *drawing) take(b Rows, i int) {
-	r := drawnRow{weight: b.Weight(i), key: d.key(b, i), raw: raw(b, i)}
-	usual := d.weight / d.rows * max(1, d.rows/float64(len(d.buckets)))
-	r.estimate = max(1, float64(d.buckets[r.raw>>(64-bucketBits)])/(frequent*usual))
-	r.priority = float64(scrambled(r.key+d.seed)>>11+1) / r.estimate
-	if d.bound != nil && r.compare(d.bound) > 0 {
+// drawnRows are the rows with the first priorities of a table, or of a part of it.
+type drawnRows struct {
+	Rows []drawnRow
+
+	of   *drawing
+	held map[uint64]int // by raw, the place of a row
+}
+
+// add draws those rows of a block whose priorities are early enough as yet.
+func (t *drawnRows) add(b Rows) error {
+	d := t.of
+	usual := d.Weight / d.seenRows.Rows * max(1, d.seenRows.Rows/float64(len(d.Buckets)))
+	for i := range b.N {
+		r := drawnRow{Weight: b.Weight(i)}
+		if !(r.Weight > 0) {
+			continue
+		}
+		r.Key, r.Raw = d.key(b, i), raw(b, i)
+		r.Estimate = max(1, float64(d.Buckets[r.Raw>>(64-bucketBits)])/(frequent*usual))
+		r.Priority = float64(scrambled(r.Key+d.seed)>>11+1) / r.Estimate
+		if d.bound == nil || r.compare(d.bound) <= 0 {
+			t.take(r, func() []float64 { return slices.Clone(b.Row(i)) })
+		}
+	}
+	return nil
+}
+
+// take adds a row to its equal, or draws it as yet.
+func (t *drawnRows) take(r drawnRow, cells func() []float64) {
+	if t.held == nil {
+		t.hold()
+	}
+	if at, ok := t.held[r.Raw]; ok {
+		t.Rows[at].Weight += r.Weight
 		return
 	}
-	if at, ok := d.held[r.raw]; ok {
-		d.drawn[at].weight += r.weight
-		return
-	}
-	r.cells = slices.Clone(b.Row(i))
-	d.held[r.raw] = len(d.drawn)
-	if d.drawn = append(d.drawn, r); len(d.drawn) > 2*d.most {
-		d.cut()
+	r.Cells = cells()
+	t.held[r.Raw] = len(t.Rows)
+	if t.Rows = append(t.Rows, r); len(t.Rows) > 2*t.of.most {
+		t.cut()
 	}
 }
 
-// cut leaves the rows that are drawn as yet, and the next.
-func (d *drawing) cut() {
-	slices.SortFunc(d.drawn, func(a, b drawnRow) int { return a.compare(&b) })
-	if len(d.drawn) <= d.most {
+func (t *drawnRows) hold() {
+	t.held = make(map[uint64]int, len(t.Rows))
+	for at, r := range t.Rows {
+		t.held[r.Raw] = at
+	}
+}
+
+func (t *drawnRows) merge(o *drawnRows) error {
+	for _, r := range o.Rows {
+		if t.of.bound == nil || r.compare(t.of.bound) <= 0 {
+			t.take(r, func() []float64 { return r.Cells })
+		}
+	}
+	return nil
+}
+
+// cut leaves the rows that are drawn as yet, and the next, which bounds those of every part.
+func (t *drawnRows) cut() {
+	slices.SortFunc(t.Rows, func(a, b drawnRow) int { return a.compare(&b) })
+	most := t.of.most
+	if len(t.Rows) <= most {
 		return
 	}
-	clear(d.drawn[d.most+1:])
-	d.drawn = d.drawn[:d.most+1]
-	bound := d.drawn[d.most]
-	d.bound = &bound
-	clear(d.held)
-	for at, r := range d.drawn {
-		d.held[r.raw] = at
+	clear(t.Rows[most+1:])
+	t.Rows = t.Rows[:most+1]
+	if bound := t.Rows[most]; t.of.bound == nil || bound.compare(t.of.bound) < 0 {
+		t.of.bound = &bound
 	}
+	t.hold()
 }
 
 // weigh leaves the rows that are drawn, each with its weight over the probability that a row like it is drawn with, as
 // one that is not frequent has it.
-func (d *drawing) weigh() {
-	if d.cut(); d.bound == nil {
+func (t *drawnRows) weigh() {
+	if t.cut(); t.of.bound == nil {
 		return
 	}
-	d.drawn = d.drawn[:d.most]
-	for i := range d.drawn {
-		r := &d.drawn[i]
-		r.weight *= max(1/r.estimate, d.bound.priority/0x1p53)
+	t.Rows = t.Rows[:t.of.most]
+	for i := range t.Rows {
+		r := &t.Rows[i]
+		r.Weight *= max(1/r.Estimate, t.of.bound.Priority/0x1p53)
 	}
 }

@@ -28,7 +28,7 @@ func Fit[B, P any, S Statistics[S]](
 	if err := needed(ctx, m, src); err != nil {
 		return nil, err
 	}
-	return FitFrom(ctx, m, src, m.Init, o)
+	return fitFrom(ctx, m, src, nil, o)
 }
 
 // A Start gives the parameters, with k latent dimensions, with which a fit to src begins; if K is free, it may give
@@ -38,13 +38,20 @@ type Start[B, P any] func(ctx context.Context, src Source[B], k int, rng *rand.R
 // FitFrom is [Fit] with a start other than the model's Init.
 func FitFrom[B, P any, S Statistics[S]](
 	ctx context.Context, m Model[B, P, S], src Source[B], start Start[B, P], o Options,
-) (res *Result[P, S], err error) {
+) (*Result[P, S], error) {
 	if err := needed(ctx, m, src); err != nil {
 		return nil, err
 	}
 	if start == nil {
 		return nil, errors.New("framework: the start is nil: Fit begins with the model's own")
 	}
+	return fitFrom(ctx, m, src, start, o)
+}
+
+// fitFrom begins with a start, nil for the model's own.
+func fitFrom[B, P any, S Statistics[S]](
+	ctx context.Context, m Model[B, P, S], src Source[B], start Start[B, P], o Options,
+) (res *Result[P, S], err error) {
 	ctx, leave, err := together(ctx, o.Group, taskOf(m, o), src.Rows())
 	if err != nil {
 		return nil, err
@@ -91,6 +98,10 @@ func newFit[B, P any, S Statistics[S]](
 	if err := misfit(m); err != nil {
 		return nil, err
 	}
+	own := start == nil
+	if own {
+		start = m.Init
+	}
 	can := capabilitiesOf(m)
 	o, err := resolved(o, can)
 	if err != nil {
@@ -106,7 +117,9 @@ func newFit[B, P any, S Statistics[S]](
 		}
 		start = sampled(m, start, o)
 	}
-	f := &fit[B, P, S]{origin: from, model: m, can: can, options: o, init: start, stage: WholeSearch, goal: math.Inf(-1)}
+	f := &fit[B, P, S]{
+		origin: from, model: m, can: can, options: o, init: start, ownStart: own, stage: WholeSearch, goal: math.Inf(-1),
+	}
 	return f, f.start()
 }
 
@@ -117,9 +130,11 @@ type fit[B, P any, S Statistics[S]] struct {
 	can     *capabilities[B, P, S]
 	options Options
 	init    Start[B, P]
-	runs    []*run[B, P, S]
-	stage   Stage   // that infer goes to
-	goal    float64 // that runs to begin must be able to come to, in nats of the criterion
+	// ownStart is whether init is the model's, which workers elsewhere know.
+	ownStart bool
+	runs     []*run[B, P, S]
+	stage    Stage   // that infer goes to
+	goal     float64 // that runs to begin must be able to come to, in nats of the criterion
 
 	adding      sync.Mutex // held while runs are added, and while another fit's checkpoint looks at which there are
 	recording   sync.Mutex
@@ -163,6 +178,7 @@ func (f *fit[B, P, S]) add(saved []progress[P, S]) {
 			src:       f.src,
 			condensed: f.condensed(),
 			init:      f.init,
+			ownStart:  f.ownStart,
 			report:    f.record,
 			at:        at,
 		}

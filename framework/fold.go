@@ -32,30 +32,43 @@ func (e *sourceError) Unwrap() error { return e.error }
 // same bits for any.
 func Fold[B, A any](ctx context.Context, src Source[B], workers int, accumulator func() (A, error),
 	visit func(a A, b B) error, merge func(into, from A) error) (A, error) {
-	shards := make([]A, DefaultShards)
-	all := allOf(DefaultShards)
-	f := newFolder(src.Blocks(ctx), all, workersOr(workers), func(shard int, first bool, b B) error {
-		if first {
-			var err error
-			if shards[shard], err = accumulator(); err != nil {
-				return err
-			}
-		}
-		return visit(shards[shard], b)
-	})
-	defer f.close()
-	var none A
-	used, err := f.run(ctx)
+	return fold(ctx, src, DefaultShards, workers, accumulator, visit, merge)
+}
+
+// fold is [Fold] with so many partial sums.
+func fold[B, A any](ctx context.Context, src Source[B], shards, workers int, accumulator func() (A, error),
+	visit func(a A, b B) error, merge func(into, from A) error) (none A, err error) {
+	all := allOf(shards)
+	sums, used, _, err := foldSpan(ctx, src, all, workers, accumulator, visit)
 	if err != nil {
 		return none, err
 	}
 	if used == 0 {
 		return none, errNoRows
 	}
-	if err := all.merge(used, func(into, from int) error { return merge(shards[into], shards[from]) }); err != nil {
+	if err := all.merge(used, func(into, from int) error { return merge(sums[into], sums[from]) }); err != nil {
 		return none, err
 	}
-	return shards[0], nil
+	return sums[0], nil
+}
+
+// foldSpan adds up the blocks of a span: so many of its shards, the first ones, have seen one. An error is of the block
+// at.
+func foldSpan[B, A any](ctx context.Context, src Source[B], of span, workers int, accumulator func() (A, error),
+	visit func(a A, b B) error) (sums []A, used, at int, err error) {
+	sums = make([]A, of.shards)
+	f := newFolder(partOf(ctx, src, of), of, workersOr(workers), func(shard int, first bool, b B) error {
+		if first {
+			var err error
+			if sums[shard], err = accumulator(); err != nil {
+				return err
+			}
+		}
+		return visit(sums[shard], b)
+	})
+	defer f.close()
+	used, err = f.run(ctx)
+	return sums, used, f.at(), err
 }
 
 func workersOr(n int) int {

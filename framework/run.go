@@ -109,6 +109,7 @@ type run[B, P any, S Statistics[S]] struct {
 
 	src, condensed Source[B] // for the start, and for iterations
 	init           Start[B, P]
+	ownStart       bool // which is the model's
 
 	mu sync.Mutex // held while progress changes, and while it is encoded
 	at progress[P, S]
@@ -201,12 +202,26 @@ func (r *run[B, P, S]) openSpan(ctx context.Context, of span) {
 	r.shards = map[int]*shardStats[S]{}
 }
 
+// starting is the context of the start.
+func (r *run[B, P, S]) starting(ctx context.Context) context.Context {
+	s := &surveys{
+		Surveys: Surveys{K: r.options.K, Start: r.start, Seed: r.options.Seed, Stream: r.stream},
+		shards:  r.options.Shards,
+	}
+	if by, elsewhere := r.src.(Executor[P]); elsewhere && r.ownStart {
+		s.step = func(ctx context.Context, q *Surveys, shards int) ([][]byte, error) {
+			return by.Step(ctx, State[P]{Model: r.number, Surveys: q}, shards)
+		}
+	}
+	return context.WithValue(context.WithValue(ctx, startKey{}, r.start), surveysKey{}, s)
+}
+
 func (r *run[B, P, S]) loop(ctx context.Context) error {
 	if r.at.Current == nil {
 		rng := rand.New(rand.NewPCG(r.options.Seed, r.stream))
 		var p P
 		err := quietly("the start", func() (err error) {
-			p, err = r.init(context.WithValue(ctx, startKey{}, r.start), r.src, r.options.K, rng)
+			p, err = r.init(r.starting(ctx), r.src, r.options.K, rng)
 			return err
 		})
 		if err == nil {

@@ -20,7 +20,8 @@ func sampled[B, P any, S Statistics[S]](m Model[B, P, S], start Start[B, P], o O
 		if err != nil || !ok || src.Rows() < 2*o.Sample {
 			return p, err
 		}
-		few, err := sampleOf(ctx, rows, o.Sample, rng)
+		seed := rng.Uint64()
+		few, err := sampleOf(sampling(ctx, o.Sample, seed), rows, o.Sample, seed)
 		if few == nil || err != nil {
 			return p, err
 		}
@@ -39,9 +40,21 @@ func sampled[B, P any, S Statistics[S]](m Model[B, P, S], start Start[B, P], o O
 	}
 }
 
+// sampling is the context in which a sample is drawn: of the surveys of a start, workers need not know the earlier ones
+// for it, nor those that may follow.
+func sampling(ctx context.Context, n int, seed uint64) context.Context {
+	s := surveysOf(ctx)
+	if s == nil {
+		return ctx
+	}
+	s.over = true
+	return context.WithValue(ctx, surveysKey{},
+		&surveys{Surveys: Surveys{Sample: n, Seed: seed}, shards: s.shards, step: s.step})
+}
+
 // sampleOf are some n rows at random, which have the weight of all; nil if rows are given by their entries, which
 // may be too wide for a table.
-func sampleOf(ctx context.Context, src Source[Rows], n int, rng *rand.Rand) (*Table, error) {
+func sampleOf(ctx context.Context, src Source[Rows], n int, seed uint64) (*Table, error) {
 	for b, err := range src.Blocks(ctx) {
 		if err != nil {
 			return nil, &sourceError{err}
@@ -51,7 +64,7 @@ func sampleOf(ctx context.Context, src Source[Rows], n int, rng *rand.Rand) (*Ta
 		}
 		break
 	}
-	drawn, total, err := drawRows(ctx, src, n, rng)
+	drawn, total, err := drawRows(ctx, src, n, seed)
 	if err != nil {
 		return nil, err
 	}

@@ -203,7 +203,7 @@ func Select[B, P any, S Statistics[S]](
 	for i, k := range ks {
 		o := o
 		o.K, o.Resume = k, saved[i]
-		fits.fits[i], s.Errs[i] = newFit(m, from, m.Init, o)
+		fits.fits[i], s.Errs[i] = newFit(m, from, nil, o)
 		if s.Errs[i] != nil {
 			if saved[i] != nil {
 				return nil, fmt.Errorf("framework: the fit at K = %d: %w", k, s.Errs[i])

@@ -238,9 +238,21 @@ type steps struct {
 
 func (s steps) Rows() int { return s.n }
 
-func (s steps) Blocks(ctx context.Context) iter.Seq2[Rows, error] {
+func (s steps) here() (Source[Rows], bool) {
+	src, away := here(s.src)
+	return steps{src, s.n}, away
+}
+
+// Part are the steps of a part of the sequences.
+func (s steps) Part(ctx context.Context, first, last, shards int) iter.Seq2[Rows, error] {
+	return flat(partOf(ctx, s.src, span{first, last, shards}))
+}
+
+func (s steps) Blocks(ctx context.Context) iter.Seq2[Rows, error] { return flat(s.src.Blocks(ctx)) }
+
+func flat(blocks iter.Seq2[Sequences, error]) iter.Seq2[Rows, error] {
 	return func(yield func(Rows, error) bool) {
-		for b, err := range s.src.Blocks(ctx) {
+		for b, err := range blocks {
 			if !yield(b.Flat(), err) {
 				return
 			}

@@ -12,10 +12,12 @@ import (
 )
 
 // An Executor is a [Source] whose passes run elsewhere, for example on a cluster: the engine asks it for a local step
-// instead of reading blocks. The beginning of a fit, such as Init, still calls Rows and Blocks. Module beam provides an
+// instead of reading blocks, and so does [Survey] at the start of a fit that is the model's own. What else begins a
+// fit, such as [Condense] and the fingerprint of a checkpoint, still calls Rows and Blocks. Module beam provides an
 // Executor on Apache Beam.
 type Executor[P any] interface {
-	// Step makes a local step of every shard, in any division and order, and returns the result of [Share] for each part.
+	// Step makes a local step of every shard, or the survey that at asks for, in any division and order, and returns the
+	// result of [Share] for each part.
 	Step(ctx context.Context, at State[P], shards int) ([][]byte, error)
 }
 
@@ -33,21 +35,25 @@ type elsewhere[B, P any] struct {
 	Executor[P]
 }
 
+func (e elsewhere[B, P]) here() (Source[B], bool) { return e.Source, true }
+
 type measuredElsewhere[B, P any] struct {
 	elsewhere[B, P]
 	Measured
 }
 
-// A State is the input of a local step besides rows: plain data, which encoding/gob writes.
+// A State is the input of a local step, or of a survey, besides rows: plain data, which encoding/gob writes.
 type State[P any] struct {
 	Parameters P
 	Model      int           // the model of [FitBest], from 0, that has the parameters
 	Tilt       *laplace.Tilt // nil for none
 	Check      bool          // check the form of blocks: in the first pass
+	Surveys    *Surveys      // what the start of a fit asks for in place of a local step; nil for one
 }
 
 // Share makes a local step on shards first to last−1, and returns the sums and the entropy of q, or the error of the
-// model or the source, as bytes for an [Executor]. It returns an error itself if it cannot encode the sums.
+// model or the source, as bytes for an [Executor]; of a survey it returns the sums. It returns an error itself if it
+// cannot encode the sums.
 func Share[B, P any, S Statistics[S]](
 	ctx context.Context, m Model[B, P, S], src Source[B], at State[P], first, last, shards, workers int,
 ) ([]byte, error) {
@@ -56,6 +62,9 @@ func Share[B, P any, S Statistics[S]](
 	}
 	if shards < 1 || first < 0 || last < first || shards < last {
 		return nil, fmt.Errorf("framework: shards %d to %d of %d do not exist", first, last, shards)
+	}
+	if at.Surveys != nil {
+		return surveyed(ctx, m, src, *at.Surveys, span{first, last, shards})
 	}
 	r := &run[B, P, S]{
 		model: m, can: capabilitiesOf(m), options: Options{Shards: shards}, workers: workersOr(workers), condensed: src,
@@ -105,26 +114,37 @@ func (r *run[B, P, S]) jointly(ctx context.Context, e *ensemble) (float64, error
 
 // execution is the local step under way, made elsewhere.
 func (r *run[B, P, S]) execution(ctx context.Context, by Executor[P]) (float64, error) {
-	texts, err := by.Step(ctx, State[P]{r.p, r.number, r.tilt, r.checkRows}, r.options.Shards)
+	texts, err := by.Step(ctx, State[P]{
+		Parameters: r.p, Model: r.number, Tilt: r.tilt, Check: r.checkRows,
+	}, r.options.Shards)
 	if err != nil {
 		return 0, &sourceError{err}
 	}
+	parts, err := readAlike(texts)
+	if err != nil {
+		return 0, err
+	}
+	return r.collect(parts, -1)
+}
+
+// readAlike reads messages of workers, which round as this process does, or the failure of the first block.
+func readAlike(texts [][]byte) ([]reply, error) {
 	parts, err := read(texts)
 	if err != nil {
-		return 0, &sourceError{err}
+		return nil, &sourceError{err}
 	}
 	for _, p := range parts {
 		if here, there := machine(), p.Credential.Machine; there != here {
-			return 0, &sourceError{
+			return nil, &sourceError{
 				fmt.Errorf("framework: a worker rounds differently from this process: the worker is %s, this "+
 					"process %s", there, here),
 			}
 		}
 	}
 	if _, f := earliest(parts); f != nil {
-		return 0, f
+		return nil, f
 	}
-	return r.collect(parts, -1)
+	return parts, nil
 }
 
 // read reads messages.

@@ -1,0 +1,229 @@
+package mixture_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/gob"
+	"iter"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/models/hmm"
+	"github.com/latent-go/latent/models/mixture"
+)
+
+// A read source counts the readings that come to its last block, and the blocks of all.
+type read[B any] struct {
+	framework.Source[B]
+	whole, blocks *int
+}
+
+// A measuredRead is one of a source that is measured.
+type measuredRead[B any] struct {
+	read[B]
+	framework.Measured
+}
+
+func (r read[B]) Blocks(ctx context.Context) iter.Seq2[B, error] {
+	return func(yield func(B, error) bool) {
+		for b, err := range r.Source.Blocks(ctx) {
+			*r.blocks++
+			if !yield(b, err) {
+				return
+			}
+		}
+		*r.whole++
+	}
+}
+
+// workers make passes in three shares, by what they get as bytes. The rows that they read are counted apart.
+type workers[B, P any, S framework.Statistics[S]] struct {
+	models  []framework.Model[B, P, S]
+	src     framework.Source[B]
+	surveys *int
+	passes  *int
+	before  func() // the first pass
+}
+
+func (w workers[B, P, S]) Step(ctx context.Context, at framework.State[P], shards int) (parts [][]byte, err error) {
+	if at.Surveys != nil {
+		*w.surveys++
+	} else if *w.passes++; *w.passes == 1 {
+		w.before()
+	}
+	for i := range 3 {
+		var text bytes.Buffer
+		if err := gob.NewEncoder(&text).Encode(at); err != nil {
+			return nil, err
+		}
+		var there framework.State[P]
+		if err := gob.NewDecoder(&text).Decode(&there); err != nil {
+			return nil, err
+		}
+		part, err := framework.Share(ctx, w.models[at.Model], w.src, there, shards*i/3, shards*(i+1)/3, shards, 2)
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, part)
+	}
+	return parts, nil
+}
+
+// apart fits with passes and surveys made elsewhere, and returns how often the driver has read all rows, and how many
+// blocks, before the first pass.
+func apart[B, P any, S framework.Statistics[S]](
+	t *testing.T, src framework.Source[B], fit func(src framework.Source[B]), models ...framework.Model[B, P, S],
+) (whole, blocks, surveys int) {
+	counted := read[B]{src, new(int), new(int)}
+	w := workers[B, P, S]{models: models, src: src, surveys: new(int), passes: new(int)}
+	w.before = func() { whole, blocks = *counted.whole, *counted.blocks }
+	if m, ok := src.(framework.Measured); ok {
+		fit(framework.Elsewhere[B](framework.Source[B](measuredRead[B]{counted, m}), w))
+	} else {
+		fit(framework.Elsewhere[B](framework.Source[B](counted), w))
+	}
+	require.Positive(t, *w.passes)
+	return whole, blocks, *w.surveys
+}
+
+func rowsOfThree(t *testing.T, n, d int, weighted bool) *framework.Table {
+	rng := rand.New(rand.NewPCG(1, 2))
+	x := make([]float64, n*d)
+	for i := range x {
+		x[i] = rng.NormFloat64() + 5*float64(i/d%3)
+	}
+	table, err := framework.FromSlice(x, n, d)
+	require.NoError(t, err)
+	if weighted {
+		w := make([]float64, n)
+		for i := range w {
+			w[i] = 0.1 + 3*rng.Float64()
+		}
+		table, err = table.WithWeights(w)
+		require.NoError(t, err)
+	}
+	return table
+}
+
+// The driver of a cluster reads a block or two before the first pass, and never all rows: what a start asks of them, the
+// workers answer, to the bits of one process.
+func TestStartsOfAFitElsewhereReadNoRows(t *testing.T) {
+	for name, c := range map[string]struct {
+		family   family.Family
+		options  framework.Options
+		weighted bool
+		surveys  int // moments twice, the scatter, and the draw twice; with a sample its draw twice
+	}{
+		"Gaussian": {family.Gaussian{}, framework.Options{K: 4}, false, 5},
+		"weighted": {family.Gaussian{}, framework.Options{K: 4, Shards: 5}, true, 5},
+		"sample":   {family.Gaussian{}, framework.Options{K: 4, Sample: 2000}, false, 7},
+		"codes":    {family.Gaussian{}, framework.Options{K: 4, FixedK: true}, false, 6}, // the resolution, too
+		"diagonal": {family.Gaussian{Covariance: family.Diagonal}, framework.Options{K: 4, Restarts: 2, FixedK: true}, false, 10},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.options.MaxIterations, c.options.NoMoves, c.options.Seed = 4, true, 3
+			table := rowsOfThree(t, 40000, 3, c.weighted)
+			if name == "codes" {
+				x := table.All().X
+				for i := range x {
+					x[i] = math.Round(x[i])
+				}
+			}
+			src := framework.Source[framework.Rows](table)
+			m := mixture.Model{Family: c.family}
+			want, err := framework.Fit(t.Context(), m, src, c.options)
+			require.NoError(t, err)
+			whole, blocks, surveys := apart(t, src, func(src framework.Source[framework.Rows]) {
+				got, err := framework.Fit(t.Context(), m, src, c.options)
+				require.NoError(t, err)
+				require.Equal(t, want.Parameters, got.Parameters)
+				require.Equal(t, want.Trace, got.Trace)
+			}, framework.Model[framework.Rows, *mixture.Parameters, *mixture.Statistics](m))
+			assert.Zero(t, whole)
+			assert.LessOrEqual(t, blocks, 3*max(1, c.options.Restarts))
+			assert.Equal(t, c.surveys, surveys)
+		})
+	}
+}
+
+func TestStartsOfSequencesElsewhereReadNoRows(t *testing.T) {
+	table := rowsOfThree(t, 40000, 2, false)
+	ends := make([]int, 400)
+	for i := range ends {
+		ends[i] = 100 * (i + 1)
+	}
+	sequences, err := framework.NewSequences(table, ends)
+	require.NoError(t, err)
+	m, o := hmm.Model{Family: family.Gaussian{}}, framework.Options{K: 3, MaxIterations: 3, NoMoves: true}
+	want, err := framework.Fit(t.Context(), m, sequences, o)
+	require.NoError(t, err)
+	whole, _, surveys := apart(t, framework.Source[framework.Sequences](sequences), func(src framework.Source[framework.Sequences]) {
+		got, err := framework.Fit(t.Context(), m, src, o)
+		require.NoError(t, err)
+		require.Equal(t, want.Parameters, got.Parameters)
+		require.Equal(t, want.Trace, got.Trace)
+	}, framework.Model[framework.Sequences, *hmm.Parameters, *hmm.Statistics](m))
+	assert.Zero(t, whole)
+	assert.Positive(t, surveys)
+}
+
+func TestStartsOfAComparisonElsewhereAreThoseOfTheirModels(t *testing.T) {
+	src := framework.Source[framework.Rows](rowsOfThree(t, 20000, 3, false))
+	type model = framework.Model[framework.Rows, *mixture.Parameters, *mixture.Statistics]
+	models := []model{mixture.Model{Family: family.Gaussian{}}, mixture.Model{Family: family.Gaussian{Covariance: family.Diagonal}}}
+	o := framework.Options{K: 3, MaxIterations: 4, Seed: 1}
+	want, err := framework.FitBest(t.Context(), models, src, framework.BIC, o)
+	require.NoError(t, err)
+	apart(t, src, func(src framework.Source[framework.Rows]) {
+		got, err := framework.FitBest(t.Context(), models, src, framework.BIC, o)
+		require.NoError(t, err)
+		require.Equal(t, want.Model, got.Model)
+		require.Equal(t, want.Parameters, got.Parameters)
+	}, models...)
+}
+
+// A start of one's own is not known to workers: the driver reads the rows for it.
+func TestStartsOfOnesOwnAreTheDrivers(t *testing.T) {
+	src := framework.Source[framework.Rows](rowsOfThree(t, 20000, 2, false))
+	m, o := mixture.Model{Family: family.Gaussian{}}, framework.Options{K: 3, MaxIterations: 3, NoMoves: true}
+	begins := func(ctx context.Context, src framework.Source[framework.Rows], k int, _ *rand.Rand) (*mixture.Parameters, error) {
+		return m.Init(ctx, src, k, rand.New(rand.NewPCG(9, 9)))
+	}
+	want, err := framework.FitFrom(t.Context(), m, src, begins, o)
+	require.NoError(t, err)
+	whole, _, surveys := apart(t, src, func(src framework.Source[framework.Rows]) {
+		got, err := framework.FitFrom(t.Context(), m, src, begins, o)
+		require.NoError(t, err)
+		require.Equal(t, want.Trace, got.Trace)
+	}, framework.Model[framework.Rows, *mixture.Parameters, *mixture.Statistics](m))
+	assert.Positive(t, whole)
+	assert.Zero(t, surveys)
+}
+
+// A worker whose start asks for something else says so.
+func TestWorkersWithAnotherStartAreRefused(t *testing.T) {
+	src := framework.Source[framework.Rows](rowsOfThree(t, 20000, 2, false))
+	m, o := mixture.Model{Family: family.Gaussian{}}, framework.Options{K: 3}
+	other := framework.Model[framework.Rows, *mixture.Parameters, *mixture.Statistics](otherStart{m})
+	apartErr := func(src framework.Source[framework.Rows]) {
+		_, err := framework.Fit(t.Context(), m, src, o)
+		require.ErrorContains(t, err, "a start here does not ask for the sums that it asks for there")
+	}
+	w := workers[framework.Rows, *mixture.Parameters, *mixture.Statistics]{
+		models: []framework.Model[framework.Rows, *mixture.Parameters, *mixture.Statistics]{other}, src: src,
+		surveys: new(int), passes: new(int),
+	}
+	apartErr(framework.Elsewhere[framework.Rows](src, w))
+}
+
+type otherStart struct{ mixture.Model }
+
+func (otherStart) Init(context.Context, framework.Source[framework.Rows], int, *rand.Rand) (*mixture.Parameters, error) {
+	return nil, nil
+}
