@@ -85,13 +85,13 @@ func (r *reservoir) add(v float64, rng *rand.Rand) {
 	}
 }
 
-// newDrift is that of a model.
-func newDrift(m *modelFile) (*drift, error) {
+// newDrift is that of a model, which a flag asks for.
+func newDrift(m *modelFile, flag string) (*drift, error) {
 	names := m.layout.Names()
 	d := &drift{m: m, first: -1, rng: rand.New(rand.NewPCG(1, 1))}
 	d.at = slices.IndexFunc(names, func(name string) bool { return strings.HasPrefix(name, "log_") })
 	if d.at < 0 {
-		return nil, misused("--report needs the likelihood of rows, which a %s model does not have", m.Model)
+		return nil, misused("%s needs the likelihood of rows, which a %s model does not have", flag, m.Model)
 	}
 	if m.layout.List == "responsibilities" {
 		d.first = len(m.layout.First)

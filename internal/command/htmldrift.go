@@ -15,15 +15,10 @@ import (
 )
 
 // html says how the rows of a table lie beside those of the fit.
-func (d *drift) html(in *input, model string, warnings []string) *report.Document {
-	d.draw()
-	finding := report.Section{Title: "What was found", Wide: true, Text: d.verdict()}
-	for _, warning := range warnings {
+func (d *drift) html(in *input, model string, found *driftFinding) *report.Document {
+	finding := report.Section{Title: "What was found", Wide: true, Text: d.verdict(found)}
+	for _, warning := range found.Warnings {
 		finding.Warnings = append(finding.Warnings, in.shortly(warning))
-	}
-	if d.fault != nil {
-		finding.Warnings = append(finding.Warnings,
-			report.Printable("the model could draw no rows to compare these with: "+d.fault.Error()))
 	}
 	return &report.Document{
 		Title: isolated(in.title()),
@@ -72,53 +67,125 @@ func (r *reservoir) below(v float64) float64 {
 	return float64(n) / float64(len(r.kept))
 }
 
-// verdict says in words whether the rows are like those of the fit.
-func (d *drift) verdict() string {
+// Verdicts on new rows, the worst last; where the model draws no rows there is none.
+const (
+	rowsAlike     = "alike"
+	rowsLikelier  = "likelier"
+	rowsUncertain = "uncertain"
+	rowsPartly    = "partly unlike"
+	rowsLess      = "less likely"
+	rowsUnlike    = "unlike"
+)
+
+// verdicts are what is said of rows; %s is what is uncertain.
+var verdicts = map[string]string{
+	rowsAlike:    "The new rows are like those of the fit.",
+	rowsLikelier: "The new rows are likelier than those of the fit: they lie closer to what is typical of it.",
+	rowsUncertain: "The new rows do not differ clearly from those of the fit: the mean log-likelihood of %s " +
+		"is uncertain by ± %s nats (2 standard errors).",
+	rowsPartly: "Most of the new rows are like those of the fit, and some are not.",
+	rowsLess:   "The new rows are somewhat less likely than those of the fit.",
+	rowsUnlike: "The new rows are unlike those of the fit.",
+}
+
+// A driftFinding is how the rows of a table lie beside those of the fit.
+type driftFinding struct {
+	Verdict  string        `json:"verdict"`
+	Drift    bool          `json:"drift"` // the verdict is unlike
+	Rows     int           `json:"rows"`
+	LogLik   number        `json:"mean_loglik"`
+	Expected number        `json:"expected_mean_loglik"`
+	Fitted   bool          `json:"expected_is_of_the_fit"` // and not of rows that the model has drawn
+	Shift    number        `json:"shift"`                  // of the mean, standard deviations of the log-likelihood of a row
+	Chance   number        `json:"shift_by_chance"`        // two standard errors
+	Unlikely number        `json:"unlikely_rows"`          // the part that is among the least likely 0.1 % of what is expected
+	Columns  []columnDrift `json:"columns"`
+	Warnings []string      `json:"warnings"`
+
+	uncertain float64 // nats
+}
+
+// A columnDrift is how far a column has moved: the farthest first.
+type columnDrift struct {
+	Name   string `json:"name"`
+	Moved  number `json:"moved"` // standard deviations; of levels the part of the rows that would have to change theirs
+	Chance number `json:"moved_by_chance"`
+	Clear  bool   `json:"clear"`
+
+	movement movement
+}
+
+// find draws the rows that the model expects, and compares.
+func (d *drift) find(warnings []string) *driftFinding {
 	const some, clear, few, many = 0.1, 0.5, 0.01, 0.05 // standard deviations of the log-likelihood, and parts of the rows
+	d.draw()
 	now := d.now.sum / d.now.rows
 	then, fitted := d.then()
-	text := fmt.Sprintf("The log-likelihood of a row is %s nats on average, and was %s in the fit.",
-		report.Nats(now).String(), report.Nats(then).String())
-	if !fitted {
-		text = fmt.Sprintf("The log-likelihood of a row is %s nats on average, and the model expects %s.",
-			report.Nats(now).String(), report.Nats(then).String())
+	f := &driftFinding{
+		Rows: int(d.now.rows), LogLik: number(now), Expected: number(then), Fitted: fitted,
+		Columns: []columnDrift{}, Warnings: append([]string{}, warnings...),
+	}
+	if d.fault != nil {
+		f.Warnings = append(f.Warnings, "the model could draw no rows to compare these with: "+d.fault.Error())
 	}
 	if d.expected.rows == 0 {
-		return text
+		return f
 	}
 	sd, strange := stat.StdDev(d.expected.logs.kept, nil), d.now.logs.below(d.threshold())
 	shift := (now - then) / sd
 	sure := d.chance(func(g *gathering) float64 { return (g.sum/g.rows - d.expected.sum/d.expected.rows) / sd })
-	said := "The new rows are like those of the fit."
+	f.Shift, f.Chance, f.Unlikely, f.uncertain = number(shift), number(sure), number(strange), sure*sd
+	f.Verdict = rowsAlike
 	switch {
 	case shift < -max(clear, sure) || strange > many && strange-2*math.Sqrt(strange*(1-strange)/d.now.rows) > few:
-		said = "The new rows are unlike those of the fit."
+		f.Verdict, f.Drift = rowsUnlike, true
 	case shift < -max(some, sure):
-		said = "The new rows are somewhat less likely than those of the fit."
+		f.Verdict = rowsLess
 	case strange > few:
-		said = "Most of the new rows are like those of the fit, and some are not."
+		f.Verdict = rowsPartly
 	case shift > max(clear, sure):
-		said = "The new rows are likelier than those of the fit: they lie closer to what is typical of it."
+		f.Verdict = rowsLikelier
 	case math.Abs(shift) > some:
-		said = fmt.Sprintf("The new rows do not differ clearly from those of the fit: the mean log-likelihood of %s "+
-			"is uncertain by ± %s nats (2 standard errors).",
-			counted(int(d.now.rows), "row"), report.Nats(sure*sd).String())
+		f.Verdict = rowsUncertain
 	}
-	text = fmt.Sprintf("%s %s %s of them are among the least likely %s of what the model expects.", said, text,
-		report.Percentage(strange), report.Percentage(unlikely))
+	for _, m := range d.movements() {
+		chance := d.chance(func(g *gathering) float64 { return d.moves(g, m.column) })
+		if levels := d.m.Columns[m.column].Levels; len(levels) > 0 && len(d.drawn) == 0 {
+			chance = math.Sqrt(float64(len(levels)) / d.now.rows)
+		}
+		f.Columns = append(f.Columns, columnDrift{
+			d.m.Columns[m.column].Name, number(m.by), number(chance), math.Abs(m.by) >= max(2*some, chance), m,
+		})
+	}
+	return f
+}
+
+// verdict says a finding in words.
+func (d *drift) verdict(f *driftFinding) string {
+	text := fmt.Sprintf("The log-likelihood of a row is %s nats on average, and was %s in the fit.",
+		report.Nats(float64(f.LogLik)).String(), report.Nats(float64(f.Expected)).String())
+	if !f.Fitted {
+		text = fmt.Sprintf("The log-likelihood of a row is %s nats on average, and the model expects %s.",
+			report.Nats(float64(f.LogLik)).String(), report.Nats(float64(f.Expected)).String())
+	}
+	if f.Verdict == "" {
+		return text
+	}
+	words := verdicts[f.Verdict]
+	if f.Verdict == rowsUncertain {
+		words = fmt.Sprintf(words, counted(f.Rows, "row"), report.Nats(f.uncertain).String())
+	}
+	text = fmt.Sprintf("%s %s %s of them are among the least likely %s of what the model expects.", words, text,
+		report.Percentage(float64(f.Unlikely)), report.Percentage(unlikely))
 	if d.first >= 0 && len(d.now.shares) > 1 {
 		text += fmt.Sprintf(" %s of them belong to their %s with a probability of %v or more; the model expects %s.",
 			report.Percentage(d.now.clear/d.now.rows), d.noun(), classes.Clearly,
 			report.Percentage(d.expected.clear/d.expected.rows))
 	}
 	var moved []string
-	for _, m := range d.movements() {
-		chance := d.chance(func(g *gathering) float64 { return d.moves(g, m.column) })
-		if levels := d.m.Columns[m.column].Levels; len(levels) > 0 && len(d.drawn) == 0 {
-			chance = math.Sqrt(float64(len(levels)) / d.now.rows)
-		}
-		if math.Abs(m.by) >= max(2*some, chance) && len(moved) < classes.MostSaid {
-			moved = append(moved, d.moved(m))
+	for _, c := range f.Columns {
+		if c.Clear && len(moved) < classes.MostSaid {
+			moved = append(moved, d.moved(c.movement))
 		}
 	}
 	if len(moved) > 0 {

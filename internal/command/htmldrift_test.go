@@ -1,6 +1,7 @@
 package command
 
 import (
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
@@ -51,6 +52,54 @@ func TestDriftIsByHowMuchRowsHaveMoved(t *testing.T) {
 		assert.GreaterOrEqual(t, number64(t, row[1]), low)
 		low = number64(t, row[1])
 	}
+}
+
+// A scheduler reads the verdict as JSON, or as an exit status.
+func TestDriftForPrograms(t *testing.T) {
+	model, dir := filepath.Join(t.TempDir(), "m.json"), t.TempDir()
+	done(t, "fit", "--criterion", "gfic", "--out", model)
+	schema := schemas(t)["drift"]
+	found := func() (f driftFinding) {
+		text := contents(t, filepath.Join(dir, driftName))
+		conforms(t, schema, text)
+		require.NoError(t, json.Unmarshal([]byte(text), &f))
+		return f
+	}
+	out, _ := done(t, "predict", model, "--data", "faithful", "--report", dir, "--fail-on-drift")
+	f := found()
+	assert.Equal(t, rowsAlike, f.Verdict)
+	assert.False(t, f.Drift)
+	assert.Equal(t, 272, f.Rows)
+	assert.InDelta(t, float64(f.Expected), float64(f.LogLik), 1e-9)
+	assert.Len(t, f.Columns, 2)
+	assert.False(t, f.Columns[0].Clear)
+
+	text := "eruptions,waiting\n"
+	r := rand.New(rand.NewPCG(3, 3))
+	for range 300 {
+		text += fmt.Sprintf("%.3f,%.1f\n", 4.29+0.41*r.NormFloat64(), 80+3*13.57+6*r.NormFloat64())
+	}
+	moved := file(t, "moved.csv", text)
+	status, rows, errs := latent("", "predict", model, "--data", moved, "--report", dir, "--fail-on-drift")
+	assert.Equal(t, statusDrift, status)
+	assert.Contains(t, errs, "moved.csv: the rows are unlike those of the fit of "+model)
+	assert.Equal(t, 301, strings.Count(rows, "\n"), "the predictions are written")
+	f = found()
+	assert.Equal(t, rowsUnlike, f.Verdict)
+	assert.True(t, f.Drift)
+	assert.Equal(t, "waiting", f.Columns[0].Name)
+	assert.True(t, f.Columns[0].Clear)
+	assert.InDelta(t, 3.5, float64(f.Columns[0].Moved), 1)
+
+	status, rows, _ = latent("", "predict", model, "--data", moved, "--fail-on-drift")
+	assert.Equal(t, statusDrift, status)
+	assert.Equal(t, 301, strings.Count(rows, "\n"))
+	status, again, errs := latent("", "predict", model, "--data", "faithful", "--fail-on-drift")
+	assert.Equal(t, statusDone, status, errs)
+	assert.Equal(t, out, again)
+	analyser := filepath.Join(t.TempDir(), "f.json")
+	done(t, "fit", "--model", "factor", "--data", "crabs", "--k", "1", "--out", analyser)
+	fails(t, statusUsage, "--fail-on-drift cannot be used with --forecast or --fill", "", "predict", analyser, "--data", "crabs", "--fail-on-drift", "--fill")
 }
 
 // Few rows differ by chance, and a row with gaps is compared to rows with the same gaps, which are likelier.

@@ -29,6 +29,7 @@ const (
 	statusDone   = 0
 	statusFailed = 1
 	statusUsage  = 2
+	statusDrift  = 3 // of predict --fail-on-drift
 )
 
 // Main runs the command with the arguments of the process, until it is done or the process is told to end, and returns
@@ -314,12 +315,15 @@ func (s *session) fail(err error) int {
 // statusOf is the exit status of an error.
 func statusOf(err error) int {
 	var usage usageError
+	var drifted driftError
 	told, isTold := errors.AsType[toldError](err)
 	switch {
 	case err == nil:
 		return statusDone
 	case errors.As(err, &usage):
 		return statusUsage
+	case errors.As(err, &drifted):
+		return statusDrift
 	case isTold:
 		return told.status
 	}

@@ -11,6 +11,8 @@ import (
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/atomicfile"
+	"github.com/latent-go/latent/report"
 )
 
 type predictCommand struct {
@@ -26,8 +28,9 @@ type predictCommand struct {
 	Out        string   `group:"output" brief:"File to write, .csv or .parquet. Default: standard output." placeholder:"FILE" help:"File to write: Parquet where its name ends in .parquet. Default, and -: standard output."`
 	Format     string   `group:"output" brief:"Output: csv or json." default:"csv" enum:"csv,json" help:"Output: csv or json."`
 	Report     string   `group:"output" brief:"Write DIR/index.html, which compares the rows with those of the fit." placeholder:"DIR" help:"Write DIR/index.html, which compares the rows with those of the fit: components then and now, how likely the rows are, which columns moved, and rows that the model does not expect."`
+	Fail       bool     `group:"output" brief:"Exit status 3 where the rows are unlike those of the fit." name:"fail-on-drift" help:"End with exit status 3 where the rows are unlike those of the fit, as --report says it; the predictions, and the report, are written all the same."`
 
-	drift *drift // of --report
+	drift *drift // of --report and --fail-on-drift
 }
 
 // rowHead heads the column of row numbers.
@@ -98,16 +101,44 @@ func (c *predictCommand) Run(s *session) error {
 		total.noteDropped(s, p.in)
 		total.noteGaps(s, p.in)
 	}
-	if c.drift != nil {
-		if err := writePage(c.Report, c.drift.html(p.in, c.Saved, s.notes)); err != nil {
+	if a := p.agreement(); a != nil && c.Format == "csv" {
+		if err := c.printAgreement(s, a); err != nil {
 			return err
 		}
 	}
-	if a := p.agreement(); a != nil && c.Format == "csv" {
-		return c.printAgreement(s, a)
+	return c.report(s, p.in)
+}
+
+// driftName is the file of --report with what it says, for programs.
+const driftName = "drift.json"
+
+// report says how the rows lie beside those of the fit.
+func (c *predictCommand) report(s *session, in *input) error {
+	if c.drift == nil {
+		return nil
+	}
+	found := c.drift.find(s.notes)
+	if c.Report != "" {
+		if err := writePage(c.Report, c.drift.html(in, c.Saved, found)); err != nil {
+			return err
+		}
+		write := func(w io.Writer) error { return writeJSON(w, found) }
+		if err := atomicfile.WriteIn(c.Report, driftName, write); err != nil {
+			return err
+		}
+	}
+	switch {
+	case c.Fail && found.Verdict == "":
+		return fmt.Errorf("--fail-on-drift: %s draws no rows to compare with", c.Saved)
+	case c.Fail && found.Drift:
+		return driftError{fmt.Errorf("%s: the rows are unlike those of the fit of %s: mean log-likelihood %s nats, "+
+			"expected %s", in.name, c.Saved, report.Nats(float64(found.LogLik)), report.Nats(float64(found.Expected)))}
 	}
 	return nil
 }
+
+// A driftError says that rows are unlike those of the fit; results are written.
+type driftError struct{ error }
 
 // inputs are the table: some rows after others, or all rows at once where what is written is not one row after another.
 // Numbers of those lie in the store.
@@ -255,21 +286,25 @@ func (c *predictCommand) inputFiles() []string { return []string{c.Data, c.Saved
 
 func (c *predictCommand) out() written { return written{flag: "--out", path: c.Out, stdout: true} }
 
-// compare readies the page of --report.
+// compare readies what --report and --fail-on-drift say.
 func (c *predictCommand) compare(s *session, m *modelFile) (err error) {
+	flag := "--report"
+	if c.Report == "" {
+		flag = "--fail-on-drift"
+	}
 	switch {
-	case c.Report == "":
+	case c.Report == "" && !c.Fail:
 		return nil
 	case m.kind.Pairs:
-		return misused("--report compares rows with those of the fit: %s is a %s model, which is not about rows",
+		return misused("%s compares rows with those of the fit: %s is a %s model, which is not about rows", flag,
 			c.Saved, m.Model)
 	case c.Forecast != nil || c.Fill:
-		return misused("--report cannot be used with --forecast or --fill: the report compares observed rows")
+		return misused("%s cannot be used with --forecast or --fill: it compares observed rows", flag)
 	}
 	if err := s.checkWritten(c.inputFiles(), c.out(), written{flag: "--report", path: c.Report, page: true}); err != nil {
 		return err
 	}
-	c.drift, err = newDrift(m)
+	c.drift, err = newDrift(m, flag)
 	return err
 }
 
