@@ -10,13 +10,12 @@
 //	fit, err := framework.Fit(ctx, bernmix.VB(1e-4, 1e-4), rows, framework.Options{K: 20, Method: framework.EM})
 //	predictive, err := bernmix.Predict(bernmix.VB(1e-4, 1e-4), fit.Parameters)
 //
-// Rows given as the lists of their ones take mixture.Sparse and its kin, and
-// framework.SparseTable. Repeated rows cost nothing in iterations; those of a SparseTable, after
-// Distinct.
+// For rows given as lists of their ones, use mixture.Sparse and its variants with framework.SparseTable. Repeated
+// rows cost nothing in iterations (in a SparseTable, once Distinct has merged them).
 //
 // This package holds the theory of a and b: the phase of variational Bayes
 // ([Hyperparameters].Phase, Theorem 5.1.2), the coefficient of ln N of its free energy
 // (Theorem 5.1.1), what section 7.2 recommends ([Recommend]), the posterior over models
 // ([ModelPosterior], eq. 4.8) and the exact generalisation error ([GeneralisationError]).
-// Where the thesis errs, docs/errata.md says so, and the code has the corrected form.
+// docs/errata.md lists the thesis's errors; the code uses the corrected forms.
 package bernmix

@@ -11,16 +11,16 @@ import (
 // GeneralisationError and MixtureEntropy visit.
 const EnumerationLimit = 20
 
-// GeneralisationError is the Kullback–Leibler divergence KL(p* ‖ p) in nats from one
+// GeneralisationError returns the Kullback–Leibler divergence KL(p* ‖ p) in nats from one
 // Bernoulli mixture, the truth, to another, exactly: a sum over the 2^M patterns, at the
 // cost of 2^M (K* + K) products (paper K, section 6.1.1). At the posterior means
 // E[π_k] and E[μ_km] the second mixture is the variational predictive distribution.
 //
 // A mixture is its K weights and its K×M probabilities of a 1, row-major. Patterns that
 // the truth never makes contribute nothing; the divergence is +Inf if the other mixture
-// rules out a pattern that the truth makes. It is an error to give weights or probabilities outside
-// [0, 1], weights whose sum is further than 10⁻⁶ from 1 (nearer ones are normalised),
-// lengths that do not agree, and M above EnumerationLimit.
+// rules out a pattern that the truth makes. It returns an error for weights or probabilities outside [0, 1], for
+// weights whose sum is further than 10⁻⁶ from 1 (a nearer sum is normalised), for lengths that do not match, and for
+// M above [EnumerationLimit].
 func GeneralisationError(trueWeights, trueProbabilities, weights, probabilities []float64) (float64, error) {
 	truth, err := newPatternMixture("truth", trueWeights, trueProbabilities)
 	if err != nil {
@@ -42,7 +42,7 @@ func GeneralisationError(trueWeights, trueProbabilities, weights, probabilities 
 	}), nil
 }
 
-// MixtureEntropy is the entropy S = −Σ_x p(x) ln p(x) of a Bernoulli mixture in nats per
+// MixtureEntropy returns the entropy S = −Σ_x p(x) ln p(x) of a Bernoulli mixture in nats per
 // row, exactly; the arguments and errors are those of GeneralisationError.
 func MixtureEntropy(weights, probabilities []float64) (float64, error) {
 	mix, err := newPatternMixture("mixture", weights, probabilities)

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Goal is what a mixture is fitted for (paper K, sections 6.1 and 7.2).
+// Goal is the purpose of a fit (paper K, sections 6.1 and 7.2).
 type Goal int
 
 const (
@@ -30,8 +30,7 @@ func (g Goal) String() string {
 	return goalNames[g]
 }
 
-// GoalByName finds a goal by its name, whatever its case; the error for an unknown one
-// lists them.
+// GoalByName finds a goal by its name, ignoring case. The error for an unknown name lists the goals.
 func GoalByName(name string) (Goal, error) {
 	for g, s := range goalNames {
 		if strings.EqualFold(s, name) {
@@ -41,12 +40,12 @@ func GoalByName(name string) (Goal, error) {
 	return 0, fmt.Errorf("bernmix: unknown goal %q: choose one of %s", name, strings.Join(goalNames[:], ", "))
 }
 
-// A Recommendation is a place to begin: b sets the size of the clusters and a their
-// number, and the guideline is to adjust them in turn.
+// A Recommendation is a starting point: b sets the size of the clusters, a sets their number, and the guideline is to
+// adjust them in turn.
 type Recommendation struct {
 	A, B   float64
 	Phase  Phase   // of Theorem 5.1.2 at A and B
-	MaxA   float64 // redundant components stay from this a on, at this B
+	MaxA   float64 // at this B, redundant components stay if a is at least MaxA
 	Reason string  // one sentence for the user
 }
 
@@ -57,10 +56,9 @@ const (
 	uniformHyperparameter = 1.0
 )
 
-// Recommend gives the hyperparameters of paper K's guideline (sections 6.2 and 7.2) for
-// m columns. They lie inside NoRedundant. With another b, keep a below MaxA =
-// ½ + M·min(½, b): the corrected border of Corollary 5.1.1, b > a/M − 1/(2M). It returns an error for
-// an unknown goal and for m < 1.
+// Recommend returns the hyperparameters of paper K's guideline (sections 6.2 and 7.2) for
+// m columns. They lie inside NoRedundant. For another b, keep a below MaxA = ½ + M·min(½, b), the corrected border of
+// Corollary 5.1.1 (b > a/M − 1/(2M)). It returns an error for an unknown goal and for m < 1.
 func Recommend(goal Goal, m int) (Recommendation, error) {
 	h := Hyperparameters{A: smallHyperparameter, M: m}
 	var reason string

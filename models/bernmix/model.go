@@ -9,17 +9,17 @@ import (
 	"github.com/latent-go/latent/prior"
 )
 
-// EM is the Bernoulli mixture with estimated parameters (paper K, A.1). It has a curvature,
+// EM returns the Bernoulli mixture with estimated parameters (paper K, A.1). It has a curvature,
 // and so FAB, gFAB and their criteria: the coordinates are 2 arcsin √μ, in which the
 // information of a row is 1 (docs/theory/mixtures.md, section 3).
 func EM() mixture.Model { return mixture.Model{Family: family.Bernoulli{}} }
 
-// MAP is the mixture at the mode of π ~ Dir(a, …, a) and μ ~ Beta(b, b), both at least 1.
+// MAP returns the mixture at the mode of π ~ Dir(a, …, a) and μ ~ Beta(b, b), both at least 1.
 func MAP(a, b float64) mixture.MAP {
 	return mixture.MAP{Model: EM(), Prior: prior.Beta{A: b, B: b}, Weights: prior.Dirichlet{Alpha: a}}
 }
 
-// VB is the mixture with the variational posterior of paper K, eqs. 4.3 to 4.6, under π ~
+// VB returns the mixture with the variational posterior of paper K, eqs. 4.3 to 4.6, under π ~
 // Dir(a, …, a) and μ ~ Beta(b, b), a and b positive. Its ELBO is −F̄, the free energy of
 // eq. 5.3.
 func VB(a, b float64) mixture.Variational {
@@ -34,12 +34,13 @@ func VB(a, b float64) mixture.Variational {
 type Predictive struct {
 	K, M          int
 	Weights       []float64 // K
-	Probabilities []float64 // K×M row-major, of a 1
+	Probabilities []float64 // K×M row-major: the probability of a 1
 
 	point *mixture.Parameters
 }
 
-// Predict returns the predictive distribution of a variational posterior.
+// Predict returns the predictive distribution of a variational posterior, or an error if m or p does not describe a
+// Bernoulli mixture.
 func Predict(m mixture.Variational, p *mixture.Posterior) (*Predictive, error) {
 	if _, ok := m.Family.(family.Bernoulli); !ok {
 		return nil, fmt.Errorf("bernmix: the model's family is %T, not Bernoulli", m.Family)
@@ -51,14 +52,13 @@ func Predict(m mixture.Variational, p *mixture.Posterior) (*Predictive, error) {
 	return &Predictive{point.K, point.D, point.Weights, point.Components, point}, nil
 }
 
-// LogProb is the logarithm of the probability of each row, in nats.
+// LogProb returns the log probability of each row, in nats, in dst if that is long enough.
 func (p *Predictive) LogProb(b framework.Rows, dst []float64) ([]float64, error) {
 	return EM().LogProb(b, p.point, dst)
 }
 
-// GeneralisationError is KL(p*‖p) of a true Bernoulli mixture from the predictive
-// distribution, exactly, by enumeration of {0,1}^M (paper K, 6.1.1); M is at most
-// [EnumerationLimit].
+// GeneralisationError returns KL(p* ‖ p) in nats from a true Bernoulli mixture p* to the predictive distribution, by
+// enumeration of {0,1}^M (paper K, 6.1.1). Arguments and errors are those of the function GeneralisationError.
 func (p *Predictive) GeneralisationError(trueWeights, trueProbabilities []float64) (float64, error) {
 	return GeneralisationError(trueWeights, trueProbabilities, p.Weights, p.Probabilities)
 }

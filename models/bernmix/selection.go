@@ -8,10 +8,10 @@ import (
 	"github.com/latent-go/latent/framework"
 )
 
-// ModelPosterior is the variational posterior of models m, which may differ in K, a and
-// b: q̃(m) ∝ p(m) exp(−F̄(m)), as a list that sums to 1 (paper K, section 4.2; eq. 4.8
-// prints p(m) times a free energy without the exponential). freeEnergies are F̄ in nats,
-// minus the ELBO, of one set of data. It is [framework.ModelPosterior] in the paper's terms.
+// ModelPosterior returns the variational posterior of models m, which may differ in K, a and
+// b: q̃(m) ∝ p(m) exp(−F̄(m)), summing to 1 (paper K, section 4.2; eq. 4.8 prints p(m) times a free energy without
+// the exponential). freeEnergies are F̄ in nats, minus the ELBO, of one set of data. It is [framework.ModelPosterior]
+// in the paper's terms.
 func ModelPosterior(freeEnergies, logPrior []float64) ([]float64, error) {
 	values := make([]float64, len(freeEnergies))
 	floats.SubTo(values, values, freeEnergies)

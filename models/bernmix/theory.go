@@ -6,9 +6,8 @@ import (
 	"math"
 )
 
-// Hyperparameters are those of the prior of a Bernoulli mixture over M columns,
-// π ~ Dir(A, …, A) and μ_km ~ Beta(B, B) (paper K, eq. 3.2). They decide what
-// variational Bayes makes of components that it does not need (Theorem 5.1.2).
+// Hyperparameters define the prior of a Bernoulli mixture over M columns: π ~ Dir(A, …, A) and μ_km ~ Beta(B, B)
+// (paper K, eq. 3.2). They decide what becomes of redundant components in variational Bayes (Theorem 5.1.2).
 type Hyperparameters struct {
 	A, B float64
 	M    int
@@ -59,8 +58,8 @@ func (t Truth) check(k int) error {
 	return nil
 }
 
-// Phase is what becomes of the components beyond the truth's as N grows (paper K,
-// Theorem 5.1.2 and Figure 5.1).
+// Phase says what becomes of redundant components (those beyond the truth's) as N grows (paper K, Theorem 5.1.2 and
+// Figure 5.1).
 type Phase int
 
 const (
@@ -89,7 +88,7 @@ func (p Phase) String() string {
 	return phaseNames[p]
 }
 
-// Phase is that of Theorem 5.1.2, Critical on a border. It returns an error if Check does.
+// Phase returns the phase of Theorem 5.1.2 that h lies in, or Critical on a border. It returns Check's errors.
 func (h Hyperparameters) Phase() (Phase, error) {
 	meeting, err := h.Meeting()
 	if err != nil {
@@ -104,9 +103,8 @@ func (h Hyperparameters) Phase() (Phase, error) {
 // Meeting lists the phases that meet at h: one inside a phase, two on a border and all
 // three at a = (M+1)/2, b = ½. A redundant component adds 0 to the coefficient of ln N
 // when empty, g₂ when deterministic and g₁ when stochastic, and the free energy takes
-// the least; phases whose costs agree to rounding meet. So the lines a = (M+1)/2 below
-// b = ½ and a = ½ + Mb above it, on which the theorem is silent as well, are no borders.
-// It returns an error if Check does.
+// the least; phases whose costs agree to rounding meet. So two lines on which the theorem is silent too are no
+// borders: a = (M+1)/2 for b < ½ and a = ½ + Mb for b > ½. It returns Check's errors.
 func (h Hyperparameters) Meeting() ([]Phase, error) {
 	if err := h.Check(); err != nil {
 		return nil, err
@@ -136,8 +134,8 @@ func (h Hyperparameters) Meeting() ([]Phase, error) {
 }
 
 // Components gives K₁ and ΔK, how many stochastic and deterministic components keep rows
-// when K are fitted to the truth (paper K, Theorem 5.1.2). It returns an error for a truth that has
-// no component or more than K, and for Critical, where the theorem does not say.
+// when K are fitted to the truth (paper K, Theorem 5.1.2). It returns an error if the truth has no component or more
+// than K, and for Critical, about which the theorem says nothing.
 func (p Phase) Components(truth Truth, k int) (stochastic, deterministic int, err error) {
 	if err := truth.check(k); err != nil {
 		return 0, 0, err
@@ -157,10 +155,11 @@ func (p Phase) Components(truth Truth, k int) (stochastic, deterministic int, er
 	return 0, 0, fmt.Errorf("bernmix: there is no %v", p)
 }
 
-// Coefficient is the coefficient of ln N in the variational free energy F̄ − N·S(X) with K components, some stochastic,
-// some deterministic, the others empty: g₁K₁ + g₂ΔK + Ka − ½ (paper K, Theorem 5.1.1). It is valid if the components of
-// K₁ and ΔK hold a share of the rows and deterministic ones have at most O(1) rows of their other value. It returns an
-// error if Check does, for numbers of components that do not fit, and for hyperparameters so large that it overflows.
+// Coefficient returns the coefficient of ln N in the variational free energy F̄ − N·S(X) with K components, some
+// stochastic, some deterministic, the others empty: g₁K₁ + g₂ΔK + Ka − ½ (paper K, Theorem 5.1.1). It holds if each
+// of these components has a share of the rows, and if each column of a deterministic one has at most O(1) rows with
+// the other value. It returns Check's errors, and an error for impossible numbers of components and for
+// hyperparameters so large that the result overflows.
 func (h Hyperparameters) Coefficient(stochastic, deterministic, k int) (float64, error) {
 	if err := h.Check(); err != nil {
 		return 0, err
@@ -181,12 +180,12 @@ func (h Hyperparameters) Coefficient(stochastic, deterministic, k int) (float64,
 	return c, nil
 }
 
-// Lambda is the coefficient λ_VB of ln N in F̄ − N·S(X) for a truth and K components:
+// Lambda returns the coefficient λ_VB of ln N in F̄ − N·S(X) for a truth and K components:
 // Theorem 5.1.1 at the K₁ and ΔK of Theorem 5.1.2. This is paper K's Corollary 5.1.1 with
 // its border corrected to b > a/M − 1/(2M) and its Case 2 to g₁(K − ΔK*) + g₂ΔK*; at
 // a = b = 1 it is MK₁*/2 + K + MΔK* − K₀*/2 − ½, where section 7.1 prints −MΔK*. On a
-// border the phases that meet share one value, which is returned. Scope reports
-// whether the free energy follows it. It errs as Components and Coefficient do.
+// border the phases that meet share one value, which is returned. Scope reports whether the free energy follows it.
+// It returns the errors of Phase, Components and Coefficient.
 func (h Hyperparameters) Lambda(truth Truth, k int) (float64, error) {
 	meeting, err := h.Meeting()
 	if err != nil {
@@ -200,9 +199,8 @@ func (h Hyperparameters) Lambda(truth Truth, k int) (float64, error) {
 }
 
 // AsymptoticFreeEnergy is N·S + λ_VB ln N in nats, the variational free energy of N rows
-// up to O(1) (paper K, Theorem 5.1.1); S is the entropy of the truth per row, empirical
-// or, up to O(√N), MixtureEntropy. It errs as Lambda does, and for N < 1 or an S that
-// is not finite and at least 0.
+// up to O(1) (paper K, Theorem 5.1.1); S is the truth's entropy per row: the empirical one, or MixtureEntropy, which
+// differs by O(√N) in N·S. It returns Lambda's errors, and an error for N < 1 or an S that is negative or not finite.
 func (h Hyperparameters) AsymptoticFreeEnergy(n int, entropy float64, truth Truth, k int) (float64, error) {
 	switch {
 	case n < 1:
@@ -221,9 +219,8 @@ func (h Hyperparameters) AsymptoticFreeEnergy(n int, entropy float64, truth Trut
 	return f, nil
 }
 
-// Reasons for which the free energy departs from Theorems 5.1.1 and 5.1.2, as Scope
-// reports them. In each, a state that the proofs leave out is cheaper or the one that
-// they count does not exist; the tests exhibit them.
+// Reasons why the free energy departs from Theorems 5.1.1 and 5.1.2, as Scope reports them. In each case either a
+// state that the proofs leave out is cheaper, or the state that they count does not exist. The tests show each case.
 var (
 	// ErrNothingToCopy: a redundant component keeps a share of the rows only by sharing
 	// those of a true component of its own kind, and the truth has none. Deterministic
@@ -240,10 +237,9 @@ var (
 	)
 )
 
-// Scope returns nil if Lambda and Components describe the least free energy, and else
-// the first reason, of ErrNothingToCopy, ErrBlurredEdge and ErrDecomposed, why they do
-// not. These are the exceptions that are known, not a proof that there is no other. It
-// errs as Components does for a truth that does not fit, on a border, and where Check does.
+// Scope returns nil if Lambda and Components describe the least free energy. Otherwise it returns the first reason
+// that applies: ErrNothingToCopy, ErrBlurredEdge or ErrDecomposed. Other exceptions may exist: these are the known
+// ones. It also returns Check's errors, and those of Components for a border and for a truth that does not fit.
 func (h Hyperparameters) Scope(truth Truth, k int) error {
 	phase, err := h.Phase()
 	if err != nil {
@@ -266,12 +262,12 @@ func (h Hyperparameters) Scope(truth Truth, k int) error {
 	return nil
 }
 
-// BayesBound is the upper bound (K − K₀*) + (MK₀* + K₀* − 1)/2 of the coefficient λ of
+// BayesBound returns the upper bound (K − K₀*) + (MK₀* + K₀* − 1)/2 of the coefficient λ of
 // ln N in the exact Bayes free energy with M ≥ 2 columns at a = b = 1 (paper K, eq. 7.2).
 // It exceeds Lambda by −MΔK*/2, not by the (3/2)MΔK* of section 7.1. With deterministic components this does not show
 // that variational Bayes is loose: the bound holds for a truth inside the parameter space, not on its boundary, where
-// for K = ΔK* = 1 the exact coefficient is M, that of Lambda. It returns an error for a truth that does not fit into K
-// components, and for M < 2.
+// for K = ΔK* = 1 the exact coefficient is M, that of Lambda. It returns an error for M < 2 and if the truth has more
+// than K components.
 func BayesBound(truth Truth, k, m int) (float64, error) {
 	if err := truth.check(k); err != nil {
 		return 0, err

@@ -3,17 +3,16 @@
 //
 //	z_i ~ π,  w_ij ~ p(·|θ_{z_i z_j}),
 //
-// for undirected, directed and bipartite graphs, whose edges are there or not ([Bernoulli]) or have weights that are
-// counts ([Poisson]). The nodes of the two sets of a bipartite graph are in blocks of their own, of which there may be
-// different numbers. There are no edges from a node to itself. All work is linear in edges: pairs of nodes without one
-// enter by sums over blocks.
+// for undirected, directed and bipartite graphs, whose edges are either present or absent ([Bernoulli]) or have
+// counts as weights ([Poisson]). In a bipartite graph each set of nodes has its own blocks, and the two numbers of
+// blocks may differ. Edges from a node to itself are excluded. All work is linear in the number of edges, because
+// pairs of nodes without an edge enter by sums over blocks.
 //
 //	g, err := blockmodel.EdgeList{Nodes: 34, Edges: edges}.Graph()
 //	found, err := blockmodel.Find(ctx, g, blockmodel.SearchOptions{})
 //	found.K, found.Labels, found.Mean // blocks, the block of each node, probabilities of edges from block to block
 //
-// [Find] searches for the labels, and so the number of blocks, of the largest exact integrated likelihood (Côme &
-// Latouche 2015), by moves of single nodes and merges of blocks. [Model] is the model of the engine, with a mean-field
-// q: for gFAB, FAB and EM (Daudin, Picard & Robin 2008). docs/theory/blockmodel.md has the formulas, and what was
-// measured.
+// [Find] searches for the labels, and so the number of blocks, with the largest exact integrated likelihood (Côme &
+// Latouche 2015): it moves single nodes and merges blocks. [Model] is for the engine's methods gFAB, FAB and EM, with
+// a mean-field q (Daudin, Picard & Robin 2008). docs/theory/blockmodel.md has the formulas and the measurements.
 package blockmodel

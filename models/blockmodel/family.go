@@ -72,12 +72,13 @@ func (f Family) draw(theta float64, rng *rand.Rand) float64 {
 	return 0
 }
 
-// A Prior is that of the exact integrated likelihood. Zero fields stand for the defaults.
+// A Prior is the prior under which the exact integrated likelihood is computed. Zero fields select the defaults.
 type Prior struct {
-	// Alpha is the concentration of the Dirichlet prior of the weights of the blocks: ½ by default, Jeffreys' prior.
+	// Alpha is the concentration of the Dirichlet prior of the weights of the blocks: by default ½ (Jeffreys' prior).
 	Alpha float64
-	// A and B are Beta(A, B) of the probability of an edge, by default ½ and ½, Jeffreys' prior; under Poisson shape and
-	// rate of the gamma prior of the mean weight, by default 1 and such that its mean is that of all pairs.
+	// A and B define the prior of an edge. Under Bernoulli its probability is Beta(A, B), by default ½ and ½ (Jeffreys'
+	// prior). Under Poisson its mean weight is Gamma with shape A, by default 1, and rate B, by default such that the
+	// prior's mean is the mean weight of all pairs.
 	A, B float64
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/latent-go/latent/framework"
 )
 
-// Kind says between which nodes there may be edges.
+// Kind says which nodes an edge may join.
 type Kind int
 
 const (
@@ -31,25 +31,25 @@ func (k Kind) String() string {
 	return kindNames[k]
 }
 
-// An Edge joins two nodes, or leads from one to the other. Nodes are numbered from 0. In a bipartite graph From is one
-// of the first set, and To one of the second, which is numbered from 0 as well.
+// An Edge joins two nodes; in a directed graph it leads From one To the other. Nodes are numbered from 0. In a
+// bipartite graph From is a node of the first set and To a node of the second set, each set numbered from 0.
 type Edge struct {
 	From, To int
-	Weight   float64 // 0 or 1 under Bernoulli, a count under Poisson; an edge of weight 0 is none
+	Weight   float64 // 0 or 1 under Bernoulli, a count under Poisson; a weight of 0 means no edge
 }
 
-// An EdgeList is a graph as its edges come.
+// An EdgeList describes a graph by its edges, in any order.
 type EdgeList struct {
 	Kind   Kind
 	Family Family
-	Nodes  int // nodes, of which some may have no edge; of a bipartite graph those of the first set
-	Second int // of a bipartite graph, the nodes of the second set
+	Nodes  int // number of nodes, including those without an edge; in a bipartite graph, of the first set
+	Second int // number of nodes of the second set; bipartite graphs only
 	Edges  []Edge
-	// DropLoops leaves edges out that lead from a node to itself, which have no place in the model and are an error else.
+	// DropLoops drops edges from a node to itself. By default such an edge is an error: the model excludes it.
 	DropLoops bool
 }
 
-// A Graph is a graph in compressed sparse rows. It is a [framework.Source] of its nodes, and is not changed by fits.
+// A Graph is a graph in compressed sparse rows. It is a [framework.Source] of its nodes; fits do not change it.
 type Graph struct {
 	kind    Kind
 	family  Family
@@ -59,8 +59,9 @@ type Graph struct {
 	total   float64   // sum of the weights
 	base    []float64 // of each node, its share in −Σ ln w! of weights that are counts
 
-	Loops    int // edges from a node to itself that were left out
-	Repeated int // edges between nodes that an edge before joins: one edge under Bernoulli, added under Poisson
+	Loops int // edges from a node to itself that were dropped
+	// edges between nodes that an earlier edge joins: ignored under Bernoulli, their weights added under Poisson
+	Repeated int
 
 	spectral spectra
 }
@@ -71,14 +72,14 @@ type spectra struct {
 	known map[embedding][]float64
 }
 
-// Links are the neighbours of consecutive nodes.
+// Links lists the neighbours of consecutive nodes.
 type Links struct {
-	Start   []int   // those of node i are Start[i]−Start[0] to Start[i+1]−Start[0]−1 of the lists
+	Start   []int   // node i has the entries Start[i]−Start[0] to Start[i+1]−Start[0]−1
 	Node    []int32 // ascending
 	Weights []float64
 }
 
-// Of returns the neighbours of a node and the weights of the edges between.
+// Of returns the neighbours of node i and the weights of the edges to them.
 func (l Links) Of(i int) (nodes []int32, weights []float64) {
 	from, to := l.Start[i]-l.Start[0], l.Start[i+1]-l.Start[0]
 	return l.Node[from:to], l.Weights[from:to]
@@ -87,16 +88,16 @@ func (l Links) Of(i int) (nodes []int32, weights []float64) {
 // Nodes is a block of consecutive nodes: the rows of the model.
 type Nodes struct {
 	First, N int
-	Out      Links // to which nodes the edges lead; of graphs that are not directed, all neighbours
-	In       Links // from which nodes edges come; of directed graphs alone
+	Out      Links // the nodes that edges lead to; in a graph that is not directed, all neighbours
+	In       Links // the nodes that edges come from; directed graphs only
 	graph    *Graph
 }
 
 // blockNodes is the number of nodes in a block.
 const blockNodes = 512
 
-// Graph makes the graph. Errors are those of a number of nodes for which there is no model, and of single edges: a
-// [framework.DataError] names the first that is faulty.
+// Graph builds the graph. It returns an error if there are too few nodes for the model, and a [framework.DataError]
+// that names the first faulty edge.
 func (l EdgeList) Graph() (*Graph, error) {
 	g := &Graph{kind: l.Kind, family: l.Family, nodes: l.Nodes, first: l.Nodes}
 	switch {
@@ -194,7 +195,7 @@ const (
 	mostTotal  = 1 << 53
 )
 
-// Reasons of a [framework.DataError] about an edge.
+// Reasons that a [framework.DataError] about an edge wraps.
 var (
 	ErrLoop    = errors.New("is a loop, an edge from a node to itself, which the model excludes: drop it")
 	ErrBinary  = errors.New("the weight must be 0 or 1; counts need the family Poisson")
@@ -239,19 +240,19 @@ func linksOf(edges []Edge, nodes int, ends func(e Edge) (at, neighbour int)) Lin
 	return l
 }
 
-// Kind says between which nodes there may be edges.
+// Kind returns the kind of graph.
 func (g *Graph) Kind() Kind { return g.kind }
 
-// Family is the distribution of the edges.
+// Family returns the family of the edges' distribution.
 func (g *Graph) Family() Family { return g.family }
 
-// Rows is the number of nodes. In a bipartite graph those of the second set come after those of the first.
+// Rows returns the number of nodes. In a bipartite graph those of the second set come after those of the first.
 func (g *Graph) Rows() int { return g.nodes }
 
-// First is the number of nodes of the first set of a bipartite graph, and of others the number of all.
+// First returns the number of nodes of a bipartite graph's first set; of another graph, the number of all nodes.
 func (g *Graph) First() int { return g.first }
 
-// Edges is the number of pairs of nodes with an edge between them.
+// Edges returns the number of pairs of nodes that an edge joins.
 func (g *Graph) Edges() int {
 	if g.kind == Directed {
 		return len(g.out.Node)
@@ -259,7 +260,7 @@ func (g *Graph) Edges() int {
 	return len(g.out.Node) / 2
 }
 
-// Pairs is the number of pairs of nodes that could have an edge between them.
+// Pairs returns the number of pairs of nodes that could have an edge between them.
 func (g *Graph) Pairs() float64 {
 	n, m := float64(g.first), float64(g.nodes-g.first)
 	switch g.kind {
@@ -271,7 +272,7 @@ func (g *Graph) Pairs() float64 {
 	return n * (n - 1) / 2
 }
 
-// Density is the mean weight of all pairs of nodes.
+// Density returns the mean weight over all pairs of nodes that Pairs counts.
 func (g *Graph) Density() float64 { return g.total / g.Pairs() }
 
 // side is the set that a node of a bipartite graph belongs to, 0 or 1; 0 in others.
@@ -298,7 +299,7 @@ func (g *Graph) members(side int) int {
 	return g.nodes - g.first
 }
 
-// Block is a block of n consecutive nodes.
+// Block returns a block of n consecutive nodes.
 func (g *Graph) Block(first, n int) Nodes {
 	b := Nodes{First: first, N: n, Out: g.out.part(first, n), graph: g}
 	if g.kind == Directed {

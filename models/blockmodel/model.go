@@ -16,16 +16,16 @@ import (
 	"github.com/latent-go/latent/laplace"
 )
 
-// Model is the model as the engine sees it. Its source is a [Graph].
+// Model is the stochastic block model for framework.Fit, whose source must be a [Graph].
 type Model struct {
-	// Labels, where they are given, are what q begins with, from 0 and fewer than K; otherwise starts are those of [Find].
+	// Labels are the blocks, from 0 to K−1, that q starts with. If nil, a fit starts as [Find] does.
 	Labels []int
 }
 
-// BoundsLikelihood says that q is a mean-field one.
+// BoundsLikelihood says that the objective is a lower bound of the likelihood, since q is a mean-field approximation.
 func (Model) BoundsLikelihood() {}
 
-// UpdatesInOrder says that the q of a node depends on that of others.
+// UpdatesInOrder says that a node's q depends on the other nodes' q, so that nodes are updated one after another.
 func (Model) UpdatesInOrder() {}
 
 // graphOf is the graph behind a source.
@@ -42,7 +42,7 @@ func graphOf(ctx context.Context, src framework.Source[Nodes]) (*Graph, error) {
 	return nil, errors.New("blockmodel: the source has no nodes")
 }
 
-// Init groups the nodes, or takes the labels that are given, and estimates the parameters from them.
+// Init takes the labels of m, or else groups the nodes, and estimates the parameters from the labels.
 func (m Model) Init(ctx context.Context, src framework.Source[Nodes], k int, rng *rand.Rand) (*Parameters, error) {
 	g, err := graphOf(ctx, src)
 	if err != nil {
@@ -133,7 +133,7 @@ func (m Model) given(g *Graph, p *Parameters) error {
 // labelWeight is q of the label that a node begins with; the rest is shared among all blocks.
 const labelWeight = 0.9
 
-// NewLocal is q at the labels of a start, or at labels drawn by the weights of the blocks.
+// NewLocal returns q at the start's labels, or at labels drawn with the weights of the blocks as probabilities.
 func (Model) NewLocal(
 	ctx context.Context, src framework.Source[Nodes], p *Parameters, rng *rand.Rand,
 ) (framework.Local, error) {
@@ -168,7 +168,7 @@ func (Model) NewLocal(
 	return q, nil
 }
 
-// Prepare empties the sums.
+// Prepare clears the sums.
 func (Model) Prepare(_ *Parameters, _ *laplace.Tilt, s *Statistics) error {
 	s.N, s.Base = 0, 0
 	clear(s.Nodes)
@@ -216,9 +216,9 @@ func (q *Posterior) around(l Links, i int, dst []float64) {
 	}
 }
 
-// Update is ln q_ik = ln π_k + Σ_l (edges_l·slope_kl + others_l·pair_kl) + constant, where edges_l is the weight of the
-// edges to block l and others_l the number of other nodes in it, both under q; of a directed graph also the edges from
-// l. It is the maximum over q(z_i), the others being as they are.
+// Update sets ln q_ik = ln π_k + Σ_l (edges_l·slope_kl + others_l·pair_kl) + constant for the nodes i of b. Under q,
+// edges_l is the weight of the edges from i to block l, and others_l the number of other nodes in block l; a directed
+// graph adds the edges from l to i. This maximises the objective over q(z_i) while the other nodes' q stay fixed.
 func (Model) Update(b Nodes, p *Parameters, tilt *laplace.Tilt, _, next framework.Local) error {
 	q, k := next.(*Posterior), p.K
 	if b.First == 0 {
@@ -260,7 +260,7 @@ func (Model) Update(b Nodes, p *Parameters, tilt *laplace.Tilt, _, next framewor
 	return nil
 }
 
-// InferAt adds nodes under q, and returns the entropy.
+// InferAt adds the nodes' expected statistics under q to s and returns the entropy of q, in nats.
 func (Model) InferAt(b Nodes, p *Parameters, local framework.Local, s *Statistics) (entropy float64, err error) {
 	q, k := local.(*Posterior), p.K
 	around := make([]float64, k)
@@ -279,13 +279,14 @@ func (Model) InferAt(b Nodes, p *Parameters, local framework.Local, s *Statistic
 	return entropy, nil
 }
 
-// Infer is an error: there is no block of a node without the others.
+// Infer returns an error: nodes cannot be inferred one block at a time, because the q of each depends on the others.
 func (Model) Infer(Nodes, *Parameters, *Statistics) (float64, error) {
 	return 0, errors.New("blockmodel: the block of a node depends on those of all others: fit the whole graph")
 }
 
-// Curvature adds the pairs behind each θ in observations, and one for the prior, as data of the smaller of the two
-// blocks. The information of a unit is 1. So the penalty of a block is never negative, however few nodes it has.
+// Curvature adds, for each θ_kl, the number of its pairs in observations plus one unit for the prior, as data of the
+// smaller of the two blocks. A unit's information is 1. So a block's penalty is never negative, however few nodes it
+// has.
 func (m Model) Curvature(s *Statistics, p *Parameters, f *laplace.Curvature) error {
 	if f.Prior() {
 		m.integrals(s, p, f)
@@ -302,8 +303,8 @@ func (m Model) Curvature(s *Statistics, p *Parameters, f *laplace.Curvature) err
 	return nil
 }
 
-// Charges are those of θ by all pairs of nodes, and of the weights of blocks by the nodes (Daudin, Picard & Robin
-// 2008).
+// Charges returns what BIC charges (Daudin, Picard & Robin 2008): for θ by the number of pairs of nodes, for the
+// weights of blocks by the number of nodes.
 func (m Model) Charges(s *Statistics, p *Parameters) []framework.Charge {
 	pairs, cells := 0.0, 0
 	for k, l := range p.cells {
@@ -321,7 +322,7 @@ func (m Model) Charges(s *Statistics, p *Parameters) []framework.Charge {
 	return charges
 }
 
-// Relevance is the number of nodes, infinite where a block is the last one of a set of nodes.
+// Relevance returns the expected number of nodes of each block; +Inf for the only block of a set of nodes.
 func (Model) Relevance(s *Statistics, p *Parameters) ([]float64, error) {
 	n, relevance := p.blocks(), slices.Clone(s.Nodes)
 	for k := range relevance {

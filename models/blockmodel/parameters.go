@@ -11,20 +11,21 @@ import (
 	"github.com/latent-go/latent/framework"
 )
 
-// Parameters are Π: weights of blocks, and what pairs of them say of edges.
+// Parameters are Π: the blocks' weights and, for each pair of blocks, the parameter of the edges between them.
 type Parameters struct {
 	Kind    Kind      `json:"kind"`
 	Family  Family    `json:"family"`
 	K       int       `json:"k" keep:"count"`
-	Weights []float64 `json:"weights" keep:"rows"`         // π (K), summing to 1; in a bipartite graph within each set
-	Theta   []float64 `json:"theta" keep:"both"`           // Ξ: K×K, of the edge from block to block; symmetric unless directed, 0 within a set
-	Sides   []int     `json:"sides,omitempty" keep:"rows"` // of each block of a bipartite graph, the set of its nodes: 0 or 1
-	Unit    float64   `json:"unit"`                        // pairs that make one observation
-	Start   []int     `json:"start,omitempty"`             // labels that q begins with, before the first global step
-	Hard    bool      `json:"hard,omitempty"`              // q begins with these labels alone
+	Weights []float64 `json:"weights" keep:"rows"` // π (K), summing to 1; in a bipartite graph within each set
+	Theta   []float64 `json:"theta" keep:"both"`   // Ξ: K×K, of the edge from block to block; symmetric unless directed, 0 within a set
+	// for each block of a bipartite graph, the set its nodes belong to: 0 or 1
+	Sides []int   `json:"sides,omitempty" keep:"rows"`
+	Unit  float64 `json:"unit"`            // pairs that make one observation
+	Start []int   `json:"start,omitempty"` // labels that q starts with, before the first global step
+	Hard  bool    `json:"hard,omitempty"`  // q starts with probability 1 for each of these labels
 }
 
-// Check returns an error about parameters that do not go together, such as those of a damaged file.
+// Check returns an error for inconsistent parameters, such as those of a damaged file.
 func (p *Parameters) Check() error {
 	switch {
 	case p.Kind < Undirected || p.Kind > Bipartite || p.Family != Bernoulli && p.Family != Poisson:
@@ -86,19 +87,19 @@ func (p *Parameters) blocks() (n [2]int) {
 	return n
 }
 
-// Statistics are sums over nodes, under q.
+// Statistics are expected sums over nodes under q.
 type Statistics struct {
 	N       float64   // nodes
-	Base    float64   // −Σ ln w! of the weights of edges that are counts
+	Base    float64   // −Σ ln w! over the weights w of edges; 0 under Bernoulli
 	Nodes   []float64 `keep:"rows"` // Σ_i q_ik
 	Overlap []float64 `keep:"both"` // Σ_i q_ik q_il
-	Edges   []float64 `keep:"both"` // Σ_ij q_ik w_ij q_jl, i and j in both orders where the graph is not directed
+	Edges   []float64 `keep:"both"` // Σ_ij q_ik w_ij q_jl, with i and j in both orders unless the graph is directed
 }
 
-// Observations is the number of nodes.
+// Observations returns the number of nodes.
 func (s *Statistics) Observations() float64 { return s.N }
 
-// Merge adds sums.
+// Merge adds the sums of o.
 func (s *Statistics) Merge(o *Statistics) { framework.AddSums(s, o) }
 
 // cell is what there is between two blocks: the weight of the edges and the number of pairs of nodes.
@@ -119,13 +120,13 @@ func (s *Statistics) members(p *Parameters) (n [2]float64) {
 	return n
 }
 
-// NewStatistics makes room for K blocks.
+// NewStatistics allocates statistics for p.K blocks.
 func (Model) NewStatistics(p *Parameters) *Statistics {
 	n := len(p.Theta)
 	return &Statistics{Nodes: make([]float64, p.K), Overlap: make([]float64, n), Edges: make([]float64, n)}
 }
 
-// Maximize is π_k = N_k/N, and the mode of θ_kl.
+// Maximize sets π_k = N_k/N and θ_kl to its posterior mode.
 func (Model) Maximize(s *Statistics, p, dst *Parameters) (*Parameters, error) {
 	if dst == nil {
 		dst = &Parameters{Weights: make([]float64, p.K), Theta: make([]float64, p.K*p.K)}
@@ -144,7 +145,7 @@ func (Model) Maximize(s *Statistics, p, dst *Parameters) (*Parameters, error) {
 	return dst, nil
 }
 
-// LogJoint is E_q[ln p(X,Z|Π)] + ln p(Π).
+// LogJoint returns E_q[ln p(X,Z|Π)] + ln p(Π).
 func (m Model) LogJoint(s *Statistics, p *Parameters) float64 {
 	value := m.LogPrior(p) + s.Base
 	for k, n := range s.Nodes {
@@ -160,7 +161,8 @@ func (m Model) LogJoint(s *Statistics, p *Parameters) float64 {
 	return value
 }
 
-// LogPrior is that of θ in the coordinates of the curvature, less a constant a parameter.
+// LogPrior returns the log prior density of θ in the coordinates of the curvature, up to a constant for each
+// parameter.
 func (Model) LogPrior(p *Parameters) (value float64) {
 	for k, l := range p.cells {
 		value += p.Family.logPrior(p.Theta[k*p.K+l], p.Unit)
@@ -183,7 +185,7 @@ func (Model) Shape(p *Parameters) framework.Shape {
 // errSide is about a graph whose blocks of one set of nodes would all go.
 var errSide = errors.New("blockmodel: no block is left of one of the sets of nodes")
 
-// Keep keeps some blocks, and of a bipartite graph at least one of each set of nodes.
+// Keep restricts s and p to the blocks dims. It returns an error unless these include a block of each set of nodes.
 func (Model) Keep(s *Statistics, p *Parameters, dims []int) (*Statistics, *Parameters, error) {
 	kept := framework.KeepAxes(p, p.K, dims)
 	if len(dims) < p.K {
@@ -208,20 +210,20 @@ func (Model) Keep(s *Statistics, p *Parameters, dims []int) (*Statistics, *Param
 	return framework.KeepAxes(s, p.K, dims), kept, nil
 }
 
-// Posterior is q(z_i), of all nodes.
+// Posterior is q(z_i) for all nodes i.
 type Posterior struct {
 	K      int       `keep:"count"`
 	Q      []float64 `keep:"columns"` // nodes×K
 	Totals []float64 `keep:"rows"`    // Σ_i q_ik
 }
 
-// Keep keeps some blocks. The nodes of the others are in none until the next Update comes to them.
+// Keep restricts q to the blocks dims. Nodes of dropped blocks are in no block until Update next reaches them.
 func (q *Posterior) Keep(dims []int) framework.Local { return framework.KeepAxes(q, q.K, dims) }
 
-// Row is q of a node (K), in the posterior's memory.
+// Row returns q(z_i), K probabilities, in the posterior's own memory.
 func (q *Posterior) Row(i int) []float64 { return q.Q[i*q.K : (i+1)*q.K] }
 
-// Labels are the most probable blocks of the nodes.
+// Labels returns the most probable block of each node.
 func (q *Posterior) Labels() []int {
 	labels := make([]int, len(q.Q)/q.K)
 	for i := range labels {

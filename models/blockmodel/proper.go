@@ -12,7 +12,7 @@ import (
 // one observation. A posterior is known by its mean, which is in the parameters, and by the count of data, which is in
 // the curvature.
 
-// ReplacesPrior says that the integrals under the prior take the place of LogPrior.
+// ReplacesPrior says that Curvature integrates under the prior, so that the evidence does not add LogPrior.
 func (Model) ReplacesPrior() {}
 
 // flat is the prior of θ.
@@ -23,10 +23,10 @@ func (p *Parameters) flat() Prior {
 	return Prior{Alpha: 1, A: 1, B: 1}
 }
 
-// CheckPrior is nil.
+// CheckPrior returns nil: the prior is fixed.
 func (Model) CheckPrior() error { return nil }
 
-// MaximizePosterior takes the posterior means of π and θ.
+// MaximizePosterior sets π and θ to their posterior means.
 func (m Model) MaximizePosterior(s *Statistics, p, dst *Parameters) (*Parameters, error) {
 	dst, err := m.Maximize(s, p, dst)
 	if err != nil {
@@ -44,7 +44,7 @@ func (m Model) MaximizePosterior(s *Statistics, p, dst *Parameters) (*Parameters
 	return dst, nil
 }
 
-// LogModes is ln K!, of the blocks of each set.
+// LogModes returns ln K!, in a bipartite graph summed over the two sets.
 func (Model) LogModes(p *Parameters) (nats float64) {
 	for _, k := range p.blocks() {
 		orders, _ := math.Lgamma(float64(k) + 1)

@@ -10,8 +10,8 @@ import (
 	"github.com/latent-go/latent/internal/categorical"
 )
 
-// Sample draws a graph of so many nodes, of a bipartite graph those of the first and of the second set, with the block
-// of each node. The time it takes is linear in nodes and edges.
+// Sample draws a graph of so many nodes, and returns the block of each node too. second is the size of a bipartite
+// graph's second set; nodes is then the size of the first. The time is linear in nodes and edges.
 func (p *Parameters) Sample(nodes, second int, rng *rand.Rand) (list EdgeList, labels []int, err error) {
 	list = EdgeList{Kind: p.Kind, Family: p.Family, Nodes: nodes, Second: second}
 	if nodes < 1 || p.Kind == Bipartite && second < 1 || p.Kind != Bipartite && (nodes < 2 || second != 0) {
@@ -105,7 +105,7 @@ func (p *Parameters) weight(theta float64, rng *rand.Rand) float64 {
 	return w
 }
 
-// Parameters are the posterior means of Π given the labels of a partition.
+// Parameters returns the posterior means of Π given the partition's labels.
 func (a *Partition) Parameters(g *Graph, prior Prior) (*Parameters, error) {
 	prior, err := prior.resolved(g)
 	if err != nil {

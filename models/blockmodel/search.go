@@ -93,73 +93,72 @@ func (a *partition) closest() (k, l int, ok bool) {
 	return k, l, ok
 }
 
-// SearchOptions say how to search. The zero value of every field is its default.
+// SearchOptions configure a search. The zero value of every field selects its default.
 type SearchOptions struct {
 	Prior Prior
-	// K is the number of blocks that starts begin with, those of both sets of a bipartite graph together. By default it is
-	// 10 for each set, and DoubleTo half the nodes.
+	// K is the number of blocks of a start, in a bipartite graph of both sets together. By default K is 10 for each set,
+	// and DoubleTo is half the number of nodes.
 	K        int
-	DoubleTo int  // while more than half of K are found, K doubles, up to so many; 0: it stays
-	FixedK   bool // exactly K blocks
-	// Starts are the independent starts, of which the best is kept: [DefaultStarts] by default.
+	DoubleTo int  // K doubles, up to DoubleTo, while the best partition has more than K/2 blocks; 0: never
+	FixedK   bool // the result has exactly K blocks
+	// Starts is the number of independent starts, of which the best is kept; by default [DefaultStarts].
 	Starts int
 	Seed   uint64 // start r draws from the PCG stream (Seed, r)
-	// Workers are goroutines, one a processor by default; any number gives the same bits.
+	// Workers is the number of goroutines, by default one a processor. Any number gives the same bits.
 	Workers int `json:"-"`
 
-	// Recorder sees the end of every pass over the nodes, an event whose iterations are passes and whose value is the
-	// exact integrated likelihood; may be nil.
+	// Recorder, if not nil, receives an event after every pass over the nodes: its iterations are passes, its value is
+	// the exact integrated likelihood in nats.
 	Recorder framework.Recorder `json:"-"`
-	// Resume is a checkpoint of an event to resume; graph and options must be those of its search, otherwise a
-	// *framework.CheckpointError.
+	// Resume is the checkpoint of an event, from which the search continues. Find returns a *framework.CheckpointError
+	// if the graph or the options differ from those of the checkpoint.
 	Resume []byte `json:"-"`
 }
 
-// BlocksEach is the number of blocks of a set of nodes that starts begin with by default.
+// BlocksEach is the default number of blocks that a start gives each set of nodes.
 const BlocksEach = 10
 
-// DefaultStarts is the number of starts by default: 30, and fewer of graphs of more than 16,000 edges, but one of each
-// kind.
+// DefaultStarts returns the default number of starts: 30, fewer for graphs of more than 16,000 edges, but at least
+// one of each kind of start.
 func DefaultStarts(edges int) int {
 	return max(len(starts), min(30, 500_000/max(1, edges)))
 }
 
-// A Partition is a block for each node of a graph.
+// A Partition assigns each node of a graph to a block.
 type Partition struct {
 	K      int
-	Labels []int     // of each node, from 0; larger blocks have smaller numbers, and those of the first set come first
-	Sides  []int     // of each block, 0 or 1: the set of a bipartite graph that its nodes are of
-	Sizes  []int     // nodes of each block
-	Weight []float64 // K×K, of the edges from block to block; symmetric where the graph is not directed
-	Mean   []float64 // K×K, the posterior mean of the probability or of the weight of an edge; 0 where there can be none
+	Labels []int     // the block of each node, from 0, in descending order of size; blocks of the first set come first
+	Sides  []int     // for each block, the set of a bipartite graph that its nodes belong to: 0 or 1
+	Sizes  []int     // number of nodes in each block
+	Weight []float64 // K×K, total weight of the edges from block to block; symmetric unless the graph is directed
+	Mean   []float64 // K×K, posterior mean of an edge's probability (Poisson: weight); 0 where no edge is possible
 	Value  float64   // ln p(edges, labels), the exact integrated likelihood, in nats
 }
 
-// A Search is what a search found.
+// A Search is the result of Find: the best partition, the best for each number of blocks, and how each start ended.
 type Search struct {
 	*Partition
-	// Path are the best partitions that were found on the way into each number of blocks, by that number; nil if there
-	// is none.
+	// Path[k] is the best partition into k blocks that the search passed through; nil if it passed through none.
 	Path   []*Partition
 	Starts []Start
 	Work   Work
 }
 
-// A Start is how one start of a search ended.
+// A Start describes how one start of a search ended.
 type Start struct {
-	Kmax  int // blocks that it began with
-	K     int // of the best partition on its way
+	Kmax  int // blocks at the beginning
+	K     int // blocks of the best partition that it passed through
 	Value float64
 }
 
-// Work is what a search did: the nodes that were looked at, again and again, and their neighbours.
+// Work counts what a search did: the visits to nodes, and the neighbours read in these visits.
 type Work struct{ Nodes, Neighbours int }
 
-// Find searches for the labels, and so for the number of blocks, of the largest exact integrated likelihood (Côme &
-// Latouche 2015): from each start nodes move to the block where it is highest, one by one, until none gains; then the
-// two blocks whose merging gains most, or loses least, become one, and so on down to one block. The best partition on
-// the way is kept. Starts are by turns k-means of the leading eigenvectors of the regularised Laplacian, of the matrix
-// of weights, and random labels.
+// Find searches for the labels, and so for the number of blocks, with the largest exact integrated likelihood (Côme &
+// Latouche 2015). From each start, nodes move one by one to the block that raises it most, until no move gains. Then
+// the two blocks whose merger gains most, or loses least, are merged; both steps repeat down to one block, and the
+// best partition passed through is kept. Starts alternate between k-means of the leading eigenvectors of the
+// regularised Laplacian, k-means of those of the matrix of weights, and random labels.
 func Find(ctx context.Context, g *Graph, o SearchOptions) (*Search, error) {
 	p, err := o.Prior.resolved(g)
 	if err != nil {
@@ -385,8 +384,8 @@ func (a *partition) partition() *Partition {
 	return p
 }
 
-// Label is the partition of given labels, from 0, with its exact integrated likelihood. Blocks without nodes are left
-// out.
+// Label returns the partition given by labels, which count from 0, with its exact integrated likelihood. It drops
+// blocks without nodes. It returns an error for labels that do not match the graph and for an invalid prior.
 func Label(g *Graph, labels []int, p Prior) (*Partition, error) {
 	p, err := p.resolved(g)
 	if err != nil {

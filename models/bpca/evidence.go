@@ -16,14 +16,14 @@ import (
 // the integral over mean, axes and variances at the maximum of the likelihood, which the steps of EM lead to. They
 // follow the likelihood, without a tilt.
 
-// CheckPrior says that Prior is improper, or none of unit information.
+// CheckPrior returns an error unless Prior is nil or a valid prior.UnitInformation.
 func (m Model) CheckPrior() error {
 	_, err := prior.AsUnitInformation(m.Prior)
 	return err
 }
 
-// MaximizePosterior is Maximize: the estimate is that of maximum likelihood, and the integral about it has the prior.
-// Of directions of z without variance, loadings are 0.
+// MaximizePosterior is Maximize, because the prior enters only the integral about the maximum likelihood estimate. If
+// a direction of z has no variance, its loadings become 0.
 func (m Model) MaximizePosterior(s *Statistics, p, dst *Parameters) (*Parameters, error) {
 	q, err := m.Maximize(s, p, dst)
 	if !errors.Is(err, framework.ErrDegenerate) {
@@ -35,10 +35,10 @@ func (m Model) MaximizePosterior(s *Statistics, p, dst *Parameters) (*Parameters
 	return m.Maximize(t, p, dst)
 }
 
-// LogModes is 0: the evidence has the volume of rotations and the signs of the axes.
+// LogModes returns 0: the evidence already includes the rotations and signs of the axes.
 func (Model) LogModes(*Parameters) float64 { return 0 }
 
-// Fill adds next to nothing to the diagonals of K×K matrices, so that they are no longer singular.
+// Fill adds 1e-10·N to the diagonals of the K×K matrices, which makes singular ones invertible.
 func (s *Statistics) Fill(matrices []float64) {
 	for i := range matrices {
 		if i%(s.K*s.K)%(s.K+1) == 0 {
@@ -64,9 +64,9 @@ func (s *Statistics) integrate(p *Parameters, f *laplace.Curvature, worth float6
 	return nil
 }
 
-// Released are the loadings of [Statistics.Rescaled], and what E_q[ln p(X,Z|Π)] + H(q) gains by the change of z that
-// goes with them, the best one without a penalty. It is none at the fixed points of EM, and where a direction of z has
-// no variance.
+// Released returns the loadings of [Statistics.Rescaled] and the gain, in nats, of E_q[ln p(X,Z|Π)] + H(q) by the
+// matching change of z, which is the best change without a penalty. The gain is 0 at a fixed point of EM, and if a
+// direction of z has no variance.
 func (s *Statistics) Released(w []float64) (gain float64, loadings []float64) {
 	chol, err := s.factor()
 	if err != nil {
@@ -84,14 +84,14 @@ func (s *Statistics) Released(w []float64) (gain float64, loadings []float64) {
 	return gain, loadings
 }
 
-// Occam is by how much the evidence of PCA with k axes is above the highest log-likelihood, in nats: what n rows of d
-// columns leave of the prior, which is worth so many rows. values are the k leading eigenvalues of the covariance,
-// noise is the mean of the others, unit the mean of all.
+// Occam returns the log evidence of PCA with k axes minus the maximum log-likelihood, in nats, for n rows of d
+// columns and a prior worth so many rows. values holds the k leading eigenvalues of the covariance, noise is the mean
+// of the others, unit the mean of all.
 //
-// The mean has the prior N(x̄, Σ); the k axes any direction alike; and ln of each variance about ln unit the
-// information of a row, ½ and (d−k)/2 of the noise. An angle counts for no more than 0 when the constant of all is
-// shared among them, so that nearly equal eigenvalues are not paid for. Minka 2000 has the same integral under an
-// improper prior.
+// Under the prior the mean is N(x̄, Σ), and all directions of the k axes are equally likely. The log of each variance
+// is centred at ln unit with the information of a row: ½, and (d−k)/2 for the noise. The constant is shared among the
+// angles, and no angle adds more than 0, so that nearly equal eigenvalues do not raise the evidence. Minka (2000) has
+// the same integral under an improper prior.
 func Occam(n, worth, unit float64, d int, values []float64, noise float64) float64 {
 	k, dd := len(values), float64(d)
 	kk := float64(k)

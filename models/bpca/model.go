@@ -21,22 +21,22 @@ type Model struct {
 	// RandomStart starts from random loadings. By default a fit starts near the
 	// leading eigenvectors, found by one random subspace iteration: from a random start, directions
 	// much weaker than the strongest stay at the noise level for many iterations, and gFAB may
-	// prune them before they grow. EM from there may end at a saddle point, the solution
-	// with a dimension less (docs/theory/bpca.md, section 2); restarts help.
+	// prune them before they grow. From a random start EM may end at a saddle point, the solution with one dimension
+	// less (docs/theory/bpca.md, section 2); restarts help.
 	RandomStart bool
-	// Prior is that of the evidence: prior.UnitInformation, nil for the default.
+	// Prior is the prior under which the evidence is computed: a prior.UnitInformation, or nil for the default.
 	Prior prior.Prior `json:",omitempty"`
 }
 
-// Compressed is [Model] fitted from [Moments]: the same numbers, to rounding, at a
-// cost per iteration that does not depend on the number of rows.
+// Compressed is [Model] fitted from [Moments]. It returns the same numbers up to rounding, at a cost per iteration
+// that does not depend on the number of rows.
 type Compressed struct{ Model }
 
 // ---- Start: Init, in start.go
 
 // ---- Local step; the sums over rows are in statistics.go
 
-// NewStatistics makes statistics for p.K latent dimensions.
+// NewStatistics allocates statistics for p.K latent dimensions.
 func (Model) NewStatistics(p *Parameters) *Statistics { return NewStatistics(p.K, p.D) }
 
 // Prepare computes q's covariance and gain: Σ⁻¹ = λWᵀW + I + D·S₀⁻¹, the last term
@@ -60,7 +60,7 @@ func (Compressed) Infer(m *Moments, p *Parameters, s *Statistics) (float64, erro
 
 // ---- Global step
 
-// Maximize is W = XᵀM S⁻¹, 1/λ = Σ E‖x − mean − Wz‖²/(ND).
+// Maximize sets W = XᵀM S⁻¹ and 1/λ = Σ E‖x − mean − Wz‖²/(ND).
 func (Model) Maximize(s *Statistics, p, dst *Parameters) (*Parameters, error) {
 	if dst == nil {
 		dst = &Parameters{Loadings: make([]float64, p.D*p.K)}
@@ -84,26 +84,26 @@ func noNoise(k int) error {
 		"or a few entries dwarf all others; lower K, or drop columns that depend on others", k, framework.ErrDegenerate)
 }
 
-// Expand is that of [Statistics].
+// Expand calls Statistics.Expand at the loadings of p.
 func (Model) Expand(s *Statistics, p *Parameters, charged bool) (*Parameters, float64, error) {
 	entropy, err := s.Expand(p.Loadings, charged)
 	return p, entropy, err
 }
 
-// LogJoint is E_q[ln p(X,Z|W,λ)].
+// LogJoint returns E_q[ln p(X,Z|W,λ)].
 func (Model) LogJoint(s *Statistics, p *Parameters) float64 {
 	return s.logJoint(s.ResidualAt(p.Loadings), 1/p.Noise, -math.Log(p.Noise))
 }
 
-// Shape counts W and λ. For BIC and AIC, less the rotation of W, with the mean.
+// Shape counts the parameters W and λ. The count for BIC and AIC adds the mean and subtracts the rotation of W.
 func (Model) Shape(p *Parameters) framework.Shape { return shape(p.K, p.D) }
 
 func shape(k, d int) framework.Shape {
 	return framework.Shape{K: k, Component: d * k, Shared: 1, Free: d*k - k*(k-1)/2 + 1 + d}
 }
 
-// Estimates are the loadings of [Statistics.Rescaled]: those of gFAB and FAB are longer than the maximum likelihood
-// estimates.
+// Estimates returns p with the loadings of [Statistics.Rescaled], because gFAB's and FAB's own loadings are longer
+// than the maximum likelihood estimates.
 func (Model) Estimates(s *Statistics, p *Parameters) (*Parameters, error) {
 	w, err := s.Rescaled(p.Loadings)
 	if err != nil {
@@ -117,8 +117,8 @@ func (Model) Estimates(s *Statistics, p *Parameters) (*Parameters, error) {
 // ---- Curvature
 
 // Curvature is F_W = (λ/N)·S ⊗ I_D (paper G, eq. 5; the left factor is that of the
-// latent dimensions), for data scaled to a mean column variance of 1. It does not
-// exist for N ≤ D, see [ErrTooFewRows]. The evidence does.
+// latent dimensions), for data scaled to a mean column variance of 1. It does not exist for N ≤ D (see
+// [ErrTooFewRows]); the evidence does.
 func (m Model) Curvature(s *Statistics, p *Parameters, f *laplace.Curvature) error {
 	if f.Prior() {
 		unit, err := prior.AsUnitInformation(m.Prior)
@@ -150,24 +150,24 @@ func tooFewRows(n float64, d int) error {
 
 // ---- Projection
 
-// Signal is λWᵀW.
+// Signal returns λWᵀW (K×K).
 func (Model) Signal(_ *Statistics, p *Parameters) (*mat.SymDense, error) {
 	return p.gram(math.Sqrt(p.Noise)), nil
 }
 
-// Relevance is the signal-to-noise ratio λ‖w_k‖² of each latent dimension.
+// Relevance returns the signal-to-noise ratio λ‖w_k‖² of each latent dimension.
 func (Model) Relevance(_ *Statistics, p *Parameters) ([]float64, error) {
 	return p.signalToNoise(), nil
 }
 
-// Rotate is Z → ZV, W → WV for the orthonormal basis V, which leaves Wz unchanged.
+// Rotate replaces Z by ZV and W by WV for the orthonormal basis V (K×K), which leaves Wz unchanged.
 func (Model) Rotate(s *Statistics, p *Parameters, basis *mat.Dense) (*Statistics, *Parameters, error) {
 	q := &Parameters{K: p.K, D: p.D, Mean: p.Mean, Loadings: make([]float64, p.D*p.K), Noise: p.Noise}
 	q.W().Mul(p.W(), basis)
 	return s.Rotated(basis), q, nil
 }
 
-// Keep drops columns of Z and W.
+// Keep restricts Z and W to the columns dims.
 func (Model) Keep(s *Statistics, p *Parameters, dims []int) (*Statistics, *Parameters, error) {
 	return s.Kept(dims), framework.KeepAxes(p, p.K, dims), nil
 }

@@ -51,8 +51,8 @@ func (m *Moments) allocate(d int) {
 }
 
 // Summarize makes one pass over src and returns its moments. workers is the number
-// of goroutines (0: one a processor); any number gives the same bits. A source of no
-// rows and a non-finite or overflowing entry (row and column named) are errors.
+// of goroutines (0: one a processor); any number gives the same bits. It returns an error for a source without rows,
+// and for an entry that is not finite or overflows, with its row and column.
 func Summarize(ctx context.Context, src framework.Source[framework.Rows], workers int) (*Moments, error) {
 	accumulator, merge := func() (*Moments, error) { return &Moments{}, nil }, (*Moments).Merge
 	d := firstColumns(ctx, src)
@@ -89,7 +89,7 @@ func firstColumns(ctx context.Context, src framework.Source[framework.Rows]) int
 	return 0
 }
 
-// Source is the moments as a source of one block, for [Compressed].
+// Source returns a source of one block, the moments, for [Compressed].
 func (m *Moments) Source() framework.Source[*Moments] {
 	return framework.Single[*Moments]{Block: m, Count: m.Rows}
 }

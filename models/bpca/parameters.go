@@ -15,8 +15,8 @@ import (
 	"github.com/latent-go/latent/internal/linalg"
 )
 
-// Parameters are those of x = mean + W z + ε, z ~ N(0, I_K), ε ~ N(0, Noise·I_D), in
-// the units of the data. Ξ = W and Θ = λ = 1/Noise; the mean is that of the data.
+// Parameters are the parameters of x = mean + W z + ε, z ~ N(0, I_K), ε ~ N(0, Noise·I_D), in the units of the data.
+// Ξ = W and Θ = λ = 1/Noise; the mean is the mean of the data.
 type Parameters struct {
 	K        int       `json:"k" keep:"count"`
 	D        int       `json:"d"`
@@ -25,7 +25,7 @@ type Parameters struct {
 	Noise    float64   `json:"noise"`                   // variance σ² = 1/λ
 }
 
-// Check returns an error about invalid parameters, such as may come from a file.
+// Check returns an error for invalid parameters, such as those of a damaged file.
 func (p *Parameters) Check() error {
 	switch {
 	case p == nil:
@@ -46,7 +46,7 @@ func (p *Parameters) Check() error {
 	return nil
 }
 
-// W is the loadings as a D×K matrix, sharing their memory.
+// W returns the loadings as a D×K matrix, sharing their memory.
 func (p *Parameters) W() *mat.Dense { return mat.NewDense(p.D, p.K, p.Loadings) }
 
 // gram is (W/unit)ᵀ(W/unit), K×K.
@@ -92,7 +92,7 @@ func (p *Parameters) signalToNoise() []float64 {
 	return ratios
 }
 
-// Explained is the share of the model's total variance that lies along each latent
+// Explained returns the share of the model's total variance that lies along each latent
 // dimension, ‖w_k‖²/(‖W‖² + D·Noise); the rest is noise.
 func (p *Parameters) Explained() []float64 {
 	share := p.signalToNoise()
@@ -194,8 +194,8 @@ func (s *scorer) score(y blas64.General, logProb []float64, mean blas64.General)
 	s.chol.HalfSolveTransRight(mean)
 }
 
-// Scorer is LogProb and the means of Transform for one block after another, in one goroutine: it computes what they
-// share once, and allocates nothing where the slices are large enough.
+// Scorer returns a function that computes LogProb and the means of Transform for one block after another. What blocks
+// share is computed once, and nothing is allocated if the slices are large enough. The function is for one goroutine.
 func (p *Parameters) Scorer() (func(b framework.Rows, logProb, mean []float64) ([]float64, []float64, error), error) {
 	s, err := p.scorer()
 	var y []float64
@@ -212,7 +212,7 @@ func (p *Parameters) Scorer() (func(b framework.Rows, logProb, mean []float64) (
 	}, err
 }
 
-// LogProb gives the marginal log-likelihood of each row of a block.
+// LogProb returns the marginal log-likelihood of each row of a block, in nats.
 func (Model) LogProb(b framework.Rows, p *Parameters, dst []float64) ([]float64, error) {
 	score, err := p.Scorer()
 	if err != nil {
@@ -222,8 +222,8 @@ func (Model) LogProb(b framework.Rows, p *Parameters, dst []float64) ([]float64,
 	return dst, err
 }
 
-// Distribution is that of a row as package distmv has it, N(mean, WWᵀ + Noise·I), drawing from src; nil is the global
-// generator. It returns an error if the noise is negligible relative to the loadings.
+// Distribution returns the distribution of a row, N(mean, WWᵀ + Noise·I), as a distmv.Normal that draws from src; nil
+// selects the global generator. It returns an error if the noise is negligible relative to the loadings.
 func (p *Parameters) Distribution(src rand.Source) (*distmv.Normal, error) {
 	if err := p.Check(); err != nil {
 		return nil, err

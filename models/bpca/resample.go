@@ -8,7 +8,8 @@ import (
 	"github.com/latent-go/latent/framework"
 )
 
-// Resample draws from p, for package bootstrap, as many rows as src has, which must weigh 1 each.
+// Resample draws as many rows from p as src has, for package bootstrap. It returns an error unless every row of src
+// has weight 1.
 func (Model) Resample(
 	ctx context.Context, src framework.Source[framework.Rows], p *Parameters, rng *rand.Rand,
 ) (framework.Source[framework.Rows], error) {

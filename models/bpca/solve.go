@@ -15,14 +15,13 @@ import (
 	"github.com/latent-go/latent/prior"
 )
 
-// A Spectrum is the eigen-decomposition of the covariance of a table, C = VΛVᵀ: all
-// that the closed form needs.
+// A Spectrum is the eigendecomposition C = VΛVᵀ of a table's covariance matrix: all that the closed form needs.
 type Spectrum struct {
 	N      float64   // sum of the row weights
 	D      int       // columns
 	Mean   []float64 // length D
 	Values []float64 // eigenvalues c_1 ≥ c_2 ≥ …; those beyond the last sum to Rest
-	Rest   float64   // 0 but for a spectrum of leading eigenvalues
+	Rest   float64   // sum of the other eigenvalues; 0 in a full spectrum
 
 	// Vectors are computed on demand.
 	eigen *linalg.SymmetricEigen // of the scatter, or of the products of rows
@@ -40,10 +39,9 @@ func (m *Moments) Spectrum() (*Spectrum, error) {
 	return s, s.decompose(m.D, slices.Clone(m.Scatter))
 }
 
-// LeadingSpectrum finds the k largest eigenvalues only, for [Solve] up to K = k: where k is
-// much less than D that is a small part of the work. Eigenvalues are within 1e-10·c_1 of the
-// true ones, and much nearer where they are well separated; where the block Lanczos method does not
-// converge, the full spectrum is found.
+// LeadingSpectrum computes the k largest eigenvalues only, for [Solve] up to K = k. For k much less than D this is a
+// small part of the work of Spectrum. Errors are below 1e-10·c_1, and much smaller for well separated eigenvalues. If
+// the block Lanczos method does not converge, LeadingSpectrum computes the full spectrum.
 func (m *Moments) LeadingSpectrum(k int) (*Spectrum, error) {
 	if err := m.check(); err != nil {
 		return nil, err
@@ -67,8 +65,8 @@ func (m *Moments) LeadingSpectrum(k int) (*Spectrum, error) {
 	return s, nil
 }
 
-// Decompose makes the spectrum of a table in memory: from its D×D moments, or from
-// the N×N products of its rows where there are fewer rows than columns.
+// Decompose computes the spectrum of a table in memory: from its D×D moments, or from the N×N inner products of its
+// rows if there are fewer rows than columns.
 func Decompose(ctx context.Context, t *framework.Table, workers int) (*Spectrum, error) {
 	n, d := t.Dims()
 	if n >= d {
@@ -108,9 +106,9 @@ func (s *Spectrum) decompose(n int, a []float64) error {
 	return nil
 }
 
-// Vectors are the eigenvectors of the k largest eigenvalues, as the columns of a D×k matrix.
-// A few are a small part of the work of all. It is an error when k is not 1 to
-// len(Values), and when the spectrum has not been found by this package.
+// Vectors returns the eigenvectors of the k largest eigenvalues, as the columns of a D×k matrix.
+// A few cost a small part of the time that all cost. It returns an error unless 1 ≤ k ≤ len(Values), and for a
+// spectrum that this package has not computed.
 func (s *Spectrum) Vectors(k int) (mat.Matrix, error) {
 	if k < 1 || k > len(s.Values) {
 		return nil, fmt.Errorf("bpca: vectors of %d eigenvalues: choose 1 to %d", k, len(s.Values))
@@ -147,8 +145,8 @@ func (s *Spectrum) find(k int) {
 	}
 }
 
-// Solutions are the fixed points of EM and of gFAB at every K at once, in closed form
-// (docs/theory/bpca.md; for EM: Tipping & Bishop 1999). K runs from 0, noise alone, to Max.
+// Solutions holds the fixed points of EM and of gFAB for all K, in closed form (docs/theory/bpca.md; for EM: Tipping
+// & Bishop 1999). K runs from 0, noise alone, to Max.
 type Solutions struct {
 	Prior prior.UnitInformation // of the evidence
 
@@ -158,10 +156,9 @@ type Solutions struct {
 	logs     []float64 // logs[k]: Σ_{i≤k} ln c_i
 }
 
-// Solve finds the fixed points for K = 1…kmax; kmax 0 stands for D − 1. It is an error
-// when kmax ≥ D, and when even K = 1 leaves no noise. A spectrum of leading eigenvalues ends
-// the solutions with its last. Where the data lie in a
-// space of fewer than kmax dimensions the solutions end below its dimension.
+// Solve computes the fixed points for K = 1…kmax; kmax = 0 selects D − 1. It returns an error if kmax ≥ D, and if
+// even K = 1 leaves no noise. Max may be below kmax: a spectrum of leading eigenvalues ends the solutions at its last
+// eigenvalue, and data in a space of fewer than kmax dimensions end them below its dimension.
 func Solve(s *Spectrum, kmax int) (*Solutions, error) {
 	if kmax == 0 {
 		kmax = s.D - 1
@@ -197,10 +194,10 @@ func Solve(s *Spectrum, kmax int) (*Solutions, error) {
 	return sol, nil
 }
 
-// Max is the largest K with a solution.
+// Max returns the largest K with a solution.
 func (s *Solutions) Max() int { return len(s.noise) - 1 }
 
-// Noise is the noise variance 1/λ at k, the same for EM and gFAB.
+// Noise returns the noise variance 1/λ at k, the same for EM and gFAB.
 func (s *Solutions) Noise(k int) float64 { return s.noise[k] }
 
 // inflation is ‖w‖² of gFAB over that of EM, 1/(1 − D/N); 1 for EM.
@@ -215,9 +212,9 @@ func (s *Solutions) inflation(m framework.Method) (float64, error) {
 	return n / (n - d), nil
 }
 
-// Evaluation is what criteria score, at the fixed point with k latent dimensions of EM,
-// or of gFAB (FAB's is the same), but for LogLikelihood, which is the highest. With N ≤ D gFAB has none:
-// [ErrTooFewRows].
+// Evaluation returns the input of criteria at a fixed point with k latent dimensions: that of EM, or that of gFAB,
+// which FAB shares. Its LogLikelihood is the maximum in either case. If N ≤ D, gFAB has no fixed point, and the error
+// is [ErrTooFewRows].
 func (s *Solutions) Evaluation(k int, m framework.Method) (framework.Evaluation, error) {
 	if k < 0 || k > s.Max() {
 		return framework.Evaluation{}, fmt.Errorf("bpca: no solution at K = %d: solutions run from K = 0 to %d", k, s.Max())
@@ -242,9 +239,8 @@ func (s *Solutions) Evaluation(k int, m framework.Method) (framework.Evaluation,
 	return e, nil
 }
 
-// Value is criterion c at k latent dimensions, at the fixed point of gFAB for gFIC and
-// FIC and at that of EM for the others. ICL, which needs discrete latent variables, is
-// an error.
+// Value returns criterion c for k latent dimensions: gFIC and FIC at the fixed point of gFAB, other criteria at that
+// of EM. It returns an error for ICL, which needs discrete latent variables.
 func (s *Solutions) Value(k int, c framework.Criterion) (float64, error) {
 	if c.Needs&framework.NeedsAssigner != 0 {
 		return 0, fmt.Errorf("bpca: %s needs discrete latent variables", c.Name)
@@ -256,7 +252,7 @@ func (s *Solutions) Value(k int, c framework.Criterion) (float64, error) {
 	return c.Value(&e), nil
 }
 
-// MethodFor is the method whose fixed point maximises c: gFAB where c counts F.
+// MethodFor returns the method whose fixed point maximises c: gFAB if c includes the curvature F, otherwise EM.
 func MethodFor(c framework.Criterion) framework.Method {
 	if c.Needs&framework.NeedsCurvature != 0 {
 		return framework.GFAB
@@ -279,8 +275,8 @@ func (s *Solutions) Best(c framework.Criterion) (k int, value float64, err error
 	return k, value, nil
 }
 
-// Parameters are W = V_K (g(Λ_K − σ²I))^½ and σ² at k ≥ 1 latent dimensions, in canonical
-// rotation; g = 1 for EM and 1/(1 − D/N) for gFAB.
+// Parameters returns W = V_K (g(Λ_K − σ²I))^½ and σ² for k ≥ 1 latent dimensions, in canonical rotation, with g = 1
+// for EM and g = 1/(1 − D/N) for gFAB.
 func (s *Solutions) Parameters(k int, m framework.Method) (*Parameters, error) {
 	if k < 1 || k > s.Max() {
 		return nil, fmt.Errorf("bpca: no parameters at K = %d: choose K from 1 to %d", k, s.Max())

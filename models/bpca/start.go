@@ -40,7 +40,7 @@ func (m Model) begin(
 	}, c.n, rng)
 }
 
-// Init is that of [Model], from moments.
+// Init starts as [Model] does, from moments.
 func (c Compressed) Init(
 	ctx context.Context, src framework.Source[*Moments], k int, rng *rand.Rand,
 ) (*Parameters, error) {

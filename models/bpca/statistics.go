@@ -14,7 +14,7 @@ import (
 	"github.com/latent-go/latent/laplace"
 )
 
-// Statistics are the expected statistics of a local step, about the mean.
+// Statistics are the expected statistics of a local step, with x centred at the mean.
 type Statistics struct {
 	K     int `keep:"count"`
 	D     int
@@ -24,8 +24,7 @@ type Statistics struct {
 	ZZ    []float64 `keep:"both"`    // S, K×K: Σ w E[zzᵀ]
 
 	// The residual Σ w E‖x − mean − Wz‖² is summed directly at the loadings of the local
-	// step. Others differ from it by a small correction, so that nothing cancels when
-	// the noise is small.
+	// step. The residual at other loadings adds a small correction, so that no digits cancel if the noise is small.
 	Anchor   []float64 `keep:"columns"` // loadings of the local step, D×K
 	Residual float64
 
@@ -49,13 +48,12 @@ type localStep struct {
 	shift  []float64 // D
 }
 
-// NewStatistics makes statistics of K latent dimensions and D columns.
+// NewStatistics allocates statistics for k latent dimensions and d columns.
 func NewStatistics(k, d int) *Statistics {
 	return &Statistics{K: k, D: d, XZ: make([]float64, d*k), ZZ: make([]float64, k*k), Anchor: make([]float64, d*k)}
 }
 
-// Merge adds the sums of other rows, which may belong to other loadings. It may overwrite
-// scratch memory of o.
+// Merge adds the sums of o, whose loadings may differ. It may overwrite scratch memory of o.
 func (s *Statistics) Merge(o *Statistics) {
 	switch {
 	case slices.Equal(s.Anchor, o.Anchor):
@@ -72,13 +70,13 @@ func (s *Statistics) Merge(o *Statistics) {
 	linalg.Axpy(1, o.ZZ, s.ZZ)
 }
 
-// Observations is N.
+// Observations returns N, the sum of the row weights.
 func (s *Statistics) Observations() float64 { return s.N }
 
-// Begin empties the statistics for a local step q(z_n) = N(gain·(x_n − mean), cov) and
-// returns the memory of gain (K×D) and cov (K×K), for the caller to fill in together with
-// [Statistics.SetLogDet]. anchor is the expected W (D×K). Models of x = mean + Wz + ε under other
-// priors make their local step of Begin, [Statistics.Add] and [Statistics.ResidualAt].
+// Begin clears the statistics for a local step q(z_n) = N(gain·(x_n − mean), cov). It returns the memory of gain
+// (K×D) and cov (K×K); the caller fills both and calls [Statistics.SetLogDet]. anchor is the expected W (D×K). Models
+// of x = mean + Wz + ε under other priors build their local step from Begin, [Statistics.Add] and
+// [Statistics.ResidualAt].
 func (s *Statistics) Begin(mean, anchor []float64) (gain, cov []float64) {
 	q := &s.local
 	s.N, s.SumSq, s.Residual = 0, 0, 0
@@ -90,13 +88,13 @@ func (s *Statistics) Begin(mean, anchor []float64) (gain, cov []float64) {
 	return q.gain, q.cov
 }
 
-// Gain is that of the local step, K×D.
+// Gain returns the local step's gain, K×D.
 func (s *Statistics) Gain() []float64 { return s.local.gain }
 
 // SetLogDet sets ln|cov|.
 func (s *Statistics) SetLogDet(logDet float64) { s.local.logDet = logDet }
 
-// Scale makes the rows weigh factor times as much (see [framework.Scaler]).
+// Scale multiplies the weight of all rows by factor (see [framework.Scaler]).
 func (s *Statistics) Scale(factor float64) {
 	s.N *= factor
 	s.SumSq *= factor
@@ -105,9 +103,10 @@ func (s *Statistics) Scale(factor float64) {
 	linalg.Scale(factor, s.ZZ)
 }
 
-// Condition begins a local step of x = mean + Wz + ε, ε ~ N(0, Ψ), with loadings w (D×K): q(z_n) = N(gain·(x_n −
-// mean), Σ) with Σ⁻¹ = precision + I and gain = scale·Σ·weightedᵀ. precision is WᵀΨ⁻¹W (K×K), which is overwritten,
-// and scale·weighted is Ψ⁻¹W (D×K). The tilt adds its own to Σ⁻¹, D·S₀⁻¹ where no entry is missing.
+// Condition starts a local step for x = mean + Wz + ε, ε ~ N(0, Ψ), with loadings w (D×K): q(z_n) = N(gain·(x_n −
+// mean), Σ) with Σ⁻¹ = precision + I and gain = scale·Σ·weightedᵀ. precision is WᵀΨ⁻¹W (K×K), which Condition
+// overwrites, and scale·weighted is Ψ⁻¹W (D×K). The tilt adds its matrix to Σ⁻¹; this is D·S₀⁻¹ if no entry is
+// missing.
 func (s *Statistics) Condition(
 	mean, w, weighted []float64, scale float64, precision []float64, tilt *laplace.Tilt,
 ) error {
@@ -156,9 +155,9 @@ func (s *Statistics) Add(b framework.Rows) (entropy float64, err error) {
 	return s.addWeight(weight), nil
 }
 
-// AddMoments adds the rows that the moments stand for and returns the entropy of their q. It adds
-// D rows in place of N: a root of the scatter has the same products, and the residual is summed without
-// cancellation as it is for rows.
+// AddMoments adds the rows that m summarises and returns the entropy of their q. It adds the D rows of a square root
+// of the scatter in place of the N rows: their products are the same, and the residual is summed without
+// cancellation.
 func (s *Statistics) AddMoments(m *Moments) (entropy float64, err error) {
 	q := &s.local
 	if m.D != s.D {
@@ -257,7 +256,7 @@ func (s *Statistics) spread(w, c []float64) float64 {
 	return linalg.Dot(w, wc)
 }
 
-// GaussianEntropy is that of a k-dimensional normal distribution with ln|Σ| = logDet, in nats.
+// GaussianEntropy returns the entropy of a k-dimensional normal distribution with ln|Σ| = logDet, in nats.
 func GaussianEntropy(k int, logDet float64) float64 {
 	return 0.5 * (float64(k)*(1+math.Log(2*math.Pi)) + logDet)
 }
@@ -273,7 +272,7 @@ func (s *Statistics) factor() (linalg.Cholesky, error) {
 	return chol, nil
 }
 
-// Regress writes the loadings W = XᵀM S⁻¹ that maximise E[ln p(X|Z,W)], whatever the noise, to w (D×K).
+// Regress writes W = XᵀM S⁻¹ to w (D×K): the loadings that maximise E[ln p(X|Z,W)] for any noise.
 func (s *Statistics) Regress(w []float64) error {
 	chol, err := s.factor()
 	if err != nil {
@@ -284,9 +283,9 @@ func (s *Statistics) Regress(w []float64) error {
 	return nil
 }
 
-// Expand is z → L⁻¹z, and W → WL for the loadings w (D×K), which leaves Wz unchanged (PX-EM; Liu, Rubin & Wu 1998). The
-// prior of z and the entropy, whose change it returns, are best where S = N·I; with the penalty −(D/2) ln|S| of gFAB
-// and FAB (charged), where S = (N − D)·I.
+// Expand replaces z by L⁻¹z and the loadings w (D×K) by wL, which leaves Wz unchanged (PX-EM; Liu, Rubin & Wu 1998).
+// Its L makes S = N·I, where the prior of z and the entropy are best. If charged, with the penalty −(D/2) ln|S| of
+// gFAB and FAB, it makes S = (N − D)·I. It returns the change of the entropy in nats.
 func (s *Statistics) Expand(w []float64, charged bool) (entropy float64, err error) {
 	m := s.N
 	if charged {
@@ -313,8 +312,8 @@ func (s *Statistics) Expand(w []float64, charged bool) (entropy float64, err err
 	return -s.N / 2 * (chol.LogDet() - float64(k)*math.Log(m)), nil
 }
 
-// Rescaled are the loadings WL of w (D×K), in memory of their own, where LLᵀ = S/N is the average of E[zzᵀ]. At the
-// fixed points of gFAB, whose loadings are too long by (1 − D/N)^−½, these are the maximum likelihood estimates
+// Rescaled returns the loadings WL of w (D×K), in new memory, where LLᵀ = S/N is the average of E[zzᵀ]. At the fixed
+// points of gFAB, whose loadings are too long by (1 − D/N)^−½, these are the maximum likelihood estimates
 // (docs/theory/factor.md, section 2); those of EM do not change.
 func (s *Statistics) Rescaled(w []float64) ([]float64, error) {
 	chol, err := s.factor()
@@ -326,7 +325,7 @@ func (s *Statistics) Rescaled(w []float64) ([]float64, error) {
 	return w, nil
 }
 
-// Rotated are the statistics of Vᵀz for the orthonormal basis V, K×K.
+// Rotated returns the statistics of Vᵀz for an orthonormal basis V, K×K.
 func (s *Statistics) Rotated(basis *mat.Dense) *Statistics {
 	t := NewStatistics(s.K, s.D)
 	t.N, t.SumSq, t.Residual = s.N, s.SumSq, s.Residual
@@ -336,7 +335,7 @@ func (s *Statistics) Rotated(basis *mat.Dense) *Statistics {
 	return t
 }
 
-// Kept are the statistics of some of the latent dimensions.
+// Kept returns the statistics of the latent dimensions dims alone.
 func (s *Statistics) Kept(dims []int) *Statistics {
 	t := framework.KeepAxes(s, s.K, dims)
 	anchor := make([]float64, len(s.Anchor)) // that of t, with columns of 0 for those that go
@@ -349,8 +348,8 @@ func (s *Statistics) Kept(dims []int) *Statistics {
 	return t
 }
 
-// ResidualAt is Σ w E‖x − mean − Wz‖² at the D×K matrix w. With Δ = W − anchor it is the one summed at the
-// anchor plus tr(Δᵀ((W + anchor)S − 2XᵀM)), and Δ tends to 0.
+// ResidualAt returns Σ_n w_n E‖x_n − mean − Wz_n‖² for the loadings W = w, D×K. With Δ = w − anchor it is Residual
+// plus tr(Δᵀ((w + anchor)S − 2XᵀM)); Δ tends to 0 in a fit.
 func (s *Statistics) ResidualAt(w []float64) float64 {
 	d, k := s.D, s.K
 	s.dk = linalg.Resize(s.dk, 3*d*k)

@@ -13,17 +13,16 @@ import (
 	"github.com/latent-go/latent/prior"
 )
 
-// Prior is that of variational Bayesian PCA (Bishop 1999): rows of W are
-// N(0, diag(α)⁻¹), α_k ~ Gamma(AlphaShape, AlphaRate), λ ~ Gamma(LambdaShape,
-// LambdaRate), for data divided by Unit.
+// Prior is the prior of variational Bayesian PCA (Bishop 1999): rows of W are N(0, diag(α)⁻¹), α_k ~
+// Gamma(AlphaShape, AlphaRate), λ ~ Gamma(LambdaShape, LambdaRate), for data divided by Unit.
 type Prior struct {
-	// FixedAlpha, when positive, is α itself: 1 makes it "VB1" of paper G, section 7.
-	// Otherwise α has its gamma prior, "VB2".
+	// FixedAlpha, if positive, is α itself: 1 gives "VB1" of paper G, section 7. If FixedAlpha is 0, α has a gamma
+	// prior: "VB2".
 	FixedAlpha              float64
 	AlphaShape, AlphaRate   float64 // 0 stands for 0.01
 	LambdaShape, LambdaRate float64 // 0 stands for 0.01
-	// Unit is the standard deviation that counts as 1 in the prior, in the units of the data. 0 stands for the root of the
-	// mean column variance, so that the ELBO's choice of K does not depend on units; 1 is the prior for unscaled data.
+	// Unit is the standard deviation that counts as 1 in the prior, in the units of the data. 0 selects the root of the
+	// mean column variance, so that the ELBO's choice of K does not depend on units. 1 leaves the data unscaled.
 	Unit float64
 }
 
@@ -43,22 +42,22 @@ func (pr Prior) resolved() (Prior, error) {
 	return pr, nil
 }
 
-// Variational is BPCA with a posterior q(W)q(λ)q(α) in place of estimates: the engine's
-// EM on it is variational Bayes, and its criterion is the ELBO.
+// Variational is BPCA with a posterior q(W)q(λ)q(α) in place of estimates. The engine's EM is then variational Bayes,
+// and its criterion is the ELBO.
 type Variational struct {
 	Prior       Prior
-	RandomStart bool // as that of [Model]
+	RandomStart bool // see [Model]
 }
 
 // CompressedVariational is [Variational] fitted from [Moments].
 type CompressedVariational struct{ Variational }
 
-// Posterior holds the hyperparameters of q(W) = Π_d N(w_d | loadings, Cov),
-// q(λ) = Gamma(Shape, Rate) and q(α_k) = Gamma(AlphaShape, AlphaRates[k]).
+// Posterior holds the hyperparameters of q(W) = Π_d N(w_d | Loadings_d, Cov), q(λ) = Gamma(Shape, Rate) and q(α_k) =
+// Gamma(AlphaShape, AlphaRates[k]).
 type Posterior struct {
 	K          int       `json:"k"`
 	D          int       `json:"d"`
-	Mean       []float64 `json:"mean"`        // of the data, length D
+	Mean       []float64 `json:"mean"`        // the mean of the data, length D
 	Loadings   []float64 `json:"loadings"`    // E[W], D×K row-major
 	Cov        []float64 `json:"cov"`         // K×K, covariance of each row of W
 	Shape      float64   `json:"shape"`       // of q(λ)
@@ -66,7 +65,7 @@ type Posterior struct {
 	AlphaShape float64   `json:"alpha_shape"` // of q(α_k); 0 when α is fixed
 	AlphaRates []float64 `json:"alpha_rates"` // length K
 	LogDetCov  float64   `json:"log_det_cov"` // ln|Cov|
-	// UnitVariance is the variance that the prior takes for 1.
+	// UnitVariance is the variance that counts as 1 in the prior.
 	UnitVariance float64 `json:"unit_variance"`
 }
 
@@ -78,7 +77,7 @@ func (p *Posterior) Point() *Parameters {
 // BoundsEvidence marks the model as [framework.Variational].
 func (Variational) BoundsEvidence() {}
 
-// Init starts from the same draw as [Model], with q(W) as narrow as one row makes it.
+// Init starts from the same draw as [Model]; q(W) has the covariance that one row implies.
 func (v Variational) Init(
 	ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand,
 ) (*Posterior, error) {
@@ -89,7 +88,7 @@ func (v Variational) Init(
 	return v.start(p, unit)
 }
 
-// Init is that of [Variational], from moments.
+// Init starts as [Variational] does, from moments.
 func (v CompressedVariational) Init(
 	ctx context.Context, src framework.Source[*Moments], k int, rng *rand.Rand,
 ) (*Posterior, error) {
@@ -123,7 +122,7 @@ func (v Variational) start(p *Parameters, unit float64) (*Posterior, error) {
 	return q, nil
 }
 
-// NewStatistics makes statistics for p.K latent dimensions.
+// NewStatistics allocates statistics for p.K latent dimensions.
 func (Variational) NewStatistics(p *Posterior) *Statistics { return NewStatistics(p.K, p.D) }
 
 // Prepare sets up q(z): Σ⁻¹ = I + E[λ]E[WᵀW], μ_n = E[λ]Σ E[W]ᵀ(x_n − mean).
@@ -149,7 +148,7 @@ func (CompressedVariational) Infer(m *Moments, p *Posterior, s *Statistics) (flo
 	return s.AddMoments(m)
 }
 
-// Maximize updates q(W), then q(α), then q(λ), each the best given the others.
+// Maximize updates q(W), then q(α), then q(λ), each to its optimum given the others.
 func (v Variational) Maximize(s *Statistics, p, dst *Posterior) (*Posterior, error) {
 	prior, err := v.Prior.resolved()
 	if err != nil {
@@ -220,7 +219,7 @@ func (p *Posterior) columnSquare(k int) float64 {
 	return sum
 }
 
-// LogJoint is E[ln p(X,Z,W,λ,α)] + H(q(W)) + H(q(λ)) + H(q(α)).
+// LogJoint returns E[ln p(X,Z,W,λ,α)] + H(q(W)) + H(q(λ)) + H(q(α)).
 func (v Variational) LogJoint(s *Statistics, p *Posterior) float64 {
 	given, err := v.Prior.resolved()
 	if err != nil {

@@ -16,11 +16,10 @@ import (
 // what one tells of two classes. A class that is left out leaves the prior of the others as it was. The integral is
 // Laplace's.
 
-// CheckPrior says which family of the classes has no proper prior.
+// CheckPrior returns an error if the family has no proper prior.
 func (m Model) CheckPrior() error { return m.mixture().CheckPrior() }
 
-// MaximizePosterior is Maximize under the priors of the evidence: the regression of working responses is a ridge
-// regression.
+// MaximizePosterior is Maximize under the evidence's priors, with ridge regression of the working responses.
 func (m Model) MaximizePosterior(s *Statistics, p, dst *Parameters) (*Parameters, error) {
 	return m.maximize(s, p, dst, m.mixture().MaximizePosterior, m.worth()*aRow)
 }

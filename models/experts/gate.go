@@ -139,16 +139,17 @@ func (g *gate) Assigned(n int, w, r []float64) {
 
 // ---- Parameters
 
-// Parameters of K classes behind a gate of P − 1 columns.
+// Parameters are those of K classes and a gate of P − 1 columns.
 type Parameters struct {
 	D int `json:"d"` // columns of the table
-	// Mixture are the classes. Its weights are the shares of the rows, the average of the gate's probabilities.
+	// Mixture holds the classes. Its weights are the classes' shares of the rows: the averages of the gate's
+	// probabilities.
 	Mixture *mixture.Parameters `json:"mixture"`
 	Gate    []float64           `json:"gate" keep:"rows"` // γ, K×P, of t = L⁻¹a; Σ_k γ_k = 0
 	Root    []float64           `json:"root"`             // L, P×P, lower triangular: LLᵀ = Σ aaᵀ/N of a = (1, columns)
 }
 
-// K is the number of classes.
+// K returns the number of classes.
 func (p *Parameters) K() int { return p.Mixture.K }
 
 // width is P.

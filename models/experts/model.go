@@ -16,18 +16,18 @@ import (
 	"github.com/latent-go/latent/prior"
 )
 
-// Model is a mixture with a gate. ξ_k belongs to class k; the gate is shared, D_Θ = (K−1)P for P − 1 columns and an
-// intercept.
+// Model is a mixture with a gate. Class k has the parameters ξ_k. The classes share the gate: D_Θ = (K−1)P for P − 1
+// columns and an intercept.
 type Model struct {
 	Family family.Family
-	// Gate are the columns, from 0, that class probabilities depend on, linearly in ln(π_k/π_l). None makes them the
-	// weights of a mixture.
+	// Gate lists the columns, from 0, on which ln(π_k/π_l) depends linearly. Without columns the model is a mixture with
+	// constant weights.
 	Gate []int
-	// Columns are those of the family; nil stands for all that are not the gate's. A column may be in both.
+	// Columns lists the family's columns, from 0; nil selects all columns outside Gate. A column may be in both.
 	Columns []int
-	Start   family.Start // how a fit begins
-	// ParameterPrior is that of the evidence (see [framework.Evidence]), as [mixture.Model] has it; the gate's is worth
-	// the Rows of prior.UnitInformation.
+	Start   family.Start // how a fit starts
+	// ParameterPrior is the prior under which the evidence is computed (see [framework.Evidence]), as for
+	// [mixture.Model]. The gate's prior is worth as many rows as prior.UnitInformation's Rows.
 	ParameterPrior prior.Prior
 }
 
@@ -38,7 +38,7 @@ func (m Model) mixture() mixture.Model {
 
 // ---- Start
 
-// Init draws starting parameters: classes as those of a mixture, and a gate that knows nothing of the columns.
+// Init draws starting parameters: the classes of a mixture, and a gate whose slopes are 0.
 func (m Model) Init(
 	ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand,
 ) (*Parameters, error) {
@@ -68,7 +68,7 @@ func (m Model) Init(
 
 // ---- Local step; the gate's part of it is in gate.go
 
-// NewStatistics makes statistics for the classes of p.
+// NewStatistics allocates statistics for the classes of p.
 func (m Model) NewStatistics(p *Parameters) *Statistics {
 	return newStatistics(m.mixture().NewStatistics(p.Mixture), p)
 }
@@ -100,8 +100,8 @@ func (m Model) Infer(b framework.Rows, _ *Parameters, s *Statistics) (float64, e
 
 // ---- Global step
 
-// Maximize is the maximum likelihood ξ_k of the rows weighted by q_nk, and the gate at the maximum of the bound on its
-// likelihood: the regression of working responses on the columns (docs/theory/experts.md, section 2).
+// Maximize returns the maximum likelihood ξ_k of the rows weighted by q_nk, and the gate at the maximum of the bound
+// on its likelihood: the regression of working responses on the columns (docs/theory/experts.md, section 2).
 func (m Model) Maximize(s *Statistics, p, dst *Parameters) (*Parameters, error) {
 	return m.maximize(s, p, dst, m.mixture().Maximize, 0)
 }
@@ -122,13 +122,14 @@ func (m Model) maximize(s *Statistics, p, dst *Parameters, classes globalStep, p
 	return dst, s.regress(dst, precision)
 }
 
-// LogJoint is E_q[ln p(X,Z|γ,ξ)], with the bound in place of the gate's part: it is that part itself where the gate is
-// the local step's.
+// LogJoint returns E_q[ln p(X,Z|γ,ξ)] with a lower bound in place of the gate's part. The bound is exact at the gate
+// of the local step.
 func (m Model) LogJoint(s *Statistics, p *Parameters) float64 {
 	return m.mixture().LogConditional(s.Mixture, p.Mixture) + s.logGate(p)
 }
 
-// Shape counts (K−1)P numbers of the gate, shared parameters such as a tied covariance, and D_ξ a class.
+// Shape counts the (K−1)P parameters of the gate, the family's shared parameters, such as a tied covariance, and D_ξ
+// for each class.
 func (m Model) Shape(p *Parameters) framework.Shape {
 	shape := m.mixture().Shape(p.Mixture)
 	more := (shape.K - 1) * (p.width() - 1)
@@ -141,7 +142,7 @@ func (m Model) Shape(p *Parameters) framework.Shape {
 
 // ---- Curvature
 
-// Curvature is that of a mixture. Under a prior the gate has a part that does not depend on z, either.
+// Curvature adds the curvature of a mixture. Under a prior it also adds the gate's part; this does not depend on z.
 func (m Model) Curvature(s *Statistics, p *Parameters, f *laplace.Curvature) error {
 	if f.Prior() {
 		f.Shared(m.integral(s, p))
@@ -151,8 +152,8 @@ func (m Model) Curvature(s *Statistics, p *Parameters, f *laplace.Curvature) err
 
 // ---- Projection
 
-// Relevance is the immediate loss of gFIC, in nats, if a class were left out and its rows went to the others, less the
-// charge for the class; −Inf for a class without an estimate.
+// Relevance returns, for each class, the immediate loss of gFIC in nats if its rows went to the other classes, less
+// the charge for the class; −Inf for a class without an estimate.
 func (m Model) Relevance(s *Statistics, p *Parameters) ([]float64, error) {
 	values := m.mixture().Worth(s.Mixture, p.Mixture)
 	floats.Add(values, s.Vacated)
@@ -160,8 +161,8 @@ func (m Model) Relevance(s *Statistics, p *Parameters) ([]float64, error) {
 	return values, nil
 }
 
-// Keep keeps some classes: π_k(a) of the others is divided among them in proportion to theirs, which is the softmax of
-// those that are left.
+// Keep restricts s and p to the classes dims. The probabilities of dropped classes are divided among the others in
+// proportion, which is the softmax over dims.
 func (m Model) Keep(s *Statistics, p *Parameters, dims []int) (*Statistics, *Parameters, error) {
 	t, q := framework.KeepAxes(s, p.K(), dims), framework.KeepAxes(p, p.K(), dims)
 	var err error
@@ -172,20 +173,20 @@ func (m Model) Keep(s *Statistics, p *Parameters, dims []int) (*Statistics, *Par
 
 // ---- Scores of rows
 
-// LogProb is ln p(x_n|a_n), of the family's columns given the gate's, of each row, in nats.
+// LogProb returns ln p(x_n|a_n) of each row, in nats: the family's columns given the gate's.
 func (m Model) LogProb(b framework.Rows, p *Parameters, dst []float64) ([]float64, error) {
 	logProb, _, err := m.Score(b, p, dst, nil)
 	return logProb, err
 }
 
-// Responsibilities are p(z_n = k|x_n, a_n), rows×K.
+// Responsibilities returns p(z_n = k|x_n, a_n), rows×K.
 func (m Model) Responsibilities(b framework.Rows, p *Parameters, dst []float64) ([]float64, error) {
 	_, r, err := m.Score(b, p, nil, dst)
 	return r, err
 }
 
-// Score gives both at the cost of one; the slices are overwritten from their beginnings, and grow where they are too
-// short.
+// Score returns LogProb and Responsibilities at the cost of one. It overwrites the slices from their beginnings, and
+// grows those that are too short.
 func (m Model) Score(b framework.Rows, p *Parameters, logProb, r []float64) ([]float64, []float64, error) {
 	score, err := m.Scorer(p)
 	if err != nil {
@@ -194,7 +195,8 @@ func (m Model) Score(b framework.Rows, p *Parameters, logProb, r []float64) ([]f
 	return score(b, logProb, r)
 }
 
-// Scorer is Score of one block after another, readied once, for one goroutine.
+// Scorer returns a function that computes Score for one block after another, in one goroutine. What depends on p
+// alone is computed once.
 func (m Model) Scorer(
 	p *Parameters,
 ) (func(b framework.Rows, logProb, r []float64) ([]float64, []float64, error), error) {
@@ -209,26 +211,27 @@ func (m Model) Scorer(
 	}, m.Prepare(p, nil, s)
 }
 
-// LabelEntropy leaves out the entropy of the families' latent variables.
+// LabelEntropy returns the entropy of the classes alone, without that of the family's own latent variables, in nats.
 func (Model) LabelEntropy(s *Statistics) float64 { return s.Mixture.Labels }
 
-// Condense counts equal rows once, as a [framework.Condenser] does, where no column of the family has continuous
-// values.
+// Condense merges equal rows into one row with their weight (see [framework.Condenser]), unless a column of the
+// family is continuous.
 func (m Model) Condense(ctx context.Context, src framework.Source[framework.Rows]) framework.Source[framework.Rows] {
 	return m.mixture().Condense(ctx, src)
 }
 
 // ---- Statistics
 
-// Statistics are the sums of a local step: those of a mixture, and of the gate what its bound needs, a quadratic
-// function of γ.
+// Statistics are the sums of a local step: those of a mixture, and for the gate the coefficients of its bound, a
+// quadratic function of γ.
 type Statistics struct {
 	Mixture *mixture.Statistics
 	Design  []float64 // Σ_n w_n t_n t_nᵀ, P×P
-	Level   []float64 `keep:"rows"` // of the bound, K: its constant
-	Slope   []float64 `keep:"rows"` // K×P: Σ_n w_n y_nk t_n, of working responses y
-	Vacated []float64 `keep:"rows"` // Σ_n w_n ln(1 − π_k(a_n)), K: what the others' probabilities gain without class k
-	Overlap []float64 // Σ_n w_n π_nk π_nl t_n t_nᵀ, K(K−1)/2×P(P+1)/2: what the rows tell about the gate
+	Level   []float64 `keep:"rows"` // K: the constant of the bound
+	Slope   []float64 `keep:"rows"` // K×P: Σ_n w_n y_nk t_n, with working responses y
+	// Σ_n w_n ln(1 − π_k(a_n)), K: what the other classes' probabilities gain without class k
+	Vacated []float64 `keep:"rows"`
+	Overlap []float64 // Σ_n w_n π_nk π_nl t_n t_nᵀ, K(K−1)/2×P(P+1)/2: the information of the rows about the gate
 
 	rows gate
 	root []float64 // of Design, P×P
@@ -240,10 +243,10 @@ func newStatistics(mix *mixture.Statistics, p *Parameters) *Statistics {
 		Vacated: make([]float64, k), Overlap: make([]float64, triangle(n)*(triangle(k)-k))}
 }
 
-// Observations is N.
+// Observations returns N, the sum of the row weights.
 func (s *Statistics) Observations() float64 { return s.Mixture.N }
 
-// Merge adds the sums of another shard, or of another local step at as many classes.
+// Merge adds the sums of another shard, or of another local step with as many classes.
 func (s *Statistics) Merge(o *Statistics) {
 	s.Mixture.Merge(o.Mixture)
 	linalg.Axpy(1, o.Design, s.Design)
@@ -253,7 +256,7 @@ func (s *Statistics) Merge(o *Statistics) {
 	linalg.Axpy(1, o.Overlap, s.Overlap)
 }
 
-// Scale makes the rows weigh factor times as much (see [framework.Scaler]).
+// Scale multiplies the weight of all rows by factor (see [framework.Scaler]).
 func (s *Statistics) Scale(factor float64) {
 	s.Mixture.Scale(factor)
 	linalg.Scale(factor, s.Design)

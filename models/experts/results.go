@@ -17,8 +17,8 @@ import (
 	"github.com/latent-go/latent/internal/simd"
 )
 
-// Prior are p(z_n = k|a_n), rows×K, in dst (allocated when nil): what the gate's columns alone say. The family's may be
-// missing.
+// Prior returns p(z_n = k|a_n), rows×K, given the gate's columns alone, in dst (allocated if nil). The family's
+// columns may be missing.
 func (m Model) Prior(b framework.Rows, p *Parameters, dst []float64) ([]float64, error) {
 	of, err := m.PriorScorer(p)
 	if err != nil {
@@ -27,7 +27,8 @@ func (m Model) Prior(b framework.Rows, p *Parameters, dst []float64) ([]float64,
 	return of(b, dst)
 }
 
-// PriorScorer is Prior for one block after another, in one goroutine: it allocates nothing where dst is large enough.
+// PriorScorer returns a function that computes Prior for one block after another, in one goroutine. It allocates
+// nothing if dst is large enough.
 func (m Model) PriorScorer(p *Parameters) (func(b framework.Rows, dst []float64) ([]float64, error), error) {
 	r, err := m.reader(p)
 	return func(b framework.Rows, dst []float64) ([]float64, error) {
@@ -77,8 +78,8 @@ func (g *reader) eachRow(b framework.Rows, visit func(i int, t, prior []float64)
 	return nil
 }
 
-// LogOdds are ln(π_k/π_1) of classes 2 to K as linear functions of (1, columns of the gate), in the units of the table:
-// (K−1)×P row-major.
+// LogOdds returns the coefficients of ln(π_k/π_1), k = 2…K, as linear functions of (1, columns of the gate), in the
+// table's units: (K−1)×P row-major.
 func (p *Parameters) LogOdds() []float64 {
 	n := p.width()
 	list := make([]float64, 0, len(p.Gate)-n)
@@ -101,13 +102,13 @@ func (p *Parameters) inUnits(g []float64) {
 	}
 }
 
-// A Coefficient of the gate is what a unit of a column adds to the log odds ln(π_k/π_1) of a class against the first
-// one. exp(Value) is the odds ratio.
+// A Coefficient says what one unit of a gate's column adds to the log odds ln(π_k/π_1) of a class against the first
+// class. exp(Value) is the odds ratio; Error is the standard error of Value.
 type Coefficient struct{ Value, Error float64 }
 
-// Coefficients are those of classes 2 to K against the first, (K−1)×P, the intercept before the columns of the gate,
-// with standard errors from the rows of b: the observed information about the gate, which includes the uncertainty
-// about classes (Louis 1982), with the parameters of the family held fixed. Errors are NaN if the information is
+// Coefficients returns the gate's coefficients for classes 2 to K against the first, (K−1)×P, the intercept first.
+// Their standard errors come from the observed information of the rows of b about the gate, which allows for the
+// uncertainty about classes (Louis 1982) but holds the family's parameters fixed. They are NaN if the information is
 // singular.
 func (m Model) Coefficients(b framework.Rows, p *Parameters) ([][]Coefficient, error) {
 	r, err := m.regression(b, p)
@@ -218,8 +219,9 @@ var errSeparates = errors.New("separates classes in the gate: its coefficients h
 	"likelihood; the prior alone bounds them in a fit by the evidence, the last iteration " +
 	"in other fits, and their standard errors mean nothing")
 
-// Doubts are about gates without a finite maximum: columns that tell in some row for certain which class it is not in.
-// Newton's method goes on from the fit there, with steps that do not become shorter.
+// Doubts reports the doubts about the mixture, and a gate whose likelihood has no finite maximum because its columns
+// rule out some class for some row with certainty. The sign is that steps of Newton's method from the fit do not
+// become shorter.
 func (m Model) Doubts(b framework.Rows, p *Parameters) ([]error, error) {
 	doubts, err := m.mixture().Doubts(p.Mixture)
 	if err != nil || p.K() == 1 || len(m.Gate) == 0 {
@@ -277,8 +279,9 @@ func (p *Parameters) widest(step []float64) (column int) {
 
 // ---- Draws
 
-// Sample draws the family's columns of the rows of b anew, given those of the gate, and returns the rows, N×D
-// row-major, and the class of each. What is missing stays so, and so does what the family takes as given.
+// Sample draws new values in the family's columns of the rows of b, given the gate's columns. It returns the rows,
+// N×D row-major, and the class of each. Missing values stay missing, and columns that the family conditions on stay
+// as they are.
 func (m Model) Sample(b framework.Rows, p *Parameters, rng *rand.Rand) (x []float64, labels []int, err error) {
 	draw, err := m.drawer(p, rng)
 	if err != nil {
@@ -326,7 +329,7 @@ func (m Model) drawer(p *Parameters, rng *rand.Rand) (func(prior, row []float64)
 
 // ---- Parameters from elsewhere
 
-// Check says whether parameters that come from elsewhere can be those of the model.
+// Check returns an error for parameters that do not match the model, such as those of another file.
 func (m Model) Check(p *Parameters) error {
 	if p == nil || p.Mixture == nil || p.D < 1 {
 		return errors.New("experts: the parameters have no classes or no columns")
@@ -359,7 +362,7 @@ func (m Model) Canonical(p *Parameters) (*Parameters, error) {
 	return m.Permute(p, p.Mixture.Order())
 }
 
-// Permute puts class order[k] of p in the place of class k.
+// Permute moves class order[k] of p to position k.
 func (m Model) Permute(p *Parameters, order []int) (*Parameters, error) {
 	mix, err := m.mixture().Permute(p.Mixture, order)
 	if err != nil {
@@ -370,5 +373,5 @@ func (m Model) Permute(p *Parameters, order []int) (*Parameters, error) {
 	return q, nil
 }
 
-// Vector is [Parameters.LogOdds], then the shares of the classes, K, and their numbers.
+// Vector returns the numbers of [Parameters.LogOdds], then the K shares of the classes, then the classes' parameters.
 func (p *Parameters) Vector() []float64 { return append(p.LogOdds(), p.Mixture.Vector()...) }

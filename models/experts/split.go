@@ -10,8 +10,8 @@ import (
 	"github.com/latent-go/latent/models/mixture"
 )
 
-// Split divides class k, as a [framework.Splitter] does: by a mixture of two that is fitted to its rows. The halves
-// begin with the gate of the class, in their shares of it.
+// Split divides class k by fitting a mixture of two components to its rows (see [framework.Splitter]). The halves
+// start with the gate of class k, shifted by the logs of their shares.
 func (m Model) Split(
 	ctx context.Context, src framework.Source[framework.Rows], s *Statistics, p *Parameters, k int, rng *rand.Rand,
 ) (*Parameters, float64, error) {
@@ -41,7 +41,8 @@ func (m Model) Split(
 	return grown, gain, nil
 }
 
-// Resample draws from p a table like src, given the columns of the gate (see [mixture.Model.Resample]).
+// Resample draws the family's columns of a table like src from p, given the gate's columns (see
+// [mixture.Model.Resample]).
 func (m Model) Resample(
 	ctx context.Context, src framework.Source[framework.Rows], p *Parameters, rng *rand.Rand,
 ) (framework.Source[framework.Rows], error) {
@@ -60,7 +61,8 @@ func (m Model) Resample(
 	})
 }
 
-// StartAt is an iteration of EM from p: the design of the gate and the table as one class stay p's.
+// StartAt returns the parameters after one iteration of EM from p. The design of the gate, and the table described as
+// one class, stay those of p.
 func (m Model) StartAt(ctx context.Context, src framework.Source[framework.Rows], p *Parameters) (*Parameters, error) {
 	return framework.EMStep(ctx, m, src, p, 1)
 }

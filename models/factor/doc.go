@@ -1,15 +1,15 @@
-// Package factor is factor analysis and its relatives,
+// Package factor implements factor analysis and its relatives,
 //
 //	x = mean + W z + ε,   z ~ N(0, I_K),   ε ~ N(0, Ψ),
 //
-// with a variance of the noise for each column (factor analysis), one for all (probabilistic PCA), or a covariance
-// matrix for each block of columns (two: probabilistic canonical correlation analysis, Bach & Jordan 2005; more:
-// group factor analysis).
+// where the noise has one variance for each column (factor analysis), one variance for all (probabilistic PCA), or a
+// covariance matrix for each block of columns. Two blocks make probabilistic canonical correlation analysis (Bach &
+// Jordan 2005), more make group factor analysis.
 //
-// [Solve] needs no iteration over rows: from one covariance matrix it has the maximum likelihood estimates, and with
-// them gFIC, FIC, BIC, AIC and sBIC, of every K at once, because every fixed point of gFAB is the maximum of the
-// likelihood but for the length of the loadings (docs/theory/factor.md). [Model] is fitted by package framework from
-// rows, which may miss entries (NaN), and [Compressed] from their moments; both run EM, FAB and gFAB.
+// [Solve] needs no iteration over rows. From one covariance matrix it computes, for every K, the maximum likelihood
+// estimates and gFIC, FIC, BIC, AIC and sBIC. It can, because a fixed point of gFAB differs from the maximum of the
+// likelihood only in the length of the loadings (docs/theory/factor.md). Package framework fits [Model] to rows, in
+// which entries may be missing (NaN), and [Compressed] to their moments, by EM, FAB or gFAB.
 //
 //	m, err := bpca.Summarize(ctx, table, 0)
 //	all, err := factor.Solve(m, factor.Structure{}, 0)

@@ -19,14 +19,14 @@ import (
 // to which the steps of EM lead. They follow the likelihood, without a tilt. Where entries are missing it is the bound
 // of q.
 
-// CheckPrior says that Prior is improper, or none of unit information.
+// CheckPrior returns an error unless Prior is nil or a valid prior.UnitInformation.
 func (m Model) CheckPrior() error {
 	_, err := prior.AsUnitInformation(m.Prior)
 	return err
 }
 
-// MaximizePosterior is Maximize: the estimate is that of maximum likelihood, and the integral about it has the prior.
-// Of directions of z without variance, loadings are 0.
+// MaximizePosterior is Maximize, because the prior enters only the integral about the maximum likelihood estimate. If
+// a direction of z has no variance, its loadings become 0.
 func (m Model) MaximizePosterior(s *Statistics, p, dst *Parameters) (*Parameters, error) {
 	q, err := m.Maximize(s, p, dst)
 	if !errors.Is(err, framework.ErrDegenerate) {
@@ -39,7 +39,7 @@ func (m Model) MaximizePosterior(s *Statistics, p, dst *Parameters) (*Parameters
 	return m.Maximize(t, p, dst)
 }
 
-// LogModes is 0: the evidence has the volume of rotations.
+// LogModes returns 0: the evidence already includes the volume of the rotations.
 func (Model) LogModes(*Parameters) float64 { return 0 }
 
 // integrate adds what the evidence differs by from E_q[ln p(X,Z|Π)] + H(q).

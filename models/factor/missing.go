@@ -186,8 +186,8 @@ func (s *Statistics) scatter(inner *bpca.Statistics, sum []float64, parts [][]in
 	}
 }
 
-// Condense sorts rows by the entries that they miss, so that q(z) has one covariance for many; a source without missing
-// entries, or one that cannot be read, is returned unchanged.
+// Condense sorts rows by their missing entries, so that consecutive rows share the covariance of q(z). It returns a
+// source unchanged if no entry is missing or if it cannot be read.
 func (Model) Condense(ctx context.Context, src framework.Source[framework.Rows]) framework.Source[framework.Rows] {
 	type row struct {
 		x      []float64

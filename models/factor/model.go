@@ -16,23 +16,23 @@ import (
 	"github.com/latent-go/latent/prior"
 )
 
-// Model is fitted from blocks of rows, in which NaN is a missing entry; it is integrated out. Of noise with blocks a
-// row has all columns of a block or none.
+// Model is fitted from blocks of rows. A missing entry (NaN) is integrated out. If the noise has blocks, a row must
+// have all columns of a block or none.
 type Model struct {
 	Structure // of the noise
-	// Prior is that of the evidence: prior.UnitInformation, nil for the default.
+	// Prior is the prior under which the evidence is computed: a prior.UnitInformation, or nil for the default.
 	Prior prior.Prior `json:",omitempty"`
 }
 
-// Compressed is [Model] fitted from [bpca.Moments] of complete rows: the same numbers, to rounding, at a cost per
-// iteration that does not depend on the number of rows.
+// Compressed is [Model] fitted from [bpca.Moments] of complete rows. It returns the same numbers up to rounding, at a
+// cost per iteration that does not depend on the number of rows.
 type Compressed struct{ Model }
 
 // ---- Start: Init, in start.go
 
 // ---- Local step; rows that miss entries are in missing.go
 
-// NewStatistics makes statistics of the size of p.
+// NewStatistics allocates statistics for the K and D of p.
 func (Model) NewStatistics(p *Parameters) *Statistics {
 	s := &Statistics{Statistics: *bpca.NewStatistics(p.K, p.D), XX: make([]float64, len(p.Unit))}
 	if p.Center != nil {
@@ -43,8 +43,8 @@ func (Model) NewStatistics(p *Parameters) *Statistics {
 	return s
 }
 
-// Prepare finds Σ⁻¹ = WᵀΨ⁻¹W + I + D·S₀⁻¹, the last term with a tilt only, and μ_n = ΣWᵀΨ⁻¹(x_n − mean):
-// docs/theory/factor.md, section 1. Of rows that miss entries it finds what each part adds to Σ⁻¹.
+// Prepare computes Σ⁻¹ = WᵀΨ⁻¹W + I + D·S₀⁻¹, the last term with a tilt only, and the gain of μ_n = ΣWᵀΨ⁻¹(x_n −
+// mean) (docs/theory/factor.md, section 1). For rows with missing entries it computes what each part adds to Σ⁻¹.
 func (Model) Prepare(p *Parameters, tilt *laplace.Tilt, s *Statistics) error {
 	for _, sum := range s.sums() {
 		clear(*sum)
@@ -131,7 +131,8 @@ func (Compressed) Infer(m *bpca.Moments, p *Parameters, s *Statistics) (float64,
 
 // ---- Global step
 
-// Maximize is W = XᵀM S⁻¹, and Ψ the residuals' mean square where it has entries; no less than the floor.
+// Maximize sets W = XᵀM S⁻¹ and the entries of Ψ to the mean squares and products of the residuals, no less than the
+// floor.
 func (Model) Maximize(s *Statistics, p, dst *Parameters) (*Parameters, error) {
 	if dst == nil {
 		dst = &Parameters{
@@ -171,7 +172,7 @@ func mean(list []float64) (sum float64) {
 	return sum
 }
 
-// Expand is that of [bpca.Statistics].
+// Expand calls Expand of [bpca.Statistics] at the loadings of p.
 func (Model) Expand(s *Statistics, p *Parameters, charged bool) (*Parameters, float64, error) {
 	if s.incomplete() {
 		entropy, err := s.expand(p, charged)
@@ -181,7 +182,7 @@ func (Model) Expand(s *Statistics, p *Parameters, charged bool) (*Parameters, fl
 	return p, entropy, err
 }
 
-// LogJoint is E_q[ln p(X,Z|Π)].
+// LogJoint returns E_q[ln p(X,Z|Π)].
 func (Model) LogJoint(s *Statistics, p *Parameters) float64 {
 	r, ok := p.root(p.Noise, p.D)
 	if !ok {
@@ -214,8 +215,8 @@ func (p *Parameters) traceRatio(squares []float64, r *root) (sum float64) {
 	return sum
 }
 
-// Shape counts W and Ψ. For BIC and AIC, with the mean, and less what the covariance WWᵀ + Ψ does not identify: a
-// rotation, and of two blocks the share of each in what they have in common.
+// Shape counts the parameters W and Ψ. The count for BIC and AIC adds the mean and subtracts what WWᵀ + Ψ does not
+// identify: a rotation and, with two blocks, how their common part is divided between them.
 func (Model) Shape(p *Parameters) framework.Shape { return p.shape(p.K, p.D) }
 
 func (st Structure) shape(k, d int) framework.Shape {
@@ -227,14 +228,16 @@ func (st Structure) shape(k, d int) framework.Shape {
 	return framework.Shape{K: k, Component: d * k, Shared: shared, Free: free + shared + d}
 }
 
-// Estimates is [Parameters.Rescaled].
+// Estimates calls [Parameters.Rescaled], because gFAB's and FAB's own loadings are longer than the maximum likelihood
+// estimates.
 func (Model) Estimates(s *Statistics, p *Parameters) (*Parameters, error) { return p.Rescaled(s) }
 
 // ---- Curvature
 
-// Curvature is S ⊗ I_D: of loadings in units of the noise, Ψ^−½W, the information of a row is constant, so that gFIC
-// is FIC; in units of the columns it would be infinite in a Heywood case. Where entries are missing it has a block
-// for each part, of the S of its rows. It does not exist for N ≤ D, see [ErrTooFewRows]; the evidence does.
+// Curvature adds S ⊗ I_D, the curvature for loadings in units of the noise, Ψ^−½W. In these units the information of
+// a row is constant, so that gFIC equals FIC; in units of the columns it would be infinite in a Heywood case. If
+// entries are missing, each part adds a block with the S of its rows. The curvature does not exist for N ≤ D (see
+// [ErrTooFewRows]); the evidence does.
 func (m Model) Curvature(s *Statistics, p *Parameters, f *laplace.Curvature) error {
 	if f.Prior() {
 		unit, err := prior.AsUnitInformation(m.Prior)
@@ -260,16 +263,16 @@ func (m Model) Curvature(s *Statistics, p *Parameters, f *laplace.Curvature) err
 	return nil
 }
 
-// ErrTooFewRows reports that gFIC and FIC do not exist, or may not exist if entries are missing: with no more rows than
-// columns the objective grows without bound as E[ZᵀZ] shrinks in any direction (docs/theory/factor.md, sections 2 and
-// 4).
+// ErrTooFewRows reports that gFIC and FIC do not exist, or may not exist if entries are missing. With no more rows
+// than columns, the objective grows without bound as E[ZᵀZ] shrinks in any direction (docs/theory/factor.md, sections
+// 2 and 4).
 var ErrTooFewRows = errors.New("gFIC and FIC of factor analysis need more rows than columns")
 
 var errFewEntries = errors.New("has no more entries than the table has columns")
 
-// Charges are ½ ln N for each number; of those that belong to a part with missing entries, ½ ln of the rows that show
-// it. What a rotation takes off the free ones comes off those of the parts that most rows show, whatever the order of
-// the columns.
+// Charges lists what BIC charges: ½ ln N for each parameter, where N counts the rows that show the parameter's part,
+// a set of columns with noise of their own. The parameters that a rotation fixes are subtracted from the parts that
+// most rows show, so that the order of the columns does not matter.
 func (Model) Charges(s *Statistics, p *Parameters) []framework.Charge {
 	all := p.shape(p.K, p.D)
 	if !s.incomplete() {
@@ -302,7 +305,7 @@ func (Model) Charges(s *Statistics, p *Parameters) []framework.Charge {
 
 // ---- Projection
 
-// Signal is WᵀΨ⁻¹W.
+// Signal returns WᵀΨ⁻¹W (K×K).
 func (Model) Signal(_ *Statistics, p *Parameters) (*mat.SymDense, error) {
 	weighted, err := p.weighted()
 	if err != nil {
@@ -313,7 +316,7 @@ func (Model) Signal(_ *Statistics, p *Parameters) (*mat.SymDense, error) {
 	return linalg.SymmetricPart(&product), nil
 }
 
-// Relevance is the signal-to-noise ratio w_kᵀΨ⁻¹w_k of each factor.
+// Relevance returns the signal-to-noise ratio w_kᵀΨ⁻¹w_k of each factor.
 func (m Model) Relevance(s *Statistics, p *Parameters) (ratios []float64, err error) {
 	signal, err := m.Signal(s, p)
 	if err != nil {
@@ -325,7 +328,7 @@ func (m Model) Relevance(s *Statistics, p *Parameters) (ratios []float64, err er
 	return ratios, nil
 }
 
-// Rotate is Z → ZV, W → WV for the orthonormal basis V, which leaves Wz unchanged.
+// Rotate replaces Z by ZV and W by WV for the orthonormal basis V (K×K), which leaves Wz unchanged.
 func (Model) Rotate(s *Statistics, p *Parameters, basis *mat.Dense) (*Statistics, *Parameters, error) {
 	q := *p
 	q.Loadings = make([]float64, len(p.Loadings))
@@ -334,7 +337,7 @@ func (Model) Rotate(s *Statistics, p *Parameters, basis *mat.Dense) (*Statistics
 	return s.rotated(basis), &q, nil
 }
 
-// Keep drops columns of Z and W.
+// Keep restricts Z and W to the columns dims.
 func (Model) Keep(s *Statistics, p *Parameters, dims []int) (*Statistics, *Parameters, error) {
 	return s.kept(dims), framework.KeepAxes(p, p.K, dims), nil
 }

@@ -11,21 +11,23 @@ import (
 	"github.com/latent-go/latent/internal/linalg"
 )
 
-// Floor is the least share of a column's variance that is left to the noise: the bound of R's factanal. Without it
-// the likelihood of factor analysis may have its maximum where a column has no noise at all (a Heywood case). Of a
-// block it bounds the share of every direction's variance. Isotropic noise has no bound.
+// Floor is the least share of a column's variance that the noise keeps, as in R's factanal. Without this bound the
+// maximum of the likelihood may leave a column no noise at all (a Heywood case). In a block of columns the bound
+// holds for the variance in every direction. Isotropic noise has no bound.
 const Floor = 0.005
 
-// Structure is that of the covariance Ψ of the noise. The zero value is a variance for each column, factor analysis.
+// Structure is the structure of the noise's covariance Ψ. The zero value means one variance for each column: factor
+// analysis.
 //
-// Ψ is stored as a list of numbers: one where it is isotropic, D for factor analysis, and of blocks their covariance
-// matrices, row-major, one after the other.
+// Ψ is stored as a list of numbers: one if it is isotropic, D for factor analysis, and for blocks their covariance
+// matrices, row-major, one after another.
 type Structure struct {
 	Isotropic bool    `json:"isotropic,omitempty"` // one variance for all columns
-	Blocks    [][]int `json:"blocks,omitempty"`    // columns, from 0, of blocks with a covariance matrix each
+	Blocks    [][]int `json:"blocks,omitempty"`    // the columns, from 0, of each block with a covariance matrix
 }
 
-// Check returns why there is no such structure of d columns: blocks must share out the columns.
+// Check returns an error unless the structure fits d columns: every column must be in exactly one of two or more
+// blocks.
 func (st Structure) Check(d int) error {
 	if st.Isotropic && st.Blocks != nil {
 		return errors.New("factor: isotropic noise has no blocks: choose one of the two")
@@ -86,9 +88,9 @@ func (st Structure) parameters(d int) (n int) {
 	return n
 }
 
-// Identified is the K up to which d columns identify the parameters: Ledermann's bound for factor analysis, where the
-// covariance matrix has as many numbers as the model; D − 1 for isotropic noise, and the columns of all blocks but
-// the largest.
+// Identified returns the largest K whose parameters d columns identify. For factor analysis this is Ledermann's
+// bound, up to which the model has no more parameters than the covariance matrix; it is 0 for 2 columns. For
+// isotropic noise it is d − 1, and for blocks the number of columns outside the largest block.
 func (st Structure) Identified(d int) int {
 	switch {
 	case st.Isotropic:

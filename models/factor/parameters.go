@@ -16,8 +16,8 @@ import (
 	"github.com/latent-go/latent/models/bpca"
 )
 
-// Parameters are those of x = mean + W z + ε, z ~ N(0, I_K), ε ~ N(0, Ψ), in the units of the data. Ξ = W and Θ = Ψ;
-// the mean is that of the data, or estimated with W if entries are missing.
+// Parameters are the parameters of x = mean + W z + ε, z ~ N(0, I_K), ε ~ N(0, Ψ), in the units of the data. Ξ = W
+// and Θ = Ψ. The mean is the mean of the data; if entries are missing, it is estimated with W.
 type Parameters struct {
 	K         int       `json:"k" keep:"count"`
 	D         int       `json:"d"`
@@ -25,14 +25,14 @@ type Parameters struct {
 	Loadings  []float64 `json:"loadings" keep:"columns"` // W, D×K row-major
 	Noise     []float64 `json:"noise"`                   // Ψ, see Structure
 	Structure           // of Ψ
-	// Unit is the covariance of the data where Structure has entries, with the layout of Ψ: what the floor of the noise
-	// is a share of. D variances where Ψ is isotropic.
+	// Unit holds those entries of the data's covariance matrix that Ψ has, in the layout of Ψ; D variances if Ψ is
+	// isotropic. The floor of the noise is a share of it.
 	Unit []float64 `json:"unit"`
-	// Center is the mean of the entries that each column shows, about which sums are taken; nil if no entry is missing.
+	// Center is the mean of each column's present entries, at which Statistics centre x; nil if no entry is missing.
 	Center []float64 `json:"center,omitempty"`
 }
 
-// Check returns an error about invalid parameters, such as may come from a file.
+// Check returns an error for invalid parameters, such as those of a damaged file.
 func (p *Parameters) Check() error {
 	switch {
 	case p == nil:
@@ -70,17 +70,18 @@ func (p *Parameters) Check() error {
 	return nil
 }
 
-// W is the loadings as a D×K matrix, sharing their memory.
+// W returns the loadings as a D×K matrix, sharing their memory.
 func (p *Parameters) W() *mat.Dense { return mat.NewDense(p.D, p.K, p.Loadings) }
 
-// Uniquenesses are the shares of each column's variance in the data that are noise.
+// Uniquenesses returns, for each column, the noise's share of its variance in the data.
 func (p *Parameters) Uniquenesses() []float64 {
 	u := p.diagonalOf(p.Noise, p.D)
 	floats.Div(u, p.diagonalOf(p.Unit, p.D))
 	return u
 }
 
-// Communalities are the shares of each column's variance that the factors explain, one minus the uniquenesses.
+// Communalities returns, for each column, the share of its variance that the factors explain: one minus the
+// uniquenesses.
 func (p *Parameters) Communalities() []float64 {
 	c := p.Uniquenesses()
 	floats.Scale(-1, c)
@@ -88,16 +89,16 @@ func (p *Parameters) Communalities() []float64 {
 	return c
 }
 
-// Standardized are the loadings of columns divided by their standard deviations in the data, D×K: with orthogonal
-// factors the correlations of columns and factors.
+// Standardized returns the loadings divided by the columns' standard deviations in the data, D×K. If the factors are
+// orthogonal, these are the correlations of columns and factors.
 func (p *Parameters) Standardized() *mat.Dense {
 	w, variance := mat.DenseCopyOf(p.W()), p.diagonalOf(p.Unit, p.D)
 	w.Apply(func(j, _ int, v float64) float64 { return v / math.Sqrt(variance[j]) }, w)
 	return w
 }
 
-// Heywood returns the columns, from 0, whose noise is on its floor, the boundary of the model, including all columns of
-// a block with such a direction.
+// Heywood returns the columns, from 0, whose noise is at its floor, the boundary of the model. If any direction of a
+// block is at the floor, all columns of the block are returned.
 func (p *Parameters) Heywood() (columns []int) {
 	const near = Floor * (1 + 1e-6)
 	switch {
@@ -165,7 +166,7 @@ func (p *Parameters) orient() {
 	}
 }
 
-// Rescaled returns parameters with the loadings of [bpca.Statistics.Rescaled]: after FAB and gFAB the maximum
+// Rescaled returns p with the loadings of [bpca.Statistics.Rescaled]. After FAB and gFAB these are the maximum
 // likelihood estimates.
 func (p *Parameters) Rescaled(s *Statistics) (*Parameters, error) {
 	w, err := s.Statistics.Rescaled(p.Loadings)
@@ -191,8 +192,8 @@ func (p *Parameters) InverseTransform(z mat.Matrix) (*mat.Dense, error) {
 	return x, nil
 }
 
-// Distribution is that of a row as package distmv has it, N(mean, WWᵀ + Ψ), drawing from src; nil is the global
-// generator. It returns an error if the noise is negligible relative to the loadings.
+// Distribution returns the distribution of a row, N(mean, WWᵀ + Ψ), as a distmv.Normal that draws from src; nil
+// selects the global generator. It returns an error if the noise is negligible relative to the loadings.
 func (p *Parameters) Distribution(src rand.Source) (*distmv.Normal, error) {
 	_, r, err := p.whitened()
 	if err != nil {

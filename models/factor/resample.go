@@ -15,7 +15,8 @@ import (
 
 // What package bootstrap asks of a model.
 
-// Resample draws from p as many rows as src has, with the same entries missing. Rows must weigh 1 each.
+// Resample draws as many rows from p as src has, with the same entries missing. It returns an error unless every row
+// of src has weight 1.
 func (Model) Resample(
 	ctx context.Context, src framework.Source[framework.Rows], p *Parameters, rng *rand.Rand,
 ) (framework.Source[framework.Rows], error) {
@@ -44,7 +45,7 @@ func (Model) Resample(
 	return framework.FromIncomplete(x.RawMatrix().Data, at, p.D)
 }
 
-// StartAt is p with the means and units of src.
+// StartAt returns p with the means and units of src.
 func (m Model) StartAt(ctx context.Context, src framework.Source[framework.Rows], p *Parameters) (*Parameters, error) {
 	q, err := m.Init(ctx, src, p.K, rand.New(rand.NewPCG(0, 0)))
 	if err != nil {
@@ -54,8 +55,8 @@ func (m Model) StartAt(ctx context.Context, src framework.Source[framework.Rows]
 	return q, nil
 }
 
-// AlignedTo are the standardised loadings in the rotation that brings them nearest to target, D×K (Schönemann 1966):
-// those of resampled tables vary about it, and not with the choice of axes.
+// AlignedTo returns the standardised loadings in the rotation that brings them nearest to target, D×K (Schönemann
+// 1966). Aligned loadings of resampled tables vary about the target, and no longer with the choice of axes.
 func (p *Parameters) AlignedTo(target mat.Matrix) (*mat.Dense, error) {
 	if d, k := target.Dims(); d != p.D || k != p.K {
 		return nil, fmt.Errorf("factor: the target is %d×%d and the loadings %d×%d", d, k, p.D, p.K)

@@ -12,13 +12,13 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Rotated is a solution of factor analysis in other axes: x = μ + (A·Basis)f + e with f = Basis⁻¹z has the same
+// Rotated is a solution of factor analysis in rotated axes: with f = Basis⁻¹z, x = μ + (A·Basis)f + e has the same
 // distribution as x = μ + Az + e. Factors are in descending order of their sums of squares, each with the sign that
 // makes the sum of its loadings positive.
 type Rotated struct {
-	Loadings *mat.Dense // D×K, A·Basis: the pattern, what a column gains for each standard deviation of a factor
-	Basis    *mat.Dense // K×K, orthogonal where the factors stay uncorrelated
-	// Correlations of the factors, K×K: (BasisᵀBasis)⁻¹, I where they stay uncorrelated.
+	Loadings *mat.Dense // D×K, A·Basis, the pattern: the change of a column for each standard deviation of a factor
+	Basis    *mat.Dense // K×K, orthogonal if the factors stay uncorrelated
+	// Correlations of the factors, K×K: (BasisᵀBasis)⁻¹, which is I if they stay uncorrelated.
 	Correlations *mat.SymDense
 }
 
@@ -31,9 +31,9 @@ const (
 // better is how much a start must gain, relative to the best before, to be preferred.
 const better = 1e-9
 
-// Varimax is the orthogonal rotation of loadings A, D×K, that maximises the variance of the squared loadings of
-// each factor, after each row has been given length 1 (Kaiser 1958, Psychometrika 23), the best of several starts.
-// Rows of zeros stay as they are.
+// Varimax returns the orthogonal rotation of loadings A, D×K, that maximises the variance of the squared loadings of
+// each factor, after each row has been scaled to length 1 (Kaiser 1958, Psychometrika 23). It keeps the best of
+// several starts. Rows of zeros are not scaled.
 func Varimax(loadings mat.Matrix) (*Rotated, error) {
 	a, err := checkLoadings(loadings)
 	if err != nil {
@@ -45,8 +45,9 @@ func Varimax(loadings mat.Matrix) (*Rotated, error) {
 	return arrange(&rotated, basis)
 }
 
-// Promax is the oblique rotation towards the varimax loadings raised to a power, 4 where that is 0 (Hendrickson & White
-// 1964, British Journal of Statistical Psychology 17): small loadings become smaller, and the factors correlate.
+// Promax returns the oblique rotation towards the varimax loadings raised to a power (Hendrickson & White 1964,
+// British Journal of Statistical Psychology 17). Small loadings become smaller, and the factors correlate. The power
+// must be at least 1; 0 selects 4.
 func Promax(loadings mat.Matrix, power float64) (*Rotated, error) {
 	if power == 0 {
 		power = 4
@@ -87,10 +88,10 @@ func Promax(loadings mat.Matrix, power float64) (*Rotated, error) {
 	return arrange(&rotated, basis)
 }
 
-// Oblimin is the oblique rotation that minimises ¼ Σ_{j≠l} (Σ_i λ²_ij λ²_il − γ/D Σ_i λ²_ij Σ_i λ²_il), direct
+// Oblimin returns the oblique rotation that minimises ¼ Σ_{j≠l} (Σ_i λ²_ij λ²_il − γ/D Σ_i λ²_ij Σ_i λ²_il), direct
 // oblimin (Jennrich & Sampson 1966, Psychometrika 31), by gradient projection (Jennrich 2002, Psychometrika 67;
-// Bernaards & Jennrich 2005), the best of several starts. γ = 0 is quartimin; the more negative γ, the less the
-// factors correlate. Positive ones are refused: the criterion has no minimum then.
+// Bernaards & Jennrich 2005) from several starts, of which the best is kept. γ = 0 is quartimin; the more negative γ
+// is, the less the factors correlate. It returns an error for γ > 0, for which the criterion has no minimum.
 func Oblimin(loadings mat.Matrix, gamma float64) (*Rotated, error) {
 	if !(gamma <= 0) || math.IsInf(gamma, 0) {
 		return nil, fmt.Errorf("factor: γ of oblimin is %v; must be 0 (quartimin) or negative", gamma)

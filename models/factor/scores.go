@@ -114,19 +114,19 @@ func (r *reader) eachPattern(b framework.Rows, f func(v *view, first, end int) e
 	return nil
 }
 
-// LogProb is ln N(x | mean, WWᵀ + Ψ) of the entries that each row of a block shows, in nats.
+// LogProb returns ln N(x | mean, WWᵀ + Ψ) for the present entries of each row of a block, in nats.
 func (p *Parameters) LogProb(b framework.Rows) ([]float64, error) {
 	return Model{}.LogProb(b, p, nil)
 }
 
-// LogProb is that of [Parameters].
+// LogProb calls Parameters.LogProb of p.
 func (Model) LogProb(b framework.Rows, p *Parameters, dst []float64) ([]float64, error) {
 	dst, _, err := p.Scorer()(b, dst, nil)
 	return dst, err
 }
 
-// Transform returns the regression scores of the rows of a block, the means of p(z|x), n×K: Thomson's. Entries that are
-// missing (NaN) are integrated out.
+// Transform returns the (Thomson) regression scores of the rows of a block: the means of p(z|x), n×K. Missing entries
+// (NaN) are integrated out.
 func (p *Parameters) Transform(b framework.Rows) (*mat.Dense, error) {
 	_, mean, err := p.Scorer()(b, nil, nil)
 	if err != nil {
@@ -135,8 +135,8 @@ func (p *Parameters) Transform(b framework.Rows) (*mat.Dense, error) {
 	return mat.NewDense(b.N, p.K, mean), nil
 }
 
-// Scorer is LogProb and Transform for one block after another, in one goroutine. It computes once what rows with the
-// same missing entries share, and allocates nothing if the slices are large enough.
+// Scorer returns a function that computes LogProb and Transform for one block after another, in one goroutine. It
+// computes once what rows with the same missing entries share, and allocates nothing if the slices are large enough.
 func (p *Parameters) Scorer() func(b framework.Rows, logProb, mean []float64) ([]float64, []float64, error) {
 	r := &reader{p: p}
 	return func(b framework.Rows, logProb, mean []float64) ([]float64, []float64, error) {
@@ -156,7 +156,7 @@ func (p *Parameters) Scorer() func(b framework.Rows, logProb, mean []float64) ([
 	}
 }
 
-// Covariance is that of p(z|x), K×K, where x misses no entry.
+// Covariance returns the covariance of p(z|x), K×K, for an x without missing entries.
 func (p *Parameters) Covariance() (*mat.SymDense, error) {
 	q, _, err := p.whitened()
 	if err != nil {
@@ -166,8 +166,9 @@ func (p *Parameters) Covariance() (*mat.SymDense, error) {
 	return cov, err
 }
 
-// Bartlett returns Bartlett's scores of the rows of a block, (WᵀΨ⁻¹W)⁻¹WᵀΨ⁻¹(x − mean), n×K: the z with the highest
-// likelihood, which are unbiased and vary more. It returns an error for rows that show too little to have them.
+// Bartlett returns Bartlett's scores of the rows of a block, (WᵀΨ⁻¹W)⁻¹WᵀΨ⁻¹(x − mean), n×K: the z of highest
+// likelihood. These scores are unbiased, but vary more than regression scores. It returns an error for a row with too
+// few values to determine z.
 func (p *Parameters) Bartlett(b framework.Rows) (*mat.Dense, error) {
 	r, scores := &reader{p: p}, mat.NewDense(b.N, p.K, nil)
 	return scores, r.eachPattern(b, func(v *view, first, end int) error {
@@ -182,7 +183,8 @@ func (p *Parameters) Bartlett(b framework.Rows) (*mat.Dense, error) {
 	})
 }
 
-// Fill returns the rows of a block with their means given the entries that they show in the place of missing ones, n×D.
+// Fill returns the rows of a block, n×D, in which each missing entry is replaced by its mean given the row's other
+// entries.
 func (p *Parameters) Fill(b framework.Rows) (*mat.Dense, error) {
 	z, err := p.Transform(b)
 	if err != nil {

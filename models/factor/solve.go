@@ -14,7 +14,8 @@ import (
 	"github.com/latent-go/latent/prior"
 )
 
-// Moments are those of a covariance matrix of n rows, divided by n, about means of 0: for [Solve].
+// Moments returns the moments, for [Solve], of n rows with means 0 and the given covariance matrix (D×D, with divisor
+// n).
 func Moments(covariance mat.Symmetric, n float64) *bpca.Moments {
 	d := covariance.SymmetricDim()
 	m := &bpca.Moments{Rows: int(n), N: n, D: d, Mean: make([]float64, d), Scatter: make([]float64, d*d)}
@@ -22,8 +23,8 @@ func Moments(covariance mat.Symmetric, n float64) *bpca.Moments {
 	return m
 }
 
-// Solutions are the maximum likelihood estimates of every K at once, and the fixed points of gFAB, which are the same
-// but for the length of the loadings (docs/theory/factor.md, section 2). K runs from 0, no factors, to Max.
+// Solutions holds, for all K, the maximum likelihood estimates and the fixed points of gFAB, whose loadings differ
+// from the estimates in length alone (docs/theory/factor.md, section 2). K runs from 0, no factors, to Max.
 type Solutions struct {
 	Structure
 	Prior  prior.UnitInformation // of the evidence
@@ -51,9 +52,9 @@ var errBlocks = errors.New("factor: more than two blocks have no closed form: fi
 // ErrUnidentified reports more factors than the covariance matrix determines.
 var ErrUnidentified = errors.New("the covariance matrix does not determine so many factors")
 
-// Solve finds the estimates for K = 0…kmax; kmax 0 stands for the most that the columns identify (Ledermann's bound
-// for factor analysis, which for 2 columns is 0), and more are an error. No noise is below [Floor] of its column. The
-// solutions end early where no more factors have a signal.
+// Solve computes the estimates for K = 0…kmax. kmax = 0 selects the largest K that the columns identify (see
+// Structure.Identified); a larger kmax is an error. The noise of a column is at least [Floor] of its variance. Max is
+// below kmax if no further factor has a signal.
 func Solve(m *bpca.Moments, st Structure, kmax int) (*Solutions, error) {
 	c, err := st.covariance(m)
 	if err != nil {
@@ -69,7 +70,8 @@ func Solve(m *bpca.Moments, st Structure, kmax int) (*Solutions, error) {
 	return s, nil
 }
 
-// Extend goes on to kmax, 0 as in [Solve]; factor analysis, whose K are a search each, from the last that it has.
+// Extend continues the solutions to kmax, with 0 as in [Solve]. In factor analysis, where each K is a search, it
+// keeps those that it has.
 func (s *Solutions) Extend(kmax int) error {
 	most := s.Identified(s.D)
 	if kmax == 0 {
@@ -203,18 +205,19 @@ func (s *Solutions) variates(c []float64, r *root) (rho []float64, variates *mat
 	return rho, variates, nil
 }
 
-// Max is the largest K with an estimate.
+// Max returns the largest K with an estimate.
 func (s *Solutions) Max() int { return len(s.points) - 1 }
 
-// LogLikelihood is the highest ln p(X|Π) of k factors, in nats.
+// LogLikelihood returns the maximum of ln p(X|Π) with k factors, in nats.
 func (s *Solutions) LogLikelihood(k int) float64 { return s.points[k].logLikelihood }
 
-// Converged reports whether the search for the noise of k factors ended at a maximum; it always does where there is
+// Converged reports whether the search for the noise of k factors ended at a maximum. It is true if the noise needs
 // no search.
 func (s *Solutions) Converged(k int) bool { return s.points[k].converged }
 
-// Evaluation is the input of criteria: at the maximum of the likelihood for EM, otherwise at the fixed point of gFAB,
-// which is that of FAB. LogLikelihood is always the highest. With N ≤ D gFAB has none: [ErrTooFewRows].
+// Evaluation returns the input of criteria with k factors: at the maximum of the likelihood for EM, otherwise at the
+// fixed point of gFAB, which FAB shares. Its LogLikelihood is the maximum in either case. If N ≤ D, gFAB has no fixed
+// point, and the error is [ErrTooFewRows].
 func (s *Solutions) Evaluation(k int, m framework.Method) (framework.Evaluation, error) {
 	if k < 0 || k > s.Max() {
 		return framework.Evaluation{}, fmt.Errorf("factor: no solution at K = %d: solutions run from K = 0 to %d", k, s.Max())
@@ -241,8 +244,8 @@ func (s *Solutions) Evaluation(k int, m framework.Method) (framework.Evaluation,
 	return e, nil
 }
 
-// Values are those of c at K = 0…Max: of the fixed points of gFAB for criteria that count the curvature, at the
-// maximum of the likelihood for others.
+// Values returns criterion c for K = 0…Max: at gFAB's fixed points if c includes the curvature, otherwise at the
+// maximum of the likelihood.
 func (s *Solutions) Values(c framework.Criterion) ([]float64, error) {
 	var fits []framework.Evaluation
 	var values []float64
@@ -262,7 +265,7 @@ func (s *Solutions) Values(c framework.Criterion) ([]float64, error) {
 	return c.Sweep(&framework.Sweep{Fits: fits, Learning: func(i, j int) float64 { return s.learning(i, j, s.D) }})
 }
 
-// Value is that of Values for k factors, and looks at the others only if the criterion does.
+// Value returns Values' entry for k factors. It evaluates other K only if the criterion needs them.
 func (s *Solutions) Value(k int, c framework.Criterion) (float64, error) {
 	if c.Sweep != nil {
 		values, err := s.Values(c)
@@ -311,8 +314,8 @@ func (s *Solutions) evidence(k int) (float64, error) {
 	return at.logLikelihood + nats, err
 }
 
-// Parameters are the maximum likelihood estimates of k ≥ 1 factors, in canonical rotation. The loadings of gFAB's
-// fixed point are longer, by (1 − D/N)^−½.
+// Parameters returns the maximum likelihood estimates of k ≥ 1 factors, in canonical rotation. At gFAB's fixed point
+// the loadings are longer by the factor (1 − D/N)^−½.
 func (s *Solutions) Parameters(k int) (*Parameters, error) {
 	if k < 1 || k > s.Max() {
 		return nil, fmt.Errorf("factor: no parameters at K = %d: choose K from 1 to %d", k, s.Max())
@@ -330,7 +333,7 @@ func (s *Solutions) Parameters(k int) (*Parameters, error) {
 	return p.Canonical(), nil
 }
 
-// LearningCoefficient is λ of sBIC (see [framework.Singular]).
+// LearningCoefficient returns λ of sBIC (see [framework.Singular]).
 func (Model) LearningCoefficient(p *Parameters, truth int) float64 {
 	return p.learning(p.K, truth, p.D)
 }

@@ -16,9 +16,9 @@ import (
 	"github.com/latent-go/latent/models/bpca"
 )
 
-// Init starts at the loadings that have the highest likelihood at a guess of the noise, in a later start of several a
-// random one. It refuses columns that are constant or, where the noise is not isotropic, depend on others, and rows
-// and columns without any entry.
+// Init guesses the noise, at random from the second start on, and takes the loadings with the highest likelihood
+// given that noise. It returns an error for constant columns, for rows or columns without any value, and, unless the
+// noise is isotropic, for columns that depend linearly on others.
 func (m Model) Init(
 	ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand,
 ) (*Parameters, error) {
@@ -45,7 +45,7 @@ func (m Model) Init(
 	return p, err
 }
 
-// Init is that of [Model], from moments.
+// Init starts as [Model] does, from moments.
 func (c Compressed) Init(
 	ctx context.Context, src framework.Source[*bpca.Moments], k int, rng *rand.Rand,
 ) (*Parameters, error) {
@@ -193,14 +193,14 @@ func (st Structure) covariance(m *bpca.Moments) ([]float64, error) {
 	return c, nil
 }
 
-// A RepeatedError reports a column that repeats another, up to a factor and a constant.
+// A RepeatedError reports a column that equals another one up to a factor and a constant.
 type RepeatedError struct{ Of int } // the other column, from 0
 
 func (e *RepeatedError) Error() string {
 	return fmt.Sprintf("repeats column %d, up to scale: drop one of the two", e.Of+1)
 }
 
-// Named is the message with the name of the other column.
+// Named returns the error's message with the name of the other column.
 func (e *RepeatedError) Named(columns []string) string {
 	return fmt.Sprintf("repeats column %.60q, up to scale: drop one of the two", columns[e.Of])
 }

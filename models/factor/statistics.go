@@ -14,15 +14,15 @@ import (
 )
 
 // Statistics are the expected statistics of a local step: those that all linear-Gaussian models share, and the
-// squares of the data that the noise needs.
+// squares and products of the data from which the noise is estimated.
 //
-// Where entries are missing, sums are about Parameters.Center, of the rows that show a column or part: XZ and X of
-// columns, and Seen, Z and PartZZ of parts, the sets of columns with noise of their own. ZZ is of all rows; SumSq,
+// If entries are missing, x is centred at Parameters.Center, and a sum is over the rows that show a column (XZ and X)
+// or a part (Seen, Z and PartZZ). A part is a set of columns with noise of their own. ZZ sums over all rows; SumSq,
 // Anchor and Residual of package bpca are not used.
 type Statistics struct {
 	bpca.Statistics
-	XX     []float64 // Σ w (x − mean)(x − mean)ᵀ where Ψ has entries; the diagonal where Ψ is isotropic
-	Seen   []float64 // rows of each part, G; these and what follows only where entries are missing
+	XX     []float64 // the entries of Σ w (x − mean)(x − mean)ᵀ that Ψ has; the diagonal if Ψ is isotropic
+	Seen   []float64 // rows of each part, G; this and the fields below only if entries are missing
 	X      []float64 // Σ w (x − center), D
 	Z      []float64 // Σ w E[z], G×K
 	PartZZ []float64 // Σ w E[zzᵀ], G×K×K
@@ -30,7 +30,7 @@ type Statistics struct {
 	local localStep
 }
 
-// Merge adds the sums of other rows.
+// Merge adds the sums of o.
 func (s *Statistics) Merge(o *Statistics) {
 	s.Statistics.Merge(&o.Statistics)
 	for i, sum := range s.sums() {
@@ -38,7 +38,7 @@ func (s *Statistics) Merge(o *Statistics) {
 	}
 }
 
-// Scale makes the rows weigh factor times as much (see [framework.Scaler]).
+// Scale multiplies the weight of all rows by factor (see [framework.Scaler]).
 func (s *Statistics) Scale(factor float64) {
 	s.Statistics.Scale(factor)
 	for _, sum := range s.sums() {

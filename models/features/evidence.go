@@ -59,7 +59,7 @@ func (p *Parameters) effects(j int) []float64 {
 	return append([]float64{p.Offset[j] - p.Center[j] + floats.Sum(w)/2}, w...)
 }
 
-// CheckPrior says that Prior is improper, or none of unit information.
+// CheckPrior returns an error unless Prior is nil or a valid prior.UnitInformation.
 func (m Model) CheckPrior() error {
 	_, err := prior.AsUnitInformation(m.Prior)
 	return err
@@ -71,8 +71,8 @@ func (m Model) rows() float64 {
 	return unit.RowsOr()
 }
 
-// MaximizePosterior is the ridge regression of x on z̃ given the noise, and then the mode of the noise; π is its
-// posterior mean.
+// MaximizePosterior sets (b, W) to the ridge regression of x on z̃ given the noise, then the noise to its posterior
+// mode, and π to its posterior mean.
 func (m Model) MaximizePosterior(s *Statistics, p, dst *Parameters) (*Parameters, error) {
 	if dst == nil {
 		dst = p.clone()
@@ -119,7 +119,7 @@ func (m Model) MaximizePosterior(s *Statistics, p, dst *Parameters) (*Parameters
 	return dst, nil
 }
 
-// LogModes is ln(K! 2^K): of orders, and of features with their opposites.
+// LogModes returns ln(K! 2^K): the K! orders of the features, and 2^K choices between features and their opposites.
 func (Model) LogModes(p *Parameters) float64 {
 	orders, _ := math.Lgamma(float64(p.K) + 1)
 	return orders + float64(p.K)*math.Ln2

@@ -11,11 +11,11 @@ import (
 	"github.com/latent-go/latent/laplace"
 )
 
-// MeanField is the model with features that are independent of one another given x, q(z_n) = Π_k q(z_nk), for any
-// number of them. It keeps q; its likelihood, and BIC, AIC and ICL with it, is a lower bound.
+// MeanField is the model for any number of features, with the approximation q(z_n) = Π_k q(z_nk): features are
+// independent given x. It keeps q between iterations. Its likelihood is a lower bound, and so are BIC, AIC and ICL.
 type MeanField struct{ Model }
 
-// BoundsLikelihood says that q is an approximation.
+// BoundsLikelihood says that the likelihood is a lower bound, since q is an approximation.
 func (MeanField) BoundsLikelihood() {}
 
 // A Posterior is q(Z): the probability that each feature is on in each row.
@@ -24,19 +24,19 @@ type Posterior struct {
 	On []float64 `keep:"columns"` // rows×K
 }
 
-// Keep keeps some features.
+// Keep restricts q to the features dims.
 func (q *Posterior) Keep(dims []int) framework.Local { return framework.KeepAxes(q, q.K, dims) }
 
 func (q *Posterior) row(n int) []float64 { return q.On[n*q.K : (n+1)*q.K] }
 
-// Init is that of [Model], with no limit to k.
+// Init starts as [Model] does, without a limit to k.
 func (m MeanField) Init(
 	ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand,
 ) (*Parameters, error) {
 	return m.init(ctx, src, k, rng)
 }
 
-// NewLocal begins where every feature is as likely on as the parameters say.
+// NewLocal returns q with every feature's probability at its π_k.
 func (MeanField) NewLocal(
 	_ context.Context, src framework.Source[framework.Rows], p *Parameters, _ *rand.Rand,
 ) (framework.Local, error) {
@@ -84,7 +84,7 @@ func binaryEntropy(v float64) float64 {
 	return -v*math.Log(v) - (1-v)*math.Log1p(-v)
 }
 
-// Update is coordinate ascent.
+// Update maximises the objective over one q(z_nk) after another: coordinate ascent.
 func (m MeanField) Update(b framework.Rows, p *Parameters, tilt *laplace.Tilt, now, next framework.Local) error {
 	return m.ascendRows(b, p, tilt, now.(*Posterior), next.(*Posterior), updateRounds)
 }
@@ -114,14 +114,14 @@ func (m MeanField) ascendRows(
 	return nil
 }
 
-// Prepare empties the sums.
+// Prepare clears the sums.
 func (MeanField) Prepare(p *Parameters, _ *laplace.Tilt, s *Statistics) error {
 	s.clear()
 	s.states.chunk.prepare(p, mostRows)
 	return s.states.field.prepare(p, nil, 1)
 }
 
-// InferAt adds rows under q, and returns the entropy.
+// InferAt adds the rows' expected statistics under q to s and returns the entropy of q, in nats.
 func (MeanField) InferAt(
 	b framework.Rows, p *Parameters, local framework.Local, s *Statistics,
 ) (entropy float64, err error) {
@@ -166,7 +166,7 @@ func (s *Statistics) addIndependent(w, on []float64) {
 // posteriorRounds bounds the rounds through the features of a row that is not part of a fit.
 const posteriorRounds = 200
 
-// Infer finds q of rows that are not part of a fit.
+// Infer computes q for rows that are not part of a fit, and adds them.
 func (m MeanField) Infer(b framework.Rows, p *Parameters, s *Statistics) (float64, error) {
 	b.First = 0
 	q := &Posterior{p.K, slices.Repeat(p.On, b.N)}

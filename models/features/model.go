@@ -19,7 +19,7 @@ import (
 // Model is the model with an exact local step, over the 2^K states of a row, up to K = [MaxExact].
 type Model struct {
 	Isotropic bool // one variance of the noise for all columns
-	// Prior is that of the evidence: prior.UnitInformation, nil for the default.
+	// Prior is the prior under which the evidence is computed: a prior.UnitInformation, or nil for the default.
 	Prior prior.Prior `json:",omitempty"`
 }
 
@@ -27,10 +27,10 @@ type Model struct {
 
 // ---- Local step
 
-// NewStatistics makes statistics of the size of p.
+// NewStatistics allocates statistics for the K and D of p.
 func (Model) NewStatistics(p *Parameters) *Statistics { return newStatistics(p.K, p.D) }
 
-// Prepare finds what states have by themselves.
+// Prepare computes the part of each state's score that does not depend on the row.
 func (m Model) Prepare(p *Parameters, tilt *laplace.Tilt, s *Statistics) error {
 	s.clear()
 	return s.states.prepare(p, tilt, m.rows())
@@ -107,8 +107,9 @@ func (s *Statistics) addRows(x, w, on []float64) {
 
 // ---- Global step
 
-// Maximize is the regression of x on E[z], π the share of the rows with each feature, and Ψ what is left, no less than
-// the floor. Where many W are a maximum, as features depend on others, it is the shortest.
+// Maximize sets (b, W) to the regression of x on E[z], π to the share of the rows with each feature, and Ψ to the
+// residual variance, no less than the floor. If features depend linearly on others, so that many W are maxima, it
+// takes the shortest W.
 func (Model) Maximize(s *Statistics, p, dst *Parameters) (*Parameters, error) {
 	if dst == nil {
 		dst = &Parameters{
@@ -140,7 +141,7 @@ func (Model) Maximize(s *Statistics, p, dst *Parameters) (*Parameters, error) {
 	return dst, nil
 }
 
-// LogJoint is E_q[ln p(X,Z|Π)].
+// LogJoint returns E_q[ln p(X,Z|Π)].
 func (Model) LogJoint(s *Statistics, p *Parameters) float64 {
 	value, k := 0.0, p.K+1
 	for j := range p.D {
@@ -160,19 +161,19 @@ func (Model) LogJoint(s *Statistics, p *Parameters) float64 {
 	return value
 }
 
-// Shape counts b and W as Ξ.
+// Shape counts b and W as Ξ, π and Ψ as Θ.
 func (Model) Shape(p *Parameters) framework.Shape {
 	return framework.Shape{K: p.K, Component: p.D * (p.K + 1), Shared: p.K + len(p.Noise)}
 }
 
 // ---- Curvature
 
-// ErrNone reports that a fit by FAB or gFAB has taken the data from the last feature too: there is no smaller model,
-// and the objective would grow without bound.
+// ErrNone reports that FAB or gFAB has emptied the last feature. There is no smaller model, and the objective would
+// grow without bound.
 var ErrNone = errors.New("features: the last feature holds at most one row's worth of data: the rows may have none")
 
-// Curvature is F = S/N ⊗ Ψ⁻¹ in units of the columns, S = Σ E[z̃ z̃ᵀ], z̃ = (1, z). Of a single feature without data it
-// is [ErrNone].
+// Curvature adds F = S/N ⊗ Ψ⁻¹ in units of the columns, where S = Σ E[z̃ z̃ᵀ] and z̃ = (1, z). It returns [ErrNone]
+// for a single feature without data.
 func (m Model) Curvature(s *Statistics, p *Parameters, f *laplace.Curvature) error {
 	if f.Prior() {
 		s.integrate(p, f, m.rows())
@@ -201,9 +202,9 @@ func (p *Parameters) ratios() laplace.Block {
 
 // ---- Projection
 
-// Relevance is the least immediate loss of gFIC, in nats, if a feature were left out and the others took over as much
-// of it as they can. A negative number means that removal is a gain; −Inf, that the others account for all but one
-// row's worth of the feature.
+// Relevance returns, for each feature, the least immediate loss of gFIC in nats if the other features took over as
+// much of it as they can. A negative number means that removing the feature is a gain; −Inf, that the others account
+// for all but one row's worth of it.
 func (m Model) Relevance(s *Statistics, p *Parameters) ([]float64, error) {
 	values, here := make([]float64, p.K), m.LogJoint(s, p)
 	left := s.unaccounted()
@@ -243,13 +244,13 @@ func (s *Statistics) without(p *Parameters, k int) (*Statistics, *Parameters) {
 	return framework.KeepAxes(s, p.K, dims), framework.KeepAxes(p, p.K, dims)
 }
 
-// Keep keeps some features. The regression on them takes up what the others held of them, which is all where these were
-// constant or linear functions of them.
+// Keep restricts s and p to the features dims. Their regression takes over the part of the dropped features that it
+// can explain: all of it, if these were constant or linear functions of dims.
 func (m Model) Keep(s *Statistics, p *Parameters, dims []int) (*Statistics, *Parameters, error) {
 	s, p = framework.KeepAxes(s, p.K, dims), framework.KeepAxes(p, p.K, dims)
 	q, err := m.Maximize(s, p, nil)
 	return s, q, err
 }
 
-// LabelEntropy is that of the features, which are the labels of a row: ICL subtracts it.
+// LabelEntropy returns the entropy of the features, in nats, which ICL subtracts: features are the labels of a row.
 func (Model) LabelEntropy(s *Statistics) float64 { return s.Entropy }

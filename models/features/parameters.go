@@ -13,17 +13,17 @@ import (
 	"github.com/latent-go/latent/laplace"
 )
 
-// Parameters are those of x = b + W z + ε, in the units of the data. Ξ = (b, W), Θ = (π, Ψ).
+// Parameters are the parameters of x = b + W z + ε, in the units of the data. Ξ = (b, W), Θ = (π, Ψ).
 type Parameters struct {
 	K         int       `json:"k" keep:"count"`
 	D         int       `json:"d"`
 	Isotropic bool      `json:"isotropic,omitempty"`     // one variance of the noise
-	On        []float64 `json:"on" keep:"rows"`          // π, the share of the rows that have each feature
-	Offset    []float64 `json:"offset"`                  // b, a row without features, length D
+	On        []float64 `json:"on" keep:"rows"`          // π, the share of the rows that have each feature, length K
+	Offset    []float64 `json:"offset"`                  // b, the mean of a row without features, length D
 	Loadings  []float64 `json:"loadings" keep:"columns"` // W, D×K row-major: what a feature adds
 	Noise     []float64 `json:"noise"`                   // Ψ: D variances, or one
-	// Center is the mean of the table, the origin of sums; Unit, the variance of each column, or their mean for isotropic
-	// noise, makes the coordinates of the curvature unit-free; Floor the least variance of the noise.
+	// Center is the mean of the table, at which sums are centred. Unit is the variance of each column, for isotropic
+	// noise their mean; it makes the coordinates of the curvature unit-free. Floor is the least variance of the noise.
 	Center []float64 `json:"center"`
 	Unit   []float64 `json:"unit"`
 	Floor  []float64 `json:"floor"`
@@ -31,7 +31,7 @@ type Parameters struct {
 	information laplace.Block // memory of Curvature
 }
 
-// Check returns an error about invalid parameters, such as may come from a file.
+// Check returns an error for invalid parameters, such as those of a damaged file.
 func (p *Parameters) Check() error {
 	switch {
 	case p == nil:
@@ -70,17 +70,17 @@ func (p *Parameters) Check() error {
 	return nil
 }
 
-// W is the loadings as a D×K matrix, sharing their memory.
+// W returns the loadings as a D×K matrix, sharing their memory.
 func (p *Parameters) W() *mat.Dense { return mat.NewDense(p.D, p.K, p.Loadings) }
 
-// NoiseOf is the variance of the noise in column j.
+// NoiseOf returns the variance of the noise in column j.
 func (p *Parameters) NoiseOf(j int) float64 { return p.Noise[min(j, len(p.Noise)-1)] }
 
-// UnitOf is the variance of column j, or their mean where the noise is isotropic.
+// UnitOf returns the variance of column j in the data; if the noise is isotropic, the mean of all columns' variances.
 func (p *Parameters) UnitOf(j int) float64 { return p.Unit[min(j, len(p.Unit)-1)] }
 
-// AtFloor are the columns, from 0, to which the features leave no more noise than their resolution: estimates are at
-// the edge of what the data can say. Of isotropic noise it is all columns or none.
+// AtFloor returns the columns, from 0, whose noise is at its floor, the resolution of the column. Their estimates are
+// at the limit of what the data can determine. For isotropic noise it returns all columns or none.
 func (p *Parameters) AtFloor() (columns []int) {
 	for j := range p.D {
 		if at := min(j, len(p.Noise)-1); p.Noise[at] <= p.Floor[at]*(1+1e-6) {
@@ -90,7 +90,7 @@ func (p *Parameters) AtFloor() (columns []int) {
 	return columns
 }
 
-// Flipped returns the same distribution of x with feature k replaced by its opposite, z_k → 1 − z_k.
+// Flipped returns the same distribution of x with feature k replaced by its opposite, 1 − z_k.
 func (p *Parameters) Flipped(k int) *Parameters {
 	q := p.clone()
 	q.On[k] = 1 - p.On[k]
@@ -110,8 +110,8 @@ func (p *Parameters) clone() *Parameters {
 	return &q
 }
 
-// Canonical returns the same distribution of x in a form that is chosen once: at most half of the rows have each
-// feature, and features are in descending order of the variance that they explain, Σ_j π_k(1 − π_k) w_jk²/ψ_j.
+// Canonical returns the same distribution of x in a unique form: at most half of the rows have each feature, and
+// features are in descending order of the variance that they explain, Σ_j π_k(1 − π_k) w_jk²/ψ_j.
 func (p *Parameters) Canonical() *Parameters {
 	q := p.clone()
 	for k, on := range p.On {

@@ -10,8 +10,8 @@ import (
 	"github.com/latent-go/latent/internal/linalg"
 )
 
-// LogProb is ln p(x_n|Π) of each row, in nats, the sum over all 2^K states; of the entries that a row shows where NaN
-// stands for others. K is [MaxExact] at most.
+// LogProb returns ln p(x_n|Π) of each row, in nats, summed over all 2^K states. Missing entries (NaN) are integrated
+// out. It returns an error if K is above [MaxExact].
 func (Model) LogProb(b framework.Rows, p *Parameters, dst []float64) ([]float64, error) {
 	if p.K > MaxExact {
 		return nil, fmt.Errorf("features: the likelihood of %d features is a sum over 2^%d states, and %d at most "+
@@ -21,21 +21,21 @@ func (Model) LogProb(b framework.Rows, p *Parameters, dst []float64) ([]float64,
 	return append(dst[:0], logProb...), err
 }
 
-// Probabilities are the probabilities p(z_nk = 1|x_n) that features are on, rows×K.
+// Probabilities returns the probabilities p(z_nk = 1|x_n) that features are on, rows×K.
 func (Model) Probabilities(b framework.Rows, p *Parameters) ([]float64, error) {
 	_, on, err := p.Score(b)
 	return on, err
 }
 
-// Score returns the log-likelihood of each row and the probabilities of its features, rows×K. A missing entry, NaN, is
-// integrated out. Beyond [MaxExact] features the former is the lower bound of a mean-field q, and the latter are that
-// q.
+// Score returns the log-likelihood of each row, in nats, and the probabilities of its features, rows×K. Missing
+// entries (NaN) are integrated out. For more than [MaxExact] features both come from a mean-field q: the
+// log-likelihood is its lower bound, and the probabilities are those of q.
 func (p *Parameters) Score(b framework.Rows) (logProb, on []float64, err error) {
 	return p.Scorer()(b, nil, nil)
 }
 
-// Scorer is Score for one block after another, in one goroutine: what rows that show the same columns share it computes
-// once, and it allocates nothing more where the slices are large enough.
+// Scorer returns a function that computes Score for one block after another, in one goroutine. It computes once what
+// rows with the same missing entries share, and allocates nothing if the slices are large enough.
 func (p *Parameters) Scorer() func(b framework.Rows, logProb, on []float64) ([]float64, []float64, error) {
 	var s scorer
 	return func(b framework.Rows, logProb, on []float64) ([]float64, []float64, error) {
@@ -144,7 +144,7 @@ func (s *scorer) score(row, on []float64) float64 {
 	return value
 }
 
-// Reconstruct returns the mean of each row given what it shows, b + W E[z|x], rows×D.
+// Reconstruct returns b + W E[z|x], rows×D: the fitted mean of each row given its present entries.
 func (p *Parameters) Reconstruct(b framework.Rows) (*mat.Dense, error) {
 	_, on, err := p.Score(b)
 	if err != nil {
@@ -171,8 +171,8 @@ func (p *Parameters) Fill(b framework.Rows) (*mat.Dense, error) {
 	return x, nil
 }
 
-// CoOccurrence are the shares of the rows, of which s sums up q, in which two features are on together, K×K; on the
-// diagonal those that have each.
+// CoOccurrence returns the share of the rows in which two features are on together, K×K; on its diagonal, the share
+// with each feature.
 func (s *Statistics) CoOccurrence() *mat.SymDense {
 	m := mat.NewSymDense(s.K, nil)
 	for k := range s.K {
@@ -183,8 +183,8 @@ func (s *Statistics) CoOccurrence() *mat.SymDense {
 	return m
 }
 
-// Featureless is the evaluation of the model without features on the table that p was fitted to, n observations:
-// columns that are normal and independent of one another. What scores lower than it has found nothing.
+// Featureless returns the evaluation of the model without features, independent normal columns, on the table that p
+// was fitted to, with n observations. A fit that scores lower has found no features.
 func (p *Parameters) Featureless(n float64) framework.Evaluation {
 	e := framework.Evaluation{N: n, Shape: framework.Shape{Component: p.D, Shared: len(p.Unit)}}
 	for j := range p.D {

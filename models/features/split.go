@@ -25,8 +25,8 @@ const (
 
 var errUnpromising = errors.New("features: the rows that are left have no room for two features")
 
-// Split divides feature k, as a [framework.Splitter] does, by the rows of a sample. The first division begins at the
-// feature as it is and another beside it, the second at two new ones.
+// Split divides feature k with the rows of a sample (see [framework.Splitter]). It tries two divisions: one starts at
+// feature k and a new one beside it, the other at two new features.
 func (m Model) Split(
 	ctx context.Context, src framework.Source[framework.Rows], s *Statistics, p *Parameters, k int, rng *rand.Rand,
 ) (*Parameters, float64, error) {

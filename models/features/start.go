@@ -14,9 +14,9 @@ import (
 	"github.com/latent-go/latent/framework"
 )
 
-// Init starts at loadings that are differences of random rows, because rows that differ by one feature show its
-// loadings. It scales them so that features and noise have half of the variance each. It refuses missing entries,
-// constant columns and more than [MaxExact] features.
+// Init starts with differences of random rows as loadings, because rows that differ by one feature differ by its
+// loadings. It scales the loadings so that features and noise each have half of the variance. It returns an error for
+// missing entries, for constant columns and for more than [MaxExact] features.
 func (m Model) Init(
 	ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand,
 ) (*Parameters, error) {

@@ -6,14 +6,14 @@ import (
 	"github.com/latent-go/latent/framework"
 )
 
-// Statistics are sums over rows, of x about the center of the parameters. Feature 0 is the 1 of the offset.
+// Statistics are sums over rows, with x centred at Parameters.Center. Feature 0 is the constant 1 of the offset.
 type Statistics struct {
 	K       int `keep:"count"`
 	N       float64
 	X, XX   []float64 // Σ x and Σ x², length D
 	XZ      []float64 `keep:"columns+1"` // Σ x E[z]ᵀ, D×(1 + K)
 	ZZ      []float64 `keep:"both+1"`    // Σ E[z zᵀ], (1 + K)×(1 + K)
-	Doubt   []float64 `keep:"rows"`      // Σ H(q(z_k)), the entropy of each feature by itself
+	Doubt   []float64 `keep:"rows"`      // Σ H(q(z_k)), the entropy of each feature alone, in nats
 	Entropy float64   // Σ H(q(z))
 
 	states states
@@ -22,13 +22,13 @@ type Statistics struct {
 	about  mat.SymDense // see centered
 }
 
-// Observations is N.
+// Observations returns N, the sum of the row weights.
 func (s *Statistics) Observations() float64 { return s.N }
 
-// Merge adds sums.
+// Merge adds the sums of o.
 func (s *Statistics) Merge(o *Statistics) { framework.AddSums(s, o) }
 
-// Scale multiplies every sum.
+// Scale multiplies every sum by factor.
 func (s *Statistics) Scale(factor float64) {
 	s.N *= factor
 	s.Entropy *= factor

@@ -19,11 +19,12 @@ import (
 // the conjugate posterior of what is seen in each state. MAP takes its mode, variational Bayes keeps it (MacKay 1997;
 // Beal 2003, chapter 3).
 
-// ChainPrior is the prior of start and transitions. The zero value is flat.
+// ChainPrior is the prior of the start and transition probabilities. The zero value is flat.
 type ChainPrior struct {
-	Start prior.Dirichlet // of the probabilities of the first state, where they are free; the zero value is Dirichlet(1)
-	Rows  prior.Dirichlet // of each row of transitions, over the states that may follow; the zero value is Dirichlet(1)
-	Stay  float64         // added to the concentration of staying: a sticky chain (Fox et al. 2011)
+	Start prior.Dirichlet // prior of the first state's probabilities, if these are Free; the zero value is Dirichlet(1)
+	// prior of each row of transitions, over the states that may follow; the zero value is Dirichlet(1)
+	Rows prior.Dirichlet
+	Stay float64 // added to the concentration of staying in a state: a sticky chain (Fox et al. 2011)
 }
 
 func (c ChainPrior) resolved() (ChainPrior, error) {
@@ -65,14 +66,15 @@ func newBayes(pl *family.Plan, p prior.Prior, chain ChainPrior) (*bayes, error) 
 
 // ---- Maximum a posteriori
 
-// MAP is [Model] with the parameters estimated at the mode of their posterior given q(Z): its LogJoint holds ln p(Π),
-// so that EM climbs to a mode of p(Π|X). Modes are those of the density of the parameters as they are reported, in
-// units of the table.
+// MAP is [Model] with parameters estimated at the mode of their posterior given q(Z). Its LogJoint includes ln p(Π),
+// so that EM climbs to a mode of p(Π|X). The mode is that of the density of the reported parameters, in the table's
+// units.
 type MAP struct {
 	Model
-	// Prior is that of a state's parameters, [family.Priors] for a product of families; nil is the family's default.
+	// Prior is the prior of a state's parameters, [family.Priors] for a product of families; nil selects the family's
+	// default.
 	Prior prior.Prior
-	Chain ChainPrior // with concentrations of at least 1
+	Chain ChainPrior // concentrations must be at least 1
 }
 
 // Init draws starting parameters as [Model] does.
@@ -106,7 +108,7 @@ func (m MAP) bayes(p *Parameters) (*bayes, error) {
 	return newBayes(pl, m.Prior, m.Chain)
 }
 
-// Maximize is the mode of the posterior given the statistics.
+// Maximize returns the mode of the posterior given the statistics.
 func (m MAP) Maximize(s *Statistics, p, dst *Parameters) (*Parameters, error) {
 	b, err := m.bayes(p)
 	if err != nil {
@@ -146,12 +148,12 @@ func (m MAP) mode(s *Statistics, b *bayes, p, dst *Parameters) error {
 	return nil
 }
 
-// LogJoint is E_q[ln p(X,Z|Π)] + ln p(Π).
+// LogJoint returns E_q[ln p(X,Z|Π)] + ln p(Π).
 func (m MAP) LogJoint(s *Statistics, p *Parameters) float64 {
 	return m.Model.LogJoint(s, p) + m.LogPrior(p)
 }
 
-// LogPrior is ln p(Π), with means, variances and rates in units of the table.
+// LogPrior returns ln p(Π) in nats, for means, variances and rates in the table's units.
 func (m MAP) LogPrior(p *Parameters) float64 {
 	b, err := m.bayes(p)
 	if err != nil {
@@ -175,29 +177,31 @@ func (m MAP) Infer(b framework.Sequences, p *Parameters, s *Statistics) (float64
 
 // ---- Variational Bayes
 
-// Posterior is q(Π) of a hidden Markov model of K states on D columns: the parameters of [Variational].
+// Posterior is q(Π) of a hidden Markov model with K states and D columns: the parameters of [Variational].
 type Posterior struct {
-	K           int            `json:"k" keep:"count"`
-	D           int            `json:"d"`
-	Start       []float64      `json:"start" keep:"rows"`       // concentrations of the first state, K; unused unless it is free
-	Transitions []float64      `json:"transitions" keep:"both"` // of each row, K×K; 0 of moves that are impossible
+	K int `json:"k" keep:"count"`
+	D int `json:"d"`
+	// concentrations of the first state, K; used if Initial is Free
+	Start       []float64      `json:"start" keep:"rows"`
+	Transitions []float64      `json:"transitions" keep:"both"` // concentrations of each row, K×K; 0 for impossible moves
 	Components  []float64      `json:"components" keep:"rows"`  // hyperparameters, K×H row-major
 	Pooled      *family.Pooled `json:"pooled"`
 
 	bayes *bayes
 }
 
-// Variational gives the parameters a posterior q(Π) = q(π) Π_k q(a_k) q(ξ_k), found together with q(Z) by the same
-// engine: forward and backward are of exp(E[ln π]), exp(E[ln a]) and E[ln p(x|ξ_k)], and LogJoint + H(q(Z)) is the
-// evidence lower bound. States that the data do not need lose their steps; [framework.PrunedEM] leaves them out.
+// Variational gives the parameters a posterior q(Π) = q(π) Π_k q(a_k) q(ξ_k), which the engine fits together with
+// q(Z). Forward and backward recursions use exp(E[ln π]), exp(E[ln a]) and E[ln p(x|ξ_k)], and LogJoint + H(q(Z)) is
+// the evidence lower bound. Redundant states lose their steps, and [framework.PrunedEM] drops them.
 type Variational struct {
 	Family    family.Family
 	Structure Structure // Stationary has no conjugate prior
 	Start     family.Start
-	// Prior is that of a state's parameters, [family.Priors] for a product of families; nil is the family's default.
+	// Prior is the prior of a state's parameters, [family.Priors] for a product of families; nil selects the family's
+	// default.
 	Prior   prior.Prior
 	Chain   ChainPrior
-	Workers int // as of [Model]
+	Workers int // as in [Model]
 }
 
 func (m Variational) bayes(p *Posterior) (*bayes, error) {
@@ -246,12 +250,12 @@ func (m Variational) Init(
 	return m.Maximize(s, p, nil)
 }
 
-// NewStatistics makes statistics for p.K states.
+// NewStatistics allocates statistics for p.K states.
 func (m Variational) NewStatistics(p *Posterior) *Statistics {
 	return newStatistics(m.mustBayes(p).Plan, p.K)
 }
 
-// Prepare computes the expected logarithms.
+// Prepare computes the expected log probabilities of steps and moves.
 func (m Variational) Prepare(p *Posterior, tilt *laplace.Tilt, s *Statistics) error {
 	b := m.mustBayes(p)
 	s.reset(b.Plan, Model{Workers: m.Workers}.workers(), tilt)
@@ -284,7 +288,7 @@ func (m Variational) Infer(b framework.Sequences, p *Posterior, s *Statistics) (
 	return s.infer(b, func(part *Statistics) error { return m.Prepare(p, s.used, part) })
 }
 
-// Maximize adds the statistics to the prior.
+// Maximize updates the posterior: it adds the statistics to the prior.
 func (m Variational) Maximize(s *Statistics, p, dst *Posterior) (*Posterior, error) {
 	b := m.mustBayes(p)
 	if dst == nil {
@@ -306,7 +310,7 @@ func (m Variational) Maximize(s *Statistics, p, dst *Posterior) (*Posterior, err
 	return dst, nil
 }
 
-// LogJoint is E[ln p(X,Z,Π)] + H(q(Π)) = E[ln p(X,Z|Π)] − KL(q(Π)‖p(Π)).
+// LogJoint returns E[ln p(X,Z,Π)] + H(q(Π)) = E[ln p(X,Z|Π)] − KL(q(Π)‖p(Π)).
 func (m Variational) LogJoint(s *Statistics, p *Posterior) float64 {
 	b := m.mustBayes(p)
 	s.restore(b.Plan)
@@ -347,24 +351,24 @@ func (c ChainPrior) logNorm(n int) float64 {
 	return c.row(0, 0, n).LogNorm()
 }
 
-// Shape counts as [Model.Shape] does; no criterion for this model charges for it.
+// Shape counts as [Model.Shape] does, but no criterion of this model charges by it.
 func (m Variational) Shape(p *Posterior) framework.Shape {
 	pl := m.mustBayes(p).Plan
 	return m.Structure.shape(pl, p.K, p.K*pl.Size().Free)
 }
 
-// BoundsEvidence marks the model as variational.
+// BoundsEvidence marks the model as framework.Variational.
 func (Variational) BoundsEvidence() {}
 
-// LabelEntropy is that of the paths, without latent variables of the family's own.
+// LabelEntropy returns the entropy of the paths alone, without that of the family's own latent variables, in nats.
 func (Variational) LabelEntropy(s *Statistics) float64 { return s.Labels }
 
-// Relevance is the number of steps of each state.
+// Relevance returns the expected number of steps in each state.
 func (Variational) Relevance(s *Statistics, _ *Posterior) ([]float64, error) {
 	return slices.Clone(s.Nk), nil
 }
 
-// Keep keeps some states.
+// Keep restricts the chain to the states dims, as Model's Keep does.
 func (m Variational) Keep(s *Statistics, p *Posterior, dims []int) (*Statistics, *Posterior, error) {
 	b := m.mustBayes(p)
 	s.restore(b.Plan)
@@ -373,7 +377,7 @@ func (m Variational) Keep(s *Statistics, p *Posterior, dims []int) (*Statistics,
 	return s.keep(dims), q, nil
 }
 
-// Responsibilities are q(z_t = k) of each step: steps×K.
+// Responsibilities returns q(z_t = k) of each step, steps×K.
 func (m Variational) Responsibilities(b framework.Sequences, p *Posterior, dst []float64) ([]float64, error) {
 	s := m.NewStatistics(p)
 	prepare := func(part *Statistics) error { return m.Prepare(p, nil, part) }
@@ -384,7 +388,7 @@ func (m Variational) Responsibilities(b framework.Sequences, p *Posterior, dst [
 	return smoothed, err
 }
 
-// Point is the posterior mean of the parameters.
+// Point returns the posterior mean of the parameters.
 func (m Variational) Point(p *Posterior) (*Parameters, error) {
 	b, err := m.bayes(p)
 	if err != nil {

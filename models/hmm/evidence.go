@@ -17,11 +17,11 @@ import (
 // family. A Dirichlet posterior is known by its mean, which is in the parameters, and its counts, which are in the
 // curvature.
 
-// CheckPrior says which family has no proper prior.
+// CheckPrior returns an error if the family has no proper prior.
 func (m Model) CheckPrior() error { return family.CheckPrior(m.Family, m.Prior) }
 
-// MaximizePosterior is the mode of Π given q(Z): the posterior means of start and transitions, a_kl = (ξ_kl + 1)/(N⁻_k
-// + K), and the states' modes. A state without steps has the mode of the prior.
+// MaximizePosterior returns the mode of Π given q(Z): the posterior means of start and transitions, a_kl = (ξ_kl +
+// 1)/(N⁻_k + K), and the states' modes. A state without steps has the mode of the prior.
 func (m Model) MaximizePosterior(s *Statistics, p, dst *Parameters) (*Parameters, error) {
 	pl := m.mustPlan(p)
 	s.restore(pl)
@@ -34,7 +34,7 @@ func (m Model) MaximizePosterior(s *Statistics, p, dst *Parameters) (*Parameters
 	return dst, s.Classes.MaximizePosterior(dst.Components, dst.Hyper)
 }
 
-// LogModes is ln K!, and 0 where the states have an order.
+// LogModes returns ln K!, or 0 if the structure orders the states.
 func (m Model) LogModes(p *Parameters) float64 {
 	if m.Structure.LeftRight > 0 {
 		return 0

@@ -17,16 +17,16 @@ import (
 	"github.com/latent-go/latent/prior"
 )
 
-// Model is a hidden Markov model whose parameters are estimated: the state z_t of a step depends on that of the step
-// before it, and x_t on z_t alone (Rabiner 1989). ξ_k of state k are the parameters of its family and the probabilities
-// of the next state; the probabilities of the first state are shared. [MAP] adds a prior to the estimates,
-// [Variational] gives the parameters a posterior.
+// Model is a hidden Markov model with estimated parameters: the state z_t of a step depends on the previous state
+// alone, and x_t on z_t alone (Rabiner 1989). ξ_k of state k holds its family's parameters and its row of transition
+// probabilities; the probabilities of the first state are shared. [MAP] adds a prior to the estimates, [Variational]
+// gives the parameters a posterior.
 type Model struct {
 	Family    family.Family
 	Structure Structure
-	Start     family.Start // how a fit begins; chains from left to right begin with segments of the sequences
-	// Prior is that of what is seen in a state for the evidence (see [framework.Evidence]): prior.UnitInformation, or
-	// conjugate priors of the families, nil for the default.
+	Start     family.Start // how a fit starts; chains from left to right start with segments of the sequences
+	// Prior is the prior of a state's parameters under which the evidence is computed (see [framework.Evidence]):
+	// prior.UnitInformation or conjugate priors of the families; nil selects the default.
 	Prior prior.Prior
 	// Workers is the number of goroutines inside a long sequence; 0: one a processor. Any number gives the same bits.
 	Workers int
@@ -52,13 +52,13 @@ func (m Model) mustPlan(p *Parameters) *family.Plan {
 	return pl
 }
 
-// Creeps where the family does.
+// Creeps reports whether EM converges slowly for the family.
 func (m Model) Creeps() bool { return family.Creeps(m.Family) }
 
 // ---- Start
 
-// Init draws starting parameters: states as the components of a mixture, and moves as if there were none, so that the
-// first local step finds how states follow one another.
+// Init draws starting parameters: the states like the components of a mixture, and transition probabilities that do
+// not depend on the previous state, so that the first local step finds how states follow one another.
 func (m Model) Init(
 	ctx context.Context, src framework.Source[framework.Sequences], k int, rng *rand.Rand,
 ) (*Parameters, error) {
@@ -142,12 +142,12 @@ func (c Structure) equalRows(start, transitions, counts []float64) {
 
 // ---- Local step; forward and backward are in chain.go, the sums in window.go and long.go
 
-// NewStatistics makes statistics for p.K states.
+// NewStatistics allocates statistics for p.K states.
 func (m Model) NewStatistics(p *Parameters) *Statistics { return newStatistics(m.mustPlan(p), p.K) }
 
-// Prepare computes what steps and moves add to ln p of a path. With a tilt a step in state k loses D_ξ/(2N_k), and the
-// move after it, unless it is the last, D_a/(2N⁻_k), for the D_a parameters of the row of transitions and the N⁻_k
-// moves from k.
+// Prepare computes what each step and move adds to the log probability of a path. With a tilt a step in state k loses
+// D_ξ/(2N_k), and the move after it loses D_a/(2N⁻_k), where D_a is the number of parameters in the row of
+// transitions and N⁻_k the number of moves from k.
 func (m Model) Prepare(p *Parameters, tilt *laplace.Tilt, s *Statistics) error {
 	s.reset(m.mustPlan(p), m.workers(), tilt)
 	logOf(s.chain.logStart, p.Start)
@@ -191,8 +191,9 @@ func (m Model) Infer(b framework.Sequences, p *Parameters, s *Statistics) (float
 
 // ---- Global step
 
-// Maximize is π_k = the share of sequences that begin in k, a_kl = the share of moves from k that lead to l, and the
-// maximum likelihood ξ_k of the steps, weighted by their probabilities of state k.
+// Maximize sets π_k to the share of sequences that start in state k, a_kl to the share of moves from k that lead to
+// l, and the family's parameters to the maximum likelihood estimates from the steps, weighted by their probabilities
+// of state k.
 func (m Model) Maximize(s *Statistics, p, dst *Parameters) (*Parameters, error) {
 	pl := m.mustPlan(p)
 	dst = p.like(dst, pl)
@@ -232,7 +233,7 @@ func (c Structure) estimate(s *Statistics, p, dst *Parameters) error {
 	return c.begin(dst.Start, nil)
 }
 
-// LogJoint is E_q[ln p(X,Z|π,A,ξ)].
+// LogJoint returns E_q[ln p(X,Z|π,A,ξ)].
 func (m Model) LogJoint(s *Statistics, p *Parameters) float64 {
 	s.restore(m.mustPlan(p))
 	return s.Classes.LogJoint(p.Components) + s.logChain(s.Moves, p.Start, p.Transitions)
@@ -254,8 +255,8 @@ func multinomial(sum float64, n, p []float64) float64 {
 // leastProbability stands for 0 where a logarithm must be finite.
 const leastProbability = 1e-300
 
-// Shape counts D_ξ and the free probabilities of its row of transitions for every state; the start is shared, with
-// parameters such as a tied covariance.
+// Shape counts, for every state, the family's parameters and the free probabilities of the row of transitions. Shared
+// are the start and parameters such as a tied covariance.
 func (m Model) Shape(p *Parameters) framework.Shape {
 	numbers, free := m.mustPlan(p).Counts(p.K, p.Components)
 	shape := m.Structure.shape(m.mustPlan(p), p.K, numbers)
@@ -274,8 +275,9 @@ func (c Structure) shape(pl *family.Plan, k, numbers int) framework.Shape {
 	return shape
 }
 
-// Charges are ln of the steps for what the family says, of the steps that are not the last of their sequence for
-// transitions, and of the sequences for the start.
+// Charges lists what BIC charges: ½ ln N for each parameter, where N is the number of steps for the family's
+// parameters, the number of steps that are not the last of their sequence for transitions, and the number of
+// sequences for the start.
 func (m Model) Charges(s *Statistics, p *Parameters) []framework.Charge {
 	pl := m.mustPlan(p)
 	numbers, free := pl.Counts(p.K, p.Components)
@@ -298,8 +300,9 @@ func (c Structure) charges(s *Statistics, numbers, free, shared int) []framework
 
 // ---- Curvature
 
-// Curvature has the blocks of the family, F_ξk = (N_k/N)·I(ξ_k), and then those of the rows of transitions, (N⁻_k/N)·I
-// in the coordinates 2√a, in which the information about probabilities is constant (docs/theory/hmm.md, section 2).
+// Curvature adds, for each state, the family's block F_ξk = (N_k/N)·I(ξ_k), and then for each row of transitions
+// (N⁻_k/N)·I. The latter uses the coordinates 2√a, in which the information about probabilities is constant
+// (docs/theory/hmm.md, section 2).
 func (m Model) Curvature(s *Statistics, p *Parameters, f *laplace.Curvature) error {
 	s.restore(m.mustPlan(p))
 	if f.Prior() {
@@ -318,9 +321,9 @@ func (m Model) Curvature(s *Statistics, p *Parameters, f *laplace.Curvature) err
 
 // ---- Projection
 
-// Relevance is about what gFIC would lose at once, in nats, if a state were left out and its steps went to the others:
-// the log-likelihood of the steps, were their states independent given the rest, less the state's share of the penalty;
-// −Inf of a state whose estimate does not exist.
+// Relevance returns, for each state, the approximate loss of gFIC in nats if its steps went to the other states: the
+// loss of log-likelihood, computed as if the steps' states were independent given the rest, less the state's share of
+// the penalty. It is −Inf for a state without an estimate.
 func (m Model) Relevance(s *Statistics, p *Parameters) ([]float64, error) {
 	s.restore(m.mustPlan(p))
 	values := slices.Clone(s.Loss)
@@ -376,8 +379,8 @@ func (c Structure) share(s *Statistics, k int) (sum float64) {
 	return sum
 }
 
-// Keep keeps some states. Paths pass through those left out as if nobody looked, so that moves from left to right stay
-// possible; where they are not visited, nothing changes.
+// Keep restricts the chain to the states dims. Dropped states are marginalised: a path passes through them
+// unobserved, so that moves from left to right stay possible. Dropping states that are not visited changes nothing.
 func (m Model) Keep(s *Statistics, p *Parameters, dims []int) (*Statistics, *Parameters, error) {
 	pl := m.mustPlan(p)
 	s.restore(pl)
@@ -387,23 +390,23 @@ func (m Model) Keep(s *Statistics, p *Parameters, dims []int) (*Statistics, *Par
 
 // ---- Scores of sequences
 
-// LogProb is ln p(x_n1, …, x_nT|Π) of each sequence, in nats.
+// LogProb returns ln p(x_n1, …, x_nT|Π) of each sequence, in nats.
 func (m Model) LogProb(b framework.Sequences, p *Parameters, dst []float64) ([]float64, error) {
 	logProb, _, err := m.Score(b, p, dst, nil)
 	return logProb, err
 }
 
-// Responsibilities are p(z_t = k|x), given all of the sequence, of each step: steps×K.
+// Responsibilities returns p(z_t = k|x) of each step given its whole sequence, steps×K.
 func (m Model) Responsibilities(b framework.Sequences, p *Parameters, dst []float64) ([]float64, error) {
 	_, smoothed, err := m.Score(b, p, nil, dst)
 	return smoothed, err
 }
 
-// LabelEntropy is that of the paths, without latent variables of the family's own.
+// LabelEntropy returns the entropy of the paths alone, without that of the family's own latent variables, in nats.
 func (Model) LabelEntropy(s *Statistics) float64 { return s.Labels }
 
-// Score gives both at the cost of one; the slices are overwritten from their beginnings, and grow where they are too
-// short.
+// Score returns LogProb and Responsibilities at the cost of one. It overwrites the slices from their beginnings, and
+// grows those that are too short.
 func (m Model) Score(b framework.Sequences, p *Parameters, logProb, smoothed []float64) ([]float64, []float64, error) {
 	r, err := m.Reader(p)
 	if err != nil {
@@ -413,7 +416,7 @@ func (m Model) Score(b framework.Sequences, p *Parameters, logProb, smoothed []f
 }
 
 // A Reader computes Viterbi, Score and Filter of [Model] for one block of sequences after another, in one goroutine. It
-// computes their common parts once, and allocates nothing for sequences of up to 1,024 steps if slices are large
+// computes their common parts once, and allocates nothing for sequences of up to 1,024 steps if the slices are large
 // enough.
 type Reader struct {
 	p       *Parameters
@@ -425,13 +428,13 @@ type Reader struct {
 	terms         []float64 // of Filter
 }
 
-// Reader prepares the states.
+// Reader returns a Reader of the states of p.
 func (m Model) Reader(p *Parameters) (*Reader, error) {
 	r := &Reader{p: p, s: m.NewStatistics(p), prepare: func(s *Statistics) error { return m.Prepare(p, nil, s) }}
 	return r, r.prepare(r.s)
 }
 
-// Score is that of [Model].
+// Score is Model.Score.
 func (r *Reader) Score(b framework.Sequences, logProb, smoothed []float64) ([]float64, []float64, error) {
 	return r.s.score(b, logProb, smoothed, r.prepare)
 }

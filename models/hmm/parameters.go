@@ -14,16 +14,17 @@ import (
 	"github.com/latent-go/latent/internal/simd"
 )
 
-// Parameters of a hidden Markov model of K states on D columns.
+// Parameters are those of a hidden Markov model with K states and D columns.
 type Parameters struct {
-	K           int            `json:"k" keep:"count"`
-	D           int            `json:"d"`
-	Start       []float64      `json:"start" keep:"rows"`       // probabilities of the first state, K
-	Transitions []float64      `json:"transitions" keep:"both"` // K×K row-major: row k is what follows state k
-	Components  []float64      `json:"components" keep:"rows"`  // K×P: what [Model.Numbers] describes, in the user's units
-	Pooled      *family.Pooled `json:"pooled"`                  // all steps as one class
-	// Hyper are the hyperparameters of conjugate posteriors, K×H, of a global step under the priors of the evidence; empty
-	// of others.
+	K           int       `json:"k" keep:"count"`
+	D           int       `json:"d"`
+	Start       []float64 `json:"start" keep:"rows"`       // probabilities of the first state, K
+	Transitions []float64 `json:"transitions" keep:"both"` // K×K row-major: row k is what follows state k
+	// K×P: the parameters that [Model.Numbers] describes, in the table's units
+	Components []float64      `json:"components" keep:"rows"`
+	Pooled     *family.Pooled `json:"pooled"` // all steps as one class
+	// Hyper holds the hyperparameters of conjugate posteriors, K×H, after a global step under the evidence's priors;
+	// otherwise it is empty.
 	Hyper []float64 `json:"-" keep:"rows"`
 
 	plan     *family.Plan
@@ -31,7 +32,7 @@ type Parameters struct {
 	observed *family.Information // of the family, at this estimate
 }
 
-// Check says whether parameters that come from elsewhere can be those of the model.
+// Check returns an error for parameters that do not match the model, such as those of another file.
 func (m Model) Check(p *Parameters) error {
 	if p == nil || p.K < 1 || p.D < 1 {
 		return errors.New("hmm: the parameters have no states or no columns")
@@ -66,10 +67,10 @@ func distribution(what string, p []float64) error {
 	return nil
 }
 
-// Component returns the numbers of state k, in the order that [Model.Numbers] describes.
+// Component returns the parameters of state k, in the order that [Model.Numbers] describes.
 func (p *Parameters) Component(k int) []float64 { return at(p.Components, k, len(p.Components)/p.K) }
 
-// Move is the probability of state j after state i.
+// Move returns the probability of state j after state i.
 func (p *Parameters) Move(i, j int) float64 { return p.Transitions[i*p.K+j] }
 
 // like returns dst, or new memory, in the shape of p.
@@ -142,8 +143,8 @@ func complete(p []float64, place int) {
 	p[place] = 1
 }
 
-// Canonical orders the states by how often they are visited, the most frequent first; those of a chain from left to
-// right stay.
+// Canonical orders the states by how often they are visited, the most frequent first. The states of a chain from left
+// to right keep their order.
 func (m Model) Canonical(p *Parameters) (*Parameters, error) {
 	share := occupancy(p)
 	order := make([]int, p.K)
@@ -154,5 +155,5 @@ func (m Model) Canonical(p *Parameters) (*Parameters, error) {
 	return m.Permute(p, order)
 }
 
-// Vector is the start, K numbers, the transitions, K×K, and then the components, K×P.
+// Vector returns the start, K numbers, the transitions, K×K, and then the components, K×P.
 func (p *Parameters) Vector() []float64 { return slices.Concat(p.Start, p.Transitions, p.Components) }

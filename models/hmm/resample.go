@@ -16,9 +16,9 @@ import (
 // mostDrawn bounds the numbers that Resample draws: 2 GiB.
 const mostDrawn = 1 << 28
 
-// Resample draws from p sequences like those of src: as many, as long, with the same values missing and the same
-// numbers of trials. A sequence of weight w becomes w sequences: weights that are no whole numbers are an error, and so
-// are families that cannot be drawn from, and more than 2²⁸ numbers.
+// Resample draws sequences like those of src from p: as many, as long, with the same values missing and the same
+// numbers of trials. A sequence of weight w becomes w sequences. It returns an error for weights that are not whole
+// numbers, for a family that cannot sample, and for more than 2²⁸ numbers.
 func (m Model) Resample(
 	ctx context.Context, src framework.Source[framework.Sequences], p *Parameters, rng *rand.Rand,
 ) (framework.Source[framework.Sequences], error) {
@@ -72,22 +72,22 @@ func (m Model) Resample(
 	return framework.NewSequences(table, ends)
 }
 
-// StartAt is an iteration of EM from p: the steps as one class, which measure units and scale priors, stay p's.
+// StartAt returns the parameters after one iteration of EM from p. The description of all steps as one class, which
+// sets units and scales priors, stays that of p.
 func (m Model) StartAt(
 	ctx context.Context, src framework.Source[framework.Sequences], p *Parameters,
 ) (*Parameters, error) {
 	return framework.EMStep(ctx, m, src, p, 1)
 }
 
-// StartAt is an iteration of EM from p.
+// StartAt returns the parameters after one iteration of EM from p.
 func (m MAP) StartAt(
 	ctx context.Context, src framework.Source[framework.Sequences], p *Parameters,
 ) (*Parameters, error) {
 	return framework.EMStep(ctx, m, src, p, 1)
 }
 
-// Permute puts state order[k] of p in the place of state k. The states of a chain from left to right have one order, in
-// which they stay.
+// Permute moves state order[k] of p to position k. The states of a chain from left to right keep their order.
 func (m Model) Permute(p *Parameters, order []int) (*Parameters, error) {
 	pl, err := m.plan(p)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/latent-go/latent/models/mixture"
 )
 
-// Numbers describes the numbers of a state, in their order.
+// Numbers describes the parameters of a state, in their order.
 func (m Model) Numbers(p *Parameters) ([]family.Number, error) {
 	pl, err := m.plan(p)
 	if err != nil {
@@ -24,8 +24,8 @@ func (m Model) Numbers(p *Parameters) ([]family.Number, error) {
 	return pl.Numbers(), nil
 }
 
-// Steps returns the mixture of the steps without their order, each state with its share of them, and its statistics. So
-// package mixture applies to states, for example for their standard errors given the states.
+// Steps returns the steps as a mixture that ignores their order, with the states as components, and its statistics.
+// With these, package mixture applies to states, for example to compute standard errors given the states.
 func (m Model) Steps(s *Statistics, p *Parameters) (*mixture.Statistics, *mixture.Parameters) {
 	shares := make([]float64, p.K)
 	for k, n := range s.Nk {
@@ -34,14 +34,14 @@ func (m Model) Steps(s *Statistics, p *Parameters) (*mixture.Statistics, *mixtur
 	return &mixture.Statistics{K: s.K, N: s.N, Nk: s.Nk, Loss: s.Loss, Classes: s.Classes}, m.Mixture(p, shares)
 }
 
-// Mixture is the distribution of what is seen where the states have the given probabilities, such as a forecast:
-// package mixture has its density and draws from it.
+// Mixture returns the distribution of an observation if the states have the given probabilities (K), for example
+// those of a forecast. Package mixture computes its density and draws from it.
 func (m Model) Mixture(p *Parameters, states []float64) *mixture.Parameters {
 	return &mixture.Parameters{K: p.K, D: p.D, Weights: states, Components: p.Components, Pooled: p.Pooled}
 }
 
-// TransitionErrors are the standard errors √(a(1−a)/N⁻) of the transitions, K×K, given the states: too small where
-// states overlap (package bootstrap has others). That of a state which is never left is +Inf.
+// TransitionErrors returns the standard errors √(a(1−a)/N⁻) of the transitions, K×K, given the states. They are too
+// small if states overlap (package bootstrap computes better ones), and +Inf for a state that is never left.
 func (m Model) TransitionErrors(s *Statistics, p *Parameters) []float64 {
 	errs := make([]float64, p.K*p.K)
 	for i := range p.K {
@@ -54,15 +54,16 @@ func (m Model) TransitionErrors(s *Statistics, p *Parameters) []float64 {
 	return errs
 }
 
-// Stationary is the distribution of states that the transitions leave unchanged: the share of steps in each in the long
-// run, wherever it began. It returns an error if there is more than one.
+// Stationary returns the distribution of states that the transitions leave unchanged: the long-run share of the steps
+// in each state, whatever the first state. It returns an error if the transitions leave more than one distribution
+// unchanged.
 func (m Model) Stationary(p *Parameters) ([]float64, error) {
 	share := make([]float64, p.K)
 	return share, stationary(share, p.Transitions)
 }
 
-// Durations are the expected numbers of steps that a state, once entered, is stayed in: 1/(1 − a_kk), +Inf of one that
-// is never left. They have geometric distributions, P(n) = a_kkⁿ⁻¹(1 − a_kk).
+// Durations returns the expected number of steps that the chain stays in each state: 1/(1 − a_kk), +Inf for a state
+// that is never left. The numbers have geometric distributions, P(n) = a_kkⁿ⁻¹(1 − a_kk).
 func (m Model) Durations(p *Parameters) []float64 {
 	list := make([]float64, p.K)
 	for k := range list {
@@ -71,8 +72,8 @@ func (m Model) Durations(p *Parameters) []float64 {
 	return list
 }
 
-// Sample draws sequences of the given lengths, their steps one after the other, n×D row-major, and the state of each
-// step.
+// Sample draws sequences of the given lengths. It returns their steps one after another, n×D row-major, and the state
+// of each step.
 func (m Model) Sample(p *Parameters, lengths []int, rng *rand.Rand) (x []float64, states []int, err error) {
 	pl, err := m.plan(p)
 	if err != nil {
@@ -96,14 +97,15 @@ func (m Model) Sample(p *Parameters, lengths []int, rng *rand.Rand) (x []float64
 	return x, states, nil
 }
 
-// A Course is what is known of each step when it happens, from the steps before it in its sequence.
+// A Course describes each step given itself and the steps before it in its sequence.
 type Course struct {
 	Predicted  []float64 // p(z_t|x_1…x_t−1), steps×K
 	Filtered   []float64 // p(z_t|x_1…x_t), steps×K
-	LogDensity []float64 // ln p(x_t|x_1…x_t−1), of each step: they add up to LogProb
+	LogDensity []float64 // ln p(x_t|x_1…x_t−1) of each step, in nats; a sequence's steps sum to its LogProb
 }
 
-// Filter goes through sequences from their beginnings. [Online] does so while they happen.
+// Filter runs through each sequence from its beginning, and describes each step given the steps up to it. [Online]
+// does the same for a sequence that is still growing.
 func (m Model) Filter(b framework.Sequences, p *Parameters) (*Course, error) {
 	r, err := m.Reader(p)
 	if err != nil {
@@ -113,7 +115,7 @@ func (m Model) Filter(b framework.Sequences, p *Parameters) (*Course, error) {
 	return c, r.Filter(b, c)
 }
 
-// Filter is that of [Model]; the slices of c are overwritten, and grow where they are too short.
+// Filter is Model.Filter. It overwrites the slices of c, and grows those that are too short.
 func (r *Reader) Filter(b framework.Sequences, c *Course) error {
 	if err := b.Check(); err != nil {
 		return err
@@ -166,7 +168,7 @@ func (s *Statistics) update(dst, predicted []float64, t int, terms []float64) (f
 	return log + s.Classes.BaseOf(t), nil
 }
 
-// Online follows one sequence while it happens.
+// Online filters and forecasts one sequence while it grows.
 type Online struct {
 	p        *Parameters
 	s        *Statistics
@@ -175,7 +177,7 @@ type Online struct {
 	terms    []float64
 }
 
-// Online follows a sequence from its beginning. It is for one goroutine.
+// Online returns an Online at the beginning of a sequence, for one goroutine.
 func (m Model) Online(p *Parameters) (*Online, error) {
 	pl, err := m.plan(p)
 	if err != nil {
@@ -185,8 +187,8 @@ func (m Model) Online(p *Parameters) (*Online, error) {
 	return o, m.Prepare(p, nil, o.s)
 }
 
-// Step takes the next step, D numbers, NaN if missing, and returns ln p(x_t|x_1…x_t−1). After an error the step has
-// not been taken.
+// Step takes the next step, D numbers, NaN if missing, and returns ln p(x_t|x_1…x_t−1). If it returns an error, the
+// step is not taken.
 func (o *Online) Step(x []float64) (logDensity float64, err error) {
 	if len(x) != o.p.D {
 		return 0, fmt.Errorf("hmm: a step of %d numbers does not match a model of %d columns", len(x), o.p.D)
@@ -211,11 +213,11 @@ func (o *Online) predict(dst []float64) {
 	o.p.step(dst, o.filtered)
 }
 
-// States are p(z_t|x_1…x_t) after the last step, K; nil before the first.
+// States returns p(z_t|x_1…x_t) after the last step, K probabilities; nil before the first step.
 func (o *Online) States() []float64 { return append([]float64(nil), o.filtered...) }
 
-// Forecast is the distribution of the states of the next h steps, h×K: none for h = 0. [Model.Mixture] makes a
-// distribution of x of a row.
+// Forecast returns the distribution of the states of the next h steps, h×K: none for h = 0. [Model.Mixture] turns a
+// row into a distribution of x.
 func (o *Online) Forecast(h int) ([]float64, error) {
 	if h < 0 {
 		return nil, fmt.Errorf("hmm: a forecast of %d steps; must not be negative", h)
@@ -231,8 +233,8 @@ func (o *Online) Forecast(h int) ([]float64, error) {
 	return list, nil
 }
 
-// Forecast is the distribution of the states of the h steps after the end of each sequence, h×K for one after the
-// other.
+// Forecast returns the distribution of the states in the h steps after the end of each sequence: h×K numbers for one
+// sequence after another.
 func (m Model) Forecast(b framework.Sequences, p *Parameters, h int) ([]float64, error) {
 	course, err := m.Filter(b, p)
 	if err != nil {
@@ -250,10 +252,10 @@ func (m Model) Forecast(b framework.Sequences, p *Parameters, h int) ([]float64,
 	return all, nil
 }
 
-// PseudoResiduals are Φ⁻¹(P(X_t ≤ x_t|x_1…x_t−1)) of each step and column, steps×D: standard normal, and independent
-// from step to step, if the model is right (Zucchini & MacDonald 2009, section 6.2.3). Of a discrete column they are at
-// the middle of the jump, and normal about. Missing values have NaN; the others are between −37 and 8.3. It returns an
-// error if a family knows no distribution function.
+// PseudoResiduals returns Φ⁻¹(P(X_t ≤ x_t|x_1…x_t−1)) for each step and column, steps×D. If the model is right, they
+// are standard normal and independent from step to step (Zucchini & MacDonald 2009, section 6.2.3). In a discrete
+// column P is taken at the middle of the jump, and the residuals are only roughly normal. They are NaN for missing
+// values, otherwise between −37 and 8.3. It returns an error if a family has no distribution function.
 func (m Model) PseudoResiduals(b framework.Sequences, p *Parameters) ([]float64, error) {
 	pl, err := m.plan(p)
 	if err != nil {

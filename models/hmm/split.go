@@ -22,7 +22,7 @@ import (
 // first local step. Or by what follows it: the steps before one of the other states become one half (contextual splits
 // of states; Ostendorf & Singer 1997), which also divides states that look the same.
 
-// Split divides state k, as a [framework.Splitter] does, by a sample of pieces of the sequences.
+// Split divides state k with a sample of pieces of the sequences (see [framework.Splitter]).
 func (m Model) Split(
 	ctx context.Context, src framework.Source[framework.Sequences], s *Statistics, p *Parameters, k int, rng *rand.Rand,
 ) (*Parameters, float64, error) {

@@ -9,15 +9,15 @@ import (
 	"github.com/latent-go/latent/laplace"
 )
 
-// Statistics are the sums of a local step: expected numbers of steps, starts and moves, and for each state of what its
-// family needs.
+// Statistics are the sums of a local step: expected numbers of steps, starts and moves, and for each state the
+// statistics of its family.
 type Statistics struct {
 	K         int       `keep:"count"`
 	N         float64   // steps, Σ_n w_n T_n
 	Sequences float64   // Σ_n w_n
 	Nk        []float64 `keep:"rows"` // steps in each state
-	Starts    []float64 `keep:"rows"` // sequences that begin in each state
-	Moves     []float64 `keep:"both"` // from state i to state j, K×K row-major
+	Starts    []float64 `keep:"rows"` // expected sequences that start in each state
+	Moves     []float64 `keep:"both"` // expected moves from state i to state j, K×K row-major
 	Loss      []float64 `keep:"rows"` // −Σ w ln(1 − γ_tk), up to 13.8 nats a step: see Relevance
 	Labels    float64   // Σ_n w_n H(path of sequence n), without the families' latent variables
 	Classes   *family.Classes
@@ -63,10 +63,10 @@ func (s *Statistics) restore(p *family.Plan) {
 	}
 }
 
-// Observations is N, the number of steps.
+// Observations returns N, the weighted number of steps.
 func (s *Statistics) Observations() float64 { return s.N }
 
-// Merge adds the sums of another shard, or of another local step at as many states.
+// Merge adds the sums of another shard, or of another local step with as many states.
 func (s *Statistics) Merge(o *Statistics) {
 	s.N += o.N
 	s.Sequences += o.Sequences
@@ -78,7 +78,7 @@ func (s *Statistics) Merge(o *Statistics) {
 	s.Classes.Merge(o.Classes)
 }
 
-// Scale makes the sequences weigh factor times as much (see [framework.Scaler]).
+// Scale multiplies the weight of all sequences by factor (see [framework.Scaler]).
 func (s *Statistics) Scale(factor float64) {
 	s.N *= factor
 	s.Sequences *= factor
@@ -109,5 +109,6 @@ func (s *Statistics) keep(dims []int) *Statistics {
 	return t
 }
 
-// Left is how often state k has been left, to go to any state: the steps in it that are not the last of their sequence.
+// Left returns N⁻_k, the expected number of moves from state k, including those to itself: the steps in k that are
+// not the last of their sequence.
 func (s *Statistics) Left(k int) float64 { return floats.Sum(at(s.Moves, k, s.K)) }

@@ -11,18 +11,18 @@ import (
 	"github.com/latent-go/latent/framework"
 )
 
-// Initial is what is assumed of the first state of a sequence.
+// Initial says how the first state of a sequence is distributed.
 type Initial int
 
 const (
-	// Free estimates the probabilities of the first state, from as many observations as there are sequences.
+	// Free estimates the probabilities of the first state; each sequence is one observation.
 	Free Initial = iota
 	// Uniform gives all states the same probability, 1/K.
 	Uniform
-	// Stationary is the distribution that the transitions leave unchanged: sequences are pieces of a process that has
+	// Stationary takes the distribution that the transitions leave unchanged, for sequences cut from a process that has
 	// long been running.
 	Stationary
-	// FirstState begins every sequence in state 1: for chains that go from left to right.
+	// FirstState starts every sequence in state 1, for chains that go from left to right.
 	FirstState
 )
 
@@ -35,7 +35,7 @@ func (i Initial) String() string {
 	return initialNames[i]
 }
 
-// InitialByName finds an Initial by its name; the error for an unknown one lists them.
+// InitialByName finds an Initial by its name. The error for an unknown name lists the names.
 func InitialByName(name string) (Initial, error) {
 	for i, n := range initialNames {
 		if n == name {
@@ -45,11 +45,11 @@ func InitialByName(name string) (Initial, error) {
 	return 0, fmt.Errorf("hmm: unknown initial distribution %q: choose one of %v", name, initialNames)
 }
 
-// A Structure says which chains there are. The zero value is any.
+// A Structure restricts the chain. The zero value allows any chain.
 type Structure struct {
 	Initial Initial
-	// LeftRight is how many states further a move may lead at most, where no move leads back: 1 to the next state, K−1
-	// to any later one. 0 stands for moves between all states.
+	// LeftRight, if positive, forbids moves back and limits moves forward to so many states: 1 allows the next state,
+	// K−1 any later one. 0 allows moves between all states.
 	LeftRight int
 }
 

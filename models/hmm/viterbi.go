@@ -8,9 +8,9 @@ import (
 	"github.com/latent-go/latent/internal/linalg"
 )
 
-// Viterbi finds the most probable path of each sequence given all of it, the state of each step, and ln p(x, path)
-// (Viterbi 1967). Its memory beside the path does not grow with the length of a sequence: it keeps the best ways to the
-// borders of parts, and goes through the parts again from the last to the first.
+// Viterbi returns the most probable path of each sequence given the whole sequence, as the state of each step, and ln
+// p(x, path) in nats (Viterbi 1967). Apart from the path, its memory does not grow with the length of a sequence: it
+// keeps the best paths to the borders of parts, and runs through the parts again from the last to the first.
 func (m Model) Viterbi(b framework.Sequences, p *Parameters) (states []int, logJoint []float64, err error) {
 	r, err := m.Reader(p)
 	if err != nil {
@@ -19,7 +19,7 @@ func (m Model) Viterbi(b framework.Sequences, p *Parameters) (states []int, logJ
 	return r.Viterbi(b, nil, nil)
 }
 
-// Viterbi is that of [Model]; the slices are overwritten from their beginnings, and grow where they are too short.
+// Viterbi is Model.Viterbi. It overwrites the slices from their beginnings, and grows those that are too short.
 func (r *Reader) Viterbi(b framework.Sequences, states []int, logJoint []float64) ([]int, []float64, error) {
 	if err := b.Check(); err != nil {
 		return nil, nil, err

@@ -11,13 +11,13 @@ import (
 	"github.com/latent-go/latent/laplace"
 )
 
-// CheckPrior is nil: the prior is worth a step.
+// CheckPrior returns nil: the prior is fixed, and worth one step.
 func (Model) CheckPrior() error { return nil }
 
-// LogModes is 0: the evidence has the volume of rotations.
+// LogModes returns 0: the evidence already includes the volume of the rotations.
 func (Model) LogModes(*Parameters) float64 { return 0 }
 
-// MaximizePosterior is Maximize. Of directions of z without variance, loadings and dynamics are 0.
+// MaximizePosterior is Maximize. If a direction of z has no variance, its loadings and dynamics become 0.
 func (m Model) MaximizePosterior(s *Statistics, p, dst *Parameters) (*Parameters, error) {
 	q, err := m.estimate(s, p, dst, 0)
 	if errors.Is(err, framework.ErrDegenerate) {

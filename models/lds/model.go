@@ -27,11 +27,11 @@ type Model struct {
 	Inputs    int  // the last columns of the steps, none of whose values may be missing
 }
 
-// Creeps is true: EM takes thousands of iterations where the columns tell little of z.
+// Creeps returns true: EM takes thousands of iterations if the columns say little about z.
 func (Model) Creeps() bool { return true }
 
-// Init begins with columns half of whose variance is noise, loadings at random, and dimensions that turn by pairs, at
-// frequencies spread over all there are.
+// Init starts with noise of half of each column's variance, random loadings, and pairs of dimensions that rotate at
+// frequencies spread over the whole range.
 func (m Model) Init(
 	ctx context.Context, src framework.Source[framework.Sequences], k int, rng *rand.Rand,
 ) (*Parameters, error) {
@@ -97,8 +97,8 @@ func complete(ctx context.Context, steps framework.Source[framework.Rows], d int
 
 // ---- Local step
 
-// Prepare computes the information of columns and dynamics about z, with a tilt of D blocks of loadings, for the steps
-// that show the column, and of one block of A, for steps that another follows.
+// Prepare computes the information of columns and dynamics about z. A tilt adds D blocks of loadings, each for the
+// steps that show its column, and one block of A, for the steps that another follows.
 func (Model) Prepare(p *Parameters, tilt *laplace.Tilt, s *Statistics) error {
 	k, l := p.K, &s.local
 	s.N = 0
@@ -155,7 +155,7 @@ func (Model) Infer(b framework.Sequences, p *Parameters, s *Statistics) (entropy
 
 // ---- Global step
 
-// Floor is the least noise of a column, in units of its variance, as of package factor.
+// Floor is the least noise variance of a column as a share of the column's variance, as in package factor.
 const Floor = 0.005
 
 // Maximize regresses columns on (1, u, z), and z on u and the z before it.
@@ -214,7 +214,7 @@ func regress(a *mat.SymDense, b []float64, first int, ridge float64) error {
 	return nil
 }
 
-// LogJoint is E_q[ln p(X,Z|Π)].
+// LogJoint returns E_q[ln p(X,Z|Π)].
 func (Model) LogJoint(s *Statistics, p *Parameters) float64 {
 	sum := s.N*float64(p.K)*math.Log(2*math.Pi) + mat.Trace(s.innovations(p)) +
 		s.sequences()*float64(p.K)*math.Log(p.Spread) + mat.Trace(s.starts(p.Start))/p.Spread
@@ -225,7 +225,7 @@ func (Model) LogJoint(s *Statistics, p *Parameters) float64 {
 	return -sum / 2
 }
 
-// Shape counts C and A as Ξ, and means, noise and start as Θ. A rotation of z is free.
+// Shape counts C and A as Ξ, and means, noise and start as Θ. The count for BIC and AIC subtracts the rotation of z.
 func (Model) Shape(p *Parameters) framework.Shape {
 	k := p.K
 	shape := framework.Shape{K: k, Component: p.D*k + k*k, Shared: p.D + len(p.Noise) + p.starting() + (p.D+k)*p.Inputs}
@@ -241,8 +241,8 @@ func (p *Parameters) starting() int {
 	return p.K
 }
 
-// Charges are ½ ln of the steps that show a column for its numbers, of the steps that follow another for A, and of the
-// sequences for the start.
+// Charges lists what BIC charges: ½ ln N for each parameter, where N is the number of steps that show a column for
+// the column's parameters, the number of steps that follow another for A, and the number of sequences for the start.
 func (Model) Charges(s *Statistics, p *Parameters) []framework.Charge {
 	k := p.K
 	of := func(numbers int, n float64) framework.Charge {
@@ -266,13 +266,15 @@ func (Model) Charges(s *Statistics, p *Parameters) []framework.Charge {
 
 // ---- Curvature and projection
 
-// ErrTooFewSteps reports that gFIC and FIC do not exist: as of package factor, the objective would grow without bound.
+// ErrTooFewSteps reports that gFIC and FIC do not exist: as in package factor, the objective would grow without
+// bound.
 var ErrTooFewSteps = errors.New("has no more entries than there are columns and latent dimensions: gFIC and FIC do " +
 	"not exist")
 
-// Curvature has a block Σ E[zzᵀ] ⊗ 1 for the loadings of each column, in units of its noise, of the steps that show it,
-// and Σ E[z_t zᵀ_t] ⊗ I of the steps that another follows for A: the information of a step is constant, so that gFIC is
-// FIC. The start has none. Of the evidence, the steps follow what the counts say, + I, and the likelihood.
+// Curvature adds, for the loadings of each column in units of its noise, a block Σ E[zzᵀ] ⊗ 1 over the steps that
+// show the column, and for A a block Σ E[z_t zᵀ_t] ⊗ I over the steps that another follows. The information of a step
+// is constant, so that gFIC equals FIC. The start has no block. In the evidence, each count is increased by I for the
+// prior.
 func (Model) Curvature(s *Statistics, p *Parameters, f *laplace.Curvature) error {
 	for j := range p.D {
 		if n := s.seen(j); n <= float64(p.D+p.K) && !f.Prior() {
@@ -290,10 +292,10 @@ func (Model) Curvature(s *Statistics, p *Parameters, f *laplace.Curvature) error
 	return err
 }
 
-// Signal is what z_t tells of the K steps from t on, in units of the noise.
+// Signal returns the information about z_t in the K steps from t on, in units of the noise (K×K).
 func (Model) Signal(_ *Statistics, p *Parameters) (*mat.SymDense, error) { return p.signal(), nil }
 
-// Relevance is the signal of each dimension.
+// Relevance returns the signal of each dimension.
 func (Model) Relevance(_ *Statistics, p *Parameters) (values []float64, err error) {
 	signal := p.signal()
 	for k := range p.K {
@@ -302,12 +304,12 @@ func (Model) Relevance(_ *Statistics, p *Parameters) (values []float64, err erro
 	return values, nil
 }
 
-// Rotate is z → Vᵀz.
+// Rotate replaces z by Vᵀz for the orthonormal basis V (K×K).
 func (Model) Rotate(s *Statistics, p *Parameters, basis *mat.Dense) (*Statistics, *Parameters, error) {
 	return s.mapped(basis.T()), p.mapped(basis.T()), nil
 }
 
-// Keep leaves dimensions out.
+// Keep restricts z to the dimensions dims.
 func (Model) Keep(s *Statistics, p *Parameters, dims []int) (*Statistics, *Parameters, error) {
 	to := mat.NewDense(len(dims), p.K, nil)
 	for i, k := range dims {
@@ -318,16 +320,16 @@ func (Model) Keep(s *Statistics, p *Parameters, dims []int) (*Statistics, *Param
 
 // ---- Scores of sequences
 
-// A Course is what is known of the steps of sequences. Its memory is used again.
+// A Course holds what the observations say about each step of sequences. Smooth reuses its memory.
 type Course struct {
-	Mean, Variance []float64 // of z_t given all of its sequence, steps×K
-	LogDensity     []float64 // ln p(x_t|x_1 … x_t−1), which add up to LogProb
-	End            []float64 // Cov(z_T|x_1 … x_T) of the last step of each sequence, K×K each
+	Mean, Variance []float64 // of z_t given its whole sequence, steps×K
+	LogDensity     []float64 // ln p(x_t|x_1 … x_t−1) of each step, in nats; a sequence's steps sum to its LogProb
+	End            []float64 // Cov(z_T|x_1 … x_T) of the last step of each sequence, K×K for each
 
 	s *Statistics
 }
 
-// Smooth finds the course of sequences.
+// Smooth computes the course of the sequences of b and writes it to c.
 func (m Model) Smooth(b framework.Sequences, p *Parameters, c *Course) error {
 	if c.s == nil {
 		c.s = m.NewStatistics(p)
@@ -347,7 +349,7 @@ func (m Model) Smooth(b framework.Sequences, p *Parameters, c *Course) error {
 	return nil
 }
 
-// LogProb is ln p(x_n1, …, x_nT|Π) of each sequence, in nats.
+// LogProb returns ln p(x_n1, …, x_nT|Π) of each sequence, in nats.
 func (m Model) LogProb(b framework.Sequences, p *Parameters, dst []float64) ([]float64, error) {
 	s, density := m.NewStatistics(p), make([]float64, b.Steps.N)
 	if err := m.Prepare(p, nil, s); err != nil {

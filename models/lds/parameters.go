@@ -11,13 +11,13 @@ import (
 	"github.com/latent-go/latent/internal/linalg"
 )
 
-// Parameters are Π. Latent dimensions have the units in which what is new in a step, w_t, has the covariance I.
+// Parameters are Π. The units of the latent dimensions are those in which the innovations w_t have the covariance I.
 type Parameters struct {
 	K        int       `json:"k"`
 	D        int       `json:"d"`        // columns
 	Loadings []float64 `json:"loadings"` // C, D×K
 	Mean     []float64 `json:"mean"`     // d, D
-	Noise    []float64 `json:"noise"`    // variances, D, or 1 where all columns have the same
+	Noise    []float64 `json:"noise"`    // noise variances, D, or one if all columns share it
 	Dynamics []float64 `json:"dynamics"` // A, K×K
 	Inputs   int       `json:"inputs,omitempty"`
 	Effects  []float64 `json:"effects,omitempty"` // of the inputs of a step on its columns, D×Inputs
@@ -28,7 +28,7 @@ type Parameters struct {
 	Unit     []float64 `json:"unit"`              // its variances, D
 }
 
-// NoiseOf is the variance of the noise of column j.
+// NoiseOf returns the variance of the noise of column j.
 func (p *Parameters) NoiseOf(j int) float64 { return p.Noise[min(j, len(p.Noise)-1)] }
 
 func (p *Parameters) a() *mat.Dense { return mat.NewDense(p.K, p.K, p.Dynamics) }
@@ -93,8 +93,8 @@ func (p *Parameters) signal() *mat.SymDense {
 	return sum
 }
 
-// Canonical has the dimensions along the axes of their signal, the strongest first, and the largest loading of each, in
-// units of the noise, positive; and the statistics with them.
+// Canonical returns p and s in rotated axes: dimensions along the axes of their signal, the strongest first, where
+// the largest loading of each, in units of the noise, is positive.
 func (p *Parameters) Canonical(s *Statistics) (*Parameters, *Statistics) {
 	var eigen mat.EigenSym
 	if !eigen.Factorize(p.signal(), true) {
@@ -118,7 +118,7 @@ func (p *Parameters) Canonical(s *Statistics) (*Parameters, *Statistics) {
 
 var errParameters = errors.New("lds: its parameters are inconsistent, or some are not finite")
 
-// Check errs for parameters that somebody has changed so that they cannot be.
+// Check returns an error for invalid parameters, such as those of a damaged file.
 func (p *Parameters) Check() error {
 	finite := func(list []float64, n int, least float64) bool {
 		return len(list) == n && !slices.ContainsFunc(list, func(v float64) bool { return v-v != 0 || v < least })

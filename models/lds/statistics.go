@@ -9,7 +9,7 @@ import (
 	"github.com/latent-go/latent/internal/linalg"
 )
 
-// Statistics are expected second moments, sums over steps.
+// Statistics are expected second moments, summed over steps.
 type Statistics struct {
 	K       int
 	Inputs  int
@@ -21,20 +21,20 @@ type Statistics struct {
 	local local
 }
 
-// NewStatistics makes statistics of the size of p.
+// NewStatistics allocates statistics for the K and D of p.
 func (Model) NewStatistics(p *Parameters) *Statistics {
 	k, n, m := p.K, p.K+p.Inputs+2, 2*p.K+p.Inputs
 	return &Statistics{K: k, Inputs: p.Inputs, Columns: make([]float64, p.D*n*n), Moves: make([]float64, m*m),
 		Start: make([]float64, (k+1)*(k+1))}
 }
 
-// Merge adds the sums of other sequences.
+// Merge adds the sums of o.
 func (s *Statistics) Merge(o *Statistics) { framework.AddSums(s, o) }
 
-// Observations is the number of steps.
+// Observations returns the number of steps.
 func (s *Statistics) Observations() float64 { return s.N }
 
-// Scale multiplies every sum (see [framework.Scaler]).
+// Scale multiplies every sum by factor (see [framework.Scaler]).
 func (s *Statistics) Scale(factor float64) {
 	s.N *= factor
 	for _, sum := range [][]float64{s.Columns, s.Moves, s.Start} {
@@ -94,7 +94,8 @@ func (s *Statistics) before() (squares *mat.SymDense, products []float64) {
 	return squares, products
 }
 
-// Covariance is that of z over the columns and the steps that show them, about its mean there, K×K.
+// Covariance returns the covariance of z, K×K, over the columns and the steps that show them, about the mean of z in
+// these steps.
 func (s *Statistics) Covariance() *mat.SymDense {
 	n := s.width()
 	sum := mat.NewSymDense(n-1, nil)

@@ -13,11 +13,10 @@ import (
 	"github.com/latent-go/latent/prior"
 )
 
-// An Annealer is a mixture with conjugate priors as annealed importance sampling needs it
-// (evidence.Annealed): the state is (Z, Π), its distribution ∝ p(Z,Π) p(X|Z,Π)^t. Given Z the
-// parameters are drawn from the posterior of t times the statistics, given Π the rows' z_n
-// in proportion to β_k p(x_n|ξ_k)^t: two exact Gibbs steps at every temperature, for every
-// family. So the marginal likelihood of any mixture in this package can be estimated:
+// An Annealer makes a mixture with conjugate priors an evidence.Annealed, for annealed importance sampling. Its state
+// is (Z, Π), with distribution ∝ p(Z,Π) p(X|Z,Π)^t. It draws the parameters given Z from the posterior of t times the
+// statistics, and z_n given Π in proportion to β_k p(x_n|ξ_k)^t: two exact Gibbs steps at every temperature, for
+// every family. So AIS can estimate the marginal likelihood of any mixture in this package:
 //
 //	target, err := mixture.NewAnnealer(ctx, model, table, k)
 //	estimate, err := evidence.AIS(ctx, target, evidence.AISOptions{})
@@ -37,8 +36,8 @@ type State struct {
 	value float64 // ln p(X|Z,Π)
 }
 
-// NewAnnealer prepares the mixture of k components of a Variational model's priors, which
-// are proper; default priors are scaled by the table.
+// NewAnnealer returns an Annealer for k components with the priors of m, which must be proper; default priors are
+// scaled by the table.
 func NewAnnealer(ctx context.Context, m Variational, t *framework.Table, k int) (*Annealer, error) {
 	if k < 1 {
 		return nil, fmt.Errorf("mixture: K is %d; must be at least 1", k)
@@ -77,7 +76,7 @@ func (a *Annealer) Draw(rng *rand.Rand) (*State, error) {
 	return st, a.assign(st, 0, rng)
 }
 
-// LogLikelihood is ln p(X|Z,Π).
+// LogLikelihood returns ln p(X|Z,Π).
 func (a *Annealer) LogLikelihood(st *State) float64 { return st.value }
 
 // Step draws Π given Z, and Z given Π.

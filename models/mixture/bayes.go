@@ -35,16 +35,16 @@ func newBayes(pl *family.Plan, p prior.Prior, weights prior.Dirichlet) (*bayes, 
 
 // ---- Maximum a posteriori
 
-// MAP is [Model] with the parameters estimated at the mode of their posterior given q(Z):
-// its LogJoint holds ln p(Π), so that EM climbs to a mode of p(Π|X). Modes are those of the density of the reported
-// parameters, in units of the table. Units change no mode, but they would change the cost of a component, which must
-// not depend on the user's units.
+// MAP is [Model] with parameters estimated at the mode of their posterior given q(Z). Its LogJoint includes ln p(Π),
+// so that EM climbs to a mode of p(Π|X). The mode is that of the density of the reported parameters, in standard
+// units of the table: units do not move a mode, but they would change the cost of a component, which must not depend
+// on the user's units.
 type MAP struct {
 	Model
-	// Prior is that of a component's parameters, [family.Priors] for a product of families; nil is
-	// the family's default.
+	// Prior is the prior of a component's parameters, [family.Priors] for a product of families; nil selects the
+	// family's default.
 	Prior   prior.Prior
-	Weights prior.Dirichlet // of the weights, Alpha at least 1; the zero value is Dirichlet(1), flat
+	Weights prior.Dirichlet // prior of the weights, Alpha at least 1; the zero value is Dirichlet(1), flat
 }
 
 // Init draws starting parameters as [Model] does.
@@ -73,7 +73,7 @@ func (m MAP) bayes(p *Parameters) (*bayes, error) {
 	return newBayes(pl, m.Prior, m.Weights)
 }
 
-// Maximize is the mode of the posterior given the statistics.
+// Maximize returns the mode of the posterior given the statistics.
 func (m MAP) Maximize(s *Statistics, p, dst *Parameters) (*Parameters, error) {
 	b, err := m.bayes(p)
 	if err != nil {
@@ -89,12 +89,12 @@ func (m MAP) Maximize(s *Statistics, p, dst *Parameters) (*Parameters, error) {
 	return dst, b.Mode(s.hyper, dst.Components)
 }
 
-// LogJoint is E_q[ln p(X,Z|Π)] + ln p(Π).
+// LogJoint returns E_q[ln p(X,Z|Π)] + ln p(Π).
 func (m MAP) LogJoint(s *Statistics, p *Parameters) float64 {
 	return m.Model.LogJoint(s, p) + m.LogPrior(p)
 }
 
-// LogPrior is ln p(Π), with means, variances and rates in units of the table.
+// LogPrior returns ln p(Π), with means, variances and rates in units of the table.
 func (m MAP) LogPrior(p *Parameters) float64 {
 	b, err := m.bayes(p)
 	if err != nil {
@@ -125,17 +125,16 @@ type Posterior struct {
 	bayes *bayes
 }
 
-// Variational gives the parameters of a mixture a posterior q(Π) = q(β) Π_k q(ξ_k), found
-// together with q(Z) by the same engine: its local step scores with E[ln β_k] and
-// E[ln p(x|ξ_k)], its global step adds the statistics to the prior, and LogJoint + H(q(Z))
-// is the evidence lower bound (paper K, chapter 4; docs/theory/mixtures.md, section 4).
+// Variational gives the parameters of a mixture a posterior q(Π) = q(β) Π_k q(ξ_k), which the engine fits together
+// with q(Z). Its local step scores with E[ln β_k] and E[ln p(x|ξ_k)], its global step adds the statistics to the
+// prior, and LogJoint + H(q(Z)) is the evidence lower bound (paper K, chapter 4; docs/theory/mixtures.md, section 4).
 type Variational struct {
 	Family family.Family
 	Start  family.Start
-	// Prior is that of a component's parameters, [family.Priors] for a product of families; nil is
-	// the family's default.
+	// Prior is the prior of a component's parameters, [family.Priors] for a product of families; nil selects the
+	// family's default.
 	Prior   prior.Prior
-	Weights prior.Dirichlet // of the weights; the zero value is Dirichlet(1), flat
+	Weights prior.Dirichlet // prior of the weights; the zero value is Dirichlet(1), flat
 }
 
 func (m Variational) bayes(p *Posterior) (*bayes, error) {
@@ -158,8 +157,8 @@ func (m Variational) mustBayes(p *Posterior) *bayes {
 	return b
 }
 
-// Init starts as [Model] does. Variances have no floor, because the prior keeps their posteriors away from 0; but
-// of constant and dependent columns it would make evidence, so that they are refused.
+// Init starts as [Model] does. Variances have no floor, because the prior keeps their posteriors away from 0. It
+// returns an error for constant and dependent columns, from which the prior alone would create evidence.
 func (m Variational) Init(
 	ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand,
 ) (*Posterior, error) {
@@ -174,12 +173,12 @@ func (m Variational) Init(
 	return m.Maximize(s, p, nil)
 }
 
-// NewStatistics makes statistics for p.K components.
+// NewStatistics allocates statistics for p.K components.
 func (m Variational) NewStatistics(p *Posterior) *Statistics {
 	return newStatistics(m.mustBayes(p).Plan, p.K)
 }
 
-// Prepare computes the expected scores.
+// Prepare computes the expected log probabilities.
 func (m Variational) Prepare(p *Posterior, tilt *laplace.Tilt, s *Statistics) error {
 	b := m.mustBayes(p)
 	s.restore(b.Plan)
@@ -195,7 +194,7 @@ func (Variational) Infer(b framework.Rows, _ *Posterior, s *Statistics) (float64
 	return s.infer(b)
 }
 
-// Maximize adds the statistics to the prior.
+// Maximize updates the posterior: it adds the statistics to the prior.
 func (m Variational) Maximize(s *Statistics, p, dst *Posterior) (*Posterior, error) {
 	b := m.mustBayes(p)
 	if dst == nil {
@@ -209,7 +208,7 @@ func (m Variational) Maximize(s *Statistics, p, dst *Posterior) (*Posterior, err
 	return dst, nil
 }
 
-// LogJoint is E[ln p(X,Z,Π)] + H(q(Π)) = E[ln p(X,Z|Π)] − KL(q(Π)‖p(Π)).
+// LogJoint returns E[ln p(X,Z,Π)] + H(q(Π)) = E[ln p(X,Z|Π)] − KL(q(Π)‖p(Π)).
 func (m Variational) LogJoint(s *Statistics, p *Posterior) float64 {
 	b := m.mustBayes(p)
 	s.restore(b.Plan)
@@ -222,16 +221,16 @@ func (m Variational) LogJoint(s *Statistics, p *Posterior) float64 {
 	return sum
 }
 
-// Shape counts as [Model.Shape] does; no criterion for this model charges for it.
+// Shape counts as [Model.Shape] does, but no criterion of this model charges by it.
 func (m Variational) Shape(p *Posterior) framework.Shape { return shape(m.mustBayes(p).Plan, p.K) }
 
-// BoundsEvidence marks the model as variational.
+// BoundsEvidence marks the model as framework.Variational.
 func (Variational) BoundsEvidence() {}
 
-// LabelEntropy leaves out the entropy of latent variables of the family's own.
+// LabelEntropy returns the entropy of the labels alone, without that of the family's own latent variables, in nats.
 func (Variational) LabelEntropy(s *Statistics) float64 { return s.Labels }
 
-// Responsibilities are q(z_n = k) of each row, rows×K.
+// Responsibilities returns q(z_n = k) of each row, rows×K.
 func (m Variational) Responsibilities(b framework.Rows, p *Posterior, dst []float64) ([]float64, error) {
 	s := m.NewStatistics(p)
 	if err := m.Prepare(p, nil, s); err != nil {
@@ -241,9 +240,8 @@ func (m Variational) Responsibilities(b framework.Rows, p *Posterior, dst []floa
 	return r, err
 }
 
-// Point is the posterior mean of the parameters. For families whose density is linear in
-// them, such as Bernoulli and categorical ones, the mixture at the mean is the predictive
-// distribution ∫p(x|Π)q(Π)dΠ.
+// Point returns the posterior mean of the parameters. For families whose density is linear in the parameters, such as
+// Bernoulli and categorical ones, the mixture at the mean is the predictive distribution ∫p(x|Π)q(Π)dΠ.
 func (m Variational) Point(p *Posterior) (*Parameters, error) {
 	b, err := m.bayes(p)
 	if err != nil {
@@ -261,7 +259,7 @@ func (m Variational) Point(p *Posterior) (*Parameters, error) {
 	return q, nil
 }
 
-// Condense is [Model.Condense].
+// Condense returns [Model.Condense].
 func (m Variational) Condense(
 	ctx context.Context, src framework.Source[framework.Rows],
 ) framework.Source[framework.Rows] {

@@ -20,22 +20,22 @@ import (
 // of a q it is estimated to second order (docs/theory/mixtures.md, section 9). A [Model] has no priors of its own: it
 // takes those of the fit that its parameters come from, or the defaults of [Variational].
 
-// LogEvidence is ln p(X,Z), in nats (see [framework.Collapsible]).
+// LogEvidence returns ln p(X,Z), in nats (see [framework.Collapsible]).
 func (m Model) LogEvidence(s *Statistics, p *Parameters) (float64, error) {
 	return MAP{Model: m}.LogEvidence(s, p)
 }
 
-// Spread is the second order (see [framework.Collapsible]).
+// Spread returns the second order (see [framework.Collapsible]).
 func (m Model) Spread(at *Statistics, p *Parameters) (func(framework.Rows) (float64, error), error) {
 	return MAP{Model: m}.Spread(at, p)
 }
 
-// InferLabels adds every row to its most probable component.
+// InferLabels adds every row to the statistics of its most probable component.
 func (Model) InferLabels(b framework.Rows, _ *Parameters, s *Statistics) error {
 	return s.inferLabels(b)
 }
 
-// LogEvidence is that of [Model] with the model's own priors.
+// LogEvidence returns that of [Model] under the priors of m.
 func (m MAP) LogEvidence(s *Statistics, p *Parameters) (float64, error) {
 	b, err := m.bayes(p)
 	if err != nil {
@@ -44,7 +44,7 @@ func (m MAP) LogEvidence(s *Statistics, p *Parameters) (float64, error) {
 	return b.logEvidence(s)
 }
 
-// Spread is that of [Model] with the model's own priors.
+// Spread returns that of [Model] under the priors of m.
 func (m MAP) Spread(at *Statistics, p *Parameters) (func(framework.Rows) (float64, error), error) {
 	b, err := m.bayes(p)
 	if err != nil {
@@ -53,22 +53,22 @@ func (m MAP) Spread(at *Statistics, p *Parameters) (func(framework.Rows) (float6
 	return b.spread(at, func(s *Statistics) error { return m.Prepare(p, nil, s) })
 }
 
-// LogEvidence is that of [Model] with the model's own priors.
+// LogEvidence returns that of [Model] under the priors of m.
 func (m Variational) LogEvidence(s *Statistics, p *Posterior) (float64, error) {
 	return m.mustBayes(p).logEvidence(s)
 }
 
-// Spread is that of [Model] with the model's own priors.
+// Spread returns that of [Model] under the priors of m.
 func (m Variational) Spread(at *Statistics, p *Posterior) (func(framework.Rows) (float64, error), error) {
 	return m.mustBayes(p).spread(at, func(s *Statistics) error { return m.Prepare(p, nil, s) })
 }
 
-// InferLabels adds every row to its most probable component.
+// InferLabels adds every row to the statistics of its most probable component.
 func (Variational) InferLabels(b framework.Rows, _ *Posterior, s *Statistics) error {
 	return s.inferLabels(b)
 }
 
-// Check returns what is wrong with a posterior that does not come from a fit, such as that of a file.
+// Check returns an error for an invalid posterior, such as that of a damaged file.
 func (m Variational) Check(p *Posterior) error {
 	if p == nil || p.K < 1 || p.D < 1 {
 		return errors.New("mixture: the posterior has no components or no columns")
@@ -99,8 +99,8 @@ func (m Variational) Check(p *Posterior) error {
 	return m.Prepare(p, nil, m.NewStatistics(p))
 }
 
-// Collapses returns which parameters have no predictive distribution in closed form, or nil: those that
-// components share, and those of a family without a [family.Collapsible] prior.
+// Collapses returns an error if some parameters have no predictive distribution in closed form: those that components
+// share, and those of a family without a [family.Collapsible] prior.
 func (m Variational) Collapses(p *Posterior) error {
 	b, err := m.bayes(p)
 	if err != nil {
@@ -109,10 +109,10 @@ func (m Variational) Collapses(p *Posterior) error {
 	return b.Collapses()
 }
 
-// Predictive is ln p(x|X) = ln ∫p(x|Π)q(Π)dΠ of each row that is not among those of the fit, in nats, and the
-// probabilities of its components, rows×K: for Gaussians a mixture of Student-t distributions, for counts of negative
-// binomial ones, for durations of Lomax ones. The prior has no part in it beyond q(Π). The slices are overwritten from
-// their beginnings, and grow where they are too short. It errs as Collapses does.
+// Predictive returns ln p(x|X) = ln ∫p(x|Π)q(Π)dΠ of rows that are not among those of the fit, in nats, and the
+// probabilities of their components, rows×K. The distribution is a mixture of Student-t distributions for Gaussians,
+// of negative binomial distributions for counts, and of Lomax distributions for durations. It overwrites the slices
+// from their beginnings, and grows those that are too short. It returns the errors of Collapses.
 func (m Variational) Predictive(rows framework.Rows, p *Posterior, logProb, r []float64) ([]float64, []float64, error) {
 	predict, err := m.Predictor(p)
 	if err != nil {
@@ -121,7 +121,8 @@ func (m Variational) Predictive(rows framework.Rows, p *Posterior, logProb, r []
 	return predict(rows, logProb, r)
 }
 
-// Predictor is Predictive of one block after another, readied once, for one goroutine.
+// Predictor returns a function that computes [Variational.Predictive] for one block after another, in one goroutine.
+// What depends on p alone is computed once.
 func (m Variational) Predictor(
 	p *Posterior,
 ) (func(b framework.Rows, logProb, r []float64) ([]float64, []float64, error), error) {
@@ -279,18 +280,18 @@ func (b *bayes) predict(p *Posterior, s *Statistics, n, rounds int) {
 	}
 }
 
-// CodeLength is the decomposed normalised maximum likelihood of rows and labels (see [framework.Coded]),
+// CodeLength returns the decomposed normalised maximum likelihood of rows and labels (see [framework.Coded]),
 //
 //	Σ_k N_k ln(N_k/N) − ln C(N, K) + Σ_k Σ_c [ln p(x_c|ξ̂_kc) − ln C(E_kc, L_c)],
 //
-// with C that of [family.LogComplexity] (Wu, Sugawara & Yamanishi 2017, section 3). It returns an error for families
-// that are no [family.Finite].
+// with C that of [family.LogComplexity] (Wu, Sugawara & Yamanishi 2017, section 3). It returns an error unless the
+// family is a [family.Finite].
 func (m Model) CodeLength(s *Statistics, p *Parameters) (float64, error) {
 	s.restore(m.mustPlan(p))
 	return s.codeLength()
 }
 
-// CodeLength is that of [Model].
+// CodeLength is Model.CodeLength.
 func (m Variational) CodeLength(s *Statistics, p *Posterior) (float64, error) {
 	s.restore(m.mustBayes(p).Plan)
 	return s.codeLength()

@@ -13,29 +13,31 @@ import (
 	"github.com/latent-go/latent/internal/simd"
 )
 
-// CVB0 is collapsed variational Bayes of order 0 (Asuncion, Welling, Smyth & Teh 2009): the parameters are
-// integrated out, and a row's q is the posterior predictive distribution without the row,
+// CVB0 is collapsed variational Bayes of order 0 (Asuncion, Welling, Smyth & Teh 2009): the parameters are integrated
+// out, and a row's q is its predictive distribution given all other rows,
 //
 //	q_nk ∝ (a + N_k − q_nk) p(x_n | h₀ + T_k − q_nk T(x_n)).
 //
-// The equation is solved row by row, from q = 0 in a few rounds, so that no q is kept: a row that repeats is counted
-// once, and workers change no bit. LogJoint is the second-order estimate of E_q[ln p(X,Z)], whose
-// second derivatives are taken at the parameters of the local step; the fixed point is not its maximum
-// ([framework.FixedPoint]). Fit it with framework.PrunedEM, which lowers K where that raises the estimate:
+// The equation is solved row by row, from q = 0 in a few rounds, so that no q is kept. Hence repeated rows need one
+// computation, and the number of workers changes no bit. LogJoint is the second-order estimate of E_q[ln p(X,Z)],
+// whose second derivatives are taken at the parameters of the local step; the fixed point is not its maximum
+// ([framework.FixedPoint]). Fit it with framework.PrunedEM, which lowers K if that raises the estimate:
 //
 //	m := mixture.CVB0{Variational: mixture.Variational{Family: family.Bernoulli{}, Prior: prior.Jeffreys{}}}
 //	res, err := framework.FitFrom(ctx, m, table, m.Thinned, framework.Options{K: 12, Method: framework.PrunedEM})
 //
-// [CVB0.Thinned] begins where gFAB ends, which takes a fraction of the time and finds the same components.
+// [CVB0.Thinned] starts from the components of a gFAB fit. This takes a fraction of the time and finds the same
+// components.
 //
 // The parameters, start, priors and predictive distribution are those of [Variational]
 // (docs/theory/mixtures.md, section 9).
 type CVB0 struct{ Variational }
 
-// SolvesFixedPoint marks the model.
+// SolvesFixedPoint marks the model: CVB0 solves a fixed-point equation for q and climbs no bound.
 func (CVB0) SolvesFixedPoint() {}
 
-// Init starts as [Variational] does; it returns an error if parameters cannot be integrated out.
+// Init starts as [Variational] does. It returns an error if parameters cannot be integrated out (see
+// Variational.Collapses).
 func (m CVB0) Init(
 	ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand,
 ) (*Posterior, error) {
@@ -55,9 +57,9 @@ const (
 	thinCells = 10_000
 )
 
-// Thinned starts from the components that gFAB keeps of k, where the table has more than 10,000 cells: at most k of
-// them, and of codes and counts rather too many, for CVB0 to prune. It is a [framework.Start] where K is free;
-// elsewhere, and where gFAB fails, it is Init.
+// Thinned runs gFAB from k components and starts from those that it keeps, at most k. For codes and counts these are
+// rather too many, and CVB0 prunes them. It is a [framework.Start] for fits whose K is free. If the table has at most
+// 10,000 cells, or if gFAB fails, it calls Init instead.
 func (m CVB0) Thinned(
 	ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand,
 ) (*Posterior, error) {
@@ -85,7 +87,7 @@ func (m CVB0) Thinned(
 	return m.Maximize(kept.Statistics, p, nil)
 }
 
-// NewStatistics makes statistics for p.K components.
+// NewStatistics allocates statistics for p.K components.
 func (m CVB0) NewStatistics(p *Posterior) *Statistics {
 	s := m.Variational.NewStatistics(p)
 	s.Spread = make([]float64, p.K)
@@ -109,7 +111,7 @@ func (m CVB0) Infer(b framework.Rows, p *Posterior, s *Statistics) (entropy floa
 	return entropy, err
 }
 
-// InferLabels adds every row to its most probable component.
+// InferLabels adds every row to the statistics of its most probable component.
 func (m CVB0) InferLabels(b framework.Rows, p *Posterior, s *Statistics) error {
 	with := m.mustBayes(p)
 	return s.Classes.Chunks(b, func(first, n int, w []float64) error {
@@ -118,7 +120,7 @@ func (m CVB0) InferLabels(b framework.Rows, p *Posterior, s *Statistics) error {
 	})
 }
 
-// LogJoint is the estimate of E_q[ln p(X,Z)]; NaN if the statistics have no posterior.
+// LogJoint returns the second-order estimate of E_q[ln p(X,Z)]; NaN if no posterior has these statistics.
 func (m CVB0) LogJoint(s *Statistics, p *Posterior) float64 {
 	v, err := m.LogEvidence(s, p)
 	if err != nil {
@@ -127,21 +129,21 @@ func (m CVB0) LogJoint(s *Statistics, p *Posterior) float64 {
 	return v
 }
 
-// LogEvidence is that of [Variational] and the second order of the local step.
+// LogEvidence returns that of [Variational] plus the second order of the local step.
 func (m CVB0) LogEvidence(s *Statistics, p *Posterior) (float64, error) {
 	v, err := m.Variational.LogEvidence(s, p)
 	return v + floats.Sum(s.Spread), err
 }
 
-// Spread is nil: LogEvidence has it.
+// Spread returns nil: LogEvidence has it.
 func (CVB0) Spread(*Statistics, *Posterior) (func(framework.Rows) (float64, error), error) {
 	return nil, nil
 }
 
-// Relevance is the number of rows of each component: the smallest are tried first.
+// Relevance returns the expected number of rows in each component, so that the smallest are tried first.
 func (CVB0) Relevance(s *Statistics, _ *Posterior) ([]float64, error) { return slices.Clone(s.Nk), nil }
 
-// Keep keeps some components.
+// Keep restricts s and p to the components dims.
 func (m CVB0) Keep(s *Statistics, p *Posterior, dims []int) (*Statistics, *Posterior, error) {
 	b := m.mustBayes(p)
 	s.restore(b.Plan)
@@ -150,13 +152,13 @@ func (m CVB0) Keep(s *Statistics, p *Posterior, dims []int) (*Statistics, *Poste
 	return s.keep(dims), q, nil
 }
 
-// Responsibilities are q(z_n = k) of each row of the fit, rows×K; of other rows, see [Variational.Predictive].
+// Responsibilities returns q(z_n = k) of each row of the fit, rows×K. For other rows, see [Variational.Predictive].
 func (m CVB0) Responsibilities(rows framework.Rows, p *Posterior, dst []float64) ([]float64, error) {
 	_, r, err := m.leaveOut(rows, p, nil, dst)
 	return r, err
 }
 
-// LeaveOneOut is ln p(x_n|X without row n) of each row of the fit, in nats, to the order of the method.
+// LeaveOneOut returns ln p(x_n|X without row n) of each row of the fit, in nats, to the accuracy of the method.
 func (m CVB0) LeaveOneOut(rows framework.Rows, p *Posterior, dst []float64) ([]float64, error) {
 	logProb, _, err := m.leaveOut(rows, p, dst, nil)
 	return logProb, err

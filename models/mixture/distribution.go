@@ -14,9 +14,8 @@ import (
 	"github.com/latent-go/latent/internal/categorical"
 )
 
-// A Distribution is a mixture with its parameters as package distmv writes distributions: a distmv.RandLogProber, with
-// the components and their columns as types of packages distmv and distuv, and matrices in and out. It is for one
-// goroutine.
+// A Distribution is a mixture with its parameters, as a distmv.RandLogProber. Its components and their columns are
+// types of packages distmv and distuv, and its arguments are matrices. It is for one goroutine.
 type Distribution struct {
 	model Model
 	p     *Parameters
@@ -30,9 +29,9 @@ type Distribution struct {
 
 var _ distmv.RandLogProber = (*Distribution)(nil)
 
-// Distribution makes p a distribution of rows that draws from src; nil is the global generator. It returns an error for
-// families that are none: those of a response given other columns, and multinomial counts, whose numbers of trials are
-// given. Parameters written by hand need no Pooled.
+// Distribution returns p as a distribution of rows that draws from src; nil selects the global generator. It returns
+// an error for families that do not describe whole rows: regressions, which describe a response given other columns,
+// and multinomial counts, whose numbers of trials are given. Parameters written by hand need no Pooled.
 func (m Model) Distribution(p *Parameters, src rand.Source) (*Distribution, error) {
 	if err := p.checkWeights(); err != nil {
 		return nil, err
@@ -61,15 +60,14 @@ func (s source) Uint64() uint64 {
 	return s.Source.Uint64()
 }
 
-// Dim is the number of columns D.
+// Dim returns the number of columns D.
 func (d *Distribution) Dim() int { return d.p.D }
 
-// Weights are those of the K components, a copy.
+// Weights returns a copy of the K components' weights.
 func (d *Distribution) Weights() []float64 { return append([]float64(nil), d.p.Weights...) }
 
-// LogProb is ln Σ_k β_k p(x|ξ_k) of a row of D numbers, in nats: −Inf outside the support. Entries that are NaN are
-// missing and integrated out; NaN is returned for families that need complete rows. It panics if x has another length
-// than D.
+// LogProb returns ln Σ_k β_k p(x|ξ_k) of a row of D numbers, in nats: −Inf outside the support. Missing entries (NaN)
+// are integrated out; the result is NaN if the family needs complete rows. It panics unless x has length D.
 func (d *Distribution) LogProb(x []float64) float64 {
 	d.mustFit(x)
 	var err error
@@ -85,10 +83,10 @@ func (d *Distribution) LogProb(x []float64) float64 {
 	return math.Inf(-1)
 }
 
-// Prob is exp LogProb.
+// Prob returns exp LogProb.
 func (d *Distribution) Prob(x []float64) float64 { return math.Exp(d.LogProb(x)) }
 
-// Rand draws a row into dst, or into new memory where that is nil. It panics if dst has another length than D.
+// Rand draws a row into dst, or into new memory if dst is nil. It panics unless dst is nil or has length D.
 func (d *Distribution) Rand(dst []float64) []float64 {
 	if dst == nil {
 		dst = make([]float64, d.p.D)
@@ -107,9 +105,9 @@ func (d *Distribution) mustFit(x []float64) {
 	}
 }
 
-// Component is the distribution of the rows of component k, from 0 on: a *distmv.Normal of a Gaussian with any
-// covariance and of factor analysers, a *distmv.StudentsT of a family.StudentT, a *Distribution of one component
-// otherwise. It returns an error if a covariance is singular to working precision.
+// Component returns the distribution of the rows of component k, from 0: a *distmv.Normal for a Gaussian with any
+// covariance and for factor analysers, a *distmv.StudentsT for a family.StudentT, otherwise a *Distribution of one
+// component. It returns an error if a covariance is singular to working precision.
 func (d *Distribution) Component(k int) (distmv.RandLogProber, error) {
 	if err := d.p.has(k); err != nil {
 		return nil, err
@@ -123,7 +121,7 @@ func (d *Distribution) Component(k int) (distmv.RandLogProber, error) {
 	return d.model.Distribution(one, d.src)
 }
 
-// Marginal is the distribution of a column in component k, both counted from 0, whatever the other columns are (see
+// Marginal returns the marginal distribution of a column in component k, both counted from 0 (see
 // [family.Plan.Marginal]).
 func (d *Distribution) Marginal(k, column int) (distuv.RandLogProber, error) {
 	if err := d.p.has(k); err != nil {
@@ -132,7 +130,7 @@ func (d *Distribution) Marginal(k, column int) (distuv.RandLogProber, error) {
 	return d.plan.Marginal(d.p.Component(k), column, d.src)
 }
 
-// Moments are the mean, D, and the covariance, D×D, of component k, from 0 on (see [family.Plan.Moments]).
+// Moments returns the mean, D, and the covariance, D×D, of component k, from 0 (see [family.Plan.Moments]).
 func (d *Distribution) Moments(k int) (mean []float64, covariance *mat.SymDense, err error) {
 	if err := d.p.has(k); err != nil {
 		return nil, nil, err
@@ -140,8 +138,8 @@ func (d *Distribution) Moments(k int) (mean []float64, covariance *mat.SymDense,
 	return d.plan.Moments(d.p.Component(k))
 }
 
-// Responsibilities are p(z_n = k|x_n) of the rows of x, N×D: N×K. Entries that are NaN are missing. Errors as
-// [Model.Responsibilities].
+// Responsibilities returns p(z_n = k|x_n) of the rows of x, N×D: N×K. Missing entries are NaN. Its errors are those
+// of [Model.Responsibilities].
 func (d *Distribution) Responsibilities(x mat.Matrix) (*mat.Dense, error) {
 	n, columns := x.Dims()
 	if n == 0 || columns != d.p.D {

@@ -11,11 +11,11 @@ import (
 // The evidence of a mixture (docs/theory/evidence.md): the weights have the prior Dir(1), which is integrated out
 // exactly, and components the priors of package family.
 
-// CheckPrior says which family has no proper prior.
+// CheckPrior returns an error if the family has no proper prior.
 func (m Model) CheckPrior() error { return family.CheckPrior(m.Family, m.Prior) }
 
-// MaximizePosterior is the mode of Π given q(Z): E[β_k] = (N_k + 1)/(N + K), and the components'. One without rows has
-// the mode of the prior.
+// MaximizePosterior sets β_k to its posterior mean (N_k + 1)/(N + K), and each component's parameters to their
+// posterior mode given q(Z). A component without rows has the mode of the prior.
 func (m Model) MaximizePosterior(s *Statistics, p, dst *Parameters) (*Parameters, error) {
 	pl := m.mustPlan(p)
 	s.restore(pl)

@@ -16,17 +16,17 @@ import (
 // What a model shares with a mixture whose rows have class probabilities of their own, such as package experts: the
 // components, and all that is done with rows once their probabilities are known.
 
-// A Prior gives the rows of a block probabilities of the components in place of the weights.
+// A Prior gives the rows of a block their own prior probabilities of the components, in place of the weights.
 type Prior interface {
-	// LogProb puts ln p(z_n = k) of rows first to first+n of the block into r: K×n, the rows of a component next to
-	// one another and filled up to [family.Padded] with finite numbers.
+	// LogProb puts ln p(z_n = k) of the n rows from first on into r. It is K×n: the n numbers of a component are
+	// consecutive, and padded with finite numbers to [family.Padded].
 	LogProb(first, n int, r []float64) error
-	// Assigned sees their responsibilities, times the rows' weights w, nil for 1, in the same places.
+	// Assigned receives the responsibilities of these rows times their weights w (nil: 1), in the same layout.
 	Assigned(n int, w, r []float64)
 }
 
-// InferGiven is the local step of the rows of a block that a prior, nil for the weights, gives probabilities. Prepare
-// has readied s. It returns the entropy of their q, in nats.
+// InferGiven adds the rows of a block with a prior for each row, or with the weights if prior is nil. Prepare must
+// have been called with s. It returns the entropy of the rows' q, in nats.
 func (s *Statistics) InferGiven(b framework.Rows, prior Prior) (entropy float64, err error) {
 	err = s.Classes.Chunks(b, func(first, n int, w []float64) error {
 		if err := s.jointsGiven(first, n, prior); err != nil {
@@ -63,8 +63,8 @@ func (s *Statistics) jointsGiven(first, n int, prior Prior) error {
 	return nil
 }
 
-// ScoreGiven appends the log-likelihood of each row and its responsibilities under a prior, nil for the weights, to two
-// slices, from their beginnings.
+// ScoreGiven returns the log-likelihood of each row and its responsibilities under a prior for each row, or under the
+// weights if prior is nil. It overwrites the two slices from their beginnings.
 func (s *Statistics) ScoreGiven(b framework.Rows, prior Prior, logProb, r []float64) ([]float64, []float64, error) {
 	logProb, r = logProb[:0], r[:0]
 	err := s.Classes.Chunks(b, func(first, n int, _ []float64) error {
@@ -88,13 +88,13 @@ func (s *Statistics) ScoreGiven(b framework.Rows, prior Prior, logProb, r []floa
 	return logProb, r, err
 }
 
-// LogConditional is E_q[ln p(X|Z,ξ)], in nats: [Model.LogJoint] without the weights.
+// LogConditional returns E_q[ln p(X|Z,ξ)], in nats: [Model.LogJoint] without the part of the weights.
 func (m Model) LogConditional(s *Statistics, p *Parameters) float64 {
 	s.restore(m.mustPlan(p))
 	return s.Classes.LogJoint(p.Components)
 }
 
-// CurvatureGiven is [Model.Curvature] without the weights.
+// CurvatureGiven is [Model.Curvature] without the part of the weights.
 func (m Model) CurvatureGiven(s *Statistics, p *Parameters, f *laplace.Curvature) error {
 	s.restore(m.mustPlan(p))
 	if f.Prior() {
@@ -103,8 +103,8 @@ func (m Model) CurvatureGiven(s *Statistics, p *Parameters, f *laplace.Curvature
 	return s.Classes.Curvature(f, s.Nk, p.Components, p.observed)
 }
 
-// Worth is the immediate loss of the rows' log-likelihood, in nats, if a component were left out and the weights of the
-// others did not change, less ½ ln|N F_ξk|, the charge of gFIC for its numbers; −Inf for a component without an
+// Worth returns, for each component, the immediate loss of log-likelihood in nats if it were dropped and the other
+// weights did not change, less ½ ln|N F_ξk|, gFIC's charge for its parameters; −Inf for a component without an
 // estimate.
 func (m Model) Worth(s *Statistics, p *Parameters) []float64 {
 	s.restore(m.mustPlan(p))

@@ -12,9 +12,10 @@ import (
 	"github.com/latent-go/latent/internal/linalg"
 )
 
-// Groups joins the components into groups (see package grouping): a class of rows that has not the shape of a component
-// is described by several. It makes one pass over the rows; the bits are the same for any number of workers, 0 being
-// one a processor. Where the family has no [Model.Terrain], as for codes, the overlap of the posteriors decides alone.
+// Groups joins the components into groups (see package grouping), because several components describe a class of rows
+// that does not have the shape of one component. It makes one pass over the rows. workers is the number of goroutines
+// (0: one a processor); any number gives the same bits. If the family has no [Model.Terrain], as for codes, the
+// overlap of the posteriors alone decides.
 func (m Model) Groups(ctx context.Context, src framework.Source[framework.Rows], p *Parameters, workers int) (
 	*grouping.Tree, error) {
 	o, err := grouping.Over(ctx, src, workers, func() (grouping.Scorer, error) { return m.Scorer(p) })
@@ -36,15 +37,16 @@ const (
 	leastShared = 1e-4
 )
 
-// Terrain is ln f at the location of each component and at the lowest of 65 points on the ridge line between each two
-// that share rows,
+// Terrain returns ln f at the location of each component and at the lowest of 65 points on the ridge line between
+// each two that share rows,
 //
 //	x(a) = ((1−a) S₁⁻¹ + a S₂⁻¹)⁻¹ ((1−a) S₁⁻¹ m₁ + a S₂⁻¹ m₂),   0 ≤ a ≤ 1,
 //
-// on which all modes and saddles of a mixture of the two lie (Ray & Lindsay 2005, Annals of Statistics 33, theorem 1;
-// the same holds for t distributions and all densities that fall with the distance alone, because their gradients are
-// along S⁻¹(x−m), too). f is the density of the whole mixture, with noise. Where S has no inverse in floating point the
-// way is straight. It is nil for families without location and scatter (family.Plan.Ellipse).
+// which contains all modes and saddles of a mixture of the two (Ray & Lindsay 2005, Annals of Statistics 33, theorem
+// 1). The same holds for t distributions and all other densities that depend on the distance alone, because their
+// gradients are also along S⁻¹(x−m). f is the density of the whole mixture, with noise. If S has no inverse in
+// floating point, the path is straight. It returns nil for families without location and scatter
+// (family.Plan.Ellipse).
 func (m Model) Terrain(p *Parameters, o *grouping.Overlap) (grouping.Terrain, error) {
 	pl, err := m.plan(p)
 	if err != nil || p.K > grouping.MostComponents {

@@ -17,14 +17,13 @@ import (
 )
 
 // Model is a mixture Σ_k β_k p(x|ξ_k) whose parameters are estimated (paper G, section
-// 2.1): β on the simplex is shared, D_Θ = K − 1, and ξ_k belongs to component k. Its family says
-// what the components are made of; this package says how rows get theirs.
-// [MAP] adds a prior to the estimates, [Variational] gives the parameters a posterior.
+// 2.1): The weights β, on the simplex, are shared, D_Θ = K − 1; ξ_k belongs to component k. The family describes rows
+// within a component. [MAP] adds a prior to the estimates, [Variational] gives the parameters a posterior.
 type Model struct {
 	Family family.Family
-	Start  family.Start // how a fit begins
-	// Prior is that of the evidence (see [framework.Evidence]): prior.UnitInformation, or conjugate priors of the
-	// families, nil for the default.
+	Start  family.Start // how a fit starts
+	// Prior is the prior under which the evidence is computed (see [framework.Evidence]): prior.UnitInformation or
+	// conjugate priors of the families; nil selects the default.
 	Prior prior.Prior
 }
 
@@ -48,7 +47,7 @@ func (m Model) mustPlan(p *Parameters) *family.Plan {
 	return pl
 }
 
-// Creeps where the family does.
+// Creeps reports whether EM converges slowly for the family.
 func (m Model) Creeps() bool { return family.Creeps(m.Family) }
 
 // ---- Start
@@ -86,12 +85,11 @@ func begin(
 
 // ---- Local step; the sums over rows are in statistics.go
 
-// NewStatistics makes statistics for p.K components.
+// NewStatistics allocates statistics for p.K components.
 func (m Model) NewStatistics(p *Parameters) *Statistics { return newStatistics(m.mustPlan(p), p.K) }
 
 // Prepare computes the scores ln β_k + ln p(x|ξ_k) as functions of a row's statistics.
-// With a tilt they are lowered by D_ξ/(2N_k), column by column where values are missing
-// (docs/theory/mixtures.md, section 2).
+// A tilt lowers them by D_ξ/(2N_k), column by column if values are missing (docs/theory/mixtures.md, section 2).
 func (m Model) Prepare(p *Parameters, tilt *laplace.Tilt, s *Statistics) error {
 	s.restore(m.mustPlan(p))
 	s.clear()
@@ -116,7 +114,7 @@ func (Model) Infer(b framework.Rows, _ *Parameters, s *Statistics) (float64, err
 
 // ---- Global step
 
-// Maximize is β_k = N_k/N and the maximum likelihood ξ_k of the rows weighted by q_nk.
+// Maximize sets β_k = N_k/N and ξ_k to the maximum likelihood estimates from the rows weighted by q_nk.
 func (m Model) Maximize(s *Statistics, p, dst *Parameters) (*Parameters, error) {
 	pl := m.mustPlan(p)
 	dst = p.like(dst, pl)
@@ -139,7 +137,7 @@ func (p *Parameters) like(dst *Parameters, pl *family.Plan) *Parameters {
 	return dst
 }
 
-// LogJoint is E_q[ln p(X,Z|β,ξ)].
+// LogJoint returns E_q[ln p(X,Z|β,ξ)].
 func (m Model) LogJoint(s *Statistics, p *Parameters) float64 {
 	sum := m.LogConditional(s, p)
 	for k, n := range s.Nk {
@@ -148,8 +146,7 @@ func (m Model) LogJoint(s *Statistics, p *Parameters) float64 {
 	return sum
 }
 
-// Shape counts K − 1 weights, shared parameters such as a tied covariance, and D_ξ a
-// component.
+// Shape counts K − 1 weights, shared parameters such as a tied covariance, and D_ξ parameters for each component.
 func (m Model) Shape(p *Parameters) framework.Shape {
 	pl := m.mustPlan(p)
 	s := shape(pl, p.K)
@@ -165,9 +162,9 @@ func shape(pl *family.Plan, k int) framework.Shape {
 	return framework.Shape{K: k, Component: k * size.Free, Shared: k - 1 + size.Shared}
 }
 
-// LearningCoefficient is the bound ½ min(jr + j − 1 + (i−j)(r+1)/2, ri + i − 1) of i components of r = D_ξ numbers
-// where the truth has j, and half of what all components share besides (see [framework.Singular]; Drton & Plummer 2017,
-// section 4.2).
+// LearningCoefficient returns the bound ½ min(jr + j − 1 + (i−j)(r+1)/2, ri + i − 1) for i components of r = D_ξ
+// parameters if the truth has j, plus half the number of shared parameters other than weights (see
+// [framework.Singular]; Drton & Plummer 2017, section 4.2).
 func (m Model) LearningCoefficient(p *Parameters, truth int) float64 {
 	pl := m.mustPlan(p)
 	_, free := pl.Counts(p.K, p.Components)
@@ -177,9 +174,8 @@ func (m Model) LearningCoefficient(p *Parameters, truth int) float64 {
 
 // ---- Curvature
 
-// Curvature is F_ξk = (N_k/N)·I(ξ_k), with I the Fisher information of a row in the
-// family's unit-free coordinates. FIC, which takes the counts alone, is Fujimaki and Morinaga's
-// (paper G, eq. 1).
+// Curvature adds F_ξk = (N_k/N)·I(ξ_k), where I is the Fisher information of a row in the family's unit-free
+// coordinates. With the counts alone, FIC is that of Fujimaki and Morinaga (paper G, eq. 1).
 func (m Model) Curvature(s *Statistics, p *Parameters, f *laplace.Curvature) error {
 	if f.Prior() {
 		f.Exact(s.weights(p))
@@ -189,9 +185,9 @@ func (m Model) Curvature(s *Statistics, p *Parameters, f *laplace.Curvature) err
 
 // ---- Projection
 
-// Relevance is what gFIC would lose at once, in nats, if a component were left out and its
-// rows went to the others: the rows' log-likelihood less the component's share of the
-// penalty. Negative values say that its removal is a gain; −Inf, a component whose estimate does not exist.
+// Relevance returns, for each component, the immediate loss of gFIC in nats if its rows went to the other components:
+// the loss of log-likelihood less the component's share of the penalty. A negative value means that removing the
+// component is a gain; −Inf, that it has no estimate.
 func (m Model) Relevance(s *Statistics, p *Parameters) ([]float64, error) {
 	values, weight := m.Worth(s, p), math.Log(s.N)/2
 	if s.Classes.Proper {
@@ -203,8 +199,8 @@ func (m Model) Relevance(s *Statistics, p *Parameters) ([]float64, error) {
 	return values, nil
 }
 
-// Keep keeps some components: the column of Z that belongs to a degenerate one is zero,
-// and leaving it out changes nothing (paper G, section 2.1).
+// Keep restricts s and p to the components dims. Dropping a degenerate component changes nothing, because its column
+// of Z is zero (paper G, section 2.1).
 func (m Model) Keep(s *Statistics, p *Parameters, dims []int) (*Statistics, *Parameters, error) {
 	pl := m.mustPlan(p)
 	s.restore(pl)
@@ -213,23 +209,23 @@ func (m Model) Keep(s *Statistics, p *Parameters, dims []int) (*Statistics, *Par
 
 // ---- Scores of rows
 
-// LogProb is ln Σ_k β_k p(x_n|ξ_k) of each row, in nats.
+// LogProb returns ln Σ_k β_k p(x_n|ξ_k) of each row, in nats.
 func (m Model) LogProb(b framework.Rows, p *Parameters, dst []float64) ([]float64, error) {
 	logProb, _, err := m.Score(b, p, dst, nil)
 	return logProb, err
 }
 
-// Responsibilities are p(z_n = k|x_n), rows×K.
+// Responsibilities returns p(z_n = k|x_n), rows×K.
 func (m Model) Responsibilities(b framework.Rows, p *Parameters, dst []float64) ([]float64, error) {
 	_, r, err := m.Score(b, p, nil, dst)
 	return r, err
 }
 
-// LabelEntropy leaves out the entropy of the families' latent variables.
+// LabelEntropy returns the entropy of the labels alone, without that of the family's own latent variables, in nats.
 func (Model) LabelEntropy(s *Statistics) float64 { return s.Labels }
 
-// Score gives both at the cost of one; the slices are overwritten from their beginnings, and
-// grow where they are too short.
+// Score returns LogProb and Responsibilities at the cost of one. It overwrites the slices from their beginnings, and
+// grows those that are too short.
 func (m Model) Score(b framework.Rows, p *Parameters, logProb, r []float64) ([]float64, []float64, error) {
 	score, err := m.Scorer(p)
 	if err != nil {
@@ -238,7 +234,8 @@ func (m Model) Score(b framework.Rows, p *Parameters, logProb, r []float64) ([]f
 	return score(b, logProb, r)
 }
 
-// Scorer is Score of one block after another, readied once, for one goroutine.
+// Scorer returns a function that computes Score for one block after another, in one goroutine. What depends on p
+// alone is computed once.
 func (m Model) Scorer(
 	p *Parameters,
 ) (func(b framework.Rows, logProb, r []float64) ([]float64, []float64, error), error) {
@@ -246,8 +243,8 @@ func (m Model) Scorer(
 	return s.score, m.Prepare(p, nil, s)
 }
 
-// NoiseProbability is the probability that each row is noise, of the rows' log densities (LogProb), in dst, which grows
-// where it is too short; nil if the family is no [family.Noise].
+// NoiseProbability returns the probability that each row is noise, computed from the rows' log densities (LogProb),
+// in dst, which grows if it is too short. It returns nil unless the family is a [family.Noise].
 func (m Model) NoiseProbability(logProb []float64, p *Parameters, dst []float64) []float64 {
 	noise, ok := m.Family.(family.Noise)
 	if !ok {
@@ -260,8 +257,8 @@ func (m Model) NoiseProbability(logProb []float64, p *Parameters, dst []float64)
 	return dst
 }
 
-// Condense counts equal rows once, as a [framework.Condenser] does, where no column has
-// a family of continuous values: then rows often are equal.
+// Condense merges equal rows into one row with their weight (see [framework.Condenser]), unless a column has a family
+// of continuous values, whose rows are hardly ever equal.
 func (m Model) Condense(ctx context.Context, src framework.Source[framework.Rows]) framework.Source[framework.Rows] {
 	return condense(ctx, m.Family, src)
 }

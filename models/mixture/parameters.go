@@ -12,15 +12,16 @@ import (
 	"github.com/latent-go/latent/internal/simd"
 )
 
-// Parameters of a mixture of K components on D columns.
+// Parameters are those of a mixture of K components on D columns.
 type Parameters struct {
-	K          int            `json:"k" keep:"count"`
-	D          int            `json:"d"`
-	Weights    []float64      `json:"weights" keep:"weights"` // β, K, on the simplex
-	Components []float64      `json:"components" keep:"rows"` // K×P: what [Model.Numbers] describes, in the user's units
-	Pooled     *family.Pooled `json:"pooled"`                 // the table as one component
-	// Hyper are the hyperparameters of conjugate posteriors, K×H, of a global step under the priors of the evidence; empty
-	// of others.
+	K       int       `json:"k" keep:"count"`
+	D       int       `json:"d"`
+	Weights []float64 `json:"weights" keep:"weights"` // β, K, on the simplex
+	// K×P: the parameters that [Model.Numbers] describes, in the table's units
+	Components []float64      `json:"components" keep:"rows"`
+	Pooled     *family.Pooled `json:"pooled"` // the table as one component
+	// Hyper holds the hyperparameters of conjugate posteriors, K×H, after a global step under the evidence's priors;
+	// otherwise it is empty.
 	Hyper []float64 `json:"-" keep:"rows"`
 
 	plan     *family.Plan
@@ -28,7 +29,7 @@ type Parameters struct {
 	observed *family.Information // of the family, at this estimate
 }
 
-// Check says whether parameters that come from elsewhere can be those of the model.
+// Check returns an error for parameters that do not match the model, such as those of another file.
 func (m Model) Check(p *Parameters) error {
 	if err := p.checkWeights(); err != nil {
 		return err
@@ -63,7 +64,7 @@ func (p *Parameters) checkWeights() error {
 	return nil
 }
 
-// Component returns the numbers of component k, in the order that [Model.Numbers] describes.
+// Component returns the parameters of component k, in the order that [Model.Numbers] describes.
 func (p *Parameters) Component(k int) []float64 { return at(p.Components, k, len(p.Components)/p.K) }
 
 // has returns an error if there is no component k.

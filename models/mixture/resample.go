@@ -16,9 +16,9 @@ import (
 // mostDrawn bounds the numbers of a table that Resample draws: 2 GiB.
 const mostDrawn = 1 << 28
 
-// Resample draws from p a table like src: as many rows, with the same values missing and the same numbers of trials.
-// A row of weight w becomes w rows: weights that are no whole numbers are an error, and so are families that cannot be
-// drawn from, and more than 2²⁸ numbers.
+// Resample draws a table like src from p: as many rows, with the same values missing and the same numbers of trials.
+// A row of weight w becomes w rows. It returns an error for weights that are not whole numbers, for a family that
+// cannot sample, and for more than 2²⁸ numbers.
 func (m Model) Resample(
 	ctx context.Context, src framework.Source[framework.Rows], p *Parameters, rng *rand.Rand,
 ) (framework.Source[framework.Rows], error) {
@@ -31,8 +31,8 @@ func (m Model) Resample(
 	})
 }
 
-// Redraw is a table like src, of d columns, with draw called for each row, w times for a row of weight w. Errors as
-// [Model.Resample].
+// Redraw returns a table like src, with d columns. It calls draw for each row, w times for a row of weight w. Its
+// errors are those of [Model.Resample].
 func Redraw(
 	ctx context.Context, src framework.Source[framework.Rows], d int, draw func(row []float64) error,
 ) (framework.Source[framework.Rows], error) {
@@ -71,17 +71,18 @@ func Redraw(
 	return framework.FromIncomplete(x, len(x)/d, d)
 }
 
-// StartAt is an iteration of EM from p: the table as one component, which measures units and scales priors, stays p's.
+// StartAt returns the parameters after one iteration of EM from p. The description of the table as one component,
+// which sets units and scales priors, stays that of p.
 func (m Model) StartAt(ctx context.Context, src framework.Source[framework.Rows], p *Parameters) (*Parameters, error) {
 	return framework.EMStep(ctx, m, src, p, 1)
 }
 
-// StartAt is an iteration of EM from p.
+// StartAt returns the parameters after one iteration of EM from p.
 func (m MAP) StartAt(ctx context.Context, src framework.Source[framework.Rows], p *Parameters) (*Parameters, error) {
 	return framework.EMStep(ctx, m, src, p, 1)
 }
 
-// Permute puts component order[k] of p in the place of component k.
+// Permute moves component order[k] of p to position k.
 func (m Model) Permute(p *Parameters, order []int) (*Parameters, error) {
 	pl, err := m.plan(p)
 	if err != nil {
@@ -94,5 +95,5 @@ func (m Model) Permute(p *Parameters, order []int) (*Parameters, error) {
 	return q, nil
 }
 
-// Vector is the weights, K numbers, and then the components, K×P.
+// Vector returns the weights, K numbers, and then the components, K×P.
 func (p *Parameters) Vector() []float64 { return slices.Concat(p.Weights, p.Components) }

@@ -12,8 +12,7 @@ import (
 	"github.com/latent-go/latent/internal/categorical"
 )
 
-// Labels assigns each row to its most probable component, the first of equals, from
-// responsibilities rows×K.
+// Labels returns the most probable component of each row, the first of equals, from responsibilities, rows×K.
 func Labels(responsibilities []float64, k int) []int {
 	labels := make([]int, len(responsibilities)/k)
 	for i := range labels {
@@ -27,7 +26,7 @@ func Labels(responsibilities []float64, k int) []int {
 	return labels
 }
 
-// Sample draws n rows from the mixture, n×D row-major, and the component of each.
+// Sample draws n rows from the mixture, and returns them, n×D row-major, with the component of each.
 func (m Model) Sample(p *Parameters, n int, rng *rand.Rand) (x []float64, labels []int, err error) {
 	pl, err := m.plan(p)
 	if err != nil {
@@ -43,8 +42,8 @@ func (m Model) Sample(p *Parameters, n int, rng *rand.Rand) (x []float64, labels
 	return x, labels, nil
 }
 
-// Means are those of the response of each row in each component given its other columns, rows×K, where the family is a
-// [family.Regression].
+// Means returns the mean of the response of each row in each component given the row's other columns, rows×K. The
+// family must be a [family.Regression].
 func (m Model) Means(b framework.Rows, p *Parameters) ([]float64, error) {
 	pl, err := m.plan(p)
 	if err != nil {
@@ -63,7 +62,7 @@ func (m Model) Means(b framework.Rows, p *Parameters) ([]float64, error) {
 	return means, nil
 }
 
-// Numbers describes the numbers of a component, in their order.
+// Numbers describes the parameters of a component, in their order.
 func (m Model) Numbers(p *Parameters) ([]family.Number, error) {
 	pl, err := m.plan(p)
 	if err != nil {
@@ -72,8 +71,7 @@ func (m Model) Numbers(p *Parameters) ([]family.Number, error) {
 	return pl.Numbers(), nil
 }
 
-// Doubts are about columns, or directions, of the table that hold nothing but the floor of their variance (see
-// [family.Plan.Doubts]).
+// Doubts reports columns, or directions, in which the table's variance is at its floor (see [family.Plan.Doubts]).
 func (m Model) Doubts(p *Parameters) ([]error, error) {
 	pl, err := m.plan(p)
 	if err != nil {
@@ -82,8 +80,9 @@ func (m Model) Doubts(p *Parameters) ([]error, error) {
 	return pl.Doubts(), nil
 }
 
-// OnFloor are, of each component, the columns whose variance there is the least that is allowed (see
-// [family.Gaussian]), though the table has more: the component may stand for repeated values rather than for a group.
+// OnFloor returns, for each component, the columns whose variance in it is at the floor (see [family.Gaussian]),
+// although it is above the floor in the table. Such a component may stand for repeated values rather than for a
+// group.
 func (m Model) OnFloor(p *Parameters) ([][]int, error) {
 	pl, err := m.plan(p)
 	if err != nil {
@@ -96,13 +95,12 @@ func (m Model) OnFloor(p *Parameters) ([][]int, error) {
 	return list, nil
 }
 
-// StandardErrors are those of the numbers of [Parameters].Components, K×P, and of the
-// weights, K. They come from F, the Hessian of the complete data averaged under q (paper G,
-// Proposition 9: the posterior of Π tends to N(Π̄, F⁻¹/N)): the square roots of the
-// diagonal of (N F)⁻¹ in the parameters as they are reported. They ignore the
-// uncertainty about Z, and are too small where components overlap; in the same sense, a
-// weight's is √(β(1−β)/N). What the components share, a tied covariance, is estimated from all
-// rows. Families that are no family.Deviator have NaN. s are the statistics that p was maximised from.
+// StandardErrors returns the standard errors of Parameters.Components, K×P, and of the weights, K. They are the
+// square roots of the diagonal of (N F)⁻¹ for the reported parameters, where F is the Hessian of the complete data
+// averaged under q (paper G, Proposition 9: the posterior of Π tends to N(Π̄, F⁻¹/N)). They ignore the uncertainty
+// about Z, and are too small if components overlap; likewise the standard error of a weight is √(β(1−β)/N).
+// [Parameters] that components share, such as a tied covariance, are estimated from all rows. The errors are NaN
+// unless the family is a family.Deviator. s must be the statistics from which p was maximised.
 func (m Model) StandardErrors(s *Statistics, p *Parameters) (components, weights []float64, err error) {
 	pl, err := m.plan(p)
 	if err != nil {
@@ -123,18 +121,17 @@ func (m Model) StandardErrors(s *Statistics, p *Parameters) (components, weights
 // A Summary describes a component.
 type Summary struct {
 	Weight, WeightError float64
-	Rows                float64   // N_k, the expected number of its rows
-	Columns             [][]Value // of each column, its numbers: the marginal distribution
+	Rows                float64   // N_k, the expected number of rows
+	Columns             [][]Value // for each column, the parameters of its marginal distribution
 }
 
-// A Value is a number of a component with its standard error (see [Model.StandardErrors]).
+// A Value is a parameter of a component with its standard error (see [Model.StandardErrors]).
 type Value struct {
 	Name         string
 	Value, Error float64
 }
 
-// Summarize describes all components, column by column. s are the statistics that p was
-// maximised from.
+// Summarize describes all components, column by column. s must be the statistics from which p was maximised.
 func (m Model) Summarize(s *Statistics, p *Parameters) ([]Summary, error) {
 	errs, weightErrs, err := m.StandardErrors(s, p)
 	if err != nil {
@@ -168,9 +165,9 @@ type Contrast struct {
 	Divergence float64
 }
 
-// Characteristic lists the columns of component k, the most characteristic first. A group
-// of columns that a family describes together has one divergence, except that each column
-// of a Gaussian has that of its marginal distribution.
+// Characteristic lists the columns of component k, the most characteristic first. A group of columns that a family
+// describes together has one divergence; but for a Gaussian each column has the divergence of its marginal
+// distribution.
 func (m Model) Characteristic(p *Parameters, k int) ([]Contrast, error) {
 	pl, err := m.plan(p)
 	if err != nil {

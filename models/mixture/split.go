@@ -30,7 +30,7 @@ const (
 var errUnpromising = fmt.Errorf("mixture: two components explain the rows no better than one: %w",
 	framework.ErrDegenerate)
 
-// Split divides component k, as a [framework.Splitter] does, by the rows of a sample.
+// Split divides component k with the rows of a sample (see [framework.Splitter]).
 func (m Model) Split(
 	ctx context.Context, src framework.Source[framework.Rows], s *Statistics, p *Parameters, k int, rng *rand.Rand,
 ) (*Parameters, float64, error) {
@@ -43,7 +43,8 @@ func (m Model) Split(
 	return m.Grown(p, k, halves.Parameters), gain, nil
 }
 
-// Grown are the parameters with component k divided into the two of halves, as k and the last.
+// Grown returns p with component k replaced by the two components of halves, the second of which becomes the last
+// component.
 func (m Model) Grown(p *Parameters, k int, halves *Parameters) *Parameters {
 	q := (&Parameters{K: p.K + 1, D: p.D, Pooled: p.Pooled}).like(nil, m.mustPlan(p))
 	copy(q.Weights, p.Weights)
@@ -55,7 +56,7 @@ func (m Model) Grown(p *Parameters, k int, halves *Parameters) *Parameters {
 	return q
 }
 
-// Split divides component k as [Model.Split] does, each half with the posterior that its rows give it.
+// Split divides component k as [Model.Split] does; each half gets the posterior given its rows.
 func (m Variational) Split(
 	ctx context.Context, src framework.Source[framework.Rows], s *Statistics, p *Posterior, k int, rng *rand.Rand,
 ) (*Posterior, float64, error) {
@@ -96,10 +97,10 @@ func divided(
 	return Halves(ctx, f, rows, q, k, n, rng)
 }
 
-// Halves fits a mixture of two to the rows of class k, given the probabilities q of each class, rows×K, for a sample of
-// the rows, with weights, of a table of n rows in all. It returns the fit and how many nats it gains over one class in
-// the table, less what two classes gain by chance. It is the partial EM of a [framework.Splitter] of any model whose
-// rows have classes.
+// Halves fits a mixture of two components to the rows of class k. rows is a weighted sample of a table of n rows, and
+// q has the probabilities of each class, rows×K. It returns the fit and its gain over one class in the whole table,
+// in nats, less the gain that two classes have by chance. It is the partial EM of a [framework.Splitter] for any
+// model whose rows have classes.
 func Halves(
 	ctx context.Context, f family.Family, rows framework.Rows, q []float64, k int, n float64, rng *rand.Rand,
 ) (*framework.Result[*Parameters, *Statistics], float64, error) {

@@ -12,15 +12,14 @@ import (
 	"github.com/latent-go/latent/internal/simd"
 )
 
-// Statistics are the sums of a local step: of responsibilities, and for each component of
-// what its family needs.
+// Statistics are the sums of a local step: responsibilities, and for each component the statistics of its family.
 type Statistics struct {
 	K       int       `keep:"count"`
 	N       float64   // Σ_n w_n
 	Nk      []float64 `keep:"rows"` // Σ_n w_n q_nk
-	Loss    []float64 `keep:"rows"` // −Σ_n w_n ln(1 − q_nk): what ln p(X) would lose at once without component k
+	Loss    []float64 `keep:"rows"` // −Σ_n w_n ln(1 − q_nk): the immediate loss of ln p(X) without component k
 	Labels  float64   // Σ_n w_n H(q_n), without the families' latent variables
-	Spread  []float64 `keep:"rows"` // of [CVB0] alone: the second order of E_q[ln p(X,Z)], by component
+	Spread  []float64 `keep:"rows"` // for [CVB0] alone: the second order of E_q[ln p(X,Z)], by component
 	Classes *family.Classes
 
 	log   []float64 // K, logarithms of the weights, or what stands for them
@@ -42,10 +41,10 @@ func newStatistics(p *family.Plan, k int) *Statistics {
 	}
 }
 
-// Observations is N.
+// Observations returns N, the sum of the row weights.
 func (s *Statistics) Observations() float64 { return s.N }
 
-// Merge adds the sums of another shard, or of another local step at as many components.
+// Merge adds the sums of another shard, or of another local step with as many components.
 func (s *Statistics) Merge(o *Statistics) {
 	s.N += o.N
 	s.Labels += o.Labels
@@ -55,7 +54,7 @@ func (s *Statistics) Merge(o *Statistics) {
 	s.Classes.Merge(o.Classes)
 }
 
-// Scale makes the rows weigh factor times as much (see [framework.Scaler]).
+// Scale multiplies the weight of all rows by factor (see [framework.Scaler]).
 func (s *Statistics) Scale(factor float64) {
 	s.N *= factor
 	s.Labels *= factor

@@ -1,16 +1,16 @@
-// Package topics is latent Dirichlet allocation (Blei, Ng & Jordan 2003): each token of a document has a topic, topics
-// are distributions over words, and documents over topics,
+// Package topics implements latent Dirichlet allocation (Blei, Ng & Jordan 2003): each token of a document has a
+// topic, a topic is a distribution over words, and a document is a distribution over topics,
 //
 //	θ_d ~ Dirichlet(α, …, α),  φ_k ~ Dirichlet(β, …, β),  z_dn ~ θ_d,  w_dn ~ φ_{z_dn}.
 //
-// Documents are rows of a framework.SparseTable, documents × words, of counts. θ and φ are integrated out, and q of the
-// tokens is that of collapsed variational Bayes of order 0 (Asuncion, Welling, Smyth & Teh 2009). The number of topics
-// is that of the highest collapsed evidence, from one fit:
+// Documents are the rows of a framework.SparseTable of counts, documents × words. θ and φ are integrated out, and q
+// of the tokens comes from collapsed variational Bayes of order 0, CVB0 (Asuncion, Welling, Smyth & Teh 2009). One
+// fit finds the number of topics, as that of the highest collapsed evidence:
 //
 //	res, err := framework.Fit(ctx, topics.Model{}, documents, framework.Options{K: 30, Method: framework.PrunedEM})
 //	res.Parameters.TopWords(0, 10, 0.6)  // of the first topic
 //	res.Local.(*topics.Tokens).Proportions(res.Parameters, nil) // θ of the documents
 //
-// There is no gFIC: a topic has as many numbers as there are words, of the order of its tokens or more, and Laplace's
-// approximation does not apply (docs/theory/topics.md).
+// There is no gFIC: a topic has as many parameters as there are words, about as many as it has tokens or more, so
+// that Laplace's approximation does not apply (docs/theory/topics.md).
 package topics

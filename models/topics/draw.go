@@ -48,8 +48,8 @@ func (e *entries) table(words int, weights []float64) (*framework.SparseTable, e
 	return t.WithWeights(weights)
 }
 
-// Halves divides the tokens of each document into two halves, at random: observed has the larger one. Every document
-// has a stream of its own, (seed, row), so that other documents change nothing.
+// Halves divides the tokens of each document at random into two halves, of which observed gets the larger. Each
+// document draws from its own stream, (seed, row), so that its halves do not depend on other documents.
 func Halves(documents *framework.SparseTable, seed uint64) (observed, scored *framework.SparseTable, err error) {
 	var halves [2]entries
 	rows := documents.All()
@@ -81,7 +81,7 @@ func Halves(documents *framework.SparseTable, seed uint64) (observed, scored *fr
 	return observed, scored, err
 }
 
-// Sample draws documents of the given numbers of tokens, with the expected topics.
+// Sample draws documents with the given numbers of tokens from the expected topics.
 func (Model) Sample(p *Parameters, lengths []int, rng *rand.Rand) (*framework.SparseTable, error) {
 	cumulative := make([][]float64, p.K)
 	for w, phi := 0, p.Topics(nil); w < len(phi); w += p.K {
@@ -113,8 +113,8 @@ func (Model) Sample(p *Parameters, lengths []int, rng *rand.Rand) (*framework.Sp
 	return drawn.table(p.Words, nil)
 }
 
-// Resample draws documents as long as those of src. A document of weight w becomes w documents: weights that are no
-// whole numbers are an error, and so are more than 2²⁸ tokens.
+// Resample draws documents as long as those of src. A document of weight w becomes w documents. It returns an error
+// for weights that are not whole numbers, and for more than 2²⁸ tokens.
 func (m Model) Resample(
 	ctx context.Context, src framework.Source[framework.Rows], p *Parameters, rng *rand.Rand,
 ) (framework.Source[framework.Rows], error) {

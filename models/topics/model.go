@@ -11,38 +11,38 @@ import (
 	"github.com/latent-go/latent/laplace"
 )
 
-// Model is latent Dirichlet allocation with its parameters integrated out. Fit it with framework.PrunedEM, which lowers
-// K where that raises the evidence, or with framework.EM at one K.
+// Model is latent Dirichlet allocation with its parameters integrated out. Fit it with framework.PrunedEM, which
+// lowers K if that raises the evidence, or with framework.EM at a fixed K.
 type Model struct {
-	Alpha float64 // concentration of a document on each topic, where Estimate begins; 0 stands for 0.1
-	Beta  float64 // concentration of a topic on each word, likewise; 0 stands for 0.01
-	// Estimate lets α and β follow the data, α between 0.001 and 10 and β from 0.001 to 1000: in each iteration a step of
-	// Minka's fixed point (2000, section 4) for α, and for β one more by the secant.
+	Alpha float64 // α, a document's concentration on each topic; with Estimate its starting value; 0 selects 0.1
+	Beta  float64 // β, a topic's concentration on each word, likewise; 0 selects 0.01
+	// Estimate estimates α, between 0.001 and 10, and β, between 0.001 and 1000, from the data. Each iteration takes a
+	// step of Minka's fixed point (2000, section 4) for both, and a secant step for β.
 	Estimate bool
 
 	fractional bool // counts are expected ones
 }
 
-// The defaults of [Model].
+// The default concentrations of [Model].
 const (
 	DefaultAlpha = 0.1
 	DefaultBeta  = 0.01
 )
 
-// Parameters are the posterior of the topics given q, Dirichlet(β + Counts), and the concentrations.
+// Parameters hold the posterior of the topics given q, Dirichlet(β + Counts), and the concentrations.
 type Parameters struct {
 	K      int       `json:"k" keep:"count"`
-	Words  int       `json:"words"`                 // V, of the vocabulary
+	Words  int       `json:"words"`                 // V, the size of the vocabulary
 	Counts []float64 `json:"counts" keep:"columns"` // n_wk, expected tokens of each word in each topic, V×K
 	Tokens []float64 `json:"tokens" keep:"rows"`    // n_k, their sums over words
-	Alpha  float64   `json:"alpha"`                 // of each topic in a document
-	Beta   float64   `json:"beta"`                  // of each word in a topic
+	Alpha  float64   `json:"alpha"`                 // α, concentration of each topic in a document
+	Beta   float64   `json:"beta"`                  // β, concentration of each word in a topic
 }
 
-// SolvesFixedPoint marks the model: CVB0 solves an equation for q.
+// SolvesFixedPoint marks the model: CVB0 solves a fixed-point equation for q and climbs no bound.
 func (Model) SolvesFixedPoint() {}
 
-// BoundsEvidence marks the model: θ and φ are integrated out.
+// BoundsEvidence marks the model as framework.Variational: θ and φ are integrated out.
 func (Model) BoundsEvidence() {}
 
 // ---- Start
@@ -50,8 +50,9 @@ func (Model) BoundsEvidence() {}
 // spreadOfStart is the share of the tokens of all documents in a topic that a start makes of one document.
 const spreadOfStart = 0.5
 
-// Init makes each topic of the words of one document, drawn far from those before (as k-means++ does, by the angle
-// between counts), and of all words. It refuses what is no count.
+// Init builds each topic from the words of one document, mixed with all words. It draws documents far from those
+// already drawn, as k-means++ does, by the angle between their counts. It returns an error for values that are not
+// counts.
 func (m Model) Init(
 	ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand,
 ) (*Parameters, error) {
@@ -105,13 +106,13 @@ func (m Model) concentrations() (alpha, beta float64, err error) {
 
 // ---- Local step; that of a document is in tokens.go, the sums over documents are in statistics.go
 
-// NewStatistics makes statistics for p.K topics.
+// NewStatistics allocates statistics for p.K topics.
 func (Model) NewStatistics(p *Parameters) *Statistics {
 	n := p.Words * p.K
 	return &Statistics{Counts: make([]float64, n), Squares: make([]float64, n)}
 }
 
-// Prepare empties the sums. There is no tilt.
+// Prepare clears the sums. The model has no tilt.
 func (m Model) Prepare(p *Parameters, _ *laplace.Tilt, s *Statistics) error {
 	s.empty(p)
 	s.estimates = m.Estimate
@@ -120,7 +121,7 @@ func (m Model) Prepare(p *Parameters, _ *laplace.Tilt, s *Statistics) error {
 
 // ---- Global step
 
-// Maximize takes over the expected counts and, where they are estimated, makes a step of the concentrations.
+// Maximize copies the expected counts. With Estimate it also takes a step of the concentrations.
 func (m Model) Maximize(s *Statistics, p, dst *Parameters) (*Parameters, error) {
 	if dst == nil {
 		dst = &Parameters{}
@@ -136,28 +137,28 @@ func (m Model) Maximize(s *Statistics, p, dst *Parameters) (*Parameters, error) 
 	return dst, nil
 }
 
-// LogJoint is the estimate of E_q[ln p(X,Z)]: the documents' part at the α of the local step.
+// LogJoint returns an estimate of E_q[ln p(X,Z)], with the documents' part at the α of the local step.
 func (m Model) LogJoint(s *Statistics, p *Parameters) float64 { return s.Documents + s.logTopics(p) }
 
-// LogEvidence is LogJoint (see [framework.Collapsible]).
+// LogEvidence returns LogJoint (see [framework.Collapsible]).
 func (m Model) LogEvidence(s *Statistics, p *Parameters) (float64, error) {
 	return m.LogJoint(s, p), nil
 }
 
-// Spread is nil: LogEvidence has the second order.
+// Spread returns nil: LogEvidence already includes the second order.
 func (Model) Spread(*Statistics, *Parameters) (func(framework.Rows) (float64, error), error) {
 	return nil, nil
 }
 
-// Shape counts V − 1 numbers a topic.
+// Shape counts V − 1 parameters for each topic.
 func (Model) Shape(p *Parameters) framework.Shape {
 	return framework.Shape{K: p.K, Component: p.K * (p.Words - 1), Shared: 1}
 }
 
 // ---- Projection
 
-// Relevance is the number of tokens that a topic has and the one most like it, by the angle between their counts, would
-// not explain: small and doubled topics are tried first.
+// Relevance returns, for each topic, its number of tokens times one minus the cosine between its counts and those of
+// the most similar topic. So small and duplicate topics are the first to be dropped.
 func (Model) Relevance(s *Statistics, p *Parameters) ([]float64, error) {
 	gram := make([]float64, p.K*p.K)
 	for w := range p.Words {
@@ -186,7 +187,7 @@ func (Model) Relevance(s *Statistics, p *Parameters) ([]float64, error) {
 	return relevance, nil
 }
 
-// Keep keeps some topics. The tokens of the others are in none until the next Update comes to them.
+// Keep restricts s and p to the topics dims. Tokens of dropped topics are in no topic until Update next reaches them.
 func (Model) Keep(s *Statistics, p *Parameters, dims []int) (*Statistics, *Parameters, error) {
 	kept := *s
 	of := framework.KeepAxes(&sums{K: p.K, Counts: s.Counts, Squares: s.Squares}, p.K, dims)

@@ -12,8 +12,8 @@ import (
 	"github.com/latent-go/latent/internal/linalg"
 )
 
-// Topics are the probabilities of the words in each topic, φ_wk = (β + n_wk)/(Vβ + n_k), V×K, in dst where it is large
-// enough.
+// Topics returns the probabilities of the words in each topic, φ_wk = (β + n_wk)/(Vβ + n_k), V×K, in dst if it is
+// large enough.
 func (p *Parameters) Topics(dst []float64) []float64 {
 	dst = linalg.Resize(dst, len(p.Counts))
 	for w := 0; w < len(dst); w += p.K {
@@ -24,7 +24,7 @@ func (p *Parameters) Topics(dst []float64) []float64 {
 	return dst
 }
 
-// Shares are the shares of all tokens that the topics have, K.
+// Shares returns each topic's share of all tokens, K.
 func (p *Parameters) Shares() []float64 {
 	shares, all := slices.Clone(p.Tokens), 0.0
 	for _, n := range shares {
@@ -36,15 +36,15 @@ func (p *Parameters) Shares() []float64 {
 
 // A Word is a word of a topic.
 type Word struct {
-	Column      int     // of the table, from 0
+	Column      int     // column of the table, from 0
 	Probability float64 // φ_wk
-	Lift        float64 // φ_wk/p_w, p_w the word's share of all tokens
+	Lift        float64 // φ_wk/p_w, where p_w is the word's share of all tokens
 	Relevance   float64 // λ ln φ_wk + (1 − λ) ln(φ_wk/p_w), in nats
 }
 
-// TopWords are the n most relevant words of topic k, in descending order (Sievert & Shirley 2014, section 3.1): with λ
-// = 1 the most probable ones, with λ = 0 those of the highest lift, which are often rare; they found 0.6 best for
-// telling topics. Words without tokens are left out.
+// TopWords returns the n most relevant words of topic k, in descending order (Sievert & Shirley 2014, section 3.1):
+// with λ = 1 the most probable words, with λ = 0 those of the highest lift, which are often rare. Sievert and Shirley
+// found that people recognise topics best with λ = 0.6. Words without tokens are left out.
 func (p *Parameters) TopWords(k, n int, lambda float64) []Word {
 	var words []Word
 	all := 0.0
@@ -67,8 +67,8 @@ func (p *Parameters) TopWords(k, n int, lambda float64) []Word {
 	return words[:min(n, len(words))]
 }
 
-// Proportions are the expected θ_dk = (α + n_dk)/(Kα + n_d) of the documents of the fit, documents×K, in dst where it
-// is large enough.
+// Proportions returns the expected θ_dk = (α + n_dk)/(Kα + n_d) of the documents of the fit, documents×K, in dst if
+// it is large enough.
 func (q *Tokens) Proportions(p *Parameters, dst []float64) []float64 {
 	dst = append(dst[:0], q.Documents...)
 	for i := 0; i < len(dst); i += q.K {
@@ -87,14 +87,14 @@ func proportions(mine []float64, alpha float64) {
 	linalg.Scale(1/sum, mine)
 }
 
-// Proportions are θ of documents that are not part of the fit, whose tokens do not change the topics, documents×K, in
-// dst where it is large enough. A document without words has equal ones.
+// Proportions returns the expected θ of documents that are not part of the fit, documents×K, in dst if it is large
+// enough. Their tokens do not change the topics. A document without words gets equal proportions.
 func (m Model) Proportions(b framework.Rows, p *Parameters, dst []float64) ([]float64, error) {
 	return m.Scorer(p)(b, dst)
 }
 
-// Scorer is [Model.Proportions] for one block after another, in one goroutine: it computes what they share once, and
-// allocates nothing where dst is large enough.
+// Scorer returns a function that computes [Model.Proportions] for one block after another, in one goroutine. It
+// computes once what blocks share, and allocates nothing if dst is large enough.
 func (Model) Scorer(p *Parameters) func(b framework.Rows, dst []float64) ([]float64, error) {
 	var phi []float64
 	var q []float32
@@ -117,8 +117,8 @@ func (Model) Scorer(p *Parameters) func(b framework.Rows, dst []float64) ([]floa
 	}
 }
 
-// LogPredictive is Σ ln Σ_k θ_dk φ_wk over the tokens of each document of scored, in nats, with θ of the document in
-// the same place of observed.
+// LogPredictive returns Σ ln Σ_k θ_dk φ_wk over the tokens of each document of scored, in nats. The θ of document d
+// comes from row d of observed; both must have as many rows.
 func (m Model) LogPredictive(observed, scored framework.Rows, p *Parameters) ([]float64, error) {
 	if observed.N != scored.N {
 		return nil, fmt.Errorf("topics: %d observed documents, but %d scored ones", observed.N, scored.N)
@@ -142,9 +142,9 @@ func (m Model) LogPredictive(observed, scored framework.Rows, p *Parameters) ([]
 	return logs, nil
 }
 
-// Perplexity is exp(−Σ ln p/tokens) of the half of each document's tokens that Halves puts aside, given the other:
-// document completion (Wallach, Murray, Salakhutdinov & Mimno 2009, section 5.1). It returns an error if no document
-// has two tokens.
+// Perplexity returns exp(−Σ ln p/tokens) for document completion (Wallach, Murray, Salakhutdinov & Mimno 2009,
+// section 5.1): Halves divides each document's tokens, and one half is predicted from the other. It returns an error
+// if no document has two tokens.
 func (m Model) Perplexity(
 	ctx context.Context, documents *framework.SparseTable, p *Parameters, seed uint64,
 ) (float64, error) {
@@ -172,7 +172,7 @@ func (m Model) Perplexity(
 	return math.Exp(-sum / tokens), nil
 }
 
-// Check returns what is wrong with parameters that do not come from a fit, such as those of a file.
+// Check returns an error for invalid parameters, such as those of a damaged file.
 func (p *Parameters) Check() error {
 	switch {
 	case p == nil || p.K < 1 || p.Words < 1:

@@ -20,8 +20,8 @@ const (
 
 var errUndivided = fmt.Errorf("topics: two topics explain the tokens no better than one: %w", framework.ErrDegenerate)
 
-// Split divides topic k: two topics are fitted to its expected tokens in a sample of the documents, and each word's
-// count is divided as they divide it.
+// Split divides topic k: it fits two topics to the expected tokens of topic k in a sample of the documents, and
+// divides each word's count in their ratio.
 func (m Model) Split(
 	ctx context.Context, src framework.Source[framework.Rows], s *Statistics, p *Parameters, k int, rng *rand.Rand,
 ) (*Parameters, float64, error) {

@@ -5,12 +5,12 @@ import (
 	"github.com/latent-go/latent/internal/simd"
 )
 
-// Statistics are sums over documents, weighted like their rows.
+// Statistics are sums over documents, with the weights of their rows.
 type Statistics struct {
 	N               float64   // tokens
 	Counts, Squares []float64 // Σ q and Σ q² over the tokens of each word, V×K
-	Documents       float64   // Σ_d of the documents' part of E_q[ln p(X,Z)], at the α of the local step
-	Rise, RiseTotal float64   // Σ_dk E[ψ(α+n_dk)] − ψ(α) and Σ_d ψ(Kα+n_d) − ψ(Kα), which the step of α is made of
+	Documents       float64   // the documents' part of E_q[ln p(X,Z)], at the α of the local step
+	Rise, RiseTotal float64   // Σ_dk E[ψ(α+n_dk)] − ψ(α) and Σ_d ψ(Kα+n_d) − ψ(Kα), the terms of the step of α
 
 	scratch
 }
@@ -34,10 +34,10 @@ type scratch struct {
 	beta          float64 // 0: it is not
 }
 
-// Observations is the number of tokens.
+// Observations returns N, the weighted number of tokens.
 func (s *Statistics) Observations() float64 { return s.N }
 
-// Merge adds sums.
+// Merge adds the sums of o.
 func (s *Statistics) Merge(o *Statistics) {
 	s.N, s.beta = s.N+o.N, 0
 	linalg.Axpy(1, o.Counts, s.Counts)

@@ -11,18 +11,18 @@ import (
 	"github.com/latent-go/latent/laplace"
 )
 
-// Tokens are q(z) of the documents of a fit. The tokens of one word in one document have one q. It is kept, because a
-// word's count without one of its tokens needs the q that the token had: of rare words that is most of the count.
-// Single precision halves the memory, and since sums are taken of what is kept, statistics and q still belong together
+// Tokens holds q(z) for the documents of a fit. The tokens of one word in one document share one q. It is stored,
+// because subtracting a token from its word's count requires the token's q, which for a rare word is most of the
+// count. Single precision halves the memory. Sums are taken over the stored values, so that statistics and q match
 // exactly.
 type Tokens struct {
 	K         int
-	Start     []int     // of document d are the entries Start[d] to Start[d+1]
+	Start     []int     // document d has the entries Start[d] to Start[d+1]−1
 	Q         []float32 // of each entry, entries×K
 	Documents []float64 // n_dk, expected tokens of each topic in each document, documents×K
 }
 
-// Keep keeps some topics. What the others had is in none.
+// Keep restricts q to the topics dims. Tokens of dropped topics are in no topic.
 func (q *Tokens) Keep(dims []int) framework.Local {
 	kept := &Tokens{K: len(dims), Start: slices.Clone(q.Start)}
 	if len(dims) == q.K {
@@ -50,7 +50,7 @@ func (q *Tokens) document(d int) []float64 { return q.Documents[d*q.K : (d+1)*q.
 // entries are q of a document.
 func (q *Tokens) entries(d int) []float32 { return q.Q[q.Start[d]*q.K : q.Start[d+1]*q.K] }
 
-// NewLocal takes the documents into the topics of p (see foldIn).
+// NewLocal returns q of all documents, computed from the topics of p.
 func (m Model) NewLocal(
 	ctx context.Context, src framework.Source[framework.Rows], p *Parameters, _ *rand.Rand,
 ) (framework.Local, error) {
@@ -83,12 +83,12 @@ func (m Model) NewLocal(
 // mostOnStack is the number of topics up to which an Update allocates nothing.
 const mostOnStack = 256
 
-// Update is a round of CVB0 over the documents of a block,
+// Update runs one round of CVB0 over the documents of a block,
 //
 //	q_dwk ∝ (α + n_dk − q_dwk)(β + n_wk − q_dwk)/(Vβ + n_k − q_dwk),
 //
-// with the counts of one token taken out: n_dk of the q that has come out so far, entry after entry, n_wk and n_k of
-// the q before.
+// where one token is subtracted from each count. n_dk uses the q updated so far, entry after entry; n_wk and n_k use
+// the previous q.
 func (m Model) Update(b framework.Rows, p *Parameters, _ *laplace.Tilt, now, next framework.Local) error {
 	before, after, k := now.(*Tokens), next.(*Tokens), p.K
 	var stack [mostOnStack]float64
@@ -189,7 +189,7 @@ func foldIn(
 	}
 }
 
-// InferAt adds the documents of a block under q, and returns the entropy.
+// InferAt adds the documents' expected statistics under q to s and returns the entropy of q, in nats.
 func (m Model) InferAt(
 	b framework.Rows, p *Parameters, local framework.Local, s *Statistics,
 ) (entropy float64, err error) {
@@ -201,7 +201,7 @@ func (m Model) InferAt(
 	return entropy, nil
 }
 
-// Infer adds documents that are not part of a fit, taken into the topics of p.
+// Infer adds documents that are not part of a fit, with q computed from the topics of p.
 func (m Model) Infer(b framework.Rows, p *Parameters, s *Statistics) (entropy float64, err error) {
 	if err := p.reads(b); err != nil {
 		return 0, err

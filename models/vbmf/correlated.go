@@ -25,9 +25,9 @@ type Posterior struct {
 }
 
 // SolveCorrelated is [Solve] for priors with correlations between the H factors (paper N, section 5). transform is an
-// H×H matrix T for which T·C_A·Tᵀ and T⁻ᵀ·C_B·T⁻¹ are both diagonal; nil stands for a T from a Cholesky and an
-// eigenvalue decomposition, which always exists. The free energy is the same for A → ATᵀ, B → BT⁻¹, so the solution
-// under the diagonal priors, transformed back, is the solution. noise is σ²; 0 stands for estimated.
+// H×H matrix T for which T·C_A·Tᵀ and T⁻ᵀ·C_B·T⁻¹ are both diagonal. Such a T always exists: nil selects one from a
+// Cholesky and an eigenvalue decomposition. Since A → ATᵀ, B → BT⁻¹ does not change the free energy, SolveCorrelated
+// solves under the diagonal priors and transforms back. noise is σ²; 0 estimates it.
 func SolveCorrelated(
 	ctx context.Context, t *framework.Table, priorA, priorB, transform mat.Matrix, noise float64,
 ) (*Posterior, error) {

@@ -16,49 +16,48 @@ import (
 	"github.com/latent-go/latent/models/bpca"
 )
 
-// Iterative is the factorisation as a model for package framework. The rows of Y are its
-// rows, those of B its latent variables, and A, with the hyperparameters that are
-// estimated, its parameters; the engine's EM on it is the iterative algorithm of paper N
-// (eqs. 6 to 9), its criterion −F. An iteration costs O(LMH). [Solve] gives the best of
-// its fixed points at once.
+// Iterative is the factorisation as a model for package framework. Its rows are the rows of Y, its latent variables
+// the rows of B, and its parameters A and the estimated hyperparameters. The engine's EM is then the iterative
+// algorithm of paper N (eqs. 6 to 9), and its criterion is −F. An iteration costs O(LMH). [Solve] finds the best of
+// its fixed points directly.
 //
 //	res, err := framework.Fit(ctx, vbmf.Iterative{}, t, framework.Options{K: 30, Method: framework.EM})
 type Iterative struct {
-	// ColumnWise makes the columns of A and B independent too ("simpleVB", eqs. 11 and 12):
-	// one sweep over the columns of B, then one over those of A, an iteration.
+	// ColumnWise makes the columns of A and B independent too ("simpleVB", eqs. 11 and 12). An iteration is one sweep
+	// over the columns of B, then one over those of A.
 	ColumnWise bool
 	Noise      float64 // σ²; 0: estimated (eq. 8)
-	Priors     []Prior // of the H factors, not reordered; nil: estimated (eq. 9)
-	// Start, when not nil, is where the fit begins; K must be its H. By default Y is
-	// scaled to a mean square of 1, and the entries of E[A] are drawn from N(0, 1), with
-	// all covariances the identity and σ² = 1 (paper N, section 4.2).
+	Priors     []Prior // for the H factors, in this order; nil: estimated (eq. 9)
+	// Start, if not nil, holds the starting parameters; K must equal its H. By default Y is scaled to a mean square of
+	// 1, the entries of E[A] are drawn from N(0, 1), all covariances are the identity, and σ² = 1 (paper N, section
+	// 4.2).
 	Start *Parameters
 }
 
-// Parameters are q(A) and the hyperparameters.
+// Parameters hold q(A) and the hyperparameters.
 type Parameters struct {
 	M      int       `json:"m"`
 	H      int       `json:"h"`
 	A      []float64 `json:"a"`       // E[A], M×H row-major
-	CovA   []float64 `json:"cov_a"`   // H×H, of each row of A
+	CovA   []float64 `json:"cov_a"`   // H×H, covariance of each row of A
 	PriorA []float64 `json:"prior_a"` // c_a², length H
 	PriorB []float64 `json:"prior_b"` // c_b², length H
 	Noise  float64   `json:"noise"`   // σ²
-	// Gain makes E[B] of the local step that these parameters come from, E[B] = Y·Gainᵀ;
-	// H×M. The column-wise algorithm starts from it.
+	// Gain, H×M, gives the E[B] = Y·Gainᵀ of the local step that these parameters come from. The column-wise algorithm
+	// starts from this E[B].
 	Gain []float64 `json:"gain"`
 }
 
-// Statistics are the sums over rows, q(b) in the place of BPCA's q(z).
+// Statistics are those of package bpca, with q(b) in place of q(z).
 type Statistics struct {
 	bpca.Statistics
 	Gain []float64 // H×M, E[b_l] = Gain·y_l
-	CovB []float64 // H×H, of each row of B
+	CovB []float64 // H×H, covariance of each row of B
 	zero []float64 // M, the mean that is not taken off
 	hh   []float64 // H×H, scratch
 }
 
-// Merge adds the sums of other rows.
+// Merge adds the sums of o.
 func (s *Statistics) Merge(o *Statistics) {
 	copy(s.Gain, o.Gain)
 	copy(s.CovB, o.CovB)
@@ -68,7 +67,7 @@ func (s *Statistics) Merge(o *Statistics) {
 // BoundsEvidence marks the model as [framework.Variational].
 func (Iterative) BoundsEvidence() {}
 
-// Init draws a start, or returns the given one.
+// Init returns v.Start, or draws a start if that is nil.
 func (v Iterative) Init(
 	ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand,
 ) (*Parameters, error) {
@@ -150,7 +149,7 @@ func (p *Parameters) clone() *Parameters {
 	return &c
 }
 
-// NewStatistics makes statistics for p.H factors.
+// NewStatistics allocates statistics for p.H factors.
 func (Iterative) NewStatistics(p *Parameters) *Statistics {
 	return &Statistics{
 		Statistics: *bpca.NewStatistics(p.H, p.M),
@@ -232,7 +231,7 @@ func (Iterative) Infer(b framework.Rows, p *Parameters, s *Statistics) (float64,
 }
 
 // Maximize updates q(A) (eq. 6, or eq. 11 column by column), then the prior variances
-// (eq. 9), then σ² (eq. 8), each the best given the others.
+// (eq. 9), then σ² (eq. 8), each to its optimum given the others.
 func (v Iterative) Maximize(s *Statistics, p, dst *Parameters) (*Parameters, error) {
 	if dst == nil {
 		dst = newParameters(p.M, p.H)
@@ -290,7 +289,7 @@ func (p *Parameters) residual(s *Statistics) float64 {
 	return s.ResidualAt(p.A) + float64(p.M)*linalg.Dot(p.CovA, s.ZZ)
 }
 
-// LogJoint is E[ln p(Y,A,B)] + H(q(A)); with the entropy of q(B) it is −F (eq. 13).
+// LogJoint returns E[ln p(Y,A,B)] + H(q(A)); adding the entropy of q(B) gives −F (eq. 13).
 func (Iterative) LogJoint(s *Statistics, p *Parameters) float64 {
 	h, m := p.H, float64(p.M)
 	value := -s.N*m*math.Log(2*math.Pi*p.Noise) - p.residual(s)/p.Noise
@@ -307,13 +306,13 @@ func (Iterative) LogJoint(s *Statistics, p *Parameters) float64 {
 	return (value + m*chol.LogDet()) / 2
 }
 
-// Shape counts A and σ²; A is integrated out, so the bound charges for it by itself.
+// Shape counts A and σ². A is integrated out, so that the bound already charges for it.
 func (v Iterative) Shape(p *Parameters) framework.Shape {
 	return framework.Shape{K: p.H, Component: p.M * p.H, Shared: 1}
 }
 
-// Singular are the singular values of E[B]E[A]ᵀ, descending; the number of those
-// clearly above 0 is the rank of the fit. s are the statistics that p comes from.
+// Singular returns the singular values of E[B]E[A]ᵀ in descending order; the number of those clearly above 0 is the
+// rank of the fit. s must be the statistics from which p was computed.
 func (p *Parameters) Singular(s *Statistics) []float64 {
 	h := p.H
 	bb := mat.NewDense(h, h, slices.Clone(s.ZZ))
@@ -335,9 +334,9 @@ func (p *Parameters) Singular(s *Statistics) []float64 {
 	return roots(squares)
 }
 
-// Point is the fit as the parameters of a probabilistic PCA of the rows of Y about 0, as
-// [Solution.Point]: W = E[A]·C_B^½ in canonical rotation, without columns that have shrunk below
-// a thousandth of the noise's standard deviation; one is left at least.
+// Point returns the parameters of the probabilistic PCA of the rows of Y, with mean 0, as [Solution.Point] does: W =
+// E[A]·C_B^½ in canonical rotation. It drops columns shorter than a thousandth of the noise's standard deviation, but
+// keeps at least one.
 func (p *Parameters) Point() *bpca.Parameters {
 	q := &bpca.Parameters{K: p.H, D: p.M, Mean: make([]float64, p.M), Loadings: make([]float64, p.M*p.H), Noise: p.Noise}
 	for i, v := range p.A {
@@ -357,8 +356,8 @@ func (p *Parameters) Point() *bpca.Parameters {
 	return short
 }
 
-// Parameters are the kept components as a start for [Iterative], a fixed point of it. A
-// solution of rank 0 has none: nil.
+// Parameters returns the kept components as parameters of [Iterative], at a fixed point of its iteration; nil for
+// rank 0.
 func (s *Solution) Parameters() *Parameters {
 	if s.Rank == 0 {
 		return nil

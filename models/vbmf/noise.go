@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// ErrNoNoise reports that the free energy falls without bound as σ² → 0: the matrix has a
-// low rank exactly. Give σ².
+// ErrNoNoise reports that the free energy falls without bound as σ² → 0, because the matrix has exactly a low rank.
+// The remedy is to give σ².
 var ErrNoNoise = errors.New("the matrix has a low rank exactly, and the free energy falls without bound as the noise " +
 	"goes to 0: give the noise variance")
 

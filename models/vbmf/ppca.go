@@ -8,10 +8,10 @@ import (
 	"github.com/latent-go/latent/models/bpca"
 )
 
-// PPCA is probabilistic principal component analysis by the empirical solution (paper N,
-// section 4.1): rows of the table are observations, which are centred first, and the
-// latent variables, rows of B, have the prior N(0, I). o.Priors must be nil. The parameters are E[W] and σ²,
-// as those of package bpca, with as many columns of W as the rank; nil at rank 0.
+// PPCA fits probabilistic principal component analysis by the empirical solution (paper N, section 4.1). Rows of the
+// table are observations; PPCA centres them first. The latent variables, the rows of B, have the prior N(0, I).
+// o.Priors must be nil. It returns E[W] and σ² as parameters of package bpca, with as many columns of [W] as the
+// rank; nil for rank 0.
 func PPCA(ctx context.Context, t *framework.Table, o Options) (*bpca.Parameters, *Solution, error) {
 	centred, mean, err := Centre(t)
 	if err != nil {
@@ -28,8 +28,8 @@ func PPCA(ctx context.Context, t *framework.Table, o Options) (*bpca.Parameters,
 	return p, s, nil
 }
 
-// Point is the solution as the parameters of a probabilistic PCA of the rows of Y about 0:
-// y = Wz + ε with z ~ N(0, I) and W = E[A]·C_B^½. It is nil at rank 0.
+// Point returns the parameters of the probabilistic PCA of the rows of Y, with mean 0: y = Wz + ε with z ~ N(0, I)
+// and W = E[A]·C_B^½. It returns nil for rank 0.
 func (s *Solution) Point() *bpca.Parameters {
 	if s.Rank == 0 {
 		return nil
@@ -44,7 +44,8 @@ func (s *Solution) Point() *bpca.Parameters {
 	return p
 }
 
-// Centre subtracts the mean of each column, in new memory. Errors as [Decompose].
+// Centre returns a copy of the table with the mean of each column subtracted, and the means. It returns an error for
+// the tables for which [Decompose] does.
 func Centre(t *framework.Table) (centred *framework.Table, mean []float64, err error) {
 	all, err := matrixOf(t)
 	if err != nil {
@@ -77,21 +78,20 @@ func Centre(t *framework.Table) (centred *framework.Table, mean []float64, err e
 // A Comparison holds the numbers of principal components that several rules choose for a
 // table of observations.
 type Comparison struct {
-	GFAB  int // argmax of gFIC, where gFAB ends: see package bpca
+	GFAB  int // argmax of gFIC, at which gFAB ends (see package bpca)
 	BICEM int // argmax of BICEM
 	BIC   int // argmax of BIC
 	VBMF  int // rank of the empirical variational solution
-	// GFIC is the value of gFIC at GFAB, and Solution what VBMF found, of which −F bounds
-	// the same evidence up to its estimated hyperparameters.
+	// GFIC is the value of gFIC at GFAB. Solution is the variational solution; its −F bounds the same evidence, except
+	// that its hyperparameters are estimated.
 	GFIC     float64
 	Solution *Solution
-	// NoGFAB is why gFIC does not exist (no more rows than columns); GFAB is 0 then.
+	// NoGFAB, if not nil, says why gFIC does not exist (no more rows than columns); GFAB is then 0.
 	NoGFAB error
 }
 
-// Compare finds the rank of probabilistic PCA of a table, observations in rows, by gFIC,
-// BICEM and BIC, from the closed forms of package bpca, and by variational matrix
-// factorisation.
+// Compare finds the rank of probabilistic PCA for a table with observations in rows: by gFIC, BICEM and BIC from the
+// closed forms of package bpca, and by variational matrix factorisation.
 func Compare(ctx context.Context, t *framework.Table, workers int) (*Comparison, error) {
 	_, s, err := PPCA(ctx, t, Options{})
 	if err != nil {

@@ -24,8 +24,7 @@ func checkPrior(c2 float64) {
 	}
 }
 
-// Threshold is γ̃, the singular value up to which a given prior shrinks to 0 (paper N,
-// eq. 15).
+// Threshold returns γ̃, the largest singular value that a prior with c_a²c_b² = c2 shrinks to 0 (paper N, eq. 15).
 func Threshold(l, m int, noise, c2 float64) float64 {
 	checkScalar(0, l, m, noise)
 	checkPrior(c2)
@@ -36,9 +35,9 @@ func Threshold(l, m int, noise, c2 float64) float64 {
 	return math.Sqrt(noise) * math.Sqrt(t+math.Sqrt(excess*(t+root)))
 }
 
-// Shrink is γ̂, what a given prior leaves of γ: the closed form of the second largest
-// root of paper N's quartic (Nakajima, Sugiyama, Babacan & Tomioka 2013), or 0 up to
-// [Threshold].
+// Shrink returns γ̂, to which a prior with c_a²c_b² = c2 shrinks the singular value γ. It is 0 up to [Threshold], and
+// above it the closed form of the second largest root of paper N's quartic (Nakajima, Sugiyama, Babacan & Tomioka
+// 2013).
 func Shrink(gamma float64, l, m int, noise, c2 float64) float64 {
 	checkScalar(gamma, l, m, noise)
 	if gamma <= Threshold(l, m, noise, c2) {
@@ -153,16 +152,16 @@ func (e edge) cost(x float64) float64 {
 	return math.Log1p(t) + e.alpha*math.Log1p(t/e.alpha) + 1 + e.alpha + e.alpha/t
 }
 
-// EmpiricalThreshold is the singular value up to which the empirical solution, which
-// estimates the priors' variances, shrinks to 0: Mσ²(1 + τ)(1 + α/τ), squared, for L ≤ M,
-// α = L/M (Nakajima, Tomioka, Sugiyama & Babacan 2015, Theorem 2).
+// EmpiricalThreshold returns the largest singular value that the empirical solution, which estimates the priors'
+// variances, shrinks to 0. Its square is Mσ²(1 + τ)(1 + α/τ) for L ≤ M, α = L/M (Nakajima, Tomioka, Sugiyama &
+// Babacan 2015, Theorem 2).
 func EmpiricalThreshold(l, m int, noise float64) float64 {
 	checkScalar(0, l, m, noise)
 	return math.Sqrt(noise) * math.Sqrt(float64(max(l, m))*newEdge(l, m).x)
 }
 
-// EmpiricalShrink is γ̂, what the empirical solution leaves of γ, in closed form:
-// (γ/2)(1 − (L+M)σ²/γ² + √((1 − (L+M)σ²/γ²)² − 4LMσ⁴/γ⁴)) above [EmpiricalThreshold].
+// EmpiricalShrink returns γ̂, to which the empirical solution shrinks the singular value γ: (γ/2)(1 − (L+M)σ²/γ² +
+// √((1 − (L+M)σ²/γ²)² − 4LMσ⁴/γ⁴)) above [EmpiricalThreshold], otherwise 0.
 func EmpiricalShrink(gamma float64, l, m int, noise float64) float64 {
 	if gamma <= EmpiricalThreshold(l, m, noise) {
 		return 0
@@ -173,10 +172,9 @@ func EmpiricalShrink(gamma float64, l, m int, noise float64) float64 {
 	return gamma / 2 * (y + difference(y, 2*math.Sqrt(float64(l)*float64(m))*s))
 }
 
-// EmpiricalCorollary2 is [EmpiricalShrink] as paper N states it (Corollary 2, eqs. 16 to
-// 18): γ̂ is the value of [Shrink] at c_a²c_b² = c̆², if γ > (√L + √M)σ and Δ ≤ 0, with
-// Δ twice the difference that keeping γ makes to the free energy. c2 and delta are 0 if c̆² does not exist. It is for
-// comparison with the theory.
+// EmpiricalCorollary2 is [EmpiricalShrink] as paper N states it (Corollary 2, eqs. 16 to 18), for comparison with the
+// theory. γ̂ is the value of [Shrink] at c_a²c_b² = c̆² if γ > (√L + √M)σ and Δ ≤ 0, otherwise 0. Δ is twice the
+// change of the free energy from keeping γ. c2 (c̆²) and delta (Δ) are 0 if c̆² does not exist.
 func EmpiricalCorollary2(gamma float64, l, m int, noise float64) (shrunk, c2, delta float64) {
 	checkScalar(gamma, l, m, noise)
 	lf, mf := float64(l), float64(m)

@@ -17,13 +17,13 @@ import (
 // A (M×H) and b_h of B (L×H). The product has the units of Y².
 type Prior struct{ A, B float64 }
 
-// Options give what is known. The zero value estimates everything.
+// Options give known quantities. The zero value estimates everything.
 type Options struct {
 	Noise float64 // σ², in the units of Y²; 0: estimated
-	// Priors are those of the H factors; nil: estimated ("empirical"), with H = MaxRank.
-	// The strongest prior product goes with the largest singular value.
+	// Priors are the priors of the H factors; nil: estimated ("empirical"), with H = MaxRank. The prior with the largest
+	// product c_a²c_b² is assigned to the largest singular value.
 	Priors []Prior
-	// MaxRank is the largest H of the empirical solution; 0 stands for min(L, M).
+	// MaxRank is the largest H of the empirical solution; 0 selects min(L, M).
 	MaxRank int
 }
 
@@ -32,7 +32,7 @@ type Options struct {
 // singular vectors of Singular.
 type Component struct {
 	Singular float64 `json:"singular"` // γ, the singular value of Y
-	Shrunk   float64 `json:"shrunk"`   // γ̂ = A·B, that of E[BAᵀ]
+	Shrunk   float64 `json:"shrunk"`   // γ̂ = A·B, the singular value of E[BAᵀ]
 	A        float64 `json:"a"`        // length of E[a_h]
 	B        float64 `json:"b"`        // length of E[b_h]
 	VarA     float64 `json:"var_a"`
@@ -41,25 +41,24 @@ type Component struct {
 	PriorB   float64 `json:"prior_b"` // c_b²
 }
 
-// A Solution is a global minimum of the free energy of the factors of an L×M matrix.
+// A Solution is a global minimum of the free energy for an L×M matrix.
 type Solution struct {
 	L          int     `json:"l"`
 	M          int     `json:"m"`
-	Rank       int     `json:"rank"`        // components kept
+	Rank       int     `json:"rank"`        // number of components kept
 	Noise      float64 `json:"noise"`       // σ², given or estimated
 	FreeEnergy float64 `json:"free_energy"` // F, in nats; −F bounds ln p(Y), at the estimates
-	// Components are those kept, the strongest first, and then, if the priors were given,
-	// those dropped, whose means are 0.
+	// Components lists the kept components, the strongest first. If the priors were given, the dropped components
+	// follow; their means are 0.
 	Components []Component `json:"components"`
-	Left       []float64   `json:"left"`  // ω_b of the kept ones, L×Rank row-major
-	Right      []float64   `json:"right"` // ω_a of the kept ones, M×Rank row-major
+	Left       []float64   `json:"left"`  // ω_b of the kept components, L×Rank row-major
+	Right      []float64   `json:"right"` // ω_a of the kept components, M×Rank row-major
 }
 
-// Solve finds the global variational Bayesian solution for the L×M matrix in a table,
-// which is not centred. Errors report which entry is missing, that the matrix
-// has a low rank exactly where noise was to be estimated ([ErrNoNoise]), or which
-// option is out of its range. A matrix of zeros has rank 0, and where σ² was to be
-// estimated, σ² = 0 and a free energy of −Inf.
+// Solve computes the global variational Bayesian solution for the L×M matrix in a table, without centring it. It
+// returns an error that names the first missing entry or the invalid option, and [ErrNoNoise] if σ² is to be
+// estimated from a matrix of exactly low rank. A matrix of zeros has rank 0; if σ² is estimated, σ² = 0 and the free
+// energy is −Inf.
 func Solve(ctx context.Context, t *framework.Table, o Options) (*Solution, error) {
 	rank := o.MaxRank
 	if o.Priors != nil {
@@ -79,8 +78,8 @@ func Solve(ctx context.Context, t *framework.Table, o Options) (*Solution, error
 	return s.Complete(o)
 }
 
-// Complete is [Spectrum.Solve] with the singular vectors. The spectrum must be one of
-// [Decompose], whose table is still as it was.
+// Complete is [Spectrum.Solve] with the singular vectors. The spectrum must come from [Decompose], and its table must
+// not have changed since.
 func (s *Spectrum) Complete(o Options) (*Solution, error) {
 	if s.y.IsEmpty() {
 		return nil, errors.New("vbmf: singular values alone have no vectors: use Solve, or Decompose the matrix")
@@ -139,8 +138,8 @@ func checkMaxRank(rank, l, m int) error {
 	return nil
 }
 
-// Solve is [Solve] from the singular values alone: the solution has no vectors. A
-// spectrum of fewer than min(L, M) values allows at most as many components.
+// [Solve] is the function [Solve] from the singular values alone: the solution has no vectors. A spectrum of fewer
+// than min(L, M) values allows at most as many components as it has values.
 func (s *Spectrum) Solve(o Options) (*Solution, error) {
 	if err := s.check(); err != nil {
 		return nil, err
@@ -292,12 +291,12 @@ func (c Component) energy(l, m int, noise float64) float64 {
 		(c.A*c.A+mf*c.VarA)/c.PriorA + (c.B*c.B+lf*c.VarB)/c.PriorB + c.residual(l, m, noise)
 }
 
-// MeanA is E[A], M×Rank.
+// MeanA returns E[A], M×Rank.
 func (s *Solution) MeanA() *mat.Dense {
 	return s.scaled(s.M, s.Right, func(c Component) float64 { return c.A })
 }
 
-// MeanB is E[B], L×Rank.
+// MeanB returns E[B], L×Rank.
 func (s *Solution) MeanB() *mat.Dense {
 	return s.scaled(s.L, s.Left, func(c Component) float64 { return c.B })
 }
@@ -311,7 +310,7 @@ func (s *Solution) scaled(rows int, vectors []float64, length func(Component) fl
 	return a
 }
 
-// Mean is E[BAᵀ], L×M: the matrix without its noise.
+// Mean returns E[BAᵀ], L×M: the matrix without its noise.
 func (s *Solution) Mean() *mat.Dense {
 	u := mat.NewDense(s.L, s.M, nil)
 	if s.Rank > 0 {
@@ -320,5 +319,5 @@ func (s *Solution) Mean() *mat.Dense {
 	return u
 }
 
-// Kept are the components that are not shrunk to 0.
+// Kept returns the components that are not dropped.
 func (s *Solution) Kept() []Component { return s.Components[:s.Rank] }

@@ -15,10 +15,10 @@ import (
 	"github.com/latent-go/latent/internal/linalg"
 )
 
-// A Spectrum is all that the solution needs of an L×M matrix Y, except its singular vectors.
+// A Spectrum holds all that Solve needs of an L×M matrix Y, except its singular vectors.
 type Spectrum struct {
 	L, M   int
-	Values []float64 // singular values, descending: min(L, M) of them, or the leading ones
+	Values []float64 // singular values, descending: all min(L, M), or the leading ones
 	Energy float64   // ‖Y‖², the sum of the squares of all singular values
 
 	// Of a spectrum made by Decompose.
@@ -28,18 +28,17 @@ type Spectrum struct {
 	vectors *mat.Dense             // left singular vectors of y, when they were found
 }
 
-// Decompose finds the singular values of the L×M table, all of them, or the leading
-// maxRank of them where that is less work (0 stands for all).
+// Decompose computes the singular values of the L×M table: all of them, or only the leading maxRank if that is less
+// work (0 selects all).
 //
-// All singular values are square roots of the eigenvalues of the product of the smaller
-// side, of order n = min(L, M), which are within about n·ε·γ_1² of the squares: practically exact if Y has noise. If Y
-// has too little noise for that, [Spectrum.Solve] recomputes the small values from the part of Y that is orthogonal to
-// the large ones, to a relative accuracy of about n·ε·γ_1/γ. Leading values come from a block Lanczos method, which
-// stops at residuals of 1e-10·γ_1²: that bounds the error of the squares, which is about the residual squared where the
-// values are well separated.
+// If it computes all, they are square roots of the eigenvalues of YYᵀ or YᵀY, whichever has order n = min(L, M).
+// Errors of the squares are about n·ε·γ_1²: negligible if Y has noise. If Y has too little noise, [Spectrum.Solve]
+// recomputes the small values from the part of Y that is orthogonal to the large ones, to a relative accuracy of
+// about n·ε·γ_1/γ. Leading values come from a block Lanczos method, which stops at residuals of 1e-10·γ_1². The
+// residual bounds the error of the squares, and if the values are well separated, the error is about the residual
+// squared.
 //
-// It is an error when the table has missing values or row weights, or squares that
-// overflow or vanish.
+// It returns an error for a table with missing values or row weights, and if squares overflow or vanish.
 func Decompose(ctx context.Context, t *framework.Table, maxRank int) (*Spectrum, error) {
 	rows, err := matrixOf(t)
 	if err != nil {
