@@ -8,10 +8,10 @@ import (
 	"github.com/latent-go/latent/framework"
 )
 
-// A Permuter is a model whose latent dimensions can be numbered in any order without changing p(X|Π). It needs to be a
-// [framework.Assigner]: dimensions of a refit get the numbers of those of the fit by the rows that they share.
+// A Permuter is a model whose latent dimensions can be numbered in any order without changing p(X|Π). It must also be
+// a [framework.Assigner], because dimensions of a refit are matched to those of the fit by the rows that they share.
 type Permuter[P any] interface {
-	// Permute returns p with latent dimension order[k] in the place of k. p is not changed.
+	// Permute returns p with latent dimension order[k] at position k. It does not change p.
 	Permute(p P, order []int) (P, error)
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/latent-go/latent/internal/parallel"
 )
 
-// Scheme is how a draw comes about.
+// Scheme says how to make a draw.
 type Scheme int
 
 const (
@@ -20,8 +20,8 @@ const (
 	Parametric Scheme = iota
 	// Nonparametric draws rows of the table with replacement, as frequency weights (Efron 1979).
 	Nonparametric
-	// Bayesian gives the rows exponential weights (Rubin 1981), a row of weight w the sum of w of them: no row is
-	// left out altogether. With a likelihood it is the weighted likelihood bootstrap (Newton & Raftery 1994).
+	// Bayesian gives the rows exponential weights (Rubin 1981), a row of weight w the sum of w such weights, so that no
+	// row is left out. For a model with a likelihood it is the weighted likelihood bootstrap (Newton & Raftery 1994).
 	Bayesian
 )
 
@@ -34,18 +34,19 @@ func (s Scheme) String() string {
 	return schemeNames[s]
 }
 
-// Options say how many draws there are and how each is fitted. The zero value of every field but Draws is its default.
+// Options say how many draws to make and how to fit each. Except for Draws, the zero value of every field selects its
+// default.
 type Options struct {
-	Draws   int     // B, at least 1; of standard errors at least 2. 200 do for those, 99 or 999 for a test
-	Scheme  Scheme  // of standard errors; Parametric, which a test always takes
-	Level   float64 // of intervals, between 0 and 1; default 0.95
+	Draws   int     // B: for standard errors at least 2, such as 200; for a test at least 1, such as 99 or 999
+	Scheme  Scheme  // scheme of standard errors, by default Parametric; a test is always parametric
+	Level   float64 // level of intervals, between 0 and 1; default 0.95
 	Seed    uint64
-	Workers int // draws at a time; default one a processor. Any number gives the same bits
+	Workers int // concurrent draws; default one a processor. Any number gives the same bits
 
-	Progress func(done int) // is called after each draw with the number made, one call at a time; may be nil
+	Progress func(done int) // called after each draw with the number done, one call at a time; may be nil
 
-	// Fit are the options of every fit. Its K, FixedK, Seed, Workers, Also, Recorder and Resume are set here, and its
-	// Criterion but for gFAB.
+	// Fit holds the options of every fit. This package sets its K, FixedK, Seed, Workers, Also, Recorder and Resume,
+	// and, except for gFAB, its Criterion.
 	Fit framework.Options
 }
 
@@ -91,16 +92,16 @@ func (o Options) counter() func() {
 	}
 }
 
-// A Failure is a draw that has no estimates.
+// A Failure is a draw without estimates.
 type Failure struct {
 	Draw int // from 0
 	Err  error
 }
 
-// An Outcome says what became of the draws.
+// An Outcome reports draws that failed or did not converge.
 type Outcome struct {
 	Failed      []Failure // left out
-	Unconverged int       // draws, kept, with a refit that ended before it converged
+	Unconverged int       // number of draws, included, whose refit ended before convergence
 }
 
 // A refit is what came of a draw.

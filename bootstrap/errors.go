@@ -13,36 +13,37 @@ import (
 	"github.com/latent-go/latent/framework"
 )
 
-// A Starter can begin the refit of a draw at the fitted parameters: it then finds the maximum that belongs to the fit,
-// and sooner. The refits of other models start as Options.Fit has it.
+// A Starter is a model whose refits can start at the fitted parameters, so that they find the fit's maximum, and
+// sooner. Refits of other models start as Options.Fit says.
 type Starter[B, P any] interface {
-	// StartAt returns parameters for a fit to src near p, in memory of their own. p is not changed; goroutines call it at
-	// the same time.
+	// StartAt returns parameters near p, in new memory, from which to start a fit to src. It does not change p, and is
+	// called concurrently.
 	StartAt(ctx context.Context, src framework.Source[B], p P) (P, error)
 }
 
-// A Number is one of the numbers of a fit with what the draws say about it.
+// A Number is one number of a fit, with its distribution over the draws.
 type Number struct {
 	Estimate  float64 // of the fit
-	Mean      float64 // of the draws; less Estimate, an estimate of the bias
+	Mean      float64 // mean of the draws; Mean − Estimate estimates the bias
 	Error     float64 // standard deviation of the draws
 	Low, High float64 // percentile interval (Efron 1981): quantiles (1 ∓ Level)/2 of the draws
 }
 
-// Estimates are numbers of a fit with their standard errors.
+// Estimates holds numbers of a fit with their standard errors.
 type Estimates struct {
 	Numbers []Number
-	Draws   *mat.Dense // the numbers of each draw that succeeded, a row each
+	Draws   *mat.Dense // one row for each draw that succeeded
 	Outcome
 }
 
-// StandardErrors draws o.Draws tables like src, refits m to each at the K of p, from p where m is a [Starter], and
-// describes how the numbers of the refits vary. numbers are what is wanted of parameters, always as many, such as the
-// parameters themselves: functions of them that a change of labels changes need a model that is a [Permuter], those of
-// one whose latent space rotates must not change with the rotation. They must be finite: a draw where one is not fails.
+// StandardErrors draws o.Draws tables like src, refits m to each at the K of p, and describes how the numbers of the
+// refits vary. A refit starts at p if m is a [Starter]. numbers computes the numbers of interest from parameters,
+// always the same count, for example the parameters themselves. If they depend on the order of the labels, m must be
+// a [Permuter]. If the latent space of m can be rotated, they must not depend on the rotation. A draw with a number
+// that is not finite fails.
 //
-// It returns an error if m cannot be drawn from by the scheme, for bad options, where ctx ends, and where fewer than
-// two draws succeed.
+// It returns an error if m does not support the scheme, for invalid options, if ctx ends, and if fewer than two draws
+// succeed.
 func StandardErrors[B, P any, S framework.Statistics[S]](
 	ctx context.Context, m framework.Model[B, P, S], src framework.Source[B], p P, numbers func(P) []float64, o Options,
 ) (*Estimates, error) {

@@ -11,19 +11,19 @@ import (
 
 // A Ratio is the bootstrap likelihood ratio test of K latent dimensions against K + 1.
 type Ratio struct {
-	K         int       // of the null hypothesis
-	Statistic float64   // T = 2(ln p(X|Π̂_K+1) − ln p(X|Π̂_K)), in nats; below 0 where no start of K + 1 was good enough
+	K         int       // K of the null hypothesis
+	Statistic float64   // T = 2(ln p(X|Π̂_K+1) − ln p(X|Π̂_K)), in nats; below 0 if no start of K + 1 was good enough
 	PValue    float64   // (1 + #{T* ≥ T})/(1 + B) over the B draws that succeeded
 	Null      []float64 // T* of these draws, in their order
 	Outcome
 }
 
-// LikelihoodRatio tests k latent dimensions against k + 1 by o.Draws tables drawn from the fit of k to src; m must be a
-// [Resampler]. Every fit, of src as of the draws, is by EM at fixed K from the starts of o.Fit: p-values hold for
-// whatever maximum these find, and Options.Fit.Restarts makes the test more powerful.
+// LikelihoodRatio tests k latent dimensions against k + 1 with o.Draws tables drawn from the fit of k to src; m must
+// be a [Resampler]. Every fit, to src and to the draws, runs EM at fixed K from the starts of o.Fit. p-values are
+// valid whichever maxima these starts find; more Restarts in o.Fit make the test more powerful.
 //
-// It returns an error if m has no likelihood or cannot be drawn from, for bad options, where a fit to src fails, where
-// ctx ends, and where no draw succeeds.
+// It returns an error if m has no likelihood or is not a Resampler, for invalid options, if a fit to src fails, if
+// ctx ends, and if no draw succeeds.
 func LikelihoodRatio[B, P any, S framework.Statistics[S]](
 	ctx context.Context, m framework.Model[B, P, S], src framework.Source[B], k int, o Options,
 ) (*Ratio, error) {

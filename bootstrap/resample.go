@@ -16,11 +16,11 @@ import (
 	"github.com/latent-go/latent/framework"
 )
 
-// A Resampler is a model whose rows can be drawn.
+// A Resampler is a model that can draw rows.
 type Resampler[B, P any] interface {
-	// Resample draws from p a source to put in the place of src: with as many rows, and with what the model takes as
-	// given in each, such as which values are missing. A row whose weight is w becomes w rows; weights that are no
-	// whole numbers are an error. Goroutines call it at the same time.
+	// Resample draws a source like src from p: with as many rows, and in each row with what the model takes as given,
+	// such as which values are missing. A row of weight w becomes w rows. It returns an error for weights that are not
+	// whole numbers. It is called concurrently.
 	Resample(ctx context.Context, src framework.Source[B], p P, rng *rand.Rand) (framework.Source[B], error)
 }
 

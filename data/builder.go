@@ -2,12 +2,12 @@ package data
 
 import "fmt"
 
-// A Builder makes a table from cells that come column by column, as in files of columnar formats. A cell that nobody
-// sets is missing.
+// A Builder builds a table from cells that come column by column, as in files of columnar formats. A cell that is not
+// set is missing.
 type Builder struct{ table *Table }
 
-// NewBuilder makes a Builder of a table with that many rows. Columns that are not categorical are numeric. Names must
-// differ. The store holds the numbers (nil: memory).
+// NewBuilder returns a Builder of a table with so many rows. categorical says which columns are categorical; the
+// others are numeric. Names must differ. The store holds the numbers (nil: memory).
 func NewBuilder(names []string, categorical []bool, rows int, store *Store) (*Builder, error) {
 	if rows < 1 || len(names) < 1 {
 		return nil, fmt.Errorf("the table has %d rows and %d columns; must have at least one of each", rows, len(names))
@@ -46,8 +46,8 @@ func (b *Builder) Numbers(j int) (values []float64, stride int) {
 	return b.table.flat[b.table.columns[j].at:], b.table.stride
 }
 
-// Codes returns the codes of categorical column j, one a row, which the caller fills with indices of its levels; −1
-// is a missing value. It is nil if the column is numeric.
+// Codes returns the memory for the codes of categorical column j, one a row, which the caller fills with indices of
+// its levels; −1 is a missing value. It returns nil if the column is numeric.
 func (b *Builder) Codes(j int) []int32 {
 	if f := b.table.columns[j].factor; f != nil {
 		return f.codes
@@ -64,7 +64,7 @@ func (b *Builder) Finish(j int, levels []string, marked []int) {
 	b.table.columns[j].marked = marked
 }
 
-// Table returns the table, whose rows follow that many rows of other tables: see [Table.Origin].
+// Table returns the table. first is the number of rows in the tables before it (see [Table.Origin]).
 func (b *Builder) Table(first int) *Table {
 	b.table.first = first
 	return b.table

@@ -23,57 +23,57 @@ const (
 	HeaderNo              // the first row is data; the columns are V1, V2, …
 )
 
-// CSVOptions says how to read a CSV file. The zero value reads most.
+// CSVOptions say how to read a CSV file. The zero value reads most files.
 type CSVOptions struct {
 	Header HeaderMode
-	// Comma separates fields. Zero means the one among comma, semicolon and tab that occurs most often in
-	// the first line that is not empty, outside quotes, or a vertical bar if none does.
+	// Comma separates fields. Zero selects the one of comma, semicolon and tab that occurs most often, outside quotes,
+	// in the first line that is not empty, or a vertical bar if none of them occurs.
 	Comma rune
-	// Decimal is the decimal mark: '.' or ','; the other one may separate thousands. Zero means the mark that the
+	// Decimal is the decimal mark: '.' or ','; the other one may separate thousands. Zero selects the mark that the
 	// numbers of the first 64 kB show, or a point if they show neither.
 	Decimal byte
-	// NA lists texts that are missing values as well, such as "?" or -999, which -999.0 is, too. Blanks around them do
-	// not matter.
+	// NA lists further texts that stand for missing values, such as "?" or -999 (which includes -999.0). Blanks around
+	// them are ignored.
 	NA []string
-	// Reading says how the column of that name is read. Nil means ReadByForm for all columns.
+	// Reading says how to read the column of a name. Nil selects ReadByForm for all columns.
 	Reading func(name string) Reading
-	// Encoding is the encoding of a CSV file, by its name in the Encoding Standard of WHATWG. Empty means UTF-16
-	// if a byte order mark or the first letters say so, and otherwise UTF-8, or Windows-1252 if a name or a level
-	// is not valid UTF-8.
+	// Encoding is the encoding of a CSV file, by its name in the Encoding Standard of WHATWG. Empty selects UTF-16 if a
+	// byte order mark or the first letters show it, otherwise UTF-8, or Windows-1252 if a name or a level is not valid
+	// UTF-8.
 	Encoding string
-	// Store is where the numbers lie, of files of any format. Nil: in memory.
+	// Store holds the numbers of files of any format. Nil: in memory.
 	Store  *Store
 	Limits Limits
 }
 
-// Reading says whether a column whose cells look like numbers is one of numbers.
+// Reading says whether a column whose cells look like numbers is numeric.
 type Reading int
 
 const (
-	ReadByForm  Reading = iota // a column is categorical if it has a cell that is no number
-	ReadAsCodes                // likewise, and also if its cells are digits alone, some with a leading zero: 01234
+	ReadByForm  Reading = iota // a column is categorical if a cell is not a number
+	ReadAsCodes                // likewise, and also if all cells are digits, some with a leading zero: 01234
 	ReadAsText                 // the column is categorical, and its levels are its cells' exact texts
 )
 
 // ReadCSV reads a table from comma-separated values, as RFC 4180 and [encoding/csv] understand
 // them: quoted fields may hold commas and line ends, and empty lines are skipped.
 //
-// A cell that is empty, NA, NaN, N/A, NULL, k.A., another of the texts that pandas reads as missing, but None, or an
-// error of a spreadsheet such as #DIV/0! is missing. Blanks around numbers and around the names in the header do not
-// matter. An empty or NA cell of the header becomes "column 1", "column 2", … by its position. Numbers are decimal,
+// A cell is missing if it is empty, NA, NaN, N/A, NULL, k.A., another text that pandas reads as missing (except
+// None), or a spreadsheet's error such as #DIV/0!. Blanks around numbers and around names in the header are ignored.
+// An empty or NA cell of the header becomes "column 1", "column 2", … according to its position. Numbers are decimal,
 // with a point, or with a comma throughout; they are rounded to the nearest float64, or are Inf. If all cells of a
 // column are numbers, thousands may be separated, and a currency, a percent sign, k, M or 0x may stand beside them
 // ([Table.Spellings]). A column with any other cell is categorical, and its levels are the cells' exact texts: 01 and
 // 1 differ. The options name further texts for missing values, and further categorical columns.
 //
-// The cell that makes a column categorical may come late, when the exact texts above it are gone; the input is then
-// read a second time. To that end ReadCSV seeks back to where the input stood; an input that cannot seek is kept in
-// memory until then. Lines of plain cells are read by as many goroutines as can run in parallel, which is far faster
-// than reading other lines; the table and the errors are the same.
+// If the cell that makes a column categorical comes late, the exact texts above it are gone, and the input is read a
+// second time. ReadCSV then seeks back to where the input started; an input that cannot seek is kept in memory for
+// this purpose. As many goroutines as can run in parallel read lines of plain cells, far faster than other lines; the
+// table and the errors are the same.
 //
-// It is an error if there are no rows, if a row has more or fewer cells than the first, if quotes do not
-// match, if two columns have one name, if a name or a level is in another encoding, or if a number is beyond
-// the range of a float64. Errors name the line.
+// It returns an error if there are no rows, if a row has more or fewer cells than the first, if quotes do not match,
+// if two columns have the same name, if a name or a level is in another encoding, or if a number is beyond the range
+// of a float64. Errors name the line.
 func ReadCSV(r io.Reader, o CSVOptions) (*Table, error) {
 	return readCSV(rewinder(r), o, fullPace())
 }

@@ -13,12 +13,12 @@ var embedded embed.FS
 // Dataset describes an embedded data set. embedded/README.md gives its source in full.
 type Dataset struct {
 	Name       string // for [Load]
-	Title      string // what the rows are, in one line
+	Title      string // one line that says what the rows are
 	Source     string // citation
 	License    string
 	Rows, Cols int
-	Label      string // the column of known classes, "" if there is none
-	SHA256     string // of the uncompressed CSV, hexadecimal
+	Label      string // the column of known classes; "" if there is none
+	SHA256     string // hash of the uncompressed CSV, hexadecimal
 }
 
 var datasets = []Dataset{
@@ -135,7 +135,7 @@ func Lookup(name string) (Dataset, bool) {
 	return datasets[i], true
 }
 
-// Load reads an embedded data set, afresh each time. It is an error if there is none of that name.
+// Load reads an embedded data set, anew each time. It returns an error if there is no data set of that name.
 func Load(name string) (*Table, error) {
 	if _, ok := Lookup(name); !ok {
 		names := make([]string, len(datasets))

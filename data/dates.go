@@ -76,9 +76,10 @@ var ErrEitherWay = fmt.Errorf("choose %w", ErrDate)
 // Dates converts columns of dates to numbers: days since 1 January 1970, with times as fractions of a day. Times with
 // a time zone are converted to UTC; times without a day become the part of the day that has passed. A missing cell
 // stays missing. The columns are texts such as 2024-01-31, 31.1.2024, 1/31/24 or 31 Jan 2024, or whole numbers such
-// as 20240131, each column in one form. If no form is given, Dates finds it. It returns the forms, written as
-// YYYY-M-D and so on; a given form may also be written YYYY-MM-DD or %Y-%m-%d. It is an error if there is no such
-// column or form, if the form does not read a cell, or if the order of day and month is ambiguous.
+// as 20240131, each column in one form. asked gives the form of each column of names; Dates finds a form that is
+// empty. It returns the forms, written as YYYY-M-D and so on; a given form may also be written YYYY-MM-DD or
+// %Y-%m-%d. It returns an error if there is no such column or form, if the form does not read a cell, or if the order
+// of day and month is ambiguous.
 func (t *Table) Dates(names, asked []string) (dated *Table, found []string, err error) {
 	places, err := t.places(names)
 	if err != nil {
@@ -147,10 +148,10 @@ const DateOfDigits = "YYYYMMDD"
 
 // DateColumns lists columns of dates. Its text is COL[=FORM],… with a backslash before each comma in a name.
 type DateColumns struct {
-	Names, Forms []string // of each column its form, empty where it is to be found
+	Names, Forms []string // each column's form; empty if it is to be found
 }
 
-// MarshalText is COL=FORM,….
+// MarshalText returns the columns as COL=FORM,….
 func (d DateColumns) MarshalText() ([]byte, error) {
 	var items []string
 	for i, name := range d.Names {
@@ -163,7 +164,7 @@ func (d DateColumns) MarshalText() ([]byte, error) {
 	return []byte(strings.Join(items, ",")), nil
 }
 
-// UnmarshalText reads what MarshalText writes. Names must be different and not empty.
+// UnmarshalText reads what MarshalText writes. It returns an error if names are equal or empty.
 func (d *DateColumns) UnmarshalText(text []byte) error {
 	*d = DateColumns{}
 	const comma = "\x00" // in a name, while items are told apart
@@ -181,8 +182,8 @@ func (d *DateColumns) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Days returns a function that converts the text of a date in this form to its number, as [Table.Dates] does. It is
-// an error if there is no such form.
+// Days returns a function that converts the text of a date in this form to its number, as [Table.Dates] does. It
+// returns an error if there is no such form.
 func Days(form string) (func(text string) (float64, error), error) {
 	layout, err := layoutOf(nil, form)
 	if err != nil {

@@ -121,6 +121,6 @@ func encodingFound(open func() (io.Reader, error)) string {
 	}
 }
 
-// Encoding returns the encoding of a CSV file that is not UTF-8: that of [CSVOptions], or UTF-16 or Windows-1252 if
-// the file was recognised as such. It is empty for UTF-8.
+// Encoding returns the encoding of the CSV file if it is not UTF-8: the one of [CSVOptions], or UTF-16 or
+// Windows-1252 if the file was recognised as such. It returns "" for UTF-8.
 func (t *Table) Encoding() string { return t.encoding }

@@ -23,30 +23,29 @@ type factor struct {
 const missingCode = fastcsv.MissingCode
 
 // Factor returns the table with one column, numeric or categorical, converted to a categorical column
-// with exactly these levels in this order, such as those that a saved model knows. If levels is nil, they
-// are the column's own, sorted so that the codes do not depend on the order of the rows: first numbers,
-// by value, then texts, by their bytes. A categorical column keeps levels that no row has any more.
-// Missing cells stay missing.
+// with exactly these levels in this order, such as those that a saved model knows. If levels is nil, it uses the
+// column's own levels, sorted so that the codes do not depend on the order of the rows: first numbers, by value, then
+// texts, by their bytes. A categorical column keeps levels that no row has any more. Missing cells stay missing.
 //
-// The cells of a numeric column become the shortest texts that read back as the same numbers (as by
-// [strconv.FormatFloat] with format 'g'): 4, 0.5, 1e+06. A cell has the level with the same text, or else
-// the only level that is the same number. Numbers are compared because the other cells of a column decide
-// whether 1, 1.0 or 01 are read as numbers or as texts, and new rows have other cells. Whole numbers from
-// 2⁵³ on must have the same text, because different ones can be the same float64.
+// The cells of a numeric column become the shortest texts that read back as the same numbers (those of
+// [strconv.FormatFloat] with format 'g'): 4, 0.5, 1e+06. A cell gets the level with the same text, otherwise the only
+// level with the same number. Numbers are compared because a column's other cells decide whether 1, 1.0 or 01 is read
+// as a number or as a text, and new rows have other cells. Whole numbers from 2⁵³ on must match as texts, because
+// different ones can be the same float64.
 //
-// A cell that has none of the levels is an error, which names the row, from 1, the column, the text and
-// the levels; with unseenMissing it is missing instead. It is also an error if there is no such column,
-// if there are no levels (none given, or no value to take them from), or if one is given twice or means a
+// If a cell has none of the levels, Factor returns an error that names the row, from 1, the column, the text and the
+// levels; with unseenMissing the cell becomes missing instead. It also returns an error if there is no such column,
+// if there are no levels (levels is empty, or the column has no value), or if a level is given twice or stands for a
 // missing value.
 //
-// The levels given are copied. The new table shares the storage of all other columns with t, which stays
-// as it is.
+// Factor copies the given levels. The new table shares the storage of all other columns with t, which does not
+// change.
 func (t *Table) Factor(name string, levels []string, unseenMissing bool) (*Table, error) {
 	return t.Factors([]string{name}, [][]string{levels}, unseenMissing)
 }
 
-// Factors is [Table.Factor] for several different columns at once: levels[i] are those of names[i]. One call a column
-// would copy the list of all columns each time, which is slow for wide tables.
+// Factors is [Table.Factor] for several different columns at once: levels[i] are the levels of names[i]. Calling
+// Factor for each column copies the list of all columns each time, which is slow for wide tables.
 func (t *Table) Factors(names []string, levels [][]string, unseenMissing bool) (*Table, error) {
 	places, err := t.places(names)
 	if err != nil {
@@ -69,8 +68,8 @@ func (t *Table) Factors(names []string, levels [][]string, unseenMissing bool) (
 }
 
 // Numbers returns the table with several different categorical columns converted to numeric ones: texts[i] are the
-// levels of names[i] that stand for missing values. It is an error if there is no such column, or if another of its
-// levels is not a number.
+// levels of names[i] that stand for missing values. It returns an error if there is no such column, or if another of
+// its levels is not a number.
 func (t *Table) Numbers(names []string, texts [][]string) (*Table, error) {
 	places, err := t.places(names)
 	if err != nil {
@@ -168,7 +167,8 @@ func (t *Table) ownFactor(j int, needed bool) (*factor, error) {
 }
 
 // Occurring lists the levels that occur in a column, numeric or categorical, in the order of [Table.Factor]. Unlike
-// Factor it leaves out levels that no row has. It is an error if there is no such column, or no value and no level.
+// Factor it omits levels that no row has. It returns an error if there is no such column, or if it has no value and
+// no level.
 func (t *Table) Occurring(name string) ([]string, error) {
 	j := t.place(name)
 	if j < 0 {
@@ -257,7 +257,7 @@ func (f *factor) recode(levels []string, codes []int32) *factor {
 	return &factor{levels: slices.Clone(levels), codes: codes}
 }
 
-// A Coder finds the codes of the levels of a column as [Table.Factor] does. Goroutines may use it at the same time.
+// A Coder finds the codes of a column's levels as [Table.Factor] does. It is safe for concurrent use.
 type Coder struct {
 	byText   map[string]int32
 	byNumber map[float64]int32 // missingCode where several levels are one number
@@ -279,8 +279,8 @@ func NewCoder(levels []string) *Coder {
 	return c
 }
 
-// Code returns the code of the level that has the text of a cell, or else of the only level that is the same number;
-// it is negative if there is none. The cell has decimal commas if decimal is a comma.
+// Code returns the code of the level with the text of the cell, otherwise that of the only level with the same
+// number, and a negative number if there is none. The cell has decimal commas if decimal is a comma.
 func (c *Coder) Code(cell string, decimal byte) int { return int(c.code(cell, decimal)) }
 
 func (c *Coder) code(cell string, decimal byte) int32 {

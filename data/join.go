@@ -8,10 +8,10 @@ import (
 	"github.com/latent-go/latent/internal/fastcsv"
 )
 
-// ReadParts reads inputs of any format that [Open] knows, one below the other, as one table. Their columns are those
-// of the first, in its order; another part may have them in any order. The columns of arrays and of files without a
-// header are matched by position. It is an error if a part has other columns, or if a column has numbers in one part
-// and texts in another. Errors name the part. The store of the options holds the numbers.
+// ReadParts reads inputs of any format that [Open] knows, one below the other, as one table. The table has the
+// columns of the first part in its order; other parts may have them in any order. The columns of arrays and of files
+// without a header are matched by position. It returns an error if a part has other columns, or if a column has
+// numbers in one part and texts in another. Errors name the part. The store of the options holds the numbers.
 func ReadParts(parts []Part, o CSVOptions) (*Table, error) {
 	var whole *Table
 	for i, part := range parts {

@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// Kind is what the values of a column look like, and so which family of distributions may suit it.
+// Kind says what the values of a column look like, and so which family of distributions may suit it.
 type Kind int
 
 const (
@@ -22,7 +22,7 @@ const (
 	Date       // days or times
 )
 
-// String is the kind in one lower-case word.
+// String returns the kind in one lower-case word.
 func (k Kind) String() string {
 	if k < 0 || int(k) >= len(kindNames) {
 		return fmt.Sprintf("Kind(%d)", int(k))
@@ -34,9 +34,9 @@ var kindNames = [...]string{
 	"continuous", "count", "binary", "categorical", "positive", "unvarying", "identifier", "date",
 }
 
-// Kinds guesses the kind of each column from its values; neither missing ones nor the order of the rows
-// matter. It is a guess from the form of the values: only a reader of the table knows whether 0, 1 and 2 are
-// counts or names of classes, and can say so by [Table.Factor]. [Table.Suggest] examines more.
+// Kinds guesses the kind of each column from its values. Missing values and the order of the rows have no influence.
+// Only a reader of the table knows whether 0, 1 and 2 are counts or names of classes, and can say so by
+// [Table.Factor]. [Table.Suggest] examines more.
 //
 // A numeric column is Binary if it holds nothing but 0 and 1, otherwise Count if it holds nothing but integers
 // from 0 to 2⁵³, beyond which every float64 is an integer, otherwise Continuous; so is a column without any

@@ -8,7 +8,7 @@ import (
 	"github.com/latent-go/latent/internal/memory"
 )
 
-// Limits bound what a damaged or hostile file can take. A zero stands for the default.
+// Limits bound the memory that a damaged or hostile file can take. 0 selects the default.
 type Limits struct {
 	Cell int64 // bytes of one cell of a CSV text, at least 1 MiB; default 16 MiB
 	Row  int64 // bytes of one of its rows, at least 1 MiB; default 256 MiB

@@ -29,10 +29,9 @@ const npyMagic = "\x93NUMPY"
 // and 64 bits, in either byte order, and in C or Fortran order. A one-dimensional array is one column.
 // Columns are named V1, V2, …; NaN is a missing value; integers beyond 2^53 are rounded to the nearest float64.
 //
-// It is an error if the array has no or more than two dimensions, or no values, if its elements are of another
-// type, or if the input holds fewer or more values than the header says. ReadNPY allocates no more than the input
-// can fill. A Fortran-ordered array from an input that cannot seek is briefly held twice; from one that can seek,
-// several goroutines read it.
+// It returns an error if the array has no or more than two dimensions, or no values, if its elements are of another
+// type, or if the input holds fewer or more values than the header says. ReadNPY allocates no more than the input can
+// fill. A Fortran-ordered array is briefly held twice if the input cannot seek; otherwise several goroutines read it.
 func ReadNPY(r io.Reader) (*Table, error) { return readNPY(r, nil) }
 
 func readNPY(r io.Reader, store *Store) (*Table, error) {

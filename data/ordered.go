@@ -56,9 +56,9 @@ func init() {
 // fewestOrdered is how many levels have an order.
 const fewestOrdered = 3
 
-// Ordered returns levels in the order that their texts show: numbers at the beginning, as in "1 Not at all"; intervals,
-// as in "<5", "5-9" and "10+"; or words of a scale, such as low, medium and high. ok is false if they show none, and of
-// fewer than 3 or more than 12 levels.
+// Ordered returns levels in the order that their texts show: by numbers at the beginning, as in "1 Not at all"; by
+// intervals, as in "<5", "5-9" and "10+"; or by words of a scale, such as low, medium and high. ok is false if they
+// show no order, and for fewer than 3 or more than 12 levels.
 func Ordered(levels []string) (inOrder []string, ok bool) {
 	if len(levels) < fewestOrdered || len(levels) > mostNumbered {
 		return nil, false

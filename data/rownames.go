@@ -5,13 +5,13 @@ import (
 	"slices"
 )
 
-// Nameless lists the columns for which the header of a CSV file has no name: they are called "column 1", "column 2", …
-// by their places. It is not to be changed.
+// Nameless lists the columns without a name in the header of a CSV file, which are called "column 1", "column 2", …
+// according to their positions. The caller must not change the list.
 func (t *Table) Nameless() []string { return t.nameless }
 
-// RowNames returns the column that names the rows of CSV files, as R and pandas write it. It is the first of several
-// columns and has no name in the header. Its cells are all present, all different within each file, and texts or
-// whole numbers. ok is false if there is no such column.
+// RowNames returns the column of row names that R and pandas write to CSV files: the first of several columns,
+// without a name in the header, whose cells are texts or whole numbers, all present, and all different within each
+// file. ok is false if there is no such column.
 func (t *Table) RowNames() (name string, ok bool) {
 	if !t.rowsNamed || t.place(t.nameless[0]) < 0 {
 		return "", false

@@ -17,7 +17,7 @@ import (
 // A Spelling says how a column of a CSV file writes its numbers, if they are not plain digits and decimals.
 type Spelling struct {
 	Column      string `json:"column"`
-	Thousands   string `json:"thousands,omitempty"`   // what separates them; empty: nothing does
+	Thousands   string `json:"thousands,omitempty"`   // the separator of thousands; empty: none
 	Unit        string `json:"unit,omitempty"`        // beside the numbers, such as %, $ and EUR; 83.5% is 83.5
 	Hexadecimal bool   `json:"hexadecimal,omitempty"` // as 0x10, which is 16
 	Multiples   bool   `json:"multiples,omitempty"`   // as 1.5k and 3M, which are 1500 and 3000000
@@ -25,7 +25,7 @@ type Spelling struct {
 	Dashes      bool   `json:"dashes,omitempty"`      // beside units, as $ -, which is 0 as spreadsheets write it
 }
 
-// String says it in a few words.
+// String describes the spelling in a few words.
 func (s Spelling) String() string {
 	var list []string
 	switch {
@@ -68,13 +68,13 @@ var separatorNames = map[string]string{
 	"'": "apostrophes", "’": "apostrophes",
 }
 
-// Spellings lists the columns that were read as numbers although a cell is more than digits and decimals: thousands
-// are separated, or a currency, a percent sign or 0x stands beside them. It must not be changed.
+// Spellings lists the columns that were read as numbers although cells have more than digits and decimals: separators
+// of thousands, a currency, a percent sign or 0x. The caller must not change the list.
 func (t *Table) Spellings() []Spelling { return t.spellings }
 
 // UnsureDecimals lists columns of a CSV file whose points were read as decimal points but may separate thousands:
 // three digits follow each point, and nothing else in the file shows the decimal mark. If the decimal mark was given,
-// they are the columns that write three digits behind each. It is not to be changed.
+// they are the columns with three digits after each mark. The caller must not change the list.
 func (t *Table) UnsureDecimals() []string { return t.unsure }
 
 // numeral is a number with what stands about it.

@@ -15,13 +15,13 @@ import (
 )
 
 // A Store holds the numbers of tables, and the codes of their categories: in memory up to a limit, and beyond it in
-// files that are mapped, whose pages the system reads and drops as it sees fit. A table larger than memory is read,
-// fitted and classified like any other, since its numbers are one slice of float64 wherever they are kept. An NPY
-// file of float64 in row-major order is mapped itself. Data that have to be decoded (CSV, other types) are kept in a
-// temporary file, which has no name if the system allows that. A nil Store keeps everything in memory.
+// mapped files, whose pages the system reads and drops as needed. A table larger than memory is read, fitted and
+// classified like any other, since its numbers are one slice of float64 in either case. An NPY file of float64 in
+// row-major order is mapped itself. Data that have to be decoded (CSV, other types) are kept in a temporary file,
+// which has no name if the system allows that. A nil Store keeps everything in memory.
 //
-// If a mapped file is shortened, its last pages are lost: reading them is a fault, which package framework
-// turns into an error. [Store.Check] finds files that have changed.
+// If a mapped file is shortened, its last pages are lost. Reading them is a fault, which package framework turns into
+// an error. [Store.Check] finds files that have changed.
 type Store struct {
 	limit int64 // bytes in memory
 
@@ -45,10 +45,10 @@ type region struct {
 	named bool // one that is still there
 }
 
-// NewStore makes a Store that holds so many bytes in memory. Close it when its tables are not used any more.
+// NewStore returns a Store that holds so many bytes in memory. Close it when its tables are no longer used.
 func NewStore(memory int64) *Store { return &Store{limit: memory} }
 
-// Close gives mapped memory and temporary files back. Tables whose numbers lie there must not be used any more.
+// Close releases mapped memory and temporary files. Tables whose numbers are there must no longer be used.
 func (s *Store) Close() error {
 	if s == nil {
 		return nil
@@ -69,9 +69,8 @@ func (s *Store) Close() error {
 	return errors.Join(errs...)
 }
 
-// Watch makes [Store.Check] examine a file from now on, as it does mapped files. It is for a file that is read
-// once, piece by piece, and must not change meanwhile. Pipes and devices, which have no time of modification, are
-// ignored.
+// Watch adds a file to those that [Store.Check] examines. It is for a file that is read piece by piece and must not
+// change meanwhile. Pipes and devices, which have no time of modification, are ignored.
 func (s *Store) Watch(path string) error {
 	info, err := os.Stat(path)
 	if err != nil || s == nil || !info.Mode().IsRegular() {
@@ -215,7 +214,8 @@ func (s *Store) regionOf(x []float64) *region {
 	return nil
 }
 
-// Spool copies what r has to a temporary file, which the caller closes and which goes with the store at the latest.
+// Spool copies the contents of r to a temporary file. The caller closes it; it is removed when the store is closed at
+// the latest.
 func (s *Store) Spool(r io.Reader) (*os.File, error) {
 	file, err := os.CreateTemp("", "latent-*.spool")
 	if err != nil {

@@ -19,31 +19,32 @@ import (
 type Cause int
 
 const (
-	SingleValue        Cause = iota + 1 // the same value in every row
-	RowNumbers                          // 1, 2, … up to the number of rows, or 0, 1, …, in any order
-	InOrder                             // whole numbers that rise, or fall, from every row to the next
-	NamedIdentifier                     // many whole numbers under a name such as id or zip
-	GroupKeys                           // many whole numbers, each equally often, or several times and in order
-	LongDigits                          // whole numbers of ten digits and more, as order numbers and telephones have
-	DifferentTexts                      // texts that hardly ever occur in two rows
-	DigitCodes                          // texts of digits, all of one length, such as postcodes; fewer than five rows each
-	Dates                               // days or times
-	TwoValues                           // two different numbers
-	FewValues                           // few different numbers, as codes and grades have, which do not vary as counts do
-	VaryAsCounts                        // whole numbers from 0 on that vary as counts do
-	VaryUnlikeCounts                    // whole numbers from 0 on that vary more, or less, than counts do
-	Skewed                              // positive numbers with a long tail, and without one on the scale of logarithms
-	Numbers                             // other numbers
-	Levels                              // texts
-	OrderedLevels                       // texts that have an order, such as low, medium and high
-	ManyLevels                          // texts, with fewer than five rows each
-	DecimalCommas                       // texts only because their decimals have commas
-	TextsInNumbers                      // texts, though most cells are numbers
-	MissingTexts                        // texts, some of which often stand for missing values
-	DecimalPoints                       // texts only because their decimals have points, where other columns have commas
-	SeparatedThousands                  // texts only because thousands are separated
-	SeveralUnits                        // texts only because their units differ
-	TextsBesideUnits                    // texts, though most are numbers with a unit
+	SingleValue     Cause = iota + 1 // the same value in every row
+	RowNumbers                       // 1, 2, … up to the number of rows, or 0, 1, …, in any order
+	InOrder                          // whole numbers that rise, or fall, from every row to the next
+	NamedIdentifier                  // many whole numbers under a name such as id or zip
+	GroupKeys                        // many whole numbers, each equally often, or several times and in order
+	// whole numbers of ten digits and more, such as order numbers and telephone numbers
+	LongDigits
+	DifferentTexts     // texts of which hardly any occurs in two rows
+	DigitCodes         // texts of digits, all of one length, such as postcodes; fewer than five rows each
+	Dates              // days or times
+	TwoValues          // two different numbers
+	FewValues          // few different numbers, such as codes and grades, which do not vary as counts do
+	VaryAsCounts       // whole numbers from 0 on that vary as counts do
+	VaryUnlikeCounts   // whole numbers from 0 on that vary more, or less, than counts do
+	Skewed             // positive numbers with a long tail, and without one on the scale of logarithms
+	Numbers            // other numbers
+	Levels             // texts
+	OrderedLevels      // texts that have an order, such as low, medium and high
+	ManyLevels         // texts, with fewer than five rows each
+	DecimalCommas      // texts only because their decimals have commas
+	TextsInNumbers     // texts, though most cells are numbers
+	MissingTexts       // texts, some of which often stand for missing values
+	DecimalPoints      // texts only because their decimals have points, where other columns have commas
+	SeparatedThousands // texts only because thousands are separated
+	SeveralUnits       // texts only because their units differ
+	TextsBesideUnits   // texts, though most are numbers with a unit
 )
 
 // A Suggestion is a kind and the reason for it.
@@ -51,15 +52,15 @@ type Suggestion struct {
 	Kind   Kind
 	Cause  Cause
 	Detail string   // the numbers or texts in question, for a message; may be empty
-	Texts  []string // of TextsInNumbers and MissingTexts: the levels in question
+	Texts  []string // for TextsInNumbers and MissingTexts: the levels in question
 	// Gaps, for TextsInNumbers, says that the texts probably stand for missing values: there are at most three,
-	// without digits; they fill at most a tenth of the cells or are known for this use; and the column has more
-	// different numbers than codes have.
+	// without digits; they fill at most a tenth of the cells or are known for this use; and the column has too many
+	// different numbers for codes.
 	Gaps bool
 }
 
 // Suggest guesses the kind of a column. [Table.Kinds] uses the form of single values; Suggest also uses how they
-// vary, and the order of the rows. The first rule that holds decides, and L is the number of different values:
+// vary, and the order of the rows. The first rule that holds decides. L is the number of different values:
 //
 //	every column
 //	  L = 1                                                        Unvarying
@@ -95,13 +96,13 @@ type Suggestion struct {
 // The better kind is the one with the larger BIC as a description of the column alone: Categorical by the shares of
 // the values; Count, Continuous and Positive by one to three classes of Poisson, normal and lognormal distributions,
 // the normal ones rounded if the numbers are whole. Continuous has to be better by 3 nats than Categorical, and than
-// Count if one Poisson class is enough. If counts vary more than their mean, Count has to be better by 3 nats for
-// each further class, because broad distributions such as that of ages look like several Poisson classes, too. Codes
-// and marks end where Poisson distributions would go on. Large counts alone are Continuous: normal distributions fit
-// them as well, and their variance is not tied to the mean.
+// Count if one Poisson class is enough. If the variance of counts exceeds their mean, Count has to be better by 3
+// nats for each further class, because broad distributions such as that of ages also look like several Poisson
+// classes. Codes and marks end where Poisson distributions would go on. Large counts alone are Continuous: normal
+// distributions fit them as well, and their variance is not tied to the mean.
 //
-// Suggest can be wrong: a measurement may be called id, and the rows may be sorted by a measurement. Weights are
-// as for [Table.Constant]. A column that is not there is Continuous.
+// Suggest can be wrong: a measurement may be called id, and the rows may be sorted by a measurement. Weights are used
+// as in [Table.Constant]. A column that does not exist is Continuous.
 func (t *Table) Suggest(name string, weights []float64) Suggestion {
 	j := t.place(name)
 	switch {
@@ -135,8 +136,8 @@ func (t *Table) Suggest(name string, weights []float64) Suggestion {
 	return h.suggestWhole()
 }
 
-// Identifies is [Table.Suggest] for a column of numbers that identify rows or are dates. ok is false for other
-// columns, most of which it recognises by their first values.
+// Identifies returns the suggestion of [Table.Suggest] if the column has numbers that identify rows or are dates.
+// Otherwise ok is false; it recognises most other columns by their first values, and so is faster than Suggest.
 func (t *Table) Identifies(name string, weights []float64) (s Suggestion, ok bool) {
 	if j := t.place(name); j < 0 || t.columns[j].factor != nil || !t.mayIdentify(t.columns[j], name) {
 		return s, false
@@ -261,7 +262,7 @@ var (
 	frequencies = regexp.MustCompile(`^(?i:freq|frequency|counts?|cases|n)$`)
 )
 
-// CountsRows says whether a name such as Freq, count and n is often that of a column that says how often rows occur.
+// CountsRows reports whether a column with this name, such as Freq, count or n, often says how often a row occurs.
 func CountsRows(name string) bool { return frequencies.MatchString(name) }
 
 // identifies looks at whole numbers that only tell rows apart.
@@ -491,9 +492,8 @@ func areDigitCodes(texts []string) bool {
 		func(text string) bool { return len(text) != len(texts[0]) || !fastcsv.IsDigits(text) })
 }
 
-// Constant reports whether all cells of a column, counted from 0, that are not missing have the same value; with
-// weights, one a row, it looks at rows of positive weight alone (nil: at all). A column without any value is not
-// constant.
+// Constant reports whether all present cells of column col, from 0, have the same value. With weights, one a row, it
+// ignores rows without positive weight; nil weights include all rows. A column without any value is not constant.
 func (t *Table) Constant(col int, weights []float64) bool {
 	first := math.NaN()
 	for row := range t.rows {

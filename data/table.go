@@ -13,9 +13,9 @@ import (
 	"github.com/latent-go/latent/internal/simd"
 )
 
-// Table is a rectangular data set whose columns are numeric or categorical. The numeric columns lie
-// together in one flat row-major slice, so that a numeric table reaches a model without being copied;
-// a categorical column is a list of levels and one code a row.
+// Table is a rectangular data set whose columns are numeric or categorical. The numeric columns share one flat
+// row-major slice, so that a model gets a numeric table without a copy. A categorical column is a list of levels and
+// one code a row.
 //
 // Tables made from one another by [Table.Select], [Table.Drop], [Table.DropMissing] and [Table.Factor] share
 // storage.
@@ -70,18 +70,18 @@ func numericTable(x []float64, rows, cols int) *Table {
 
 func defaultName(j int) string { return "V" + strconv.Itoa(j+1) }
 
-// Rows is the number of rows, N.
+// Rows returns the number of rows, N.
 func (t *Table) Rows() int { return t.rows }
 
 // EmptyLines returns the number of empty lines above the last row of a CSV file, which were skipped. In a file of one
 // column they may stand for missing values.
 func (t *Table) EmptyLines() int { return t.skipped }
 
-// Cols is the number of columns, numeric and categorical.
+// Cols returns the number of columns, numeric and categorical.
 func (t *Table) Cols() int { return len(t.columns) }
 
-// Select keeps the named columns, in the order given. It is an error to name no column, a column that is
-// not there, or one column twice.
+// Select returns the named columns, in the given order. It returns an error if names is empty, has a column that does
+// not exist, or has one column twice.
 func (t *Table) Select(names ...string) (*Table, error) {
 	places, err := t.places(names)
 	if err != nil {
@@ -90,8 +90,8 @@ func (t *Table) Select(names ...string) (*Table, error) {
 	return t.pick(places)
 }
 
-// Drop keeps all columns but the named ones. It is an error to name a column that is not there, one column
-// twice, or every column.
+// Drop returns the table without the named columns. It returns an error if names has a column that does not exist,
+// one column twice, or every column.
 func (t *Table) Drop(names ...string) (*Table, error) {
 	places, err := t.places(names)
 	if err != nil {
@@ -180,9 +180,9 @@ func quotedFirst(names []string, most int) string {
 	return list
 }
 
-// DropMissing returns the rows in which no cell is missing, and how many rows it left out; t itself if
-// none. An infinite number is not missing. Categorical columns keep all their levels, also those that no
-// row has any more. The result may have no rows. The error is that of a [Store] without room.
+// DropMissing returns the rows in which no cell is missing, and how many rows it dropped. If it dropped none, it
+// returns t itself. An infinite number is not missing. Categorical columns keep all their levels, including those
+// that no row has any longer. The result may have no rows. It returns an error if the [Store] has no room.
 func (t *Table) DropMissing() (complete *Table, dropped int, err error) {
 	if t.complete() {
 		return t, 0, nil
@@ -190,7 +190,7 @@ func (t *Table) DropMissing() (complete *Table, dropped int, err error) {
 	return t.dropRows(t.missingIn)
 }
 
-// DropEmpty is [Table.DropMissing] for the rows in which every cell is missing, except cells of the columns but.
+// DropEmpty is [Table.DropMissing] for rows in which every cell is missing; cells of the columns but do not count.
 func (t *Table) DropEmpty(but ...string) (complete *Table, dropped int, err error) {
 	if t.complete() {
 		return t, 0, nil
@@ -267,8 +267,8 @@ func (t *Table) dropRows(drop func(row int) bool) (complete *Table, dropped int,
 	return kept, dropped, nil
 }
 
-// Origin returns the position, from 0, that a row had when it was read, before [Table.DropMissing] left out
-// others. Errors number rows by it. In a table of [Blocks] it also counts the rows of the tables before.
+// Origin returns the position, from 0, that a row had when it was read, before [Table.DropMissing] dropped others.
+// Errors number rows by it. In a table of [Blocks] it also counts the rows of the previous tables.
 func (t *Table) Origin(row int) int {
 	if t.origin == nil {
 		return t.first + row
@@ -290,8 +290,8 @@ func (t *Table) missingIn(row int) bool {
 	return slices.ContainsFunc(t.columns, func(c column) bool { return math.IsNaN(t.number(row, c)) })
 }
 
-// Number is the cell of a row and a column, both from 0, as [Table.Values] has it: the value of a numeric column, the
-// code of a level of a categorical one, NaN if it is missing. It panics where there is no such cell.
+// Number returns the cell of a row and a column, both from 0, as [Table.Values] does: the value in a numeric column,
+// the code of the level in a categorical one, NaN if it is missing. It panics if there is no such cell.
 func (t *Table) Number(row, col int) float64 { return t.number(row, t.columns[col]) }
 
 func (t *Table) number(row int, c column) float64 {
@@ -304,8 +304,8 @@ func (t *Table) number(row int, c column) float64 {
 	return math.NaN()
 }
 
-// Empty reports whether a column has no value at all: every cell is missing, or there is no such column. It looks no
-// further than the first value.
+// Empty reports whether a column has no value at all: every cell is missing, or there is no such column. It stops at
+// the first value.
 func (t *Table) Empty(name string) bool {
 	j := t.place(name)
 	return j < 0 || t.empty(t.columns[j])
@@ -338,8 +338,8 @@ func (t *Table) column(j int) []float64 {
 	return t.gather(make([]float64, 0, t.rows), t.columns[j:j+1], nil)
 }
 
-// Column copies a numeric column: one value a row, NaN if it is missing. It is an error if there is no
-// such column, or if it is categorical.
+// Column copies a numeric column: one value a row, NaN if it is missing. It returns an error if there is no such
+// column, or if it is categorical.
 func (t *Table) Column(name string) ([]float64, error) {
 	j := t.place(name)
 	if j < 0 {
@@ -354,9 +354,9 @@ func (t *Table) Column(name string) ([]float64, error) {
 	return t.column(j), nil
 }
 
-// Levels lists the different texts of a categorical column: exactly as they were read, in order of first
-// appearance, or those that [Table.Factor] gave it. It is nil if the column is numeric or not there, and not to be
-// changed.
+// Levels lists the different texts of a categorical column: exactly as they were read, in order of first appearance,
+// or as [Table.Factor] set them. The caller must not change the list. It returns nil if there is no such column or if
+// it is numeric.
 func (t *Table) Levels(name string) []string {
 	if f := t.factor(name); f != nil {
 		return f.levels
@@ -364,8 +364,8 @@ func (t *Table) Levels(name string) []string {
 	return nil
 }
 
-// Codes is a categorical column as indices of [Table.Levels], one a row, -1 where it is missing. It is nil
-// if the column is numeric or not there, and not to be changed.
+// Codes returns a categorical column as indices of [Table.Levels], one a row, -1 for a missing cell. The caller must
+// not change it. It returns nil if there is no such column or if it is numeric.
 func (t *Table) Codes(name string) []int32 {
 	if f := t.factor(name); f != nil {
 		return f.codes
@@ -373,9 +373,9 @@ func (t *Table) Codes(name string) []int32 {
 	return nil
 }
 
-// Texts says why a column is categorical: it lists the levels that are no numbers, in the order of
-// [Table.Levels], and counts the cells that have them and those that are numbers. All are zero if the column
-// is numeric or not there.
+// Texts shows why a column is categorical: it lists the levels that are not numbers, in the order of [Table.Levels],
+// and counts the cells with these texts and the cells with numbers. It returns zero values if there is no such column
+// or if it is numeric.
 func (t *Table) Texts(name string) (levels []string, texts, numbers int) {
 	f := t.factor(name)
 	if f == nil {
@@ -398,9 +398,9 @@ func (t *Table) Texts(name string) (levels []string, texts, numbers int) {
 	return levels, texts, numbers
 }
 
-// MarkedMissing counts the cells of a column that each text of [CSVOptions].NA made missing, and last those that N/A,
-// NULL and the like did, among all rows that were read. It is nil if there was none, or no such column, and not to be
-// changed.
+// MarkedMissing returns, for each text of CSVOptions.NA, the number of cells of a column that it made missing, and
+// last the number that N/A, NULL and the like made missing, over all rows that were read. The caller must not change
+// the list. It returns nil if there were no such cells, or no such column.
 func (t *Table) MarkedMissing(name string) []int {
 	if j := t.place(name); j >= 0 {
 		return t.columns[j].marked
@@ -415,12 +415,11 @@ func (t *Table) factor(name string) *factor {
 	return nil
 }
 
-// Matrix returns the table as numbers, rows×cols in row-major order, all finite. When the table holds all
-// numeric columns that were read, in their order, x is the table's own storage and not a copy.
+// Matrix returns the table as numbers, rows×cols in row-major order, all finite. If the table holds all numeric
+// columns that were read, in their order, x is the table's own storage and not a copy.
 //
-// It is an error if there is no row or no column, if a column is categorical (the error shows the first
-// cell that is no number), or if a value is missing or infinite; the error names the row, from 1, and the
-// column.
+// It returns an error if there is no row or no column, if a column is categorical (the error shows the first cell
+// that is not a number), or if a value is missing or infinite. The error names the row, from 1, and the column.
 func (t *Table) Matrix() (x []float64, rows, cols int, err error) {
 	if t.Cols() == 0 {
 		return nil, 0, 0, fmt.Errorf("no numeric column: the table has no columns at all")
@@ -455,13 +454,13 @@ func allFinite(x []float64) bool {
 var errNotFinite = errors.New("not finite")
 
 // Values returns the table as numbers, rows×cols in row-major order, for models that know about kinds of
-// columns and missing values: NaN if a cell is missing, and the code 0, 1, … of its level where a column
-// is categorical (see [Table.Codes], and [Table.Factor] for codes that do not depend on the order of the
-// rows). All else is finite. As in [Table.Matrix], x is the table's own storage when the table holds all
-// numeric columns that were read, in their order, and no other; it is not to be changed then.
+// columns and missing values: NaN if a cell is missing, and the code 0, 1, … of its level if the column is
+// categorical (see [Table.Codes], and [Table.Factor] for codes that do not depend on the order of the rows). All
+// other numbers are finite. As in [Table.Matrix], x is the table's own storage if the table holds all numeric columns
+// that were read, in their order, and no others; the caller must then not change it.
 //
-// It is an error if there is no row or no column, or if a number is infinite; the error names the row, from
-// 1, and the column.
+// It returns an error if there is no row or no column, or if a number is infinite. The error names the row, from 1,
+// and the column.
 func (t *Table) Values() (x []float64, rows, cols int, err error) {
 	if t.Cols() == 0 {
 		return nil, 0, 0, fmt.Errorf("the table has no columns at all")

@@ -6,9 +6,9 @@ import (
 	"io"
 )
 
-// WriteCSV writes rows×cols numbers, row-major, under a line of names; with no names (nil) without that
-// line. Numbers are the shortest decimals that read back as the same float64, a missing value is NaN.
-// It is an error if the lengths of names and x do not fit rows and cols, or if w fails.
+// WriteCSV writes rows×cols numbers, row-major, under a line of names; nil names omit the line. Numbers are the
+// shortest decimals that read back as the same float64; a missing value is NaN. It returns an error if the lengths of
+// names and x do not match rows and cols, or if w fails.
 func WriteCSV(w io.Writer, names []string, x []float64, rows, cols int) error {
 	if err := checkShape(x, rows, cols); err != nil {
 		return err
@@ -26,7 +26,7 @@ func WriteCSV(w io.Writer, names []string, x []float64, rows, cols int) error {
 }
 
 // WriteNPY writes rows×cols numbers, row-major, as a two-dimensional float64 array that NumPy's load reads.
-// It is an error if the length of x does not fit rows and cols, or if w fails.
+// It returns an error if the length of x does not match rows and cols, or if w fails.
 func WriteNPY(w io.Writer, x []float64, rows, cols int) error {
 	if err := checkShape(x, rows, cols); err != nil {
 		return err

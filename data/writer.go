@@ -9,7 +9,7 @@ import (
 	"strconv"
 )
 
-// Cells is the type of the cells of a column that is written.
+// Cells is the type of the cells of a column to write.
 type Cells int
 
 const (
@@ -18,7 +18,7 @@ const (
 	Texts                 // UTF-8; an empty one is a missing value
 )
 
-// A Head has the name of a column that is written, and the type of its cells.
+// A Head holds the name of a column to write and the type of its cells.
 type Head struct {
 	Name  string
 	Cells Cells
@@ -33,17 +33,19 @@ func Heads(names []string) []Head {
 	return heads
 }
 
-// A Writer writes a table block by block, in memory that does not grow with the number of rows. [NewCSVWriter] makes
-// one, and so does [github.com/latent-go/latent/data/columnar.NewParquetWriter].
+// A Writer writes a table block by block, in memory that does not grow with the number of rows. [NewCSVWriter]
+// returns one, and so does [github.com/latent-go/latent/data/columnar.NewParquetWriter].
 type Writer interface {
-	// Write adds rows: texts are the cells of the columns of texts, row by row and in the order of the columns, numbers
-	// those of the others. It is an error if they are not cells of equally many whole rows, or if the file below fails.
+	// Write adds rows: texts holds the cells of the text columns, row by row and in the order of the columns, and
+	// numbers those of the other columns. It returns an error if both are not the same number of whole rows, or if the
+	// underlying file fails.
 	Write(texts []string, numbers []float64) error
-	// Close ends the table. It does not close the file below.
+	// Close ends the table. It does not close the underlying file.
 	Close() error
 }
 
-// RowsOf returns how many rows of columns with these heads the arguments of [Writer].Write have.
+// RowsOf returns the number of rows in these arguments of Writer.Write, for columns with these heads. It returns an
+// error if they are not whole rows.
 func RowsOf(heads []Head, texts []string, numbers []float64) (int, error) {
 	wide := 0 // texts a row
 	for _, h := range heads {
@@ -75,9 +77,9 @@ type csvWriter struct {
 	line    []byte
 }
 
-// NewCSVWriter makes a Writer of comma-separated values, as [ReadCSV] reads them, under a line of names. Numbers are
-// the shortest decimals that read back as the same float64, a missing one is NaN; integers have all their digits. Rows
-// have reached w when Write returns.
+// NewCSVWriter returns a Writer of comma-separated values, as [ReadCSV] reads them, under a line of names. Numbers
+// are the shortest decimals that read back as the same float64; a missing number is NaN; integers keep all digits.
+// When Write returns, its rows have been written to w.
 func NewCSVWriter(w io.Writer, heads []Head) (Writer, error) {
 	c := newCSVWriter(w, heads)
 	for _, h := range heads {

@@ -30,7 +30,7 @@ type Annealed[S any] interface {
 	Step(s S, t float64, rng *rand.Rand) (S, error)
 }
 
-// AISOptions say how to anneal. The zero value of every field is its default.
+// AISOptions configure annealing. The zero value of every field selects its default.
 type AISOptions struct {
 	// Temperatures is the number of steps n from prior to posterior, at t_j = (j/n)⁴ for
 	// j = 0, …, n. The power puts most temperatures near 0, where ln L falls off over orders of
@@ -45,14 +45,14 @@ type AISOptions struct {
 	Workers  int    // goroutines, default one a processor; any number gives the same bits
 }
 
-// Estimate is what annealed importance sampling finds, in nats.
+// Estimate is the result of annealed importance sampling, in nats.
 type Estimate struct {
 	// LogEvidence is ln of the mean weight w of the chains. The mean is unbiased for p(X|K),
 	// so its log has a bias of about −StandardError²/2.
 	LogEvidence float64
-	// StandardError is that of LogEvidence by the delta method, sd(w)/(mean(w) √chains). It
-	// is reliable while the effective sample size is large; when a few chains carry all of the
-	// weight, other such chains may have been missed, and it is too small.
+	// StandardError is the standard error of LogEvidence by the delta method, sd(w)/(mean(w) √chains). It is reliable if
+	// the effective sample size is large. If a few chains carry all of the weight, the run may have missed other such
+	// chains, and StandardError is too small.
 	StandardError float64
 	// EffectiveSampleSize is (Σw)²/Σw², between 1 and the number of chains. Below
 	// some 10, take more temperatures or better steps rather than more chains.
@@ -62,8 +62,8 @@ type Estimate struct {
 
 	// PathSampling is a second estimate from the same chains: thermodynamic
 	// integration, ∫₀¹ E_t[ln L] dt by the trapezoid rule over the temperatures (Gelman &
-	// Meng 1998). It needs no chain to carry a weight, but has a bias of the grid and of
-	// chains that lag behind their temperature. −Inf if a draw of the prior has likelihood 0.
+	// Meng 1998). It does not depend on a few large weights, but is biased by the grid and by chains that lag behind
+	// their temperature. It is −Inf if a draw from the prior has likelihood 0.
 	PathSampling float64
 	// PathStandardError is the standard error of PathSampling over chains, without those
 	// biases; +Inf where PathSampling is −Inf.

@@ -1,6 +1,5 @@
-// Package evidence holds the reference for criteria such as gFIC: the marginal
-// likelihood ln p(X|K) itself, exact where that can be done and sampled with a
-// standard error elsewhere. All values are in nats.
+// Package evidence computes the reference for criteria such as gFIC: the marginal likelihood ln p(X|K) itself,
+// exactly if that is possible, otherwise by sampling, with a standard error. All values are in nats.
 //
 // [Mixture] is a mixture of Bernoulli or categorical columns with conjugate priors
 // (Kaji 2011, section 3.2). Its evidence is a finite sum, computed exactly:
@@ -20,7 +19,7 @@
 //	estimate, err := evidence.AIS(ctx, target, evidence.AISOptions{Chains: 100, Seed: 1})
 //	fmt.Println(estimate.LogEvidence, "±", estimate.StandardError)
 //
-// [WBIC] is one temperature of the same annealing, cheaper, and right to O(√ln n).
+// [WBIC] uses a single temperature of the same annealing. It is cheaper, and correct to O(√ln n).
 //
 // Everything runs on all processors and gives the same bits on any number of them.
 package evidence

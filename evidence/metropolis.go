@@ -10,13 +10,13 @@ import (
 
 // Metropolis is an [Annealed] model made of a prior and a likelihood over d
 // continuous unknowns θ, moved by random walks. Its step sizes are fractions of the
-// difference of two draws from the prior, so units and correlations of the prior
-// need no tuning; several sizes in every step serve all temperatures.
+// difference of two draws from the prior, so that units and correlations of the prior need no tuning. Each step tries
+// several sizes, so that all temperatures are served.
 //
 // The functions are called from several goroutines at once and must not keep or
 // change theta.
 type Metropolis struct {
-	DrawFunc          func(rng *rand.Rand) []float64 // an exact draw from the prior, in memory of its own
+	DrawFunc          func(rng *rand.Rand) []float64 // an exact draw from the prior, in new memory
 	LogPriorFunc      func(theta []float64) float64  // ln p(θ), nats, up to a constant
 	LogLikelihoodFunc func(theta []float64) float64  // ln p(X|θ), nats, constants included
 
@@ -35,8 +35,8 @@ type Point struct {
 
 var defaultStepSizes = []float64{1, 1. / 3, 1. / 9, 1. / 27, 1. / 81, 1. / 243}
 
-// Draw makes a draw from the prior. It is an error if the draw is empty or not finite, or
-// if its log prior is: then the sampler and the density disagree.
+// Draw draws from the prior. It returns an error if the draw is empty or not finite, and if its log prior is not
+// finite, because then the sampler and the density disagree.
 func (m *Metropolis) Draw(rng *rand.Rand) (*Point, error) {
 	theta, err := m.draw(rng)
 	if err != nil {
@@ -54,8 +54,8 @@ func (m *Metropolis) Draw(rng *rand.Rand) (*Point, error) {
 func (m *Metropolis) LogLikelihood(p *Point) float64 { return p.logLikelihood }
 
 // Step makes one random walk proposal of each size on all coordinates and one on a
-// single coordinate, by the Metropolis rule for p(θ) p(X|θ)^t. A log prior or log likelihood that is
-// NaN or +Inf is an error; −Inf is never accepted.
+// single coordinate, by the Metropolis rule for p(θ) p(X|θ)^t. It returns an error if a log prior or log likelihood
+// is NaN or +Inf; a proposal with −Inf is never accepted.
 func (m *Metropolis) Step(p *Point, t float64, rng *rand.Rand) (*Point, error) {
 	sizes := m.StepSizes
 	if sizes == nil {

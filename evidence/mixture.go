@@ -46,7 +46,7 @@ const (
 type Mixture struct {
 	K      int     // components
 	Levels []int   // levels of each column; 2 is Bernoulli
-	Alpha  float64 // a, of the weights' prior
+	Alpha  float64 // a, a, concentration of the prior of the weights
 	Beta   float64 // b, of every column's prior in every component
 
 	// MaxTerms bounds the number of allocations Π_p C(n_p + K − 1, K − 1), where n_p
@@ -73,10 +73,9 @@ func (m Mixture) LogEvidence(ctx context.Context, rows []int, counts []float64) 
 // Expect returns ln p(X|K) in nats and the expectations of dim functions of Z under the
 // exact posterior p(Z|X,K). f puts their values at an allocation into dst, of length dim.
 //
-// f must not depend on the labels of the components or on the order of the rows: of
-// all Z that differ by those it sees one. It is called from several goroutines
-// at once, only for allocations above e⁻⁶⁴ of the largest met before, and must not keep
-// a or dst. An expectation that is NaN or infinite is an error.
+// f must not depend on the labels of the components or on the order of the rows, because it is called for one of all
+// Z that differ in these alone. It is called from several goroutines at once, only for allocations above e⁻⁶⁴ of the
+// largest met before, and must not keep a or dst. It returns an error if an expectation is NaN or infinite.
 func (m Mixture) Expect(
 	ctx context.Context, rows []int, counts []float64, dim int, f func(a *Allocation, dst []float64),
 ) (logEvidence float64, means []float64, err error) {

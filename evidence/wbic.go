@@ -12,26 +12,27 @@ import (
 	"github.com/latent-go/latent/internal/parallel"
 )
 
-// WBICOptions say how to sample. The zero value of every field is its default.
+// WBICOptions configure sampling. The zero value of every field selects its default.
 type WBICOptions struct {
-	Temperatures int    // steps from the prior to β, by the power that AIS takes; default 64
-	Draws        int    // steps at β that are averaged over in each chain; default 256
+	Temperatures int    // steps from the prior to β, spaced by the same power as in AIS; default 64
+	Draws        int    // steps at β over which each chain averages; default 256
 	Chains       int    // independent chains, at least 2; default 64
 	Seed         uint64 // chain i draws from the PCG stream (Seed, i)
 	Workers      int    // goroutines, default one a processor; any number gives the same bits
 }
 
-// WBIC is the widely applicable Bayesian information criterion of a target of n > e observations (Watanabe 2013, "A
-// widely applicable Bayesian information criterion", definition 2), in nats and larger is better as everywhere here,
+// WBIC returns the widely applicable Bayesian information criterion of a target of n > e observations (Watanabe 2013,
+// "A widely applicable Bayesian information criterion", definition 2), in nats, where larger is better as everywhere
+// here:
 //
 //	E_β[ln p(X|s)],   p_β(s) ∝ p(s) p(X|s)^β,   β = 1/ln n:
 //
-// one temperature of annealing in place of all. It is ln p(X) + O_p(√ln n), whether the model is regular or singular.
-// The states s must be parameters alone, L(s) = p(X|s) with latent variables summed out, as of [Metropolis]: latent
-// variables grow in number with n.
+// It needs one temperature of annealing in place of all. Its value is ln p(X) + O_p(√ln n), whether the model is
+// regular or singular. The states s must be parameters alone, as in [Metropolis], and L(s) = p(X|s) must sum over
+// latent variables, because these grow in number with n.
 //
-// It returns the mean over the chains and its Monte-Carlo standard error, without the bias of chains that have not come
-// to their law, and errors as [AIS] does.
+// It returns the mean over the chains and its Monte Carlo standard error, which does not include the bias of chains
+// that have not reached their distribution. Its errors are those of [AIS].
 func WBIC[S any](
 	ctx context.Context, target Annealed[S], n float64, o WBICOptions,
 ) (value, standardError float64, err error) {

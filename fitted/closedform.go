@@ -14,11 +14,12 @@ type Solutions[R any] interface {
 	Value(k int, c framework.Criterion) (float64, error)
 	// Evaluation evaluates the estimates to which a criterion refers.
 	Evaluation(k int, of framework.Criterion) (framework.Evaluation, error)
-	// Found describes a solution that was chosen by a criterion, alone or among others.
+	// Found describes the solution for k, chosen by a criterion; alone says that no other K was considered.
 	Found(k int, by framework.Criterion, alone bool) (R, error)
 }
 
-// An Extender is [Solutions] that can go on to kmax from those there are. Bound.DoubleTo has no effect on others.
+// An Extender is a [Solutions] that can continue to kmax from its present Max. Bound.DoubleTo has no effect on other
+// [Solutions].
 type Extender interface {
 	Extend(kmax int) error
 }
@@ -35,8 +36,8 @@ func (f ClosedForm[R]) Fit(ctx context.Context, o framework.Options) (*framework
 	return s.Open(0)
 }
 
-// Select solves for every K, and, where the best of them by the first criterion is above half of the largest, for up to
-// twice as many, as far as o.DoubleTo.
+// Select solves for every K of ks. If the best K by the first criterion is above half of the largest, it doubles the
+// largest K, up to o.DoubleTo, and continues.
 func (f ClosedForm[R]) Select(
 	ctx context.Context, ks []int, o framework.Options, criteria ...framework.Criterion,
 ) (*Selection[R], error) {
@@ -122,8 +123,8 @@ func (s *Selection[R]) fail(err error) {
 	s.Values, s.Fits, s.Errs = append(s.Values, row), append(s.Fits, nil), append(s.Errs, err)
 }
 
-// Solved returns the outcome of a closed form: what was found, with its value by criterion c, BIC and AIC. The latter
-// two are NaN if e has no likelihood.
+// Solved returns a closed form's outcome as a result: the description found, its value by criterion c, and BIC and
+// AIC, which are NaN if e has no likelihood.
 func Solved[R any](
 	found R, c framework.Criterion, value float64, e framework.Evaluation,
 ) *framework.Result[R, struct{}] {
@@ -135,7 +136,7 @@ func Solved[R any](
 	return f
 }
 
-// SelectionOf returns a selection of given fits with the values that they have. A nil fit has an error.
+// SelectionOf returns a selection of given fits and their values. For each nil fit there must be an error.
 func SelectionOf[R any](
 	ks []int, criteria []framework.Criterion, fits []*framework.Result[R, struct{}], errs ...error,
 ) *Selection[R] {

@@ -32,14 +32,14 @@ type Definition struct {
 	Example  string   // the embedded data set that shows it, of data.Datasets; empty: none does
 	Families Families // of its components, or states; nil: there are no such
 	Gaps     bool     // entries may be missing
-	Pairs    bool     // rows are two names and perhaps a number: [Table].Pairs
+	Pairs    bool     // rows are two names and an optional number: [Table].Pairs
 	// Sequences says that rows follow one another: [Table].Sequences. The settings then embed [SequenceSettings].
 	Sequences bool
-	Starts    int      // independent starts of a table of up to 5000 rows where none are asked for; 0: one
+	Starts    int      // default number of independent starts for a table of up to 5000 rows; 0: one
 	Methods   []Method // values of --method, the default first
-	// New makes the settings of a fit. Of some models of package builtin it is nil: the command knows those.
+	// New returns the settings of a fit. It is nil for some models of package builtin, which the command handles itself.
 	New func() Settings
-	// Load makes a model from a file, and checks that its parts are consistent, since somebody may have changed the
+	// Load builds a model from a file, and checks that its parts are consistent, since somebody may have changed the
 	// file. The caller prefixes its errors with the text for damaged files, unless they wrap [ErrNothing].
 	Load func(f *File) (Model, error)
 	// Advice names flags that avoid an error of a fit, such as "--method em"; empty: none do. It may be nil.
@@ -52,10 +52,10 @@ type Alias struct{ Name, About, Family, Example string }
 // A Method is a way to fit a model.
 type Method struct {
 	Name     string                // gfab, fab, em, closed-form or, of a variational model, vb
-	Engine   framework.Method      // what the engine makes of it
-	Criteria []framework.Criterion // what its fits are compared by, its own first
-	Further  []framework.Criterion // others that it has where they are asked for: they take more passes over the rows
-	Swept    []framework.Criterion // likewise, where fits of every K are compared
+	Engine   framework.Method      // the engine's method
+	Criteria []framework.Criterion // criteria that compare its fits, its own first
+	Further  []framework.Criterion // criteria computed on request only, because they take more passes over the rows
+	Swept    []framework.Criterion // criteria computed on request only when fits of every K are compared
 	// FindsK says that one fit finds K. With other methods every K is fitted, and the fits are compared.
 	FindsK bool
 	// ClosedForm says that the method has no iterations and no starts, and none of their options.
@@ -63,8 +63,8 @@ type Method struct {
 	// Search says how a search ends, such as "no move gains". A search has starts but no iterations. Empty for other
 	// methods.
 	Search    string
-	Prior     []string // keys of [Request].Prior; nil: the method has no place for one
-	Bootstrap bool     // what its fits find is a [Bootstrapper]
+	Prior     []string // keys of [Request].Prior; nil: the method takes no prior
+	Bootstrap bool     // the result of a fit is a [Bootstrapper]
 }
 
 // MethodNamed returns the method of that name, if the model has it.
@@ -105,7 +105,7 @@ func MethodsOf[B, P any, S framework.Statistics[S]](m framework.Model[B, P, S]) 
 }
 
 // Estimating returns the methods gfab, fab and em of a model that estimates its parameters. The criteria of each
-// begin with its own and end with BIC, AIC and the last ones; all three methods have the further ones.
+// method start with its own and end with BIC, AIC and those of last. All three methods have the further criteria.
 func Estimating(further []framework.Criterion, last ...framework.Criterion) []Method {
 	of := func(own ...framework.Criterion) []framework.Criterion {
 		return slices.Concat(own, []framework.Criterion{framework.BIC, framework.AIC}, last)
@@ -120,8 +120,8 @@ func Estimating(further []framework.Criterion, last ...framework.Criterion) []Me
 	}
 }
 
-// ByEvidence returns the methods of [Estimating] with the evidence as gfab's own criterion, and as a further
-// criterion of the others.
+// ByEvidence returns the methods of [Estimating], with the evidence as gfab's own criterion and as a further
+// criterion of the other methods.
 func ByEvidence(last ...framework.Criterion) []Method {
 	evidence := []framework.Criterion{framework.Evidence}
 	list := Estimating(evidence, last...)
@@ -139,18 +139,18 @@ func OfClasses(swept ...framework.Criterion) []Method {
 	return list
 }
 
-// Settings are the options of a model beyond those of all models: a pointer to a struct whose exported fields are the
-// flags of the model (tags of kong), the fields of "settings" in JSON and in files (tags of encoding/json), and plain
-// Go to a library user.
+// Settings are a model's own options, beyond those of all models. The value is a pointer to a struct, plain Go to a
+// library user. Its exported fields are the model's flags (tags of kong) and the fields of "settings" in JSON and in
+// files (tags of encoding/json).
 type Settings interface {
-	// Check returns an error for inconsistent settings, a *[SettingError] if one of them is to blame. It is called
-	// before any data are read.
+	// Check returns an error for inconsistent settings, a *[SettingError] if one setting causes it. It is called before
+	// any data are read.
 	Check(r Request) error
 	// Bind prepares the model for a table.
 	Bind(ctx context.Context, t *Table, r Request) (*Bound, error)
 }
 
-// NoiseSettings are the settings of a model with normal noise, to be embedded in its own.
+// NoiseSettings are settings for a model with normal noise, to embed in its own settings.
 type NoiseSettings struct {
 	Noise *string `json:"noise,omitempty" placeholder:"NAME" enum:"diagonal,isotropic" help:"Variances of the noise: diagonal, one for each column, or isotropic, one for all. Default: diagonal."`
 }
@@ -158,12 +158,12 @@ type NoiseSettings struct {
 // Isotropic reports whether the noise has one variance.
 func (s NoiseSettings) Isotropic() bool { return s.Noise != nil && *s.Noise == "isotropic" }
 
-// SequenceSettings are the settings of a model of sequences, to be embedded in its own.
+// SequenceSettings are settings for a model of sequences, to embed in its own settings.
 type SequenceSettings struct {
 	Sequence string `json:"sequence,omitempty" placeholder:"COL" help:"The column that says which sequence a row belongs to; rows of one sequence follow one another. Default: the table is one sequence."`
 }
 
-// SequenceColumn is the column that says which sequence a row belongs to, or nothing.
+// SequenceColumn returns the column that says which sequence a row belongs to; "" if the table is one sequence.
 func (s SequenceSettings) SequenceColumn() string { return s.Sequence }
 
 // An Explainer is settings of a model that explains a column by others.
@@ -187,11 +187,12 @@ type ColumnDescriber interface {
 
 // A Request is what is asked of a fit beside the settings of the model.
 type Request struct {
-	Method   Method
-	Family   string             // of the components, or of what there is in their place; empty: the model has none
-	Prior    map[string]float64 // hyperparameters by the keys of the method, those that are given: positive numbers
+	Method Method
+	// family of the components, or of what the model has in their place; empty: the model has none
+	Family   string
+	Prior    map[string]float64 // the given hyperparameters, positive numbers, by the keys of the method
 	Weighted bool               // the rows have weights
-	// iterations are extrapolated, which models may have to refuse
+	// iterations are extrapolated; a model that does not support this returns an error
 	Accelerate bool
 	Workers    int // goroutines of what Bind computes; 0: one a processor
 	FixedK     bool
@@ -199,7 +200,7 @@ type Request struct {
 	Comparison *Comparison // of a model that compares; nil: no structures are compared
 }
 
-// A Chooser is settings of a model whose default method depends on the table.
+// A Chooser is a Settings of a model whose default method depends on the table.
 type Chooser interface {
 	// Choose returns the method if none is asked for. Of models of classes, the table has only columns and Data yet.
 	Choose(t *Table, r Request) Choice
@@ -217,11 +218,11 @@ type FamilySetter interface {
 	SetFamily(name string) (string, error)
 }
 
-// A Table is what a model is fitted to.
+// A Table is the data to which a model is fitted.
 type Table struct {
 	Columns []data.Column
-	Rows    *framework.Table // numbers, and NaN if Definition.Gaps lets them be missing, with the weights of the rows
-	Pairs   *Pairs           // of models of pairs, in place of Rows
+	Rows    *framework.Table // numbers, with NaN for missing ones if Definition.Gaps allows them, and the rows' weights
+	Pairs   *Pairs           // for models of pairs, in place of Rows
 
 	// Family is that of the rows, of models of classes; nil: that of the request, by its [Families].
 	Family family.Family
@@ -239,11 +240,11 @@ func (t *Table) Names() []string {
 	return names
 }
 
-// Pairs are rows of two names and perhaps a number, such as the edges of a graph, or documents, words and counts.
+// Pairs are rows of two names and an optional number, such as the edges of a graph, or documents, words and counts.
 type Pairs struct {
-	Names   [2][]string // the different names of each column, sorted
-	Index   [2][]int    // of each row, the places of its names
-	Numbers []float64   // of each row, finite and not negative; nil: there are none
+	Names   [2][]string // the distinct names of each column, sorted
+	Index   [2][]int    // for each row, the indices of its two names
+	Numbers []float64   // for each row, finite and not negative; nil: none
 }
 
 // Number returns the number of a row, or 1 if there are no numbers.
@@ -254,11 +255,11 @@ func (p *Pairs) Number(row int) float64 {
 	return p.Numbers[row]
 }
 
-// A SettingError names the setting, by its field, so that the command can write the flag. Fields of a [Request] and of
-// framework.Options can be to blame as well.
+// A SettingError names a setting by its field, so that the command can write the flag. It may also name a field of a
+// [Request] or of framework.Options.
 type SettingError struct {
 	Setting string // the field
-	Reason  string // what is wrong with it: "is 60: at most 50 components" or "cannot be used with …"
+	Reason  string // what is wrong: "is 60: at most 50 components" or "cannot be used with …"
 }
 
 func (e *SettingError) Error() string { return e.Setting + e.Cause() }
@@ -271,16 +272,17 @@ func (e *SettingError) Cause() string {
 	return " " + e.Reason
 }
 
-// A Bound model is ready for a table.
+// A Bound is a model bound to a table, ready to fit.
 type Bound struct {
 	Problem[Found]
 	What string // the model's parts for people, such as "gaussian noise"; empty: the title
-	Data string // what pairs amount to, such as "3 documents of 5 different words"
-	// where K begins unless it is given; 0: 10, and fewer where there are fewer rows
+	Data string // what the pairs make up, such as "3 documents of 5 different words"
+	// the K at which a fit starts unless it is given; 0: 10, or fewer if there are fewer rows
 	KMax     int
-	DoubleTo int                              // how far K may double by itself where KMax is not given; 0: not at all
-	Starts   int                              // independent starts where none are asked for; 0: as the definition says
-	CheckK   func(k int) error                // refuses K beyond what the columns allow; nil: up to the number of rows
+	DoubleTo int // the limit to which K may double if no K is given; 0: K does not double
+	Starts   int // default number of independent starts; 0: that of the definition
+	// returns an error for a K that the columns do not allow; nil: K is at most the number of rows
+	CheckK   func(k int) error
 	Compares func(c framework.Criterion) bool // whether a criterion compares fits to this table; nil: all do
 	Notes    []string                         // remarks about the table
 	Seen     []string                         // what errors call the columns of rows that a model sees; nil: as the table
@@ -288,7 +290,7 @@ type Bound struct {
 	Accelerate bool
 }
 
-// Found is what a fit found: a model that is ready for rows, and its parameters.
+// Found is the result of a fit: a model that is ready for rows, and its parameters.
 type Found interface {
 	Model
 	Params() any // "params" in JSON and in files, by encoding/json
@@ -296,11 +298,11 @@ type Found interface {
 
 // What a Found may have beside.
 type (
-	// A Describer says what was found, for text and page.
+	// A Describer describes what a fit found, for text and page.
 	Describer interface {
 		Describe() (*Description, error)
 	}
-	// Doubtful fits are warned of.
+	// A Doubtful fit returns reasons to doubt it, which become warnings.
 	Doubtful interface {
 		Doubts() []error
 	}
@@ -312,16 +314,15 @@ type (
 	Inferred interface {
 		Posterior() any
 	}
-	// An Extended model has fields of its own at the top of JSON and files, those of a struct.
+	// An Extended model adds the fields of a struct to the top level of JSON and files.
 	Extended interface {
 		Fields() any
 	}
-	// A Shown model has fields in JSON that model files do not have.
+	// A Shown model adds the fields of a struct to JSON that model files do not have.
 	Shown interface {
 		Shown() any
 	}
-	// A Bootstrapper adds standard errors to its description, from tables that are drawn from the fit and fitted
-	// anew.
+	// A Bootstrapper adds standard errors to its description. It draws tables from the fit and refits each.
 	Bootstrapper interface {
 		Bootstrap(ctx context.Context, o bootstrap.Options) (bootstrap.Outcome, error)
 	}
@@ -330,8 +331,8 @@ type (
 // A Description is what a model reports about its fit. It serves two outputs: the page shows all of it; text shows
 // the sentences of Finding, the facts, and the tables of sections that are not Long.
 type Description struct {
-	Finding  report.Section // what is said first: a text, and an item for each latent dimension
-	Omitted  string         // a sentence about those that have no item, or nothing
+	Finding  report.Section // shown first: a text, and an item for each latent dimension
+	Omitted  string         // a sentence about dimensions without an item; may be empty
 	Facts    [][2]string    // names and values, a line each
 	Sections []report.Section
 }
@@ -361,7 +362,7 @@ func (r Registry) Names() (list []string) {
 	return list
 }
 
-// Check refuses definitions that cannot be used.
+// Check returns an error for definitions that cannot be used.
 func (r Registry) Check() error {
 	for i, d := range r {
 		var err error

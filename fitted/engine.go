@@ -11,7 +11,7 @@ import (
 	"github.com/latent-go/latent/framework"
 )
 
-// A Problem is a model bound to a table, for any types of blocks, parameters and statistics. R is the type that
+// A Problem is a model bound to a table, whatever its types of blocks, parameters and statistics. R is the type that
 // describes a fit.
 type Problem[R any] interface {
 	// Fit is [framework.Fit]. If it is interrupted, it returns the fit so far with the error.
@@ -20,9 +20,10 @@ type Problem[R any] interface {
 	Select(ctx context.Context, ks []int, o framework.Options, criteria ...framework.Criterion) (*Selection[R], error)
 }
 
-// A Sharer is a [Problem] whose passes other processes may make.
+// A Sharer is a [Problem] whose passes other processes can make, if Shared says so.
 type Sharer interface {
-	// Shared says whether they can: a fit to moments makes no passes, and a [framework.Coupled] model keeps a q of rows.
+	// Shared reports whether other processes can make the passes. They cannot for a fit to moments, which makes no
+	// passes, and for a [framework.Coupled] model, which keeps the q of rows.
 	Shared() bool
 	Rows() int // of the table
 	// Share is [framework.Share] with a state that encoding/gob has encoded.
@@ -45,7 +46,7 @@ type Selection[R any] struct {
 type Engine[R, B, P any, S framework.Statistics[S]] struct {
 	Model  framework.Model[B, P, S]
 	Source framework.Source[B]
-	Found  func(p P, s S) (R, error) // what is said of a fit
+	Found  func(p P, s S) (R, error) // describes a fit
 }
 
 // A thinner is a model that has another start where K is free, with fewer latent dimensions than are asked for.
@@ -53,7 +54,7 @@ type thinner[B, P any] interface {
 	Thinned(ctx context.Context, src framework.Source[B], k int, rng *rand.Rand) (P, error)
 }
 
-// Fit fits the model; its passes are made here, or as [WithPasses] says.
+// Fit fits the model. It makes the passes itself, unless [WithPasses] has set a Passes in ctx.
 func (e *Engine[R, B, P, S]) Fit(ctx context.Context, o framework.Options) (*framework.Result[R, struct{}], error) {
 	src := Passing[B, P](ctx, e.Source)
 	var res *framework.Result[P, S]
@@ -73,7 +74,7 @@ func (e *Engine[R, B, P, S]) Fit(ctx context.Context, o framework.Options) (*fra
 	return With(res, found), err
 }
 
-// Select fits the model of every K.
+// Select fits the model for every K of ks.
 func (e *Engine[R, B, P, S]) Select(
 	ctx context.Context, ks []int, o framework.Options, criteria ...framework.Criterion,
 ) (*Selection[R], error) {
@@ -84,7 +85,7 @@ func (e *Engine[R, B, P, S]) Select(
 	return Selected(sel, func(r *framework.Result[P, S]) (R, error) { return e.Found(r.Parameters, r.Statistics) }), nil
 }
 
-// Shared says whether passes can be made by other processes.
+// Shared reports whether other processes can make the passes.
 func (e *Engine[R, B, P, S]) Shared() bool {
 	_, coupled := any(e.Model).(framework.Coupled[B, P, S])
 	_, single := e.Source.(framework.Single[B])
@@ -99,7 +100,7 @@ func (e *Engine[R, B, P, S]) Ratio(ctx context.Context, k int, o bootstrap.Optio
 // Rows is the number of rows.
 func (e *Engine[R, B, P, S]) Rows() int { return e.Source.Rows() }
 
-// Share makes a share of a pass.
+// Share makes one share of a pass (see Sharer).
 func (e *Engine[R, B, P, S]) Share(
 	ctx context.Context, state []byte, first, last, shards, workers int,
 ) ([]byte, error) {
@@ -110,7 +111,7 @@ func (e *Engine[R, B, P, S]) Share(
 	return framework.Share(ctx, e.Model, e.Source, at, first, last, shards, workers)
 }
 
-// Selected returns a selection whose fits are described one by one.
+// Selected returns sel with fits that found describes when they are opened.
 func Selected[R, P, S any](
 	sel *framework.Selection[P, S], found func(fit *framework.Result[P, S]) (R, error),
 ) *Selection[R] {
@@ -143,20 +144,21 @@ func With[R, P, S any](res *framework.Result[P, S], found R) *framework.Result[R
 
 // ---- Passes that are made elsewhere
 
-// Passes makes a pass in other processes, as Step of a [framework.Executor] does, with a state that encoding/gob has
-// encoded.
+// A Passes makes a pass in other processes, as Step of a [framework.Executor] does, with a state encoded by
+// encoding/gob.
 type Passes interface {
 	Make(ctx context.Context, state []byte, shards int) ([][]byte, error)
 }
 
 type passesKey struct{}
 
-// WithPasses returns a context in which the passes of fits are made by p.
+// WithPasses returns a context in which p makes the passes of fits.
 func WithPasses(ctx context.Context, p Passes) context.Context {
 	return context.WithValue(ctx, passesKey{}, p)
 }
 
-// Passing returns src, for a model with parameters P, with its passes made as [WithPasses] has set in the context.
+// Passing returns src for a model with parameters P. If [WithPasses] has set a Passes in ctx, it makes the passes
+// over the returned source.
 func Passing[B, P any](ctx context.Context, src framework.Source[B]) framework.Source[B] {
 	passes, elsewhere := ctx.Value(passesKey{}).(Passes)
 	if !elsewhere {

@@ -27,22 +27,24 @@ const (
 	checksumField = `,"checksum":"`
 )
 
-// A File is what the loader of a model finds in a model file; docs/schema/model.json has all of its fields.
+// A File holds the contents of a model file for the loader of the model; docs/schema/model.json describes all its
+// fields.
 type File struct {
 	Model     string
 	Method    string
 	Criterion string
-	Family    string // of the components, where the model has several
+	Family    string // the components' family, if the model has a choice
 	K         int
 	D         int
-	Groups    [][]int         // of components, from 1; nil of models without, and of files before version 4
-	Columns   []data.Column   // those that a row has, in their order
+	Groups    [][]int         // groups of components, from 1; nil for models without groups, and in files before version 4
+	Columns   []data.Column   // the columns of a row, in their order
 	Settings  json.RawMessage // an object
 	Params    json.RawMessage // nil once the model is loaded
 	Posterior json.RawMessage // likewise; nil if parameters are estimated
 }
 
-// Matches compares the counts and names of the file with those of its parameters.
+// Matches returns an error unless the file's K, D and number of columns match parameters of k dimensions and d
+// columns.
 func (f *File) Matches(k, d int) error {
 	if len(f.Columns) != d || f.D != d || f.K != k {
 		return fmt.Errorf("its K = %d, D = %d and %d column names do not match parameters for K = %d and D = %d", f.K,
@@ -51,11 +53,11 @@ func (f *File) Matches(k, d int) error {
 	return nil
 }
 
-// An UnknownError says that a program does not know what a file names.
+// An UnknownError reports a model or family in a file that the program does not know.
 type UnknownError struct {
 	What  string   // "model" or "family"
-	Name  string   // as the file has it
-	Known []string // those that the program knows
+	Name  string   // the name in the file
+	Known []string // the names that the program knows
 }
 
 func (e *UnknownError) Error() string {
@@ -63,7 +65,7 @@ func (e *UnknownError) Error() string {
 		strings.Join(e.Known, ", "))
 }
 
-// ErrNothing is wrapped by the error of Load about a fit that found nothing: the file is undamaged, but useless.
+// ErrNothing is wrapped by Load's error if the fit found nothing: the file is undamaged, but useless.
 var ErrNothing = errors.New("there is nothing to predict or to sample")
 
 // Seal returns the text of a model file with the fields of a JSON object.
@@ -103,7 +105,7 @@ const remedy = "make one with latent fit --out"
 // largest bounds the memory that a file takes before it is known to be a model's.
 const largest = 1 << 31
 
-// ReadFile reads the text of a model file.
+// ReadFile returns the text of a model file.
 func ReadFile(path string) ([]byte, error) {
 	text, err := atomicfile.ReadFile(path, largest)
 	switch info, _ := os.Stat(path); {
@@ -115,7 +117,7 @@ func ReadFile(path string) ([]byte, error) {
 	return text, err
 }
 
-// Open loads a model file, whose errors name it.
+// Open loads a model file. Errors name the file.
 func (r Registry) Open(path string) (*Fitted, error) {
 	text, err := ReadFile(path)
 	if err != nil {

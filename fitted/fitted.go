@@ -1,5 +1,5 @@
 // Package fitted loads models that latent fit has saved, and scores rows with them. It contains no models itself:
-// they come as [Definition] values, the built-in ones from package builtin, others from their authors.
+// models come as [Definition] values, the built-in ones from package builtin, others from their authors.
 package fitted
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/latent-go/latent/report"
 )
 
-// A Model holds fitted parameters. Goroutines may read it at the same time.
+// A Model holds fitted parameters. It may be read concurrently.
 type Model interface {
 	Input() Input
 	Layout() Layout
@@ -20,24 +20,24 @@ type Model interface {
 	NewScorer() (Scorer, error)
 }
 
-// An Input says which rows a model takes: those of the columns of its file, numbers and codes of levels.
+// An Input says which rows a model takes: numbers and codes of levels for the columns of its file.
 type Input struct {
 	Gaps     bool // entries may be missing, NaN
 	Sequence bool // rows are the steps of one sequence, in their order
-	Optional int  // the first columns that may be missing whatever Gaps says, such as the response of a regression
+	Optional int  // number of first columns that may be missing even without Gaps, such as the response of a regression
 	// Given is the number of last columns that the model conditions on: it describes the other columns given these,
 	// and rows are drawn for given values of them.
 	Given int
 }
 
-// A Layout names the numbers that a model computes for a row. CSV has a column for each; in JSON those between First
-// and Last are one list.
+// A Layout names the numbers that a model computes for a row. CSV has a column for each. In JSON the numbers between
+// First and Last are one list.
 type Layout struct {
 	First     []string       // names of numbers before the list
 	List      string         // the list's name in JSON
-	Items     []string       // its names in CSV
-	Last      []string       // names of numbers after it
-	Constants map[string]any // further values that JSON has, the same for all rows
+	Items     []string       // the list's names in CSV
+	Last      []string       // names of numbers after the list
+	Constants map[string]any // further values in JSON, the same for all rows
 	Note      string         // a caution about the numbers, such as that one is a lower bound; empty: none
 }
 
@@ -47,16 +47,16 @@ func (l Layout) Names() []string { return slices.Concat(l.First, l.Items, l.Last
 // Width returns how many numbers a row has.
 func (l Layout) Width() int { return len(l.First) + len(l.Items) + len(l.Last) }
 
-// A Scorer computes the numbers that the Layout names for each row of a block, in dst, rows×Width. Codes and numbers
-// outside the model's range are errors, a [framework.DataError] if they are in one row. For a model of sequences, the
-// block is one sequence.
+// A Scorer computes the numbers that the Layout names for each row of a block, in dst, rows×Width. It returns an
+// error for codes and numbers outside the model's range, a [framework.DataError] if they are in one row. For a model
+// of sequences, the block is one sequence.
 type Scorer interface {
 	Score(b framework.Rows, dst []float64) error
 }
 
 // What a Scorer of sequences has beside, and a Model may.
 type (
-	// A SequenceScorer scores several sequences at once, one after the other.
+	// A SequenceScorer scores the sequences of a block in one call; dst has one sequence after another.
 	SequenceScorer interface {
 		ScoreSequences(b framework.Sequences, dst []float64) error
 	}
@@ -66,15 +66,15 @@ type (
 	Sampler interface {
 		NewSampler(rng *rand.Rand) func(n int) (x []float64, labels []int, err error)
 	}
-	// A SequenceSampler draws sequences of given lengths, their steps one after the other.
+	// A SequenceSampler draws sequences of given lengths, one after another.
 	SequenceSampler interface {
 		SampleSequences(lengths []int, rng *rand.Rand) (x []float64, err error)
 	}
-	// A Forecaster says what follows each sequence of a block: h steps for one sequence after the other.
+	// A Forecaster forecasts the h steps after each sequence of a block: h Forecasts for one sequence after another.
 	Forecaster interface {
 		Forecast(b framework.Sequences, h int) ([]Forecast, error)
 	}
-	// A ConditionalSampler draws rows given the values of their columns of [Input].Given.
+	// A ConditionalSampler draws rows given the values of the columns that Input.Given counts.
 	ConditionalSampler interface {
 		SampleGiven(b framework.Rows, rng *rand.Rand) (x []float64, labels []int, err error)
 	}
@@ -83,19 +83,20 @@ type (
 	Filler interface {
 		Fill(b framework.Rows) ([]float64, error)
 	}
-	// A ListScorer scores each object of a list of pairs, such as a document, as a [Scorer] scores a row, and also
-	// all objects together.
+	// A ListScorer scores each object of a list of pairs, such as a document, and all objects together.
 	ListScorer interface {
 		ScoreList(ctx context.Context, list *Pairs) (*ListScores, error)
 	}
-	// A ListSampler draws a list of records below a head, such as the edges of a graph of n nodes, or the words of n
-	// documents; labels adds what each was drawn from, such as a topic, if a list can have it.
+	// A ListSampler draws a list of records below a header, such as the edges of a graph of n nodes or the words of n
+	// documents. With labels each record also names what it was drawn from, such as its topic, if the list can have
+	// labels.
 	ListSampler interface {
-		// ListFacts says whether a list can have labels, and what of it the model does not describe, or nothing.
+		// ListFacts reports whether a list can have labels, and says what the model does not describe of it; the note may
+		// be empty.
 		ListFacts() (labels bool, note string)
 		SampleList(ctx context.Context, n int, labels bool, rng *rand.Rand, write func(record ...string) error) error
 	}
-	// A Prior scores rows that have only the columns of [Input].Given.
+	// A Prior scores rows from the columns that Input.Given counts alone.
 	Prior interface {
 		NewPriorScorer() (Scorer, error)
 	}
@@ -111,12 +112,11 @@ type Forecast struct {
 
 // ListScores are the scores of a list of pairs.
 type ListScores struct {
-	Table  report.Table // a row for each thing, which begins with its name
-	Fields any          // the same in JSON, a struct
-	About  string       // what is said of all of them, a line
+	Table  report.Table // a row for each object, which starts with its name
+	Fields any          // the same for JSON, a struct
+	About  string       // one line about all objects
 	Notes  []string     // remarks about the list
 }
 
-// ErrNoLikelihood is the error of LogProb if the layout has no log-likelihood, as for pairs of nodes and for
-// documents.
+// ErrNoLikelihood is the error of LogProb if the layout has no log-likelihood, as for graphs and for documents.
 var ErrNoLikelihood = errors.New("fitted: the model has no likelihood of a row")

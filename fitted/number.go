@@ -5,10 +5,10 @@ import (
 	"math"
 )
 
-// A Number is a float64 that JSON writes as null where it is not finite.
+// A Number is a float64 that JSON writes as null if it is not finite.
 type Number float64
 
-// MarshalJSON writes it.
+// MarshalJSON writes the number, or null if it is not finite.
 func (n Number) MarshalJSON() ([]byte, error) {
 	if v := float64(n); math.IsNaN(v) || math.IsInf(v, 0) {
 		return []byte("null"), nil

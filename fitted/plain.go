@@ -17,8 +17,8 @@ import (
 	"github.com/latent-go/latent/report"
 )
 
-// Plain defines a model of package framework whose rows are independent numbers, without further code: what it can do
-// is what its optional interfaces say.
+// Plain defines a model of package framework whose rows are independent numbers, without further code. The model's
+// optional interfaces decide its capabilities:
 //
 //	methods                    gfab and fab of a Curved Projector, vb of a Variational model, em of all others
 //	labels, probabilities      Responsibilities (framework.Assigner)
@@ -26,8 +26,8 @@ import (
 //	rows that are drawn        Sample(p P, n int, rng *rand.Rand) (x []float64, labels []int, err error)
 //	checks of files            Check(p P) error
 //
-// JSON has the exported fields of P, or what MarshalJSON makes of it; this must be all of P. Text and page have a row
-// for each latent dimension, from fields of K numbers or a multiple of K.
+// JSON has the exported fields of P, or the result of its MarshalJSON; this must be all of P. Text and page have a
+// row for each latent dimension, from the fields with K numbers or a multiple of K.
 func Plain[P any, S framework.Statistics[S]](name, title string, m framework.Model[framework.Rows, P, S]) Definition {
 	d := Definition{Name: name, Title: title, New: func() Settings { return &plainSettings[P, S]{model: m} }}
 	if m == nil {

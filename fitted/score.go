@@ -12,7 +12,7 @@ import (
 	"github.com/latent-go/latent/framework"
 )
 
-// A Fitted is a saved model. Goroutines may use it at the same time.
+// A Fitted is a saved model. It is safe for concurrent use.
 type Fitted struct {
 	File  File
 	Model Model
@@ -45,13 +45,13 @@ func (f *Fitted) ready() error {
 // Columns returns the columns of a row, in their order.
 func (f *Fitted) Columns() []data.Column { return f.File.Columns }
 
-// Score computes the numbers that the Layout names for a row, as latent predict writes them, to 1e-12, and puts them
-// into dst. A row has the numbers of the model's columns in their order, codes from 0 for levels and NaN for what is
-// missing. For a model of sequences, a row is one sequence, step after step, and dst has the Layout's numbers of each
-// step.
+// Score computes the numbers that the Layout names for a row, and puts them into dst. They agree with those of latent
+// predict to 1e-12. A row has the numbers of the model's columns in their order, with codes from 0 for levels and NaN
+// for missing values. For a model of sequences, a row is one sequence, step after step, and dst gets the Layout's
+// numbers for each step.
 //
-// Goroutines may score at the same time: each takes a scorer of a pool, so that nothing is allocated once there are as
-// many as goroutines.
+// Score is safe for concurrent use: each call takes a scorer from a pool, so that nothing is allocated once the pool
+// has one for each goroutine.
 func (f *Fitted) Score(row, dst []float64) error {
 	w, err := f.worker()
 	if err != nil {
@@ -61,8 +61,8 @@ func (f *Fitted) Score(row, dst []float64) error {
 	return f.score(w, row, dst)
 }
 
-// LogProb returns ln p(row) in nats. For a regression it is that of the response given the other columns; for a model
-// of sequences that of the sequence, the sum over its steps. Goroutines may call it at the same time.
+// LogProb returns ln p(row) in nats. For a regression it is the log density of the response given the other columns;
+// for a model of sequences, that of the whole sequence. It is safe for concurrent use.
 func (f *Fitted) LogProb(row []float64) (float64, error) {
 	if f.log < 0 {
 		return 0, ErrNoLikelihood

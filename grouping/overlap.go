@@ -8,12 +8,11 @@ import (
 	"github.com/latent-go/latent/framework"
 )
 
-// An Overlap sums over rows how much their posteriors share among the components. The zero value is empty, and takes
-// K from the first row. It has K(K+1)/2 + K numbers for any number of rows. The Overlap of all rows is the sum of
-// those of their parts.
+// An Overlap sums products of posteriors over rows: K(K+1)/2 + K numbers for any number of rows. The zero value is
+// empty, and takes K from the first row. The Overlap of all rows is the sum of the Overlaps of their parts.
 type Overlap struct {
 	Rows     []float64 // N_k = Σ w_n q_nk, K
-	Assigned []float64 // weights of the rows whose most probable component it is, the first of equals, K
+	Assigned []float64 // K: the weight of the rows whose most probable component is k, or the first of equals
 
 	both []float64 // C_kl = Σ w_n q_nk q_nl, of k ≥ l, row by row
 	some []int     // components that a row may belong to
@@ -86,7 +85,7 @@ func (o *Overlap) ready(k int) {
 	}
 }
 
-// Merge adds the sums of other rows.
+// Merge adds the sums of other.
 func (o *Overlap) Merge(other *Overlap) {
 	if len(other.Rows) == 0 {
 		return
@@ -97,8 +96,8 @@ func (o *Overlap) Merge(other *Overlap) {
 	floats.Add(o.both, other.both)
 }
 
-// Both is C_kl of two components, from 0: the expected weight of the rows that two draws from their posteriors put into
-// k and into l.
+// Both returns C_kl of components k and l, which count from 0: the expected weight of the rows for which one draw
+// from the posterior gives k and another gives l.
 func (o *Overlap) Both(k, l int) float64 {
 	if k < l {
 		k, l = l, k
@@ -106,7 +105,7 @@ func (o *Overlap) Both(k, l int) float64 {
 	return o.both[k*(k+1)/2+l]
 }
 
-// Between is the overlap of two components, from 0 to 1; 0 where one has no rows.
+// Between returns the overlap of two components, from 0 to 1; 0 if one has no rows.
 func (o *Overlap) Between(k, l int) float64 { return share(o.Both(k, l), o.Rows[k], o.Rows[l]) }
 
 // share is C as a share of the smaller of two numbers of rows.

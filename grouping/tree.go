@@ -11,20 +11,19 @@ const (
 	LeastOverlap, LeastRidge = 0.11, 0.7
 	// LeastAlone is the overlap that they need if the density between them is not known.
 	LeastAlone = 0.25
-	// MostComponents is the largest K that is joined: the sums of K = 1000 are 4 MB for each part of the rows.
+	// MostComponents is the largest K that Join accepts: for K = 1000 the sums take 4 MB for each part of the rows.
 	MostComponents = 1000
 )
 
-// A Terrain has the logarithm of the density f of all components at and between them, K×K: on the diagonal that at each
-// component's peak, elsewhere that at the lowest point on the way from one to the other, −Inf where no way was looked
-// for.
+// A Terrain holds the logarithm of the density f of all components, K×K. The diagonal has it at each component's
+// peak. Entry (k, l) has it at the lowest point of a path from k to l, or −Inf if no path was searched for.
 type Terrain []float64
 
 // A Joining is one step of the hierarchy: two groups become one.
 type Joining struct {
-	Groups  [2][]int // their components, ascending from 0; the group with the first component comes first
-	Overlap float64  // of their posteriors, 0 to 1
-	Ridge   float64  // of the density between them, 0 to 1; NaN if it is not known
+	Groups  [2][]int // the components of each group, ascending from 0; the group with the first component comes first
+	Overlap float64  // overlap of their posteriors, 0 to 1
+	Ridge   float64  // ridge of the density between them, 0 to 1; NaN if it is not known
 }
 
 // Close reports whether the two groups are proposed as one.
@@ -43,8 +42,8 @@ type Tree struct {
 
 // Join builds the hierarchy. Each step joins the pair of groups with the largest overlap among those that are
 // [Joining.Close]; if there is none, the pair with the largest overlap × ridge. Without a terrain (nil) the overlap
-// alone decides. If several pairs are equal, the first groups are joined. It is an error if K is larger than
-// [MostComponents], or if the terrain has another size.
+// alone decides. If several pairs are equal, the first groups are joined. It returns an error if K is larger than
+// [MostComponents], and if the terrain is not K×K.
 func Join(o *Overlap, terrain Terrain) (*Tree, error) {
 	k := len(o.Rows)
 	switch {
@@ -61,8 +60,7 @@ func Join(o *Overlap, terrain Terrain) (*Tree, error) {
 	return t, nil
 }
 
-// Proposed returns the number of groups before the first join of two that are not close; at least 2 if there are two
-// components.
+// Proposed returns the number of groups before the first join of groups that are not Close, but at least 2 if K ≥ 2.
 func (t *Tree) Proposed() int {
 	for i, j := range t.Joined {
 		if left := t.K - i; left == 2 || !j.Close() {
@@ -72,8 +70,8 @@ func (t *Tree) Proposed() int {
 	return t.K
 }
 
-// Cut returns the partition into that many groups: the components of each, ascending from 0, the groups by their
-// first one. It is an error if there are fewer components.
+// Cut returns the partition into that many groups: the components of each, ascending from 0, the groups in the order
+// of their first components. It returns an error if there are fewer components.
 func (t *Tree) Cut(groups int) ([][]int, error) {
 	if groups < min(1, t.K) || groups > t.K {
 		return nil, fmt.Errorf("grouping: %d groups of %d components: choose 1 to %d", groups, t.K, t.K)
@@ -89,7 +87,7 @@ func (t *Tree) Cut(groups int) ([][]int, error) {
 	return slices.DeleteFunc(list, func(g []int) bool { return g == nil }), nil
 }
 
-// Pool sums the posteriors q of rows, rows×K, over the components of each group, in dst, which grows where it is too
+// Pool sums the posteriors q of rows, rows×K, over the components of each group, in dst, which grows if it is too
 // short: rows×len(groups).
 func Pool(dst, q []float64, k int, groups [][]int) []float64 {
 	dst = dst[:0]

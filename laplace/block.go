@@ -19,8 +19,8 @@ const (
 // ErrSingular reports that a block has no inverse because it is not positive definite to working precision.
 var ErrSingular = errors.New("laplace: block is not positive definite")
 
-// Block is one symmetric positive semidefinite diagonal block of F, n×n. Every block is a gonum matrix. Concurrent
-// reading is safe.
+// Block is one symmetric positive semidefinite diagonal block of F, n×n. Every block is a gonum matrix. It may be
+// read concurrently.
 type Block interface {
 	mat.Symmetric
 
@@ -35,8 +35,8 @@ type Block interface {
 
 	// InverseTrace returns tr(F⁻¹g) for a positive semidefinite g of the same
 	// size, and panics at another size. A singular F gives +Inf, unless g = 0;
-	// a direction in which g vanishes, too, contributes 0 if the structure shows it (a zero on a Diagonal, a factor of a
-	// pair of Kroneckers).
+	// a direction in which both F and g vanish contributes 0 if the structure shows it (a zero on a Diagonal, a factor
+	// of a pair of Kroneckers).
 	InverseTrace(g mat.Symmetric) float64
 }
 

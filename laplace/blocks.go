@@ -33,8 +33,7 @@ func (b Blocks) Eigenvalues(dst []float64) []float64 {
 	return dst
 }
 
-// InverseTrace returns tr(F⁻¹g), block by block. It panics if g does not have the
-// same number of blocks of the same sizes.
+// InverseTrace returns tr(F⁻¹g), block by block. It panics unless g has as many blocks, of the same sizes.
 func (b Blocks) InverseTrace(g Blocks) float64 {
 	if len(b) != len(g) {
 		panic(badBlocks)

@@ -12,11 +12,11 @@ import (
 //	F_i = Count_i/N ⊗ Information_i,
 //
 // where the count depends on q(Z) and the information of an observation on Π. N_k/N·I(ξ_k) belongs to class k of a
-// mixture (paper G, eq. 1), S/N ⊗ B to latent dimensions that mix linearly (eq. 5), with S = Σ E[zzᵀ]. A model adds its
-// blocks in one method, and all else follows: gFIC charges both factors and FIC the first, the eigenvalue rule tests
-// the first, and the [Tilt] needs the first and the sizes.
+// mixture (paper G, eq. 1), S/N ⊗ B to latent dimensions that mix linearly (eq. 5), with S = Σ E[zzᵀ]. A model adds
+// its blocks in one method, and all else follows: gFIC charges both factors, FIC and the eigenvalue rule use the
+// first, and the [Tilt] needs the first and the sizes.
 //
-// The zero value is the curvature of no parameters. Adding allocates only to grow.
+// The zero value is the curvature of no parameters. Adding a block allocates only to grow.
 type Curvature struct {
 	n          float64
 	countOnly  bool
@@ -44,7 +44,7 @@ type factored struct {
 // tally sums up ln|Count| of a dimension's blocks and the number of its eigenvalues.
 type tally struct{ log, size float64 }
 
-// Reset empties the curvature for n observations (rows, time steps, pairs). countOnly says that nothing will read the
+// Reset clears the curvature, for n observations (rows, time steps, pairs). countOnly says that nothing will read the
 // information.
 func (f *Curvature) Reset(n float64, countOnly bool) {
 	f.n, f.countOnly = n, countOnly
@@ -53,8 +53,8 @@ func (f *Curvature) Reset(n float64, countOnly bool) {
 	f.integral = nil
 }
 
-// CountOnly reports that the information will not be read, so that a model may give [Identity] of
-// the right size in place of one that is expensive.
+// CountOnly reports that the information will not be read. A model may then give an [Identity] of the right size in
+// place of an expensive information.
 func (f *Curvature) CountOnly() bool { return f.countOnly }
 
 // Class adds a block of latent dimension k: count observations, each with the information
@@ -73,17 +73,17 @@ func (f *Curvature) Class(k int, count float64, information Block) {
 	f.record(k, 1, math.Log(b.count), information)
 }
 
-// Matrix adds a block of latent dimension k whose count is a matrix, Σ_n q_nk a_n a_nᵀ, such
-// as the design of a regression: p×p, copied.
+// Matrix adds a block of latent dimension k whose count is a matrix, Σ_n q_nk a_n a_nᵀ, such as the design of a
+// regression: p×p. It copies count.
 func (f *Curvature) Matrix(k int, count mat.Symmetric, information Block) {
 	b := f.add(k, information)
 	f.fill(b, count, 1, 0)
 	f.record(k, float64(b.matrix.n), b.matrix.LogDet(), information)
 }
 
-// Mixed adds a block in which the latent dimensions mix: count is Σ_n E[zzᵀ], copied. Its last
-// K rows are the latent dimensions; rows before them are of what all share, such as the 1
-// beside z of an intercept.
+// Mixed adds a block in which the latent dimensions mix: count is Σ_n E[zzᵀ], which it copies. The last K rows of
+// count are the latent dimensions. Rows before them belong to shared regressors, such as the constant 1 of an
+// intercept.
 func (f *Curvature) Mixed(count mat.Symmetric, information Block) {
 	b := f.add(-1, information)
 	f.fill(b, count, 1, 0)
@@ -91,8 +91,8 @@ func (f *Curvature) Mixed(count mat.Symmetric, information Block) {
 	f.record(-1, float64(b.matrix.n), b.matrix.LogDet(), information)
 }
 
-// Unfactored adds a block F_k of latent dimension k that is no such product: the average over
-// the observations. There is no FIC then; the tilt is [Tilt.Row].
+// Unfactored adds a block F_k of latent dimension k that is not a product: the average over the observations. FIC
+// does not exist then, and the tilt of a row is [Tilt.Row].
 func (f *Curvature) Unfactored(k int, block mat.Symmetric) {
 	b := f.add(k, Identity(1))
 	f.fill(b, block, 1/f.n, float64(block.SymmetricDim())/2*math.Log(f.n))
@@ -134,16 +134,16 @@ func (f *Curvature) record(k int, p, logCount float64, information Block) {
 	f.tallies[k].size += p * m
 }
 
-// N is the number of observations.
+// N returns the number of observations.
 func (f *Curvature) N() float64 { return f.n }
 
-// Dim is D_Ξ, the number of parameters.
+// Dim returns D_Ξ, the number of parameters.
 func (f *Curvature) Dim() int { return f.dim }
 
-// Len is the number of blocks.
+// Len returns the number of blocks.
 func (f *Curvature) Len() int { return len(f.blocks) }
 
-// LogDet is ln|F| in nats; −Inf where a block is singular.
+// LogDet returns ln|F| in nats; −Inf if a block is singular.
 func (f *Curvature) LogDet() float64 {
 	if f.countOnly {
 		return math.NaN()
@@ -151,8 +151,8 @@ func (f *Curvature) LogDet() float64 {
 	return f.logDet
 }
 
-// Singular is the latent dimension of the first block whose information is singular, −1 where the dimensions mix;
-// found is false where there is no such block, and LogDet is finite but for counts of 0.
+// Singular returns the latent dimension of the first block whose information is singular; −1 if the dimensions mix in
+// that block. If found is false, there is no such block, and LogDet is finite unless a count is 0.
 func (f *Curvature) Singular() (k int, found bool) {
 	if !math.IsInf(f.LogDet(), -1) {
 		return 0, false
@@ -165,19 +165,17 @@ func (f *Curvature) Singular() (k int, found bool) {
 	return 0, false
 }
 
-// LogDetCounts is Σ_i ln|Count_i/N ⊗ I|, what FIC charges. Blocks that do not factor count as
-// they are.
+// LogDetCounts returns Σ_i ln|Count_i/N ⊗ I|, which FIC charges. A block that is not a product counts in full.
 func (f *Curvature) LogDetCounts() float64 { return f.logCounts }
 
-// Factors reports whether every block is a product.
+// Factors reports whether every block is a product of a count and an information.
 func (f *Curvature) Factors() bool { return !f.unfactored }
 
-// Mixes reports whether there are blocks in which the latent dimensions mix.
+// Mixes reports whether the latent dimensions mix in some block.
 func (f *Curvature) Mixes() bool { return f.mixed > 0 }
 
-// Observations are those behind latent dimension k: the geometric mean of the eigenvalues
-// of its counts, at which its penalty ½ ln|Count_k| changes sign. +Inf where it has no block of
-// its own.
+// Observations returns the number of observations behind latent dimension k: the geometric mean of the eigenvalues of
+// its counts. At 1 its penalty ½ ln|Count_k| changes sign. It is +Inf if dimension k has no block of its own.
 func (f *Curvature) Observations(k int) float64 {
 	if k >= len(f.tallies) || f.tallies[k].size == 0 {
 		return math.Inf(1)
@@ -185,10 +183,9 @@ func (f *Curvature) Observations(k int) float64 {
 	return math.Exp(f.tallies[k].log / f.tallies[k].size)
 }
 
-// MixedObservations is the K×K count of latent dimensions that mix: what is left of Σ E[zzᵀ] when the
-// rows that are no latent dimensions have been swept out, the average over the blocks, weighted
-// by the sizes of their information. It is an error where a block is smaller than K, or the rows that
-// are swept out are singular.
+// MixedObservations returns the K×K count of latent dimensions that mix: Σ E[zzᵀ] after the rows that are not latent
+// dimensions have been swept out, averaged over the blocks with the sizes of their information as weights. It returns
+// an error if the swept rows are singular, and panics if a block is smaller than K.
 func (f *Curvature) MixedObservations(k int) (*mat.SymDense, error) {
 	sum, size := mat.NewSymDense(k, nil), 0.0
 	for i := range f.blocks {
@@ -212,9 +209,9 @@ func (f *Curvature) MixedObservations(k int) (*mat.SymDense, error) {
 	return sum, nil
 }
 
-// MixedAbove reports, without allocating, whether every direction of the latent space clearly has
-// more than least observations: from the bound 1/tr(S⁻¹) of the least eigenvalue of S, and
-// 1/tr of the latent dimensions' part of the inverse where others are swept out.
+// MixedAbove reports, without allocating, whether every direction of the latent space clearly has more than least
+// observations. It uses the lower bound 1/tr(S⁻¹) of the least eigenvalue of S; if shared rows are swept out, the
+// trace is over the latent dimensions' part of the inverse.
 func (f *Curvature) MixedAbove(k int, least float64) bool {
 	for i := range f.blocks {
 		b := &f.blocks[i]
@@ -275,7 +272,7 @@ func (d *Dense) swept(first int) (*mat.SymDense, error) {
 	return s, nil
 }
 
-// Blocks are the blocks of F in the order in which they were added.
+// Blocks returns the blocks of F in the order in which they were added.
 func (f *Curvature) Blocks() Blocks {
 	list := make(Blocks, len(f.blocks))
 	for i := range f.blocks {
@@ -293,20 +290,19 @@ func (f *Curvature) Blocks() Blocks {
 	return list
 }
 
-// Tilt is the penalty of gFAB's local step: the tangent of −½ ln|F| at F₀ is a sum over rows,
-// in which row n's log joint is lowered by tr(F₀⁻¹F_n)/(2N), where F_n is what the row
-// contributes to N·F. As F₀ is a product whose second factor is also the row's, only the
-// counts of F₀ and the sizes of its blocks matter, and the penalty is the same for FAB
+// Tilt is the penalty of gFAB's local step. The tangent of −½ ln|F| at F₀ is a sum over rows: it lowers the log joint
+// of row n by tr(F₀⁻¹F_n)/(2N), where F_n is the row's contribution to N·F. F₀ and F_n share their second factor, so
+// that only the counts of F₀ and the sizes of its blocks matter, and the penalty is the same for FAB
 // (docs/theory/gfab.md, section 3).
 //
-// A model gets it in Prepare, nil for plain EM: all methods of a nil *Tilt are no penalty. It
-// stays as it is until the local step ends.
+// Prepare receives it, as nil for plain EM: the methods of a nil *Tilt return no penalty. It does not change until
+// the local step ends.
 type Tilt struct {
 	f     *Curvature
 	class []float64
 }
 
-// Set makes the tilt at F₀ = f, which must not change while the tilt is used.
+// Set sets the tilt at F₀ = f, which must not change while the tilt is used.
 func (t *Tilt) Set(f *Curvature) {
 	t.f, t.class = f, t.class[:0]
 	for i := range f.blocks {
@@ -321,8 +317,8 @@ func (t *Tilt) Set(f *Curvature) {
 	}
 }
 
-// Class is what a row of class k loses, in nats: Σ size/(2·Count) over the blocks of latent
-// dimension k whose count is a number, D_ξ/(2N_k) where it is one.
+// Class returns the penalty for a row of class k, in nats: Σ size/(2·Count) over the blocks of latent dimension k
+// whose count is a number. With one block this is D_ξ/(2N_k).
 func (t *Tilt) Class(k int) float64 {
 	if t == nil || k >= len(t.class) {
 		return 0
@@ -330,7 +326,7 @@ func (t *Tilt) Class(k int) float64 {
 	return t.class[k]
 }
 
-// Block is the part of block i alone: what an observation that counts in it loses.
+// Block returns the penalty by block i alone, in nats, for an observation that counts in it.
 func (t *Tilt) Block(i int) float64 {
 	if t == nil {
 		return 0
@@ -346,13 +342,13 @@ func (t *Tilt) Block(i int) float64 {
 	return float64(m) / (2 * b.count)
 }
 
-// Count is the count of block i of F₀, in observations, where it is a number: for models whose
-// counts are functions of several sums, and that take the derivatives by each.
+// Count returns the count of block i of F₀, in observations, which must be a number. It is for models whose counts
+// are functions of several sums, and which differentiate with respect to each sum.
 func (t *Tilt) Count(i int) float64 { return t.f.blocks[i].count }
 
-// Precision adds the tilt of latent dimensions that mix to dst, which has the size of
-// the counts: size·Count⁻¹, over the given blocks or else over all that mix. The penalty of a
-// row is half of that quadratic form at z. It returns [ErrSingular] where a count is singular.
+// Precision adds the tilt of latent dimensions that mix, size·Count⁻¹, to dst, which has the size of the counts. It
+// sums over the given blocks, or over all blocks that mix if none is given. A row's penalty is half of this quadratic
+// form at z. It returns [ErrSingular] if a count is singular.
 func (t *Tilt) Precision(dst *mat.SymDense, blocks ...int) error {
 	if t == nil {
 		return nil
@@ -391,9 +387,9 @@ func (b *factored) addInverse(dst *mat.SymDense) error {
 	return nil
 }
 
-// Quadratic is what a row with the vector a loses in block i, whose count is the matrix
-// Σ q aaᵀ: (size/2)·aᵀCount⁻¹a, half the leverage of a for every number of the information.
-// It is +Inf where the count is singular and a is not 0.
+// Quadratic returns the penalty by block i, in nats, for a row with the vector a, if the block's count is the matrix
+// Σ q aaᵀ: (size/2)·aᵀCount⁻¹a, which is half the leverage of a times the size of the information. It is +Inf if the
+// count is singular and a is not 0.
 func (t *Tilt) Quadratic(i int, a []float64) float64 {
 	if t == nil {
 		return 0
@@ -418,8 +414,8 @@ func (t *Tilt) Quadratic(i int, a []float64) float64 {
 	return float64(b.information.SymmetricDim()) / 2 * sum
 }
 
-// Row is tr(F_i⁻¹ row)/(2N) for a block that does not factor, row being what the row
-// contributes to N·F_i; +Inf where the row needs a direction that F_i has lost.
+// Row returns tr(F_i⁻¹ row)/(2N) for a block that is not a product, where the argument is the row's contribution to
+// N·F_i. It is +Inf if the contribution has a direction in which F_i is singular.
 func (t *Tilt) Row(i int, row mat.Symmetric) float64 {
 	if t == nil {
 		return 0

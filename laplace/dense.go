@@ -16,13 +16,11 @@ const eps = 0x1p-52
 
 var errEigen = errors.New("laplace: no eigenvalues: the block has entries that are not finite")
 
-// Dense is a symmetric matrix without structure. It is factorised and inverted
-// when it is set, so that reading it changes nothing; the zero value is the
-// empty block. Setting is not safe while others read.
+// Dense is a symmetric matrix without structure. Set factorises and inverts it, so that reading does not change it.
+// The zero value is the empty block. Do not call Set while others read.
 //
-// A matrix counts as singular when some coordinate is determined by the others to
-// within rounding: 1/(F_jj F⁻¹_jj) ≤ 16n·2⁻⁵², a test that depends neither on the
-// units nor on the order of the coordinates.
+// A matrix counts as singular if the others determine some coordinate to within rounding: 1/(F_jj F⁻¹_jj) ≤ 16n·2⁻⁵².
+// This test depends neither on the units nor on the order of the coordinates.
 type Dense struct {
 	n       int
 	entries []float64 // row-major, upper triangle
@@ -37,8 +35,8 @@ func NewDense(a mat.Symmetric) *Dense {
 	return d
 }
 
-// Set copies the upper triangle of a and factorises it, O(n³). It allocates
-// only to grow (gonum's own parallel products apart, which begin at n > 64).
+// Set copies the upper triangle of a and factorises it, O(n³). It allocates only to grow, except for gonum's parallel
+// products, which it uses for n > 64.
 func (d *Dense) Set(a mat.Symmetric) {
 	n := a.SymmetricDim()
 	if cap(d.entries) < n*n {
@@ -113,7 +111,7 @@ func (d *Dense) At(i, j int) float64 {
 	return d.entries[min(i, j)*d.n+max(i, j)]
 }
 
-// RawSymmetric returns the block's own upper triangle, to be read only.
+// RawSymmetric returns the block's own upper triangle, which must not be changed.
 func (d *Dense) RawSymmetric() blas64.Symmetric {
 	return blas64.Symmetric{N: d.n, Stride: max(d.n, 1), Data: d.entries, Uplo: blas.Upper}
 }

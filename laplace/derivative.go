@@ -8,12 +8,10 @@ import (
 )
 
 // Hessian puts the numeric Hessian of h at x into dst, which must be empty or d×d.
-// Central differences at two steps are extrapolated to the fourth order, about
-// 4d² evaluations of h, one at a time unless Concurrent is set. Steps follow the
-// scale of each coordinate, found from h itself: the distance over which h changes
-// by about a nat. The error of entry i, j is about 1e-9 √|H_ii H_jj| for values
-// of h around 1, and 1e-7 of it around 10⁶. Options.Hessian and Tolerance are not
-// used.
+// It extrapolates central differences at two steps to the fourth order, with about 4d² evaluations of h, one at a
+// time unless Concurrent is set. Steps follow the scale of each coordinate: the distance over which h changes by
+// about a nat, which is found from h itself. The error of entry i, j is about 1e-9 √|H_ii H_jj| for values of h
+// around 1, and 1e-7 √|H_ii H_jj| for values around 10⁶. Options.Hessian and Tolerance are not used.
 func Hessian(dst *mat.SymDense, h func(x []float64) float64, x []float64, o *Options) {
 	if o == nil {
 		o = new(Options)

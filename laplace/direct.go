@@ -2,14 +2,14 @@ package laplace
 
 import "gonum.org/v1/gonum/mat"
 
-// DirectSum is a block that is block-diagonal itself: the parameters of one latent
-// dimension in independent groups.
+// DirectSum is a block that is itself block-diagonal, for the parameters of one latent dimension in independent
+// groups.
 type DirectSum []Block
 
 // Dims returns n, n.
 func (d DirectSum) Dims() (r, c int) { n := d.SymmetricDim(); return n, n }
 
-// SymmetricDim is the sum of the parts' sizes.
+// SymmetricDim returns the sum of the parts' sizes.
 func (d DirectSum) SymmetricDim() int { return Blocks(d).Dim() }
 
 // T returns the block itself.
@@ -31,10 +31,10 @@ func (d DirectSum) At(i, j int) float64 {
 	panic(badDim)
 }
 
-// LogDet returns the sum over the parts; −Inf if one is singular.
+// LogDet returns the sum over the parts; −Inf if a part is singular.
 func (d DirectSum) LogDet() float64 { return Blocks(d).LogDet() }
 
-// Eigenvalues appends those of all parts, ascending over all.
+// Eigenvalues appends the eigenvalues of all parts, ascending over all.
 func (d DirectSum) Eigenvalues(dst []float64) []float64 { return Blocks(d).Eigenvalues(dst) }
 
 // InverseTrace returns tr(F⁻¹g), the sum over the parts with the diagonal blocks of g.

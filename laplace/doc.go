@@ -7,8 +7,8 @@
 // step of gFAB tilts each row by the derivative of that charge. In every model
 // here F is block-diagonal, and a block is a product: a count, which q(Z) decides, times the
 // information of an observation, which Π decides: N_k/N times a unit Fisher information, or
-// S/N ⊗ λI (eq. 5). A [Curvature] is written down in these factors, so that determinants, eigenvalues and
-// tilts are exact and cost what the factors cost; no DK × DK matrix is formed:
+// S/N ⊗ λI (eq. 5). A [Curvature] consists of these factors, so that determinants, eigenvalues and tilts are exact,
+// cost what the factors cost, and need no DK × DK matrix:
 //
 //	f.Reset(n, false)
 //	f.Mixed(s, laplace.Scaled{Factor: lambda, Of: laplace.Identity(d)})

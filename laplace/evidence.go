@@ -10,20 +10,20 @@ import (
 )
 
 var (
-	// ErrNotStationary is wrapped by LogEvidence's error where h still rises.
+	// ErrNotStationary is wrapped by LogEvidence's error if h still rises at the given mode.
 	ErrNotStationary = errors.New("laplace: the mode is not a stationary point")
-	// ErrNotMaximum is wrapped where −∇²h is not positive definite.
+	// ErrNotMaximum is wrapped by it if −∇²h is not positive definite.
 	ErrNotMaximum = errors.New("laplace: the mode is not a strict maximum")
 )
 
-// Options say how h is differentiated; nil and the zero value mean the defaults.
+// Options say how to differentiate h. nil and the zero value select the defaults.
 type Options struct {
 	// Hessian puts the d×d Hessian of h (not of −h) at theta into dst. If nil, it
-	// is taken numerically, by Hessian.
+	// is computed numerically by the function Hessian.
 	Hessian func(dst *mat.SymDense, theta []float64)
 
-	// Tolerance bounds the Newton decrement gᵀ(−∇²h)⁻¹g at the mode: half of it is
-	// what h would still gain, in nats. Default 1e-4.
+	// Tolerance bounds the Newton decrement gᵀ(−∇²h)⁻¹g at the mode. Half of the decrement is what h could still gain,
+	// in nats. Default 1e-4.
 	Tolerance float64
 
 	// Scale holds, for each coordinate, the distance over which h changes by about
@@ -49,12 +49,11 @@ type Options struct {
 // Hayashi et al. 2015, where F = −∇²h/N; the error falls like 1/N if h grows
 // like N. It is exact if h is quadratic.
 //
-// The approximation depends on the coordinates. In constrained ones, transform and
-// add the log of the Jacobian to h: ln σ for a rate held by its logarithm.
+// The approximation depends on the coordinates. Transform constrained coordinates and add the log of the Jacobian to
+// h; for σ = exp(θ) this is θ = ln σ.
 //
-// It returns an error if h or its derivatives are not finite at the mode, one that
-// wraps ErrNotMaximum if −∇²h is not positive definite (to its numerical
-// accuracy), and one that wraps ErrNotStationary if the Newton decrement exceeds the
+// It returns an error if h or its derivatives are not finite at the mode. The error wraps ErrNotMaximum if −∇²h is
+// not positive definite (to its numerical accuracy), and ErrNotStationary if the Newton decrement exceeds the
 // tolerance.
 func LogEvidence(h func(theta []float64) float64, mode []float64, o *Options) (float64, error) {
 	if o == nil {

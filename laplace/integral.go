@@ -6,19 +6,19 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A Term is the integral over some parameters φ of a latent dimension by Laplace's method, under a normal prior about
-// φ₀ whose precision is Worth times I₀, the information of an observation at φ₀. The normaliser of the prior cancels
-// every 2π:
+// A Term is the integral over some parameters φ of a latent dimension by Laplace's method. The prior is normal, with
+// mean φ₀ and precision Worth·I₀, where I₀ is the information of an observation at φ₀. Its normaliser cancels every
+// 2π:
 //
 //	ln ∫ p(φ) exp E_q[ln p(X,Z|φ)] dφ ≈ E_q[ln p(X,Z|φ̃)] − Distance − (Size/2) ln((Count + Worth)/Worth) − Information
 //
-// (docs/theory/evidence.md, section 1). Both are in nats, and depend on no coordinates.
+// (docs/theory/evidence.md, section 1). Distance and Information are in nats, and do not depend on the coordinates.
 type Term struct {
 	Size        int     // parameters
-	Count       float64 // observations behind them, which q decides
-	Worth       float64 // observations that the prior is worth; 0 stands for 1
+	Count       float64 // observations behind them, which q determines
+	Worth       float64 // observations that the prior is worth; 0 selects 1
 	Distance    float64 // Worth · ½(φ̃ − φ₀)ᵀI₀(φ̃ − φ₀)
-	Information float64 // ½ ln|I₀⁻¹I|, I the information of an observation at φ̃
+	Information float64 // ½ ln|I₀⁻¹I|, where I is the information of an observation at φ̃
 }
 
 // worth is Worth or its default.
@@ -41,22 +41,23 @@ type integral struct {
 	information float64 // −Σ Information
 }
 
-// ResetPrior empties the curvature for n observations of parameters that have a proper prior: the blocks that follow
-// are integrals under it.
+// ResetPrior clears the curvature, for n observations and parameters with a proper prior. The blocks added next are
+// integrals under the prior.
 func (f *Curvature) ResetPrior(n float64) {
 	f.Reset(n, false)
 	f.integral = new(integral)
 }
 
-// Prior reports that the parameters have a proper prior. A model may then add its blocks by Integrate and Exact.
-// [Curvature.Class], Matrix, Mixed and Unfactored stand for a prior that is worth one observation, whose information
-// is I: the coordinates are those in which that of the table as one class is. About corrects it.
+// Prior reports whether the parameters have a proper prior. If so, a model may add its blocks by Integrate and Exact.
+// Blocks added by [Curvature.Class], Matrix, Mixed or Unfactored then have a prior that is worth one observation and
+// whose information is I, in coordinates in which the table, described as one class, has this information. About
+// corrects it for another prior.
 func (f *Curvature) Prior() bool { return f.integral != nil }
 
-// Prior reports that the tilt is that of integrals under a prior; false of nil.
+// Prior reports whether the tilt comes from integrals under a prior; false for nil.
 func (t *Tilt) Prior() bool { return t != nil && t.f.Prior() }
 
-// N is the number of observations; 0 of nil.
+// N returns the number of observations; 0 for nil.
 func (t *Tilt) N() float64 {
 	if t == nil {
 		return 0
@@ -74,25 +75,25 @@ func (f *Curvature) Integrate(k int, count float64, terms ...Term) {
 	}
 }
 
-// Charge adds a term to block i, one that Integrate has added.
+// Charge adds a term to block i, which Integrate must have added.
 func (f *Curvature) Charge(i int, t Term) { f.integrate(&f.blocks[i], t) }
 
-// Shared adds a term of parameters that all latent dimensions share: a constant to the rows, and no block.
+// Shared adds a term for parameters that all latent dimensions share. It adds no block, and is the same for all rows.
 func (f *Curvature) Shared(t Term) { f.integrate(new(factored), t) }
 
-// Exact adds a part of the integral that is known exactly: so many nats beside E_q[ln p(X,Z|Π̃)].
+// Exact adds a part of the integral that is known exactly, in nats: its difference from E_q[ln p(X,Z|Π̃)].
 func (f *Curvature) Exact(nats float64) { f.integral.followed += nats }
 
-// About says of the block added last that I₀ has so many nats of ½ ln|I₀| in all and that the parameters are at a
-// distance, in nats.
+// About corrects the block added last for its prior: its I₀ has ½ ln|I₀| = information in all, and its parameters are
+// at this distance from the prior's centre. Both are in nats.
 func (f *Curvature) About(information, distance float64) {
 	f.integral.information += information
 	f.integral.followed -= distance
 }
 
-// CountGap is ½ Σ_ij [ln(1 + e_i) − ln(1 + r_j e_i)] in nats, of eigenvalues e of a count and r of I₀⁻¹I: by how much
-// the integral over a normal prior, −½ ln|I + e ⊗ r|, is above the count's charge, what Mixed takes off for a block of
-// information I₀. To be added by About.
+// CountGap returns ½ Σ_ij [ln(1 + e_i) − ln(1 + r_j e_i)], in nats, for the eigenvalues e of a count and r of I₀⁻¹I.
+// By this amount the integral over a normal prior, −½ ln|I + e ⊗ r|, is above the charge of the count, which Mixed
+// subtracts for a block of information I₀. About must add it.
 func CountGap(counts, ratios []float64) (nats float64) {
 	for _, r := range ratios {
 		for _, e := range counts {
@@ -119,7 +120,8 @@ func LogRotations(n float64, squares []float64) (nats float64) {
 	return nats
 }
 
-// LogVolume is ln Vol O(k), with rotations in a plane at unit speed.
+// LogVolume returns ln Vol O(k), the volume of the rotations and reflections of k axes, in the metric in which a
+// rotation in a plane has unit speed.
 func LogVolume(k int) (sum float64) {
 	if k > 0 {
 		sum = math.Ln2
@@ -139,8 +141,8 @@ func (f *Curvature) integrate(b *factored, t Term) {
 	f.integral.information -= t.Information
 }
 
-// Integral is ln ∫ p(Π) exp E_q[ln p(X,Z|Π)] dΠ − E_q[ln p(X,Z|Π̃)] in two parts, in nats: what the steps of gFAB
-// follow, and −½ ln|I₀⁻¹I|, which Π decides.
+// Integral returns ln ∫ p(Π) exp E_q[ln p(X,Z|Π)] dΠ − E_q[ln p(X,Z|Π̃)] in two parts, in nats: the part that gFAB's
+// steps maximise, and −½ ln|I₀⁻¹I|, which depends on Π alone.
 func (f *Curvature) Integral() (followed, information float64) {
 	return f.integral.followed, f.integral.information
 }
@@ -175,8 +177,9 @@ func (r raised) At(i, j int) float64 {
 	return v
 }
 
-// LogVarianceMode solves n(1 − w e^−x) + νx = 0: the mode of a log variance of which n rows have the variance w,
-// relative to S₀. The left side is concave and rises, so that Newton's steps ascend to the root from the second on.
+// LogVarianceMode solves n(1 − w e^−x) + worth·x = 0 for x: the posterior mode of a log variance ln(S/S₀), if n rows
+// have the variance w·S₀ and the prior at S₀ is worth so many rows. The left side is concave and rises, so that
+// Newton's steps increase to the root from the second on.
 func LogVarianceMode(n, w, worth float64) (x float64) {
 	const least = -600 // far below every floor
 	if !(n > 0) {

@@ -51,9 +51,8 @@ func (k Kronecker) Eigenvalues(dst []float64) []float64 {
 }
 
 // InverseTrace returns tr(A⁻¹g_A)·tr(B⁻¹g_B) against g = g_A ⊗ g_B with factors
-// of the same sizes, scaled or not. Any other g is first traced over B,
-// P_ij = tr(B⁻¹g_ij) with g_ij its n_B×n_B blocks, and then tr((A⊗B)⁻¹g) =
-// tr(A⁻¹P): only the factors are ever inverted.
+// of the same sizes, scaled or not. Any other g with n_B×n_B blocks g_ij is first traced over B, P_ij = tr(B⁻¹g_ij),
+// so that tr((A⊗B)⁻¹g) = tr(A⁻¹P). Only the factors are inverted.
 func (k Kronecker) InverseTrace(g mat.Symmetric) float64 {
 	checkDim(k.SymmetricDim(), g)
 	switch g := g.(type) {

@@ -8,9 +8,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Spectral is a symmetric matrix by its eigen-decomposition V·diag(λ)·Vᵀ. Put together again, a matrix whose
-// eigenvalues are many orders of magnitude apart loses the small ones to rounding; here each keeps its digits, and so
-// does ln|F|.
+// Spectral is a symmetric matrix stored as its eigendecomposition V·diag(λ)·Vᵀ. If eigenvalues are many orders of
+// magnitude apart, a dense matrix loses the small ones to rounding. Here each keeps its digits, and so does ln|F|.
 type Spectral struct {
 	values  []float64  // ascending
 	vectors *mat.Dense // in columns
@@ -91,7 +90,7 @@ func set(a *mat.Dense, i, j int, v float64) {
 	a.Set(j, i, v)
 }
 
-// AtLeast is the matrix with every eigenvalue below least raised to it.
+// AtLeast returns the matrix with every eigenvalue below least raised to it.
 func (s *Spectral) AtLeast(least float64) *Spectral {
 	raised := &Spectral{values: slices.Clone(s.values), vectors: s.vectors}
 	for i, v := range raised.values {
@@ -125,7 +124,7 @@ func (s *Spectral) LogDet() float64 { return Diagonal(s.values).LogDet() }
 // Eigenvalues appends the eigenvalues.
 func (s *Spectral) Eigenvalues(dst []float64) []float64 { return append(dst, s.values...) }
 
-// InverseTrace returns Σ_i v_iᵀgv_i/λ_i, in which 0/0 counts nothing.
+// InverseTrace returns Σ_i v_iᵀgv_i/λ_i, with 0/0 = 0.
 func (s *Spectral) InverseTrace(g mat.Symmetric) float64 {
 	checkDim(len(s.values), g)
 	turned := make(Diagonal, len(s.values))

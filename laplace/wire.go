@@ -40,7 +40,7 @@ func (t *Tilt) GobEncode() ([]byte, error) {
 	return buf.Bytes(), err
 }
 
-// GobDecode makes the tilt that was encoded, to its bits.
+// GobDecode restores an encoded tilt, bit for bit.
 func (t *Tilt) GobDecode(text []byte) error {
 	var w tiltWire
 	if err := gob.NewDecoder(bytes.NewReader(text)).Decode(&w); err != nil {

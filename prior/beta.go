@@ -10,22 +10,21 @@ import (
 //
 //	p(p) = Γ(A+B)/(Γ(A)Γ(B)) p^(A−1) (1−p)^(B−1),   0 ≤ p ≤ 1,
 //
-// the conjugate prior of a Bernoulli variable (K, section 3.2, its b₁ and b₂): after
-// ν ones and ν′ zeros it is Beta(A+ν, B+ν′). In the form of [Conjugate], T = x and
-// η = logit p; there the Jacobian p(1−p) makes the density p^A (1−p)^B, so ν = A + B
-// and νχ = A.
+// the conjugate prior of a Bernoulli variable (K, section 3.2, with b₁ and b₂ for A and B). After ν ones and ν′ zeros
+// it is Beta(A+ν, B+ν′). In the form of [Conjugate], T = x and η = logit p; there the Jacobian p(1−p) makes the
+// density p^A (1−p)^B, so that ν = A + B and νχ = A.
 type Beta struct {
 	A float64 `json:"a"`
 	B float64 `json:"b"`
 }
 
-// Check says whether A and B are positive and finite, and their sum finite.
+// Check returns an error unless A and B are positive and finite, and their sum finite.
 func (b Beta) Check() error {
 	return first(positive("Beta.A", b.A), positive("Beta.B", b.B), positive("Beta.A + Beta.B", b.A+b.B))
 }
 
-// LogNorm is ln B(A, B), in nats: the log of ∫ p^(A−1)(1−p)^(B−1) dp. It is accurate
-// where A and B are large, or far apart, as Concentrations.LogNorm is.
+// LogNorm returns ln B(A, B), in nats: the log of ∫ p^(A−1)(1−p)^(B−1) dp. It is accurate for large A and B and for
+// very different ones, as Concentrations.LogNorm is.
 func (b Beta) LogNorm() float64 { return Concentrations{b.A, b.B}.LogNorm() }
 
 // ExpectedLog returns E[ln p] = ψ(A) − ψ(A+B) and E[ln(1−p)] = ψ(B) − ψ(A+B)
@@ -36,11 +35,11 @@ func (b Beta) ExpectedLog() (lnP, lnQ float64) {
 	return dst[0], dst[1]
 }
 
-// Mean is E[p] = A/(A+B).
+// Mean returns E[p] = A/(A+B).
 func (b Beta) Mean() float64 { return b.A / (b.A + b.B) }
 
-// Mode is the p of greatest density, (A−1)/(A+B−2). It returns an error where there is
-// no greatest, A or B being below 1, and where all are equal, A = B = 1.
+// Mode returns the p of greatest density, (A−1)/(A+B−2). It returns an error if the density has no maximum (A or B
+// below 1), and if it is constant (A = B = 1).
 func (b Beta) Mode() (float64, error) {
 	switch a, c := b.A-1, b.B-1; {
 	case !(a >= 0) || !(c >= 0):
@@ -52,7 +51,7 @@ func (b Beta) Mode() (float64, error) {
 	}
 }
 
-// LogProb is the log density at p, in nats; −Inf outside [0, 1]. At 0 and 1 it is
+// LogProb returns the log density at p, in nats; −Inf outside [0, 1]. At 0 and 1 it is
 // −Inf, finite or +Inf as the parameter on that side is above, at or below 1.
 func (b Beta) LogProb(p float64) float64 {
 	if !(p >= 0 && p <= 1) {

@@ -12,22 +12,20 @@ import (
 //
 //	p(η | χ, ν) = f(χ, ν) g(η)^ν exp(ν ηᵀχ)
 //
-// (K, A.2). It acts as ν rows whose statistics T have the mean χ: after N_k rows with
-// the sum ΣT it is the same with ν + N_k and νχ + ΣT.
+// (K, A.2). It acts as ν rows whose statistics T have the mean χ: after N_k rows with the sum ΣT, ν becomes ν + N_k
+// and νχ becomes νχ + ΣT.
 //
-// The density is with respect to the natural parameter η, which brings in a Jacobian
-// where another prior is stated in another parameter; see [Beta], [Dirichlet], [Gamma]
-// and [NormalInverseGamma] for ν and χ of each. By the same token the mode in η is not
-// the mode in, say, a Bernoulli probability: there it has E[T] = χ, the mean of rows and
-// pseudo-rows, and exists whenever χ is a possible mean.
+// The density is with respect to the natural parameter η. Priors stated in another parameter differ by a Jacobian;
+// [Beta], [Dirichlet], [Gamma] and [NormalInverseGamma] give their ν and χ. For the same reason the mode in η is not
+// the mode in, say, a Bernoulli probability. The mode in η has E[T] = χ, the mean of rows and pseudo-rows, and exists
+// if χ is a possible mean.
 type Conjugate struct {
 	Chi []float64 `json:"chi"` // χ, the mean of the S statistics
 	Nu  float64   `json:"nu"`  // ν, the number of rows it is worth
 }
 
-// Check says whether Nu is positive, there are statistics, and all is finite, products
-// νχ included. Whether χ is a mean that the statistics can have is for the family to
-// say.
+// Check returns an error unless Nu is positive, Chi is not empty, and all numbers and the products νχ are finite. The
+// family checks whether the statistics can have the mean χ.
 func (c Conjugate) Check() error {
 	if err := positive("Conjugate.Nu", c.Nu); err != nil {
 		return err
@@ -43,8 +41,8 @@ func (c Conjugate) Check() error {
 	return nil
 }
 
-// Pseudo puts the 1+S numbers (ν, νχ₁,…,νχ_S) into dst and returns it: what to add to
-// the statistics (N_k, ΣT) of a component.
+// Pseudo puts the 1+S numbers (ν, νχ₁,…,νχ_S), which add to the statistics (N_k, ΣT) of a component, into dst and
+// returns it.
 func (c Conjugate) Pseudo(dst []float64) []float64 {
 	dst = linalg.Resize(dst, 1+len(c.Chi))
 	dst[0] = c.Nu

@@ -6,20 +6,19 @@ import (
 	"slices"
 )
 
-// DataScaled is the weakly informative prior of a Gaussian whose location and units are
-// those of the data: a normal–inverse Wishart distribution centred at the data's mean
-// with the data's covariance for Ψ. So a component is expected to be about where the data
-// are, with the weight of Kappa rows, and about as wide, with that of Nu rows.
+// DataScaled is a weakly informative prior of a Gaussian, in the location and units of the data: a normal–inverse
+// Wishart distribution centred at the data's mean, with the data's covariance as Ψ. It says with the weight of Kappa
+// rows that a component is where the data are, and with the weight of Nu rows that it is as wide.
 //
-// Unlike the other priors its zero value has a meaning, the usual choice: Kappa = 1,
-// the weight of one row, and Nu = D, the smallest integer with which the distribution is
-// proper. With it E[Σ⁻¹] is D times the data's precision matrix.
+// Unlike those of other priors, the zero value has a meaning, the usual choice: Kappa = 1, the weight of one row, and
+// Nu = D, the smallest integer for which the distribution is proper. E[Σ⁻¹] is then D times the data's precision
+// matrix.
 type DataScaled struct {
 	Kappa float64 `json:"kappa"` // 0 means 1
-	Nu    float64 `json:"nu"`    // 0 means the number of columns
+	Nu    float64 `json:"nu"`    // 0 selects D, the number of columns
 }
 
-// Check says whether Kappa and Nu are finite and not negative. Wishart, which knows D,
+// Check returns an error unless Kappa and Nu are finite and not negative. Wishart, which knows D,
 // checks that Nu is more than D − 1.
 func (s DataScaled) Check() error {
 	for _, field := range []struct {
@@ -46,9 +45,8 @@ func (s DataScaled) orDefault(d int) DataScaled {
 }
 
 // Wishart returns the prior of the mean and the full covariance of D columns, given
-// the data's mean (D) and covariance (D×D row-major), which it copies. It returns an
-// error where the covariance is not positive definite, as with constant or dependent
-// columns or too few rows, and where Nu is at most D − 1.
+// the data's mean (D) and covariance (D×D row-major), which it copies. It returns an error if Nu is at most D − 1,
+// and if the covariance is not positive definite, for example with constant or dependent columns or too few rows.
 func (s DataScaled) Wishart(mean, covariance []float64) (NormalInverseWishart, error) {
 	if err := s.Check(); err != nil {
 		return NormalInverseWishart{}, err
@@ -58,10 +56,9 @@ func (s DataScaled) Wishart(mean, covariance []float64) (NormalInverseWishart, e
 	return p, p.Check()
 }
 
-// InverseGamma returns the prior of one column's mean and variance, given the data's:
-// Wishart with D = 1, that is, Shape = Nu/2 (½ by default) and Rate = variance/2. A
-// Gaussian with diagonal covariance has one for each column. If the column has no
-// variance, Check of the result returns an error.
+// InverseGamma returns the prior of one column's mean and variance, given those of the data. It is Wishart with D =
+// 1, that is, Shape = Nu/2 (½ by default) and Rate = variance/2. A Gaussian with diagonal covariance has one for each
+// column. If the column has no variance, Check of the result returns an error.
 func (s DataScaled) InverseGamma(mean, variance float64) NormalInverseGamma {
 	s = s.orDefault(1)
 	return NormalInverseGamma{Mean: mean, Kappa: s.Kappa, Shape: s.Nu / 2, Rate: variance / 2}

@@ -14,19 +14,17 @@ import (
 	"github.com/latent-go/latent/internal/special"
 )
 
-// Dirichlet is the symmetric Dirichlet distribution Dir(Alpha,…,Alpha) of mixture
-// weights, whatever their number (K, eq. 3.2, its a). It is the conjugate prior of a
-// categorical variable; in the form of [Conjugate] with T the indicators of all
-// values but the last and η_i = ln(p_i/p_n), ν = n·Alpha and νχ_i = Alpha.
+// Dirichlet is the symmetric Dirichlet distribution Dir(Alpha,…,Alpha) of any number of mixture weights (K, eq. 3.2,
+// with a for Alpha). It is the conjugate prior of a categorical variable. In the form of [Conjugate], T holds the
+// indicators of all values but the last, η_i = ln(p_i/p_n), ν = n·Alpha and νχ_i = Alpha.
 //
-// With a small Alpha, variational Bayes empties the components that it does not need. For Bernoulli components of M
-// columns, with prior Beta(b, b), it empties all of these if Alpha is below (M+1)/2 and ½ + Mb (K, Theorem 5.1.2,
-// case 1).
+// If Alpha is small, variational Bayes empties redundant components. For Bernoulli components of M columns with prior
+// Beta(b, b), it empties all of them if Alpha is below (M+1)/2 and ½ + Mb (K, Theorem 5.1.2, case 1).
 type Dirichlet struct {
 	Alpha float64 `json:"alpha"`
 }
 
-// Check says whether Alpha is positive and finite.
+// Check returns an error unless Alpha is positive and finite.
 func (d Dirichlet) Check() error { return positive("Dirichlet.Alpha", d.Alpha) }
 
 // Concentrations returns the distribution of n weights, Alpha repeated n times.
@@ -34,7 +32,7 @@ func (d Dirichlet) Concentrations(n int) Concentrations {
 	return slices.Repeat(Concentrations{d.Alpha}, n)
 }
 
-// LogNorm is Concentrations(n).LogNorm(), n ln Γ(Alpha) − ln Γ(n·Alpha), in nats.
+// LogNorm returns Concentrations(n).LogNorm(), n ln Γ(Alpha) − ln Γ(n·Alpha), in nats.
 func (d Dirichlet) LogNorm(n int) float64 {
 	count, total := float64(n), float64(n)*d.Alpha
 	return -total*math.Log(count) - count*math.Log(d.Alpha)/2 + math.Log(total)/2 +
@@ -45,13 +43,11 @@ func (d Dirichlet) LogNorm(n int) float64 {
 //
 //	p(p) = Γ(Σa_i)/ΠΓ(a_i) Π p_i^(a_i−1),   Σp_i = 1,
 //
-// whose density is with respect to all weights but the last. It is the posterior of
-// a Dirichlet prior, a_i = Alpha + N_i (K, eq. 4.6), or a prior that is not symmetric.
-// Its methods keep their digits from a_i = 1e-4, or less, to 1e9 and in any mixture
-// of these.
+// with a density with respect to all weights but the last. It is the posterior of a Dirichlet prior, a_i = Alpha +
+// N_i (K, eq. 4.6), or a prior that is not symmetric. Its methods are accurate for any a_i from below 1e-4 to 1e9.
 type Concentrations []float64
 
-// Check says whether there are any, all positive, with a finite sum.
+// Check returns an error unless there is at least one concentration, all are positive, and their sum is finite.
 func (c Concentrations) Check() error {
 	if len(c) == 0 {
 		return errors.New("prior: Concentrations are empty: give one for each weight")
@@ -64,7 +60,7 @@ func (c Concentrations) Check() error {
 	return positive("the sum of Concentrations", floats.Sum(c))
 }
 
-// LogNorm is Σ ln Γ(a_i) − ln Γ(Σa_i), in nats: the log of the integral of
+// LogNorm returns Σ ln Γ(a_i) − ln Γ(Σa_i), in nats: the log of the integral of
 // Π p_i^(a_i−1) over the simplex.
 //
 // It is computed as Σ a_i ln(a_i/A) + ½(ln A − Σ ln a_i) + ½(n−1) ln 2π + Σδ(a_i) −
@@ -127,8 +123,8 @@ func (c Concentrations) Mean(dst []float64) []float64 {
 }
 
 // Mode puts the weights of greatest density, (a_i−1)/Σ(a_j−1), into dst and returns
-// it. It returns an error where some a_i < 1, as the density is unbounded near
-// p_i = 0, and where all are 1, as it is flat. A single weight is 1 in any case.
+// it. It returns an error if some a_i < 1, because the density is unbounded near p_i = 0, and if all are 1, because
+// it is flat. A single weight always has the mode 1.
 func (c Concentrations) Mode(dst []float64) ([]float64, error) {
 	dst = linalg.Resize(dst, len(c))
 	if len(c) == 1 {
@@ -152,7 +148,7 @@ func (c Concentrations) Mode(dst []float64) ([]float64, error) {
 	return dst, nil
 }
 
-// LogProb is the log density at the weights p, in nats: −Inf off the simplex, that is
+// LogProb returns the log density at the weights p, in nats: −Inf off the simplex, that is
 // if one of them is negative or NaN or their sum differs from 1 by more than 1e-6. On
 // its edge, p_i = 0, it is −Inf if any such a_i > 1, otherwise +Inf if any such a_i < 1.
 func (c Concentrations) LogProb(p []float64) float64 {

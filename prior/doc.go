@@ -3,8 +3,8 @@
 // "paper K", sections 3 and 4, A.2 and A.3).
 //
 // A model has a field of type [Prior], and swapping a prior is swapping that field.
-// A prior is a plain value that says what it is; families tell them apart by a type
-// switch and refuse what is not conjugate to them:
+// A prior is a plain value. A family distinguishes priors by a type switch, and returns an error for one that is not
+// conjugate to it:
 //
 //	mixture weights          Dirichlet, Concentrations, Jeffreys
 //	Bernoulli                Beta, Jeffreys
@@ -24,14 +24,13 @@
 //
 // [NormalInverseWishart] and [IsotropicNormal] provide the expected log density of a row, the divergences and the
 // modes that a Gaussian component needs from its posterior. [Natural], [NaturalDirichlet] and [NaturalShapeRate]
-// describe a prior by its pseudo-counts in the natural parameters of a likelihood, to which the number of rows and
-// the sums of their statistics are added: all that a family of one observation needs from its prior.
+// describe a prior by its pseudo-counts in the natural parameters of a likelihood. Adding the number of rows and the
+// sums of their statistics gives the posterior. That is all a family of a single observation needs from its prior.
 //
-// Every LogNorm is the log, in nats, of the integral of the density without its
-// constant, which the type's comment spells out. So evidences and the terms of the
-// variational free energy are differences of LogNorm, and expectations are its
-// derivatives.
+// Every LogNorm is the log, in nats, of the integral of the density without its constant, which the type's comment
+// gives. So log evidences and the terms of the variational free energy are differences of LogNorm, and expectations
+// are its derivatives.
 //
 // Methods other than Check need a prior that passes Check; otherwise their results are arbitrary, and may be NaN. A
-// dst argument is reused where its capacity suffices, and may be nil.
+// dst argument may be nil; its memory is reused if its capacity suffices.
 package prior

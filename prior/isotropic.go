@@ -13,8 +13,8 @@ import (
 //
 //	μ_j | σ² ~ N(m_j, σ²/κ),   1/σ² ~ Gamma(shape, rate),
 //
-// as the numbers m_1,…,m_W, κ, shape, rate: it is [NormalInverseGamma] where W = 1, and the conjugate prior of a
-// Gaussian with spherical covariance.
+// stored as the numbers m_1,…,m_W, κ, shape, rate. It is the conjugate prior of a Gaussian with spherical covariance.
+// For W = 1 it is [NormalInverseGamma].
 type IsotropicNormal []float64
 
 func (p IsotropicNormal) mean() []float64 { return p[:len(p)-3] }
@@ -24,8 +24,9 @@ func (p IsotropicNormal) kappa() float64  { return p[len(p)-3] }
 // precision is the distribution of 1/σ².
 func (p IsotropicNormal) precision() Gamma { return Gamma{Shape: p[len(p)-2], Rate: p[len(p)-1]} }
 
-// Update puts the posterior after n > 0 rows, a sum of responsibilities perhaps, into dst (W+3), whose first W numbers
-// are the means of the rows before; squares is the sum of the squared deviations of all columns from them.
+// Update puts the posterior after n > 0 rows into dst (W+3). n may be a sum of responsibilities. Before the call the
+// first W numbers of dst must be the means of the rows; squares is the sum of the squared deviations of all columns
+// from these means.
 func (p IsotropicNormal) Update(n, squares float64, dst IsotropicNormal) {
 	kappa, between, w := p.kappa()+n, 0.0, len(p)-3
 	for j, m := range p[:w] {
@@ -38,27 +39,28 @@ func (p IsotropicNormal) Update(n, squares float64, dst IsotropicNormal) {
 	dst[w+2] = p[w+2] + (squares+p[w]*(n/kappa)*between)/2
 }
 
-// Expected is E[ln N(x|μ,σ²I)] = constant − ½ precision ‖x−m‖², in nats, where precision is E[1/σ²].
+// Expected returns E[ln N(x|μ,σ²I)] = constant − ½ precision ‖x−m‖², in nats, where precision is E[1/σ²].
 func (p IsotropicNormal) Expected() (constant, precision float64) {
 	g := p.precision()
 	return -p.width() / 2 * (2*special.HalfLogTwoPi - g.ExpectedLog() + 1/p.kappa()), g.Mean()
 }
 
-// Divergence is KL(p‖from), in nats.
+// Divergence returns KL(p‖from), in nats.
 func (p IsotropicNormal) Divergence(from IsotropicNormal) float64 {
 	g := p.precision()
 	return meanDivergence(p.kappa(), from.kappa(), len(p)-3, g.Mean()*squaredDistance(p.mean(), from.mean())) +
 		g.Divergence(from.precision())
 }
 
-// Mode is the variance where the joint density is greatest, at the means m: each mean has a factor (σ²)^−½ in it.
+// Mode returns the variance at which the joint density with the means m is greatest. Each mean contributes a factor
+// (σ²)^−½ to the density.
 func (p IsotropicNormal) Mode() (variance float64) {
 	g := p.precision()
 	return g.Rate / (g.Shape + 1 + p.width()/2)
 }
 
-// Expectation is E[σ²] = Rate/(Shape−1). Where that does not exist, Shape ≤ 1, the inverse Rate/Shape of the
-// expected precision stands in.
+// Expectation returns E[σ²] = Rate/(Shape−1). If that does not exist (Shape ≤ 1), it returns Rate/Shape, the inverse
+// of the expected precision.
 func (p IsotropicNormal) Expectation() (variance float64) {
 	g := p.precision()
 	if g.Shape > 1 {
@@ -67,8 +69,8 @@ func (p IsotropicNormal) Expectation() (variance float64) {
 	return g.Rate / g.Shape
 }
 
-// LogProb is the joint log density at means (W) and a variance, in nats; −Inf where the variance is not positive
-// and finite or a mean not finite.
+// LogProb returns the joint log density at means (W) and a variance, in nats; −Inf if the variance is not positive
+// and finite, or a mean not finite.
 func (p IsotropicNormal) LogProb(mean []float64, variance float64) float64 {
 	if sum := floats.Sum(mean); !(variance > 0) || math.IsInf(variance, 1) || sum-sum != 0 {
 		return math.Inf(-1)

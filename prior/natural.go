@@ -6,7 +6,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// A Distribution is the distribution of one number: [Beta], [Gamma].
+// A Distribution is the distribution of one number, such as [Beta] and [Gamma].
 type Distribution interface {
 	Prior
 	LogNorm() float64
@@ -25,15 +25,15 @@ type Likelihood[D Distribution] struct {
 	Posterior func(prior D, nu, tau float64) D
 	// Expected returns E[η] and E[ψ].
 	Expected func(D) (eta, psi float64)
-	// Predictive and Curvature are those of a row with the exposure e and the sum x (see [Natural.Predictive]),
-	// of which the distribution holds a share out.
+	// Predictive and Curvature compute [Natural.Predictive] and [Natural.Curvature] for a row with exposure e and sum x;
+	// the distribution after includes a share out of the row.
 	Predictive func(prior, after D, e, x, out float64) (factor, log float64)
 	Curvature  func(after D, e, x float64) float64
 	// Factors computes the factors of Predictive for rows of 0 and 1, all at once; nil if rows have other numbers.
 	Factors func(prior, after D, labels, out, factors []float64)
 
-	Mean    string // what χ of a [Conjugate] may be
-	Instead string // what to take for [Jeffreys], where that is improper
+	Mean    string // what χ of a [Conjugate] may be, for error messages
+	Instead string // what to use in place of [Jeffreys] if that is improper, for error messages
 }
 
 // PoissonRate has η = ln λ and ψ = λ, where Gamma(τ, ν) is ∝ λ^τ exp(−νλ).
@@ -78,8 +78,8 @@ var BernoulliProbability = &Likelihood[Beta]{
 	Mean: "a number between 0 and 1",
 }
 
-// Natural is a prior of one parameter in terms of pseudo-counts h = (ν, τ). Those of a posterior are the prior's plus
-// the number of rows and the sum of x.
+// Natural is a prior of one parameter in terms of pseudo-counts h = (ν, τ). A posterior adds the number of rows to ν
+// and their sum of x to τ.
 type Natural[D Distribution] struct {
 	Of     *Likelihood[D]
 	Before D // the prior
@@ -90,7 +90,7 @@ func (q Natural[D]) at(h []float64) D { return q.Of.Posterior(q.Before, h[0], h[
 // Prior puts the pseudo-counts of the prior into h.
 func (q Natural[D]) Prior(h []float64) { h[0], h[1] = q.Of.Pseudo(q.Before) }
 
-// LogNorm is the logarithm of the integral of exp(ητ − νψ).
+// LogNorm returns the logarithm of the integral of exp(ητ − νψ), in nats.
 func (q Natural[D]) LogNorm(h []float64) float64 { return q.at(h).LogNorm() }
 
 // Expected puts E[η] into eta and returns E[ψ].
@@ -105,17 +105,17 @@ func (q Natural[D]) Mode(h, xi []float64) (err error) {
 	return err
 }
 
-// LogProb is the log density of the parameter.
+// LogProb returns the log density of the parameter xi, in nats.
 func (q Natural[D]) LogProb(h, xi []float64) float64 { return q.at(h).LogProb(xi[0]) }
 
 // Mean puts the mean of the parameter into xi.
 func (q Natural[D]) Mean(h, xi []float64) { xi[0] = q.at(h).Mean() }
 
-// Rand draws the parameter.
+// Rand draws the parameter into xi.
 func (q Natural[D]) Rand(h []float64, rng *rand.Rand, xi []float64) { xi[0] = q.at(h).Rand(rng) }
 
-// NaturalDirichlet is [Natural] of the probabilities p of categories: η = ln p, and the pseudo-counts are ν,
-// which does not matter as ψ = 0, and those of every category, the concentrations.
+// NaturalDirichlet is [Natural] for the probabilities p of categories, with η = ln p. The pseudo-counts are ν, which
+// has no effect because ψ = 0, and the concentration of every category.
 type NaturalDirichlet struct{ Before Concentrations }
 
 func (NaturalDirichlet) at(h []float64) Concentrations { return h[1:] }
@@ -126,7 +126,7 @@ func (q NaturalDirichlet) Prior(h []float64) {
 	copy(h[1:], q.Before)
 }
 
-// LogNorm is [Concentrations.LogNorm].
+// LogNorm returns [Concentrations.LogNorm], in nats.
 func (q NaturalDirichlet) LogNorm(h []float64) float64 { return q.at(h).LogNorm() }
 
 // Expected puts E[ln p] into eta and returns 0.
@@ -141,7 +141,7 @@ func (q NaturalDirichlet) Mode(h, xi []float64) error {
 	return err
 }
 
-// LogProb is the log density of p.
+// LogProb returns the log density of p, in nats.
 func (q NaturalDirichlet) LogProb(h, xi []float64) float64 { return q.at(h).LogProb(xi) }
 
 // Mean puts E[p] into xi.

@@ -17,38 +17,36 @@ import (
 //
 // with respect to μ and s². It is [NormalInverseWishart] with D = 1, ν = 2·Shape,
 // Ψ = 2·Rate, and the prior of a Gaussian with diagonal covariance, one for each
-// column. In the form of [Conjugate] (K, Example A.2.1: T = (x, x²), η = (μ/s²,
-// −1/(2s²))) are those with Kappa = 2·Shape − 3: ν = Kappa, νχ = (Kappa·Mean,
-// 2·Rate + Kappa·Mean²). The others, which count rows for the mean and for the
-// variance apart, are as conjugate.
+// column. Those with Kappa = 2·Shape − 3 have the form of [Conjugate] (K, Example A.2.1: T = (x, x²), η = (μ/s²,
+// −1/(2s²))), with ν = Kappa and νχ = (Kappa·Mean, 2·Rate + Kappa·Mean²). The others are conjugate too; they count
+// rows for the mean and for the variance separately.
 type NormalInverseGamma struct {
 	Mean  float64 `json:"mean"`
-	Kappa float64 `json:"kappa"` // the mean is known as if from so many rows
-	Shape float64 `json:"shape"` // of 1/s², half the rows that the variance is known from
-	Rate  float64 `json:"rate"`  // of 1/s², half their sum of squares
+	Kappa float64 `json:"kappa"` // number of rows from which the mean is known
+	Shape float64 `json:"shape"` // of 1/s²: half the number of rows from which the variance is known
+	Rate  float64 `json:"rate"`  // of 1/s²: half the sum of squares of these rows
 }
 
-// Check says whether Mean is finite and the others positive and finite.
+// Check returns an error unless Mean is finite and the other numbers are positive and finite.
 func (p NormalInverseGamma) Check() error {
 	return first(
 		finite("NormalInverseGamma.Mean", p.Mean), positive("NormalInverseGamma.Kappa", p.Kappa),
 		positive("NormalInverseGamma.Shape", p.Shape), positive("NormalInverseGamma.Rate", p.Rate))
 }
 
-// LogNorm is ½ ln(2π/Kappa) + ln Γ(Shape) − Shape·ln Rate, in nats: the log of the
+// LogNorm returns ½ ln(2π/Kappa) + ln Γ(Shape) − Shape·ln Rate, in nats: the log of the
 // integral over μ and s² of the expression in the type's comment. The evidence of n
 // rows is LogNorm of the posterior − LogNorm of the prior − (n/2) ln 2π.
 func (p NormalInverseGamma) LogNorm() float64 {
 	return special.HalfLogTwoPi - math.Log(p.Kappa)/2 + p.Precision().LogNorm()
 }
 
-// Precision is the distribution of 1/s²: the expected squared distance of a row x, E[(x−μ)²/s²], is
+// Precision returns the distribution of 1/s²: the expected squared distance of a row x, E[(x−μ)²/s²], is
 // 1/Kappa + E[1/s²](x−Mean)².
 func (p NormalInverseGamma) Precision() Gamma { return Gamma{p.Shape, p.Rate} }
 
-// Update returns the posterior after n ≥ 0 rows, a sum of responsibilities perhaps,
-// given their mean and the sum of their squared deviations from it. With n = 0 the
-// mean does not matter and may be NaN.
+// Update returns the posterior after n ≥ 0 rows (n may be a sum of responsibilities), given their mean and the sum of
+// their squared deviations from it. If n = 0, the mean is not used and may be NaN.
 func (p NormalInverseGamma) Update(n, mean, squares float64) NormalInverseGamma {
 	if n == 0 {
 		return p
@@ -63,14 +61,13 @@ func (p NormalInverseGamma) Update(n, mean, squares float64) NormalInverseGamma 
 	}
 }
 
-// Mode returns where the joint density of μ and s² is greatest: Mean and
-// Rate/(Shape + 3/2).
+// Mode returns the point at which the joint density of μ and s² is greatest: Mean and Rate/(Shape + 3/2).
 func (p NormalInverseGamma) Mode() (mean, variance float64) {
 	return p.Mean, p.Rate / (p.Shape + 1.5)
 }
 
-// LogProb is the joint log density at a mean and a variance, in nats; −Inf where the
-// variance is not positive and finite or the mean not finite.
+// LogProb returns the joint log density at a mean and a variance, in nats; −Inf if the variance is not positive and
+// finite, or the mean not finite.
 func (p NormalInverseGamma) LogProb(mean, variance float64) float64 {
 	if !(variance > 0) || math.IsInf(variance, 1) || math.IsNaN(mean) || math.IsInf(mean, 0) {
 		return math.Inf(-1)
@@ -79,8 +76,8 @@ func (p NormalInverseGamma) LogProb(mean, variance float64) float64 {
 	return -(p.Shape+1.5)*math.Log(variance) - (p.Rate+p.Kappa*shift*shift/2)/variance - p.LogNorm()
 }
 
-// Rand draws a mean and a variance. A variance outside e^±700, which Shape below 0.001
-// makes likely, is returned as that bound.
+// Rand draws a mean and a variance. A variance outside e^±700, which is likely if Shape is below 0.001, is returned
+// as that bound.
 func (p NormalInverseGamma) Rand(rng *rand.Rand) (mean, variance float64) {
 	logVariance := math.Log(p.Rate) - randLogGamma(rng, p.Shape)
 	logVariance = min(max(logVariance, -700), 700)

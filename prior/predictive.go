@@ -115,13 +115,14 @@ func curvatureGamma(g Gamma, shape, rate float64) float64 {
 	return shape*shape*special.Trigamma(g.Shape) - 2*shape*rate + g.Shape*rate*rate
 }
 
-// Predictive is that of the statistic t (length 1) with exposure e.
+// Predictive returns the predictive density factor·exp(log) of the statistic t (length 1) with exposure e, up to
+// h(x), after a share out of the row has been removed from the posterior h.
 func (q Natural[D]) Predictive(h, t []float64, e, out float64) (factor, log float64) {
 	return q.Of.Predictive(q.Before, q.at(h), e, t[0], out)
 }
 
-// Factors multiplies factors by those of Predictive of rows with exposure 1 that are 0 or 1; of labels NaN, by none. It
-// returns false, and does nothing, where the parameter is not that of such rows.
+// Factors multiplies factors by the factors of Predictive for rows with exposure 1 and values 0 or 1; a missing row
+// (NaN) keeps its factor. It returns false, and does nothing, if the likelihood is not of such rows.
 func (q Natural[D]) Factors(h, labels, out, factors []float64) bool {
 	if q.Of.Factors != nil {
 		q.Of.Factors(q.Before, q.at(h), labels, out, factors)
@@ -129,12 +130,12 @@ func (q Natural[D]) Factors(h, labels, out, factors []float64) bool {
 	return q.Of.Factors != nil
 }
 
-// Curvature is that along (e, t).
+// Curvature returns the second derivative of LogNorm at h along (e, t).
 func (q Natural[D]) Curvature(h, t []float64, e float64) float64 {
 	return q.Of.Curvature(q.at(h), e, t[0])
 }
 
-// Predictive is that of the counts t of categories.
+// Predictive is Natural.Predictive for the counts t of categories.
 func (q NaturalDirichlet) Predictive(h, t []float64, _, out float64) (factor, log float64) {
 	trials := floats.Sum(t)
 	factor = 1
@@ -148,7 +149,7 @@ func (q NaturalDirichlet) Predictive(h, t []float64, _, out float64) (factor, lo
 	return factor / all, log - logAll
 }
 
-// Factors is that of [Natural] for labels of categories, from 0.
+// Factors is Natural.Factors for rows that are labels of categories, from 0.
 func (q NaturalDirichlet) Factors(h, labels, out, factors []float64) bool {
 	labelFactors(q.at(h), q.Before, labels, out, factors)
 	return true

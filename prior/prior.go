@@ -5,19 +5,19 @@ import (
 	"math"
 )
 
-// Prior is what a model's field holds: a distribution of parameters, or a rule that
-// makes one. A family finds out which by a type switch.
+// Prior is the type of a model's prior: a distribution of parameters, or a rule that makes one. A family
+// distinguishes them by a type switch.
 type Prior interface {
-	// Check returns an error that names the first invalid hyperparameter, and its value.
-	// Apart from DataScaled's, no zero stands for a default.
+	// Check returns an error that names the first invalid hyperparameter and its value. Only in DataScaled and
+	// UnitInformation does 0 select a default.
 	Check() error
 }
 
 // A ParameterError says that a parameter of a prior is outside its range.
 type ParameterError struct {
-	Name   string // the type's and the field's, such as "Beta.A", or a sum such as "Beta.A + Beta.B"
+	Name   string // of the type and the field, such as "Beta.A", or of a sum, such as "Beta.A + Beta.B"
 	Value  float64
-	Reason string // what it must be
+	Reason string // what to do, such as "give a positive finite number"
 }
 
 func (e *ParameterError) Error() string {

@@ -7,10 +7,9 @@ import (
 	"github.com/latent-go/latent/internal/special"
 )
 
-// NaturalShapeRate is the conjugate prior of the shape α and the rate β of a gamma distribution, with
-// the pseudo-counts h = (ν, τ₁, τ₂) of rows, of the sum of x and of that of ln x. The density of (α, β)
-// is ∝ exp(−βτ₁ + ατ₂ − ν ln Γ(α) + να ln β). Given α, β is Gamma(να+1, τ₁); what is left
-// is one dimension, which is summed.
+// NaturalShapeRate is the conjugate prior of the shape α and the rate β of a gamma distribution. Its pseudo-counts h
+// = (ν, τ₁, τ₂) count rows, the sum of x and the sum of ln x. The density of (α, β) is ∝ exp(−βτ₁ + ατ₂ − ν ln Γ(α) +
+// να ln β). Given α, β is Gamma(να+1, τ₁); the integral over α is a numeric sum.
 type NaturalShapeRate struct{ Before Conjugate }
 
 // Prior puts the pseudo-counts of the prior into h.
@@ -80,7 +79,7 @@ func (d shapeDensity) visit(do func(u, density float64)) {
 	}
 }
 
-// LogNorm is the logarithm of the integral of the expression in the type's comment, in nats.
+// LogNorm returns the logarithm of the integral of the expression in the type's comment, in nats.
 func (NaturalShapeRate) LogNorm(h []float64) float64 {
 	d := shapeOf(h)
 	sum := 0.0
@@ -88,8 +87,8 @@ func (NaturalShapeRate) LogNorm(h []float64) float64 {
 	return d.logPeak() + math.Log(sum*d.step())
 }
 
-// Expected puts E[(−β, α)] into eta and returns E[ψ]. It uses, for ψ = ln Γ(α) − α ln β and E[ln β|α] = ψ(να+1) − ln
-// τ₁, the same cancellation as the density.
+// Expected puts E[(−β, α)] into eta and returns E[ψ]. Here ψ = ln Γ(α) − α ln β and E[ln β|α] = digamma(να+1) − ln
+// τ₁, in which large terms cancel as in the density.
 func (NaturalShapeRate) Expected(h, eta []float64) float64 {
 	d := shapeOf(h)
 	sum, shape, partition := 0.0, 0.0, 0.0
@@ -104,7 +103,7 @@ func (NaturalShapeRate) Expected(h, eta []float64) float64 {
 	return partition / sum
 }
 
-// LogProb is the log density at (α, β).
+// LogProb returns the log density at (α, β), in nats.
 func (p NaturalShapeRate) LogProb(h, xi []float64) float64 {
 	if !(xi[0] > 0 && xi[1] > 0) {
 		return math.Inf(-1)
@@ -119,9 +118,9 @@ func (p NaturalShapeRate) Mean(h, xi []float64) {
 	xi[0], xi[1] = xi[1], -xi[0]
 }
 
-// Rand draws u by the ratio of uniforms (Kinderman & Monahan 1977), from a rectangle that
-// holds {(r, v): r² ≤ density(v/r)}. Its sides are taken at the nodes, between which
-// u√density exceeds them by less than 1 part in 20. Then it draws β.
+// Rand draws (α, β) into xi. It draws u, a function of α, by the ratio of uniforms (Kinderman & Monahan 1977) from a
+// rectangle that contains {(r, v): r² ≤ density(v/r)}, then β given α. The rectangle's sides are computed at the
+// nodes of the sum; between nodes u√density exceeds them by less than 1 part in 20.
 func (NaturalShapeRate) Rand(h []float64, rng *rand.Rand, xi []float64) {
 	d := shapeOf(h)
 	low, high := 0.0, 0.0

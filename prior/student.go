@@ -7,12 +7,13 @@ import (
 )
 
 // Student is the posterior predictive distribution of W columns under a [NormalInverseWishart] or an
-// [IsotropicNormal], known by the distance δ of the row from its mean: (x−m)ᵀΨ⁻¹(x−m), or ‖x−m‖²/(2·rate). Adding t
-// times the row to the posterior multiplies its scale, |Ψ| or the rate, by 1 + tκδ/(κ+t), so that up to a constant
+// [IsotropicNormal]. It depends on the distance δ of the row from its mean: (x−m)ᵀΨ⁻¹(x−m), or ‖x−m‖²/(2·rate).
+// Adding t times the row to the posterior multiplies the posterior's scale, |Ψ| or the rate, by 1 + tκδ/(κ+t), so
+// that up to a constant
 //
 //	LogNorm(t) = −(W/2) ln(κ+t) + G(a+ts) − (a+ts) ln(1 + tκδ/(κ+t)) − t·scale
 //
-// with the shape a, ν/2 or shape, to which a row adds s, ½ or W/2, and ln Γ or the multivariate ln Γ for G. Both have
+// Here the shape a is ν/2 or shape, a row adds s = ½ or W/2 to it, and G is the multivariate ln Γ or ln Γ. For both,
 // G(a+s) − G(a) = ln Γ(a+s) − ln Γ(a+s−W/2).
 type Student struct {
 	width, kappa, shape, step float64
@@ -22,7 +23,7 @@ type Student struct {
 	bend                      float64 // s²G″(a)
 }
 
-// Student is the predictive distribution of a posterior that has come from the prior before.
+// Student returns the predictive distribution of the posterior p, whose prior is before.
 func (p IsotropicNormal) Student(before IsotropicNormal) Student {
 	g, w := p.precision(), p.width()
 	return Student{width: w, kappa: p.kappa(), shape: g.Shape, step: w / 2, rows: p.kappa() - before.kappa(),
@@ -30,18 +31,18 @@ func (p IsotropicNormal) Student(before IsotropicNormal) Student {
 		bend: w * w / 4 * special.Trigamma(g.Shape)}
 }
 
-// Distance is ‖x−m‖²/(2·rate) for the squared distance ‖x−m‖².
+// Distance returns ‖x−m‖²/(2·rate) for the squared distance ‖x−m‖².
 func (p IsotropicNormal) Distance(squared float64) float64 { return squared / (2 * p.precision().Rate) }
 
-// LogEvidence is ln p of the rows that a posterior has come from, in nats.
+// LogEvidence returns ln p(X) in nats, where X are the rows whose posterior is p and before is the prior.
 func (p IsotropicNormal) LogEvidence(before IsotropicNormal) float64 {
 	rows := p.kappa() - before.kappa()
 	return p.precision().LogNorm() - before.precision().LogNorm() -
 		p.width()/2*(math.Log(p.kappa()/before.kappa())+2*rows*special.HalfLogTwoPi)
 }
 
-// Student is the predictive distribution of a posterior that has come from the prior before, whose LogNorm is logNorm.
-// root is the upper triangular R with RᵀR = νΨ⁻¹ of Expected.
+// Student returns the predictive distribution of the posterior p, whose prior is before; logNorm is the prior's
+// LogNorm. root is the upper triangular R of Expected, with RᵀR = νΨ⁻¹.
 func (p NormalInverseWishart) Student(root []float64, before NormalInverseWishart, logNorm float64) Student {
 	d := len(p.Mean)
 	w, logDet := float64(d), float64(d)*math.Log(p.Nu)
@@ -55,15 +56,15 @@ func (p NormalInverseWishart) Student(root []float64, before NormalInverseWishar
 	return s
 }
 
-// LogEvidence is ln p of the rows that a posterior has come from, in nats; logNorm is the prior's LogNorm. It errs
-// where Ψ is not positive definite.
+// LogEvidence returns ln p(X) in nats, where X are the rows whose posterior is p and before is the prior; logNorm is
+// the prior's LogNorm. It returns an error if Ψ is not positive definite.
 func (p NormalInverseWishart) LogEvidence(before NormalInverseWishart, logNorm float64) (float64, error) {
 	logDet, err := p.LogDetScale()
 	return p.LogNorm(logDet) - logNorm - (p.Kappa-before.Kappa)*float64(len(p.Mean))*special.HalfLogTwoPi, err
 }
 
 // LogPredictive returns the log density of a row at a distance, in nats, after a share out of the row has been
-// removed from the posterior; at most, this leaves the prior.
+// removed from the posterior. What is removed never leaves less than the prior.
 func (s *Student) LogPredictive(distance, out float64) float64 {
 	out = max(0, min(out, s.rows))
 	kappa, a := s.kappa-out, s.shape+(1-out)*s.step
@@ -76,7 +77,7 @@ func (s *Student) LogPredictive(distance, out float64) float64 {
 	return up - down - s.width/2*math.Log1p(1/kappa) - a*with + (a-s.step)*without - s.scale
 }
 
-// Curvature is the second derivative of LogNorm(t) at t = 0.
+// Curvature returns the second derivative of LogNorm(t) at t = 0.
 func (s *Student) Curvature(distance float64) float64 {
 	return s.width/(2*s.kappa*s.kappa) + s.bend - 2*s.step*distance + s.shape*distance*(2/s.kappa+distance)
 }

@@ -5,18 +5,17 @@ import (
 	"math"
 )
 
-// UnitInformation is the prior of the evidence (docs/theory/evidence.md, section 2): it is centred at the fit of the
-// table as one class, and has the information of one row of the table (Kass & Wasserman 1995). Its zero value is the
-// usual choice.
+// UnitInformation is the prior under which the evidence is computed (docs/theory/evidence.md, section 2). It is
+// centred at the fit of the table as one class, and has the information of one row of the table (Kass & Wasserman
+// 1995). Its zero value is the usual choice.
 type UnitInformation struct {
-	// Rows is what the prior is worth, in rows of the table; 0 means 1.
+	// Rows is the number of rows that the prior is worth; 0 selects 1.
 	Rows float64 `json:"rows,omitempty"`
-	// Covariance is what the prior of a covariance with axes in any direction is worth, in rows; 0 means √D for D
-	// columns.
+	// Covariance is the number of rows that the prior of a full covariance matrix is worth; 0 selects √D for D columns.
 	Covariance float64 `json:"covariance,omitempty"`
 }
 
-// Check says whether both numbers are finite and not negative.
+// Check returns an error unless both numbers are finite and not negative.
 func (u UnitInformation) Check() error {
 	for _, field := range []struct {
 		name  string
@@ -30,8 +29,8 @@ func (u UnitInformation) Check() error {
 	return nil
 }
 
-// AsUnitInformation returns p, or the default if p is nil, for models whose evidence has no other prior. It returns
-// an error if p is another prior, or improper.
+// AsUnitInformation returns p as a UnitInformation, the default if p is nil, for models whose evidence allows no
+// other prior. It returns an error if p is another prior, or invalid.
 func AsUnitInformation(p Prior) (u UnitInformation, err error) {
 	if p == nil {
 		return u, nil
@@ -51,7 +50,7 @@ func (u UnitInformation) RowsOr() float64 {
 	return u.Rows
 }
 
-// CovarianceOr returns Covariance or its default for that many columns.
+// CovarianceOr returns Covariance, or its default for so many columns.
 func (u UnitInformation) CovarianceOr(columns int) float64 {
 	if u.Covariance == 0 {
 		return math.Sqrt(float64(columns))

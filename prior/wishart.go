@@ -27,19 +27,19 @@ import (
 //
 // with respect to μ and the D(D+1)/2 distinct entries of Σ. (The inverse Wishart part
 // alone is |Σ|^−(Nu+D+1)/2 exp(−½tr(ΨΣ⁻¹)); the normal one adds |Σ|^−½.) It is the
-// prior of a Gaussian with full covariance. In the form of [Conjugate] are those with
-// Kappa = Nu − D − 2; see [NormalInverseGamma], its case D = 1.
+// prior of a Gaussian with full covariance. Those with Kappa = Nu − D − 2 have the form of [Conjugate];
+// [NormalInverseGamma] is the case D = 1.
 //
 // Under it E[Σ⁻¹] = NuΨ⁻¹, and the expected squared distance of a row x,
 // E[(x−μ)ᵀΣ⁻¹(x−μ)], is D/Kappa + Nu(x−Mean)ᵀΨ⁻¹(x−Mean).
 type NormalInverseWishart struct {
 	Mean  []float64 `json:"mean"`  // length D
-	Kappa float64   `json:"kappa"` // the mean is known as if from so many rows
+	Kappa float64   `json:"kappa"` // number of rows from which the mean is known
 	Nu    float64   `json:"nu"`    // degrees of freedom of Σ, more than D − 1
 	Scale []float64 `json:"scale"` // Ψ, D×D row-major, symmetric positive definite
 }
 
-// Check says whether there are D ≥ 1 finite means, Kappa is positive, Nu is more than
+// Check returns an error unless there are D ≥ 1 finite means, Kappa is positive, Nu is more than
 // D − 1, all is finite, and Ψ is D×D, symmetric and positive definite.
 func (p NormalInverseWishart) Check() error {
 	d := len(p.Mean)
@@ -78,8 +78,8 @@ func (p NormalInverseWishart) Check() error {
 	return err
 }
 
-// LogDetScale is ln|Ψ|, for a caller who has no factor of Ψ at hand. It allocates, and
-// returns an error where Ψ is not positive definite.
+// LogDetScale returns ln|Ψ|, for callers without a factor of Ψ. It allocates, and returns an error if Ψ is not
+// positive definite.
 func (p NormalInverseWishart) LogDetScale() (float64, error) {
 	factor, _, err := p.factor()
 	if err != nil {
@@ -107,16 +107,15 @@ func (p NormalInverseWishart) factor() (linalg.Cholesky, []float64, error) {
 //	(D/2) ln(2π/Kappa) + (Nu·D/2) ln 2 + ln Γ_D(Nu/2) − (Nu/2) ln|Ψ|
 //
 // in nats, given ln|Ψ|: the log of the integral over μ and Σ of the expression in the
-// type's comment. All factors of 2π, 2 and π that this integral gives are in it, and
-// the 2π of the rows' density is not: the evidence of n rows is LogNorm of the
-// posterior − LogNorm of the prior − (nD/2) ln 2π.
+// type's comment. It includes all factors of 2π, 2 and π of this integral, but not the 2π of the rows' density: the
+// log evidence of n rows is LogNorm of the posterior − LogNorm of the prior − (nD/2) ln 2π.
 func (p NormalInverseWishart) LogNorm(logDetScale float64) float64 {
 	d := float64(len(p.Mean))
 	return d*(special.HalfLogTwoPi-math.Log(p.Kappa)/2) + p.Nu/2*(d*math.Ln2-logDetScale) +
 		mathext.MvLgamma(p.Nu/2, len(p.Mean))
 }
 
-// ExpectedLogDet is E[ln|Σ|] = ln|Ψ| − D ln 2 − Σ_i ψ((Nu−i)/2), i = 0,…,D−1, given
+// ExpectedLogDet returns E[ln|Σ|] = ln|Ψ| − D ln 2 − Σ_i ψ((Nu−i)/2), i = 0,…,D−1, given
 // ln|Ψ|.
 func (p NormalInverseWishart) ExpectedLogDet(logDetScale float64) float64 {
 	for i := range p.Mean {
@@ -125,14 +124,13 @@ func (p NormalInverseWishart) ExpectedLogDet(logDetScale float64) float64 {
 	return logDetScale
 }
 
-// ModeDivisor is Nu + D + 2: the joint density of μ and Σ is greatest at μ = Mean and
+// ModeDivisor returns Nu + D + 2: the joint density of μ and Σ is greatest at μ = Mean and
 // Σ = Ψ/ModeDivisor().
 func (p NormalInverseWishart) ModeDivisor() float64 { return p.Nu + float64(len(p.Mean)) + 2 }
 
-// Update returns the posterior after n ≥ 0 rows, a sum of responsibilities perhaps,
-// given their mean (D) and their scatter about it, Σ(x−mean)(x−mean)ᵀ (D×D). The
-// slices of dst are reused where their capacity suffices; they, or the scatter's, may
-// be those of p. With n = 0 the statistics do not matter and may be NaN.
+// Update returns the posterior after n ≥ 0 rows (n may be a sum of responsibilities), given their mean (D) and their
+// scatter about it, Σ(x−mean)(x−mean)ᵀ (D×D). Slices of dst are reused if their capacity suffices; dst and scatter
+// may share memory with p. If n = 0, the statistics are not used and may be NaN.
 func (p NormalInverseWishart) Update(
 	n float64, mean, scatter []float64, dst NormalInverseWishart,
 ) NormalInverseWishart {
@@ -161,8 +159,8 @@ func (p NormalInverseWishart) Update(
 	return dst
 }
 
-// Pool returns the distribution with what the rows of other have added to that of Σ, both being posteriors
-// of the same prior whose means share Σ. It overwrites the scale matrix.
+// Pool returns p with the rows of other added to its Nu and Scale. p and other must be posteriors of the same prior,
+// for means that share Σ. It overwrites Scale.
 func (p NormalInverseWishart) Pool(other, prior NormalInverseWishart) NormalInverseWishart {
 	p.Nu += other.Nu - prior.Nu
 	for i, v := range other.Scale {
@@ -171,8 +169,8 @@ func (p NormalInverseWishart) Pool(other, prior NormalInverseWishart) NormalInve
 	return p
 }
 
-// Expected is E[ln N(x|μ,Σ)] = constant − ½‖R(x−Mean)‖², in nats: it puts R into root (D×D), upper triangular
-// with RᵀR = E[Σ⁻¹] = NuΨ⁻¹. It returns an error where Ψ is not positive definite, and allocates nothing.
+// Expected returns E[ln N(x|μ,Σ)] = constant − ½‖R(x−Mean)‖², in nats. It puts R into root (D×D), upper triangular
+// with RᵀR = E[Σ⁻¹] = NuΨ⁻¹. It returns an error if Ψ is not positive definite, and allocates nothing.
 func (p NormalInverseWishart) Expected(root []float64) (constant float64, err error) {
 	d := len(p.Mean)
 	logDet, ok := linalg.PrecisionRoot(d, p.Scale, root)
@@ -183,8 +181,8 @@ func (p NormalInverseWishart) Expected(root []float64) (constant float64, err er
 	return -(p.ExpectedLogDet(logDet) + float64(d)*(2*special.HalfLogTwoPi+1/p.Kappa)) / 2, nil
 }
 
-// MeanDivergence is KL(p‖from) between the distributions of μ given Σ, in nats, averaged over that of Σ under p; root
-// is that of [NormalInverseWishart.Expected].
+// MeanDivergence returns KL(p‖from) between the distributions of μ given Σ, in nats, averaged over the distribution
+// of Σ under p. root comes from [NormalInverseWishart.Expected].
 func (p NormalInverseWishart) MeanDivergence(root []float64, from NormalInverseWishart) float64 {
 	return meanDivergence(p.Kappa, from.Kappa, len(p.Mean), linalg.Mahalanobis(len(p.Mean), root, p.Mean, from.Mean))
 }
@@ -196,8 +194,8 @@ func meanDivergence(kappa, kappa0 float64, d int, distance float64) float64 {
 	return (float64(d)*(ratio-1-math.Log(ratio)) + kappa0*distance) / 2
 }
 
-// CovarianceDivergence is KL(p‖from) between the distributions of Σ, in nats, given root as for MeanDivergence and
-// from's LogNorm: together the two are KL between the joint distributions.
+// CovarianceDivergence returns KL(p‖from) between the distributions of Σ, in nats, given root as in MeanDivergence,
+// and logNorm, the LogNorm of from. The sum with MeanDivergence is the divergence between the joint distributions.
 func (p NormalInverseWishart) CovarianceDivergence(root []float64, from NormalInverseWishart, logNorm float64) float64 {
 	d := len(p.Mean)
 	logDet, trace := float64(d)*math.Log(p.Nu), 0.0 // ln|Ψ|, tr(Ψ₀E[Σ⁻¹])
@@ -213,14 +211,14 @@ func (p NormalInverseWishart) CovarianceDivergence(root []float64, from NormalIn
 	return (logNorm - p.LogNorm(logDet)) + (trace-p.Nu*float64(d)-excess*p.ExpectedLogDet(logDet))/2
 }
 
-// Mode puts where the joint density of Σ and of the means that share it is greatest into mean (D) and covariance
-// (D×D): Mean and Ψ/(Nu + D + 1 + means), as each mean has a factor |Σ|^−½ in the density.
+// Mode puts Mean and Ψ/(Nu + D + 1 + means) into mean (D) and covariance (D×D). There the joint density of Σ and of
+// so many means that share Σ is greatest; each mean contributes a factor |Σ|^−½.
 func (p NormalInverseWishart) Mode(means float64, mean, covariance []float64) {
 	p.point(p.ModeDivisor()-1+means, mean, covariance)
 }
 
-// Expectation puts E[μ] and E[Σ] = Ψ/(Nu−D−1) into mean (D) and covariance (D×D). Where the latter does not
-// exist, Nu ≤ D + 1, the inverse Ψ/Nu of the expected precision stands in.
+// Expectation puts E[μ] and E[Σ] = Ψ/(Nu−D−1) into mean (D) and covariance (D×D). If E[Σ] does not exist (Nu ≤ D +
+// 1), it uses Ψ/Nu, the inverse of the expected precision.
 func (p NormalInverseWishart) Expectation(mean, covariance []float64) {
 	divisor := p.Nu - float64(len(p.Mean)+1)
 	if !(divisor > 0) {
@@ -237,21 +235,20 @@ func (p NormalInverseWishart) point(divisor float64, mean, covariance []float64)
 	}
 }
 
-// LogProbMean is the log density ln N(μ|Mean, Σ/Kappa) of a mean (D) given Σ by ln|Σ| and R (D×D), upper triangular
-// with RᵀR = Σ⁻¹, in nats.
+// LogProbMean returns the log density ln N(μ|Mean, Σ/Kappa) of a mean (D) given Σ by ln|Σ| and R (D×D), upper
+// triangular with RᵀR = Σ⁻¹, in nats.
 func (p NormalInverseWishart) LogProbMean(mean, root []float64, logDetCovariance float64) float64 {
 	d := len(p.Mean)
 	return float64(d)*(math.Log(p.Kappa)/2-special.HalfLogTwoPi) -
 		(logDetCovariance+p.Kappa*linalg.Mahalanobis(d, root, mean, p.Mean))/2
 }
 
-// LogKernel is the log of the expression in the type's comment, in nats, at a mean μ
+// LogKernel returns the log of the expression in the type's comment, in nats, at a mean μ
 // (D), a precision matrix Σ⁻¹ (D×D, symmetric) and ln|Σ|. LogKernel − LogNorm is the
 // joint log density. It allocates nothing.
 //
-// It is linear in what it knows of Σ: with the mean m, E[Σ⁻¹] and E[ln|Σ|] of another
-// distribution of this type, whose Kappa is κ, it is the expectation under that, once
-// ½D·Kappa/κ is subtracted.
+// LogKernel is linear in Σ⁻¹ and ln|Σ|. So its expectation under another distribution of this type with mean m and
+// Kappa κ is LogKernel at m, E[Σ⁻¹] and E[ln|Σ|], less ½D·Kappa/κ.
 func (p NormalInverseWishart) LogKernel(mean, precision []float64, logDetCovariance float64) float64 {
 	d := len(p.Mean)
 	if len(mean) != d || len(precision) != d*d {
@@ -266,10 +263,9 @@ func (p NormalInverseWishart) LogKernel(mean, precision []float64, logDetCovaria
 	return -p.ModeDivisor()/2*logDetCovariance - (linalg.Dot(p.Scale, precision)+p.Kappa*distance)/2
 }
 
-// LogProb is the joint log density, in nats, at a mean (D) and a covariance (D×D, of
-// which the upper triangle counts): −Inf where the covariance is not positive
-// definite. It returns an error where Ψ is not. It factorises both; callers who have
-// the factors use LogKernel.
+// LogProb returns the joint log density, in nats, at a mean (D) and a covariance (D×D, of
+// which the upper triangle counts): −Inf if the covariance is not positive definite. It returns an error if Ψ is not
+// positive definite. It factorises both; callers who have the factors use LogKernel.
 func (p NormalInverseWishart) LogProb(mean, covariance []float64) (float64, error) {
 	logDetScale, err := p.LogDetScale()
 	if err != nil {
@@ -284,8 +280,8 @@ func (p NormalInverseWishart) LogProb(mean, covariance []float64) (float64, erro
 }
 
 // Rand draws a mean (D) and a covariance (D×D) into the given slices and returns them.
-// It returns an error where Ψ is not positive definite, and where the draw is beyond
-// the range of float64, as Nu close to D − 1 makes likely.
+// It returns an error if Ψ is not positive definite, and if the draw is beyond the range of float64, which is likely
+// for Nu close to D − 1.
 //
 // Bartlett's decomposition TᵀT of a Wishart matrix of unit scale, T upper triangular
 // with chi variables on the diagonal and normal ones above it, and Ψ = UᵀU give

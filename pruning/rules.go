@@ -13,37 +13,33 @@ import (
 )
 
 // Rules says how the engine prunes. The zero value is the default: both rules,
-// each with its own defaults. A model whose global step has no maximum at a K loses a
-// dimension in any case, unless K is fixed.
+// each with its own defaults. If the global step has no maximum at the current K, the model loses a dimension in any
+// case, unless K is fixed.
 type Rules struct {
 	Eigenvalue Eigenvalue
 	Objective  Objective
 }
 
-// Eigenvalue is the rule of Algorithm 1 (paper G, 4.1.3), applied to the factor of F that q
-// alone decides: a latent dimension with at most Observations observations is dropped. The information is left
-// out because it depends on the coordinates of Ξ: where their choice lets it vanish, informative
-// dimensions would be dropped.
+// Eigenvalue is the rule of Algorithm 1 (paper G, 4.1.3), applied to the factor of F that depends on q alone: a
+// latent dimension with at most Observations observations is dropped. The information is ignored because it depends
+// on the coordinates of Ξ. In coordinates in which it vanishes, the rule would drop informative dimensions.
 type Eigenvalue struct {
 	Off          bool
-	Observations float64 // rows, or what else the model counts; 0 stands for 1, δ = 1/N in paper G
+	Observations float64 // rows, or the model's other observations; 0 selects 1, which is δ = 1/N in paper G
 }
 
-// Objective is the rule that a smaller model which scores higher is the better
-// one. A trial drops dimensions and makes local and global steps in the
-// smaller model until the criterion has risen above that of the larger one, until
-// the steps' own progress shows that it will not, or until Steps are made.
+// Objective is the rule that a smaller model with a higher score is better. A trial drops dimensions and makes local
+// and global steps in the smaller model. It ends when the criterion has risen above the larger model's, when its
+// progress shows that it will not, or after Steps steps.
 //
-// Before convergence, the weakest few dimensions are tried when the change of
-// an iteration is below TrialTolerance, and again whenever it has halved and the criterion has
-// moved by as much as the best of them fell short; those of negative relevance in every such
-// iteration. At convergence every
-// dimension is tried, weakest first, and then the weakest two, three, … together;
-// the fit ends only when no trial succeeds.
+// Before convergence, the few weakest dimensions are tried once the change of an iteration is below TrialTolerance.
+// They are tried again when the change has halved and the criterion has moved by the amount that the best trial fell
+// short. Dimensions of negative relevance are tried in every such iteration. At convergence every dimension is tried,
+// the weakest first, and then the weakest two, three, … together. The fit ends only if no trial succeeds.
 type Objective struct {
 	Off            bool
-	TrialTolerance float64 // change per observation, in nats, below which trials begin; 0 stands for 1e-4
-	Steps          int     // most steps of one trial; 0 stands for 100
+	TrialTolerance float64 // change per observation, in nats, below which trials start; 0 selects 1e-4
+	Steps          int     // largest number of steps in a trial; 0 selects 100
 }
 
 // TrialToleranceOr returns TrialTolerance or its default.
@@ -64,17 +60,17 @@ func (o Objective) StepsOr() int {
 
 // Verdict is the decision of the eigenvalue rule on a curvature.
 type Verdict struct {
-	Dropped      []int     // latent dimensions that go, weakest first; empty where none does
+	Dropped      []int     // latent dimensions to drop, the weakest first; empty if none
 	Observations []float64 // those behind each of them
-	// Basis, where it is not nil, holds the directions that the latent space is to be rotated
-	// to first, in columns, K×K and orthonormal: Dropped counts them.
+	// Basis, if not nil, holds in its columns the directions to which the latent space must be rotated first, K×K and
+	// orthonormal. The indices in Dropped refer to these columns.
 	Basis *mat.Dense
 }
 
-// Apply tests the curvature f of a model with k latent dimensions. Where the dimensions mix,
-// they are rotated to the eigenvectors of their counts if rotates is true; otherwise a dimension has
-// what the others do not account for, 1/(S⁻¹)_kk, and one goes at a time. At least the
-// strongest dimension stays.
+// Apply tests the curvature f of a model with k latent dimensions. If the dimensions mix and rotates is true, they
+// are rotated to the eigenvectors of their counts. If they mix and rotates is false, dimension k has the units that
+// the others do not explain, 1/(S⁻¹)_kk, and at most one dimension is dropped at a time. The strongest dimension
+// always stays.
 func (e Eigenvalue) Apply(f *laplace.Curvature, k int, rotates bool) (Verdict, error) {
 	threshold := e.Observations
 	if threshold == 0 {

@@ -9,20 +9,20 @@ func (Chart) isFigure()  {}
 func (Heat) isFigure()   {}
 func (Matrix) isFigure() {}
 
-// A Chart is panels over one x axis.
+// A Chart is a stack of panels over one x axis.
 type Chart struct {
 	Title, About string
 	XName        string
-	X            []float64 // of the series, ascending
-	Names        []string  // of the places 0, 1, … on an axis of names, which are X then; nil: an axis of numbers
+	X            []float64 // x of the series, ascending
+	Names        []string  // for an axis of names: the names at X = 0, 1, …; nil: an axis of numbers
 	IntegerX     bool      // ticks of x at integers alone
 	Panels       []Panel
-	Events       []int    // places in X to mark by a vertical line
-	EventsName   string   // what they are, for the legend
-	Notes        []string // for each x, what its tooltip adds; nil: nothing
+	Events       []int    // indices of X that a vertical line marks
+	EventsName   string   // what the events are, for the legend
+	Notes        []string // for each x, a text added to its tooltip; nil: none
 }
 
-// A Panel has a y axis of its own. What it holds is drawn in the order of the fields.
+// A Panel has its own y axis. Its contents are drawn in the order of the fields.
 type Panel struct {
 	Name     string
 	Bins     []Bin
@@ -31,17 +31,17 @@ type Panel struct {
 	Series   []Series
 	Levels   []Level
 
-	BinsName, EllipsesName string   // what they are, for the legend
-	Groups                 []string // of points and ellipses, likewise
+	BinsName, EllipsesName string   // what bins and ellipses are, for the legend
+	Groups                 []string // names of the groups of points and ellipses, for the legend
 
-	Bars    bool // series are bars beside each other, not curves
+	Bars    bool // series are drawn as bars beside each other, not as curves
 	Steps   bool // curves keep their value until the next x
-	Dots    bool // on curves, at each x
-	Log     bool // y has a log scale: what is not positive is left out
+	Dots    bool // curves have a dot at each x
+	Log     bool // y has a log scale; values that are not positive are omitted
 	Integer bool // ticks of y at integers alone
 	// Late allows the scale to omit low values in the first tenth of many x, which would compress the rest.
 	Late   bool
-	Height float64 // 0: a usual one
+	Height float64 // 0: the default
 }
 
 // A Series has a value for each x, NaN if there is none.
@@ -70,8 +70,7 @@ type Bin struct {
 	Tip              string
 }
 
-// An Ellipse is a normal distribution: its contours around half and around 95 % of its
-// mass are drawn.
+// An Ellipse is a normal distribution, drawn as its contours around half and around 95 % of its mass.
 type Ellipse struct {
 	X, Y       float64 // mean
 	XX, XY, YY float64 // covariance
@@ -82,25 +81,25 @@ type Ellipse struct {
 // Heat is a table of coloured cells.
 type Heat struct {
 	Title, About  string
-	Rows, Columns []string    // their names
-	Heads         []string    // above each row, a head of those from there on; empty: none
-	Classes       bool        // columns are the items that can be chosen, in order: the chosen one is framed
+	Rows, Columns []string    // names of the rows and columns
+	Heads         []string    // for each row, a heading above it for the rows from there on; empty: none
+	Classes       bool        // columns correspond to the section's items, in order, and the chosen one is framed
 	ColumnsName   string      // what the columns are
 	Shade         [][]float64 // a cell's value on a scale from −1 over 0, which has no colour, to 1; NaN: an empty cell
-	Texts         [][]string  // of the cells' tooltips
-	Low, High     string      // what −1 and 1 mean; with Low empty the scale begins at 0
-	Root          bool        // colours grow with the root of a shade, so that small ones are seen too
+	Texts         [][]string  // texts of the cells' tooltips
+	Low, High     string      // what −1 and 1 mean; if Low is empty, the scale starts at 0
+	Root          bool        // colours grow with the square root of a shade, so that small values are visible
 }
 
 // Matrix is a square or rectangular picture of many small cells, such as an adjacency matrix.
 type Matrix struct {
 	Title, About  string
-	Cells         [][]float64 // of each row from the top, from 0, which is left blank, to 1
-	Rows, Columns []float64   // where lines divide the picture, as shares of its height and width
+	Cells         [][]float64 // rows from the top, cells from 0 (blank) to 1
+	Rows, Columns []float64   // positions of dividing lines, as shares of the picture's height and width
 	// RowNames and ColumnNames are the names of the parts into which Rows and Columns divide the picture; there is
 	// one more of each.
 	RowNames, ColumnNames []string
-	ColumnsName           string // above the picture
+	ColumnsName           string // a text above the picture
 }
 
 // Relative converts values to shades by dividing them by the largest magnitude among them.

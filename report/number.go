@@ -12,10 +12,10 @@ import (
 // Missing stands for a number that is absent or not finite.
 const Missing = "–"
 
-// NoBreak is a space at which no line ends.
+// NoBreak is a space at which no line breaks.
 const NoBreak = "\u00a0"
 
-// String is the value as people read it.
+// String returns the value as a page shows it.
 func (c Cell) String() string {
 	switch c.As {
 	case Words:
@@ -40,8 +40,8 @@ func (c Cell) String() string {
 	return Readable(c.Value)
 }
 
-// Digits returns the value with the digits of JSON, if String has fewer. Otherwise, and for texts, spreads and dates,
-// it is empty.
+// Digits returns the value with the digits of JSON if String shows fewer digits. Otherwise, and for texts, spreads
+// and dates, it returns "".
 func (c Cell) Digits() string {
 	if c.As == Words || c.As == Spreads || c.As == Dates {
 		return ""
@@ -52,8 +52,8 @@ func (c Cell) Digits() string {
 	return ""
 }
 
-// Digits writes v with the digits of encoding/json. A value that is not finite, for which JSON has no number, is
-// [Missing].
+// Digits formats v with the digits of encoding/json. It returns [Missing] if v is not finite, because JSON has no
+// number for it.
 func Digits(v float64) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return Missing
@@ -65,8 +65,8 @@ func Digits(v float64) string {
 	return string(text)
 }
 
-// Readable writes v with four significant digits. Whole numbers below ten million have all their digits; other large
-// and small numbers have three digits and a power of ten. A value that is not finite is [Missing].
+// Readable formats v with four significant digits. Whole numbers below ten million keep all digits; other large and
+// small numbers get three digits and a power of ten. It returns [Missing] if v is not finite.
 func Readable(v float64) string {
 	const digits, most, least = 4, 1e7, 1e-4
 	size := math.Abs(v)
@@ -90,8 +90,8 @@ func Readable(v float64) string {
 	return text
 }
 
-// Fixed writes v with that many decimals; if decimals is negative, v is rounded to tens, hundreds and so on. A value
-// that is not finite is [Missing].
+// Fixed formats v with so many decimals. Negative decimals round to tens, hundreds and so on. It returns [Missing] if
+// v is not finite.
 func Fixed(v float64, decimals int) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return Missing
@@ -115,7 +115,7 @@ func superscript(n int) string {
 		"8", "⁸", "9", "⁹").Replace(strconv.Itoa(n))
 }
 
-// Percentage writes a share as people read it: 0 % and 100 % mean exactly that.
+// Percentage formats a share in percent, so that 0 % and 100 % appear for exactly 0 and 1 only.
 func Percentage(p float64) string {
 	const sign = NoBreak + "%"
 	switch {

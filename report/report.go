@@ -7,8 +7,8 @@
 //	weights := report.Section{Title: "Components", Tables: []report.Table{table}}
 //	d := &report.Document{Title: "A fit", Sections: []report.Section{weights}}
 //
-// A cell has a value and says how people read it, so that a page can round and a file need not. Figures draw columns
-// of the tables in their section, so that every number that is drawn can also be read.
+// A cell holds a value and says how to show it, so that a page can round it while a file keeps all digits. Figures
+// draw columns of the tables in their section, so that every drawn number can also be read.
 package report
 
 import (
@@ -17,7 +17,7 @@ import (
 	"unicode"
 )
 
-// A Document is a title, a sentence beneath it, sections, and a sentence at the end.
+// A Document is a title, a sentence beneath it (Lead), sections, and a sentence at the end (Foot).
 type Document struct {
 	Title, Lead string
 	Sections    []Section
@@ -30,11 +30,12 @@ type Section struct {
 	Text     string
 	Warnings []string
 	Items    []Item
-	Choose   string      // of many items, such as "Choose a component": each is listed briefly, the chosen one in full
-	Figure   Figure      // a Chart, Heat or Matrix; nil: none
-	Facts    [][2]string // names and values, which may have several lines
-	Tables   []Table
-	Wide     bool // takes the full width of a large screen
+	// label for choosing among many items, such as "Choose a component": each is listed briefly, the chosen one in full
+	Choose string
+	Figure Figure      // a Chart, Heat or Matrix; nil: none
+	Facts  [][2]string // names and values, which may have several lines
+	Tables []Table
+	Wide   bool // takes the full width of a large screen
 }
 
 // Single returns a list of one section, which shows a figure, if any, above its tables.
@@ -44,15 +45,15 @@ func Single(title string, figure Figure, tables ...Table) []Section {
 
 // An Item describes one class, such as a component.
 type Item struct {
-	Group int // of its colour, from 0, as points have it
+	Group int // index of its colour, from 0, as in Point
 	Name  string
 	Size  string  // in words
 	Share float64 // from 0 to 1, drawn as a bar
-	Brief string  // in a few words, of sections whose items can be chosen; may be empty
+	Brief string  // a few words, for sections whose items can be chosen; may be empty
 	Text  string
 }
 
-// Printable makes visible what a terminal would obey instead of printing, such as line ends and escapes.
+// Printable replaces characters that a terminal would obey, such as line ends and escapes, by visible ones.
 func Printable(name string) string {
 	if strings.IndexFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) < 0 {
 		return name

@@ -6,24 +6,25 @@ import (
 	"reflect"
 )
 
-// A Table of numbers and names. The first cell of a row names the row.
+// A Table holds numbers and names. The first cell of a row names the row.
 type Table struct {
 	Caption string
 	Columns []Column
 	Rows    [][]Cell
-	Open    bool // shown at once, and not only when its caption is chosen
-	Long    bool // left out of a command's text, which has its essentials elsewhere
-	// Low and High say what the strongest shades of negative and of positive cells mean; with both empty there is no key.
+	Open    bool // shown at once, not only after a click on its caption
+	Long    bool // omitted from a command's text, which shows its essentials elsewhere
+	// Low and High say what the strongest shades of negative and of positive cells mean; if both are empty, there is no
+	// key.
 	Low, High string
 }
 
-// A Column of a table.
+// A Column is a column of a Table.
 type Column struct {
 	Name  string
-	Class int // the class, from 1, whose colour it has; 0: none
+	Class int // the class, from 1, whose colour the column has; 0: none
 }
 
-// Columns are columns of no class.
+// Columns returns one column for each name, without a class's colour.
 func Columns(names ...string) []Column {
 	list := make([]Column, len(names))
 	for j, name := range names {
@@ -32,7 +33,7 @@ func Columns(names ...string) []Column {
 	return list
 }
 
-// Classes are a column for each class, in order.
+// Classes returns one column for each name, in the colours of classes 1, 2, ….
 func Classes(names ...string) []Column {
 	list := Columns(names...)
 	for j := range list {
@@ -41,7 +42,7 @@ func Classes(names ...string) []Column {
 	return list
 }
 
-// Add adds a row. A cell is a [Cell] or what [Of] makes one of; it panics at others.
+// Add adds a row. It converts each value to a cell by [Of], and so panics for the types for which [Of] does.
 func (t *Table) Add(cells ...any) {
 	row := make([]Cell, len(cells))
 	for j, cell := range cells {
@@ -60,7 +61,7 @@ func (t *Table) Values(j int) (values []float64) {
 	return values
 }
 
-// Series draws column j under a name.
+// Series returns the numbers of column j as a series with this name.
 func (t *Table) Series(name string, j int) []Series { return []Series{{Name: name, Y: t.Values(j)}} }
 
 // Check panics if a row does not have one cell for each column.
@@ -73,61 +74,62 @@ func (t *Table) Check() {
 	}
 }
 
-// A Cell is a value, and how people read it.
+// A Cell is a value and how to show it.
 type Cell struct {
-	Value float64 // NaN: there is none
-	SD    float64 // of Spreads and Dates
-	Text  string  // of Words
+	Value float64 // NaN if there is none
+	SD    float64 // for Spreads and Dates: the standard deviation
+	Text  string  // for Words: the text
 	As    Quantity
-	Shade float64 // from −1 to 1: the strength of its colour, one for negative and one for positive values; 0: none
+	// from −1 to 1: the strength of the cell's colour; negative and positive values have different colours; 0: none
+	Shade float64
 }
 
-// A Quantity says what kind of value readers see. Files have all digits of the value.
+// A Quantity says how a page shows a value. Files have all its digits.
 type Quantity uint8
 
-// The quantities.
+// The quantities that a cell can show.
 const (
 	Words      Quantity = iota // a text and no number
 	Counts                     // whole numbers
-	Numbers                    // of any kind, in four digits
-	Settings                   // of any kind, in three decimals where they are large: criteria, tolerances
-	Scores                     // nats, in two decimals
-	Hundredths                 // numbers near 1, such as correlations, in two decimals
+	Numbers                    // any numbers, with four digits
+	Settings                   // any numbers, with three decimals if they are large: criteria, tolerances
+	Scores                     // nats, with two decimals
+	Hundredths                 // numbers near 1, such as correlations, with two decimals
 	Shares                     // probabilities and parts of a whole, in percent
-	Percents                   // shares whose sign is in the name of their column
+	Percents                   // shares in percent, whose sign is in the name of their column
 	Spreads                    // a mean and its standard deviation
-	Dates                      // likewise, in days since 1970
+	Dates                      // a mean and its standard deviation, in days since 1970
 )
 
-// Nats is a criterion or log-likelihood.
+// Nats returns the cell of a criterion or a log-likelihood, in nats.
 func Nats[F ~float64](v F) Cell { return Cell{Value: float64(v), As: Scores} }
 
-// Share is a probability or a part of a whole.
+// Share returns the cell of a probability or another share from 0 to 1.
 func Share[F ~float64](v F) Cell { return Cell{Value: float64(v), As: Shares} }
 
-// Percent is a share in a column whose name has the sign.
+// Percent returns the cell of a share, without a percent sign: the column's name has it.
 func Percent[F ~float64](v F) Cell { return Cell{Value: float64(v), As: Percents} }
 
-// Decimals is a number near 1, such as a correlation.
+// Decimals returns the cell of a number near 1, such as a correlation.
 func Decimals[F ~float64](v F) Cell { return Cell{Value: float64(v), As: Hundredths} }
 
-// Setting is a number of any kind, such as a tolerance.
+// Setting returns the cell of a number of any size, such as a tolerance.
 func Setting[F ~float64](v F) Cell { return Cell{Value: float64(v), As: Settings} }
 
-// Spread is a mean and its standard deviation.
+// Spread returns the cell of a mean and its standard deviation.
 func Spread[F ~float64](mean, sd F) Cell {
 	return Cell{Value: float64(mean), SD: float64(sd), As: Spreads}
 }
 
-// Shaded is a cell with a colour, from −1 to 1.
+// Shaded returns the cell with a colour, from −1 to 1.
 func Shaded(cell any, shade float64) Cell {
 	c := Of(cell)
 	c.Shade = shade
 	return c
 }
 
-// Of returns the cell of a Go value: words for a text or a bool, a count for an integer, a number for a float, and a
-// [Cell] as it is. It panics for other types.
+// Of returns the cell of a Go value: Words for a string or a bool, Counts for an integer, Numbers for a float, and a
+// [Cell] unchanged. It panics for other types.
 func Of(value any) Cell {
 	if c, ok := value.(Cell); ok {
 		return c

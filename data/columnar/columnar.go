@@ -15,20 +15,20 @@ import (
 	"github.com/latent-go/latent/internal/panics"
 )
 
-// Options say what is read, and where it is kept.
+// Options say what to read and where to keep it.
 type Options struct {
-	// Keep says whether the column of a name is read, nil: all are. What is not read costs nothing.
+	// Keep reports whether to read the column of a name; nil: all are read. A column that is not read costs nothing.
 	Keep func(name string) bool
-	// Text says whether the cells of a column are texts also where the file has numbers, nil: none is. Integers keep all
-	// their digits.
+	// Text reports whether to read a column as texts even if the file has numbers; nil: no column. Integers then keep
+	// all digits.
 	Text func(name string) bool
-	// Open opens the file of a path, nil: [os.Open]. It is closed in the end.
+	// Open opens the file of a path; nil: [os.Open]. The file is closed at the end.
 	Open func(path string) (*os.File, error)
-	// NA lists texts, and numbers, that are missing values as well.
+	// NA lists further texts and numbers that stand for missing values.
 	NA []string
-	// Store is where the numbers lie; nil: in memory.
+	// Store holds the numbers; nil: in memory.
 	Store *data.Store
-	// Progress is called from time to time with the number of rows read and the number of all rows; nil: it is not.
+	// Progress, if not nil, is called from time to time with the number of rows read and the number of all rows.
 	Progress func(rows, of int)
 }
 
@@ -44,28 +44,29 @@ const (
 	streamMagic  = "\xff\xff\xff\xff" // before the length of every message, since Arrow 0.15
 )
 
-// HeadSize is how many bytes [Begins] needs.
+// HeadSize is the number of bytes that [Begins] needs.
 const HeadSize = len(arrowMagic)
 
-// Begins reports whether the first bytes of a file, or all of a shorter one, are those of one of the formats.
+// Begins reports whether the first bytes of a file, all of them if it is shorter than HeadSize, are those of one of
+// the formats.
 func Begins(head []byte) bool {
 	return bytes.HasPrefix(head, []byte(parquetMagic)) || bytes.HasPrefix(head, []byte(arrowMagic)) ||
 		bytes.HasPrefix(head, []byte(streamMagic))
 }
 
-// Is reports whether a file begins as one of the formats does.
+// Is reports whether a file is in one of the formats, by its first bytes.
 func Is(f *os.File) bool {
 	head := make([]byte, HeadSize)
 	n, _ := f.ReadAt(head, 0)
 	return Begins(head[:n])
 }
 
-// Read reads files, one below the other, as one table. Their columns are those of the first, in its order; another file
-// may have them in any order, and others that are not kept. Integers, floats, decimals and booleans (0 and 1) are
-// numbers, a null is a missing value; integers beyond 2^53 are rounded. Texts and dictionaries are categories, dates
-// and times too, as texts of ISO 8601; texts that would be missing in a CSV file (empty, NA, NaN) are missing. It is an
-// error if a column that is kept has another type, if files have other columns or kinds of columns, or if there are no
-// rows. Errors name the file.
+// Read reads files, one below the other, as one table. The table has the columns of the first file in its order.
+// Other files may have them in any order, and further columns if Options.Keep does not keep these. Integers, floats,
+// decimals and booleans (0 and 1) are numbers; integers beyond 2^53 are rounded, and nulls are missing values. Texts
+// and dictionaries are categories, and so are dates and times, as texts of ISO 8601. Texts that would be missing in a
+// CSV file (empty, NA, NaN) are missing. It returns an error if a kept column has another type, if the files differ
+// in columns or kinds of columns, and if there are no rows. Errors name the file.
 func Read(paths []string, o Options) (*data.Table, error) {
 	all, err := openAll(paths, o)
 	defer all.close()
@@ -91,9 +92,9 @@ func Read(paths []string, o Options) (*data.Table, error) {
 	return t.done(0), nil
 }
 
-// Blocks is [Read] as a sequence of tables, each with some of the rows, so that memory does not grow with the
-// number of rows: it holds a row group of Parquet as it is in the file, or a record batch of Arrow, and 8 MB of
-// numbers. [data.Table.Origin] counts all rows.
+// Blocks reads files as [Read] does, but yields a sequence of tables, each with some of the rows, so that memory does
+// not grow with the number of rows. It holds one row group of Parquet, as compressed as in the file, or one record
+// batch of Arrow, and 8 MB of numbers. [data.Table.Origin] counts the rows of all tables.
 func Blocks(paths []string, o Options) iter.Seq2[*data.Table, error] {
 	return func(yield func(*data.Table, error) bool) {
 		all, err := openAll(paths, o)
@@ -128,7 +129,7 @@ func Blocks(paths []string, o Options) iter.Seq2[*data.Table, error] {
 
 var errEnough = errors.New("no more tables are wanted")
 
-// ErrNoColumn reports that no column of a file is to be kept.
+// ErrNoColumn reports that Options.Keep keeps no column of a file.
 var ErrNoColumn = errors.New("no column is left; keep at least one")
 
 // files are those that are read, as one table.

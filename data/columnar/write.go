@@ -27,9 +27,9 @@ type parquetWriter struct {
 	defined [][]int16 // of every row, 0 where it is missing
 }
 
-// NewParquetWriter makes a Writer of a Parquet file: numbers are doubles, integers 64-bit integers, texts strings in
-// UTF-8, and missing values nulls. It holds one row group, of 65,536 rows, in memory. The file has all its rows after
-// Close alone.
+// NewParquetWriter returns a Writer of a Parquet file. It writes numbers as doubles, integers as 64-bit integers,
+// texts as UTF-8 strings, and missing values as nulls. It holds one row group, of 65,536 rows, in memory. The file is
+// complete only after Close.
 func NewParquetWriter(w io.Writer, heads []data.Head) (_ data.Writer, err error) {
 	defer refused(&err)
 	var nodes schema.FieldList
