@@ -19,7 +19,7 @@ var strange = []struct {
 	{regexp.MustCompile(`^BZh|^\xfd7zXZ|^\x28\xb5\x2f\xfd`), "compressed by a program other than gzip", "decompress it"},
 	{regexp.MustCompile(`^SQLite format 3`), "a database", "export one table of it as CSV in UTF-8"},
 	{regexp.MustCompile(`^PAR1|^ARROW1|^\xff\xff\xff\xff`), "a Parquet or Arrow file", "decompress it, or " +
-		"name it as a file of its own"},
+		"pass it as a separate file"},
 	{regexp.MustCompile(`^\x89HDF|^RDX[23]\n|^[XA]\n\x00\x00\x00|^\x80[\x02-\x05]`), "a file of objects, perhaps of R or Python", saveAsUTF8},
 	{regexp.MustCompile(`(?i)^\s*<(!doctype|html|\?xml|svg|head|body)`), "a web page, or XML",
 		"if you downloaded it, look at what came; otherwise " + saveAsUTF8},

@@ -23,7 +23,7 @@ func Definition(families fitted.Families) fitted.Definition {
 	return fitted.Definition{Name: "blockmodel", Title: "Stochastic block model", Pairs: true, Starts: 10, Part: "block",
 		About: "blocks of the nodes of a graph: the rows are edges, two names and perhaps a weight", Example: "karate",
 		Help: "greedy maximises the exact ICL by moves of nodes and merges of blocks. --weights names " +
-			"the column of the weights of edges, by default the third; a row of weight 0 is no edge and only " +
+			"the column of the weights of edges, by default the third; a row of weight 0 is not an edge and only " +
 			"names nodes. --prior of greedy: weights (Dirichlet), a and b (beta of the probability of an edge, gamma shape " +
 			"and rate of a mean weight).",
 		Families: families, New: func() fitted.Settings { return new(Settings) }, Load: load,

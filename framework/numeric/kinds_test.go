@@ -250,6 +250,6 @@ func TestIntervalsAreProbabilitiesOfAnotherScale(t *testing.T) {
 	for _, ends := range [][2]float64{{1, 1}, {2, 1}, {0, math.Inf(1)}, {math.NaN(), 1}} {
 		_, err := framework.Fit(ctx, mixture.Model{Family: numeric.Family{Density: asked{layout: numeric.Layout{
 			Component: []numeric.Parameter{numeric.Interval("v", 1, ends[0], ends[1])}}}}}, tableOf(t, x, 2), framework.Options{K: 1})
-		assert.ErrorContains(t, err, `parameter "v" has an interval that is none`)
+		assert.ErrorContains(t, err, `parameter "v" has an invalid interval`)
 	}
 }

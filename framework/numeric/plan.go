@@ -41,7 +41,7 @@ func newPlan(of string, list []Parameter) (*plan, error) {
 			return nil, fmt.Errorf("numeric: Layout: %s parameter %q has %d numbers; must have at most %d", of, q.Name,
 				q.kind.numbers(), mostNumbers)
 		case outOfOrder(q.kind):
-			return nil, fmt.Errorf("numeric: Layout: %s parameter %q has an interval that is none: %v", of, q.Name, q.kind)
+			return nil, fmt.Errorf("numeric: Layout: %s parameter %q has an invalid interval: %v", of, q.Name, q.kind)
 		case q.coordinate != nil && !scalar(q.kind):
 			return nil, fmt.Errorf("numeric: Layout: %s parameter %q: In chooses the coordinate of a Positive, Rate, "+
 				"Probability or Interval parameter only", of, q.Name)

@@ -184,7 +184,7 @@ func (v *verifier) totals(w Weighted, xi, theta []float64) {
 		got := v.m.additive.LogTotal(rows, xi, theta)
 		v.m.leave()
 		if !(math.Abs(got-want) <= 1e-8*(1+size)) && finite(want) {
-			v.fail("LogTotal", "is %v %s, and LogProb %v: mend LogTotal, or Observe", got, fmt.Sprintf(format, args...), want)
+			v.fail("LogTotal", "is %v %s, and LogProb %v: correct LogTotal or Observe", got, fmt.Sprintf(format, args...), want)
 		}
 	}
 	w.Each(func(row int, x []float64, q float64) bool {
@@ -358,8 +358,8 @@ func (v *verifier) estimate(w Weighted, start, best, theta []float64) {
 	}
 	got, want := v.bare.total(w, xi, theta), v.bare.total(w, best, theta)
 	if !(got >= want-1e-6-1e-9*math.Abs(want)) {
-		v.fail("Estimate", "is no maximum: Σ_n w_n LogProb is %v at its %v, and %.3g more at %v (N = %.4g, shared %v)", got,
-			xi, want-got, best, w.N, theta)
+		v.fail("Estimate", "is not a maximum: Σ_n w_n LogProb is %v at its %v, and %.3g more at %v (N = %.4g, shared %v)",
+			got, xi, want-got, best, w.N, theta)
 	}
 }
 
@@ -594,7 +594,7 @@ func (v *jointVerifier) climbed(m Continuous) (q *ContinuousParameters, gain flo
 func (v *jointVerifier) estimate(m Continuous) error {
 	q, gain, err := v.climbed(m)
 	if err == nil && !(gain <= 1e-5) {
-		err = fmt.Errorf("EstimateJoint of %s is no maximum: a search from its components %v, shared %v gains %.3g nats",
+		err = fmt.Errorf("EstimateJoint of %s is not a maximum: a search from its components %v, shared %v gains %.3g nats",
 			v.own.of, q.Components, q.Shared, gain)
 	}
 	return err

@@ -34,7 +34,7 @@ func TestNewcomersTableGoesThrough(t *testing.T) {
 
 	_, stderr = done(t, "fit", "--data", table, "--family", "auto") // what is not asked for is left out, and said
 	assert.Contains(t, stderr, `"Datum" (such as "01.01.2024"): --dates Datum takes it as days since 1970`)
-	assert.Contains(t, stderr, `hardly a text in two rows, as names have: "Kunde"`)
+	assert.Contains(t, stderr, `as names, of which hardly any occurs in two rows: "Kunde"`)
 }
 
 // TestAssignmentsAreThePredictions of every model whose rows are a table, of rows with gaps and of others left out.

@@ -215,8 +215,8 @@ func (in *input) takeGaps(list []suspect, given *columnFamilies) (notes []string
 			list[i] = suspect{c.name, in.Suggest(c.name, in.Weights)}
 		}
 	}
-	note := "taken for missing values, as texts among numbers: " + detailed(taken)
-	return []string{note + ": " + as(families.Categorical, taken, given) + " takes all for texts"}, nil
+	note := "read as missing values, texts among numbers: " + detailed(taken)
+	return []string{note + ": " + as(families.Categorical, taken, given) + " keeps all as texts"}, nil
 }
 
 // marking is the flag that reads the texts among the numbers of columns as missing, with a comma behind it; empty where

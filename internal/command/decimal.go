@@ -68,12 +68,12 @@ func (f *inputFlags) noteOthers(s *session, in *input) {
 		}
 	}
 	if len(thousands) > 0 {
-		s.note("%s: every %q of %s has three digits behind it, and is read as that of decimals, though the fit's table "+
-			"separates thousands there: --decimal %s where this table does, too, or write the digits alone", in.name, f.Decimal,
+		s.note("%s: every %q of %s precedes three digits and is read as a decimal mark, but in the fit's table it separates "+
+			"thousands: --decimal %s if it does so here, too, or write the digits alone", in.name, f.Decimal,
 			abridged(thousands, ", ", quotedCell), map[decimalFlag]string{'.': ",", ',': "."}[f.Decimal])
 	}
 	if len(units) > 0 {
-		s.note("%s: units are not those of the fit's table, and nothing is converted: %s", in.name,
+		s.note("%s: units differ from those of the fit's table, and are not converted: %s", in.name,
 			abridged(units, ", ", func(text string) string { return text }))
 	}
 }

@@ -110,8 +110,8 @@ func TestUnitsThatDiffer(t *testing.T) {
 	_, stderr := done(t, "fit", "--data", path, "--k", "1")
 	assert.Subset(t, notes(stderr, path), []string{
 		`latent: PATH: read as numbers: "a" (negative in parentheses)`,
-		`latent: PATH: left out, numbers in several units: "b" ("$", "€"): write them in one, or in columns of their own`,
-		`latent: PATH: left out, numbers with units among which some texts are none: "c" ("call"): --na=call reads such cells as missing`,
+		`latent: PATH: left out, numbers in several units: "b" ("$", "€"): write them in one unit, or in separate columns`,
+		`latent: PATH: left out, numbers with units beside other texts: "c" ("call"): --na=call reads such cells as missing`,
 	})
 	_, stderr = done(t, "fit", "--data", path, "--k", "1", "--na", "call")
 	assert.Contains(t, stderr, `"c" (k for thousands`)
@@ -128,10 +128,10 @@ func TestPredictNotesOtherSpellings(t *testing.T) {
 	model := filepath.Join(t.TempDir(), "m.json")
 	done(t, "fit", "--data", file(t, "d.csv", text), "--out", model)
 	for table, note := range map[string]string{
-		"price,share\n1.234,5%\n5.410,4.5%\n": `every "." of "price" has three digits behind it, and is read as that of ` +
-			`decimals, though the fit's table separates thousands there: --decimal , where this table does, too`,
-		"price,share\n1234,0.5\n": `units are not those of the fit's table, and nothing is converted: "share" (% there, none here)`,
-		"price,share\n$12,5%\n":   `nothing is converted: "price" (none there, $ here)`,
+		"price,share\n1.234,5%\n5.410,4.5%\n": `every "." of "price" precedes three digits and is read as a decimal mark, ` +
+			`but in the fit's table it separates thousands: --decimal , if it does so here, too`,
+		"price,share\n1234,0.5\n": `units differ from those of the fit's table, and are not converted: "share" (% there, none here)`,
+		"price,share\n$12,5%\n":   `are not converted: "price" (none there, $ here)`,
 	} {
 		_, stderr := done(t, "predict", model, "--data", file(t, "new.csv", table))
 		assert.Contains(t, stderr, note)

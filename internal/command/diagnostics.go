@@ -25,29 +25,30 @@ type suspect struct {
 
 // diagnostics are in the order of their notes.
 var diagnostics = []diagnostic{
-	{data.RowNumbers, "", "left out, numbered as rows are", keep(families.Gaussian)},
-	{data.InOrder, "", "left out, different in every row and in order, as identifiers are", keep(families.Gaussian)},
-	{data.NamedIdentifier, "", "left out, many numbers under the name of an identifier", keep(families.Gaussian)},
-	{data.GroupKeys, "", "left out, with the same rows for each number or nearly so, as keys of groups and numbers of " +
-		"steps have", keep(families.Gaussian)},
-	{data.LongDigits, "", "left out, whole numbers of many digits, as identifiers have", keep(families.Gaussian)},
-	{data.DifferentTexts, "", "left out, hardly a text in two rows, as names have", keep(families.Categorical)},
-	{data.DigitCodes, "", "left out, digits of one length with few rows each, as postcodes", keep(families.Categorical)},
+	{data.RowNumbers, "", "left out as numbers of the rows", keep(families.Gaussian)},
+	{data.InOrder, "", "left out as identifiers, which rise or fall from row to row", keep(families.Gaussian)},
+	{data.NamedIdentifier, "", "left out as identifiers, by name and with many numbers", keep(families.Gaussian)},
+	{data.GroupKeys, "", "left out as keys of groups or numbers of steps, each with the same number of rows or nearly " +
+		"so", keep(families.Gaussian)},
+	{data.LongDigits, "", "left out as identifiers, whole numbers of many digits", keep(families.Gaussian)},
+	{data.DifferentTexts, "", "left out as names, of which hardly any occurs in two rows", keep(families.Categorical)},
+	{data.DigitCodes, "", "left out as codes such as postcodes, digits of one length with few rows " +
+		"each", keep(families.Categorical)},
 	{data.Dates, "days since 1970", "left out, dates or times", datesAsNumbers},
-	{data.SingleValue, "", "left out, with a single value, which distinguishes no rows", fillThem},
-	{data.ManyLevels, "texts", "taken for categorical, with few rows a level", dropThem},
-	{data.DecimalCommas, "texts", "taken for categorical because of commas in " +
+	{data.SingleValue, "", "left out, with the same value in every row", fillThem},
+	{data.ManyLevels, "texts", "treated as categorical, with few rows for each level", dropThem},
+	{data.DecimalCommas, "texts", "treated as categorical because of commas in " +
 		"decimals", say("write points or commas throughout (--decimal)")},
-	{data.DecimalPoints, "texts", "taken for categorical because of points in " +
+	{data.DecimalPoints, "texts", "treated as categorical because of points in " +
 		"decimals", say("write points or commas throughout (--decimal)")},
-	{data.SeparatedThousands, "texts", "taken for categorical because of separators of " +
+	{data.SeparatedThousands, "texts", "treated as categorical because of separators of " +
 		"thousands, or of decimals", say("--decimal . or --decimal , says which")},
-	{data.SeveralUnits, "", "left out, numbers in several units", say("write them in one, or in columns of their own")},
-	{data.TextsBesideUnits, "", "left out, numbers with units among which some texts are none", markThem},
-	{data.TextsInNumbers, "texts", "taken for categorical because some cells are no numbers", markThem},
+	{data.SeveralUnits, "", "left out, numbers in several units", say("write them in one unit, or in separate columns")},
+	{data.TextsBesideUnits, "", "left out, numbers with units beside other texts", markThem},
+	{data.TextsInNumbers, "texts", "treated as categorical because some cells are not numbers", markThem},
 	{data.MissingTexts, "texts", "with levels that often stand for missing values", markThem},
-	{data.OrderedLevels, "texts", "taken for categorical, though the texts show an order", inOrder},
-	{data.FewValues, "few values", "taken for categorical, with few different numbers", inOrder},
+	{data.OrderedLevels, "texts", "treated as categorical, although the texts show an order", inOrder},
+	{data.FewValues, "few values", "treated as categorical, with few different numbers", inOrder},
 	{cause: data.TwoValues, reason: "two values"},
 	{cause: data.VaryAsCounts, reason: "counts"},
 	{cause: data.VaryUnlikeCounts, reason: "unlike counts"},
@@ -73,7 +74,7 @@ func fillThem(list []suspect, _ *columnFamilies) string {
 	if !slices.ContainsFunc(list, func(c suspect) bool { return c.Detail != "" }) {
 		return ""
 	}
-	return "write no into empty cells that mean it"
+	return "write no into empty cells that mean no"
 }
 
 func them(list []suspect) string {
@@ -129,7 +130,7 @@ func datesAsNumbers(list []suspect, _ *columnFamilies) string {
 }
 
 func inOrder(list []suspect, given *columnFamilies) string {
-	return as(families.Ordinal, list, given) + " where their order counts"
+	return as(families.Ordinal, list, given) + " if their order matters"
 }
 
 // notesOn puts what is left out or in doubt into words; given is nil where columns have no families of their own.

@@ -34,9 +34,9 @@ func TestColumnsThatMayMisleadAutoAreNoted(t *testing.T) {
 	args := []string{"fit", "--data", path, "--family", "auto", "--k", "1"}
 	_, stderr := done(t, args...)
 	assert.Equal(t, []string{
-		`latent: PATH: left out, numbered as rows are: "id" (1 to 20): --columns id=gaussian keeps it`,
-		`latent: PATH: left out, hardly a text in two rows, as names have: "name" (20 levels in 20 rows): --columns name=categorical keeps it`,
-		`latent: PATH: taken for categorical because some cells are no numbers: "age" ("?", "not known" in 3 cells, the first in row 5, among 17 numbers): --na='?' --na='not known' reads such cells as missing`,
+		`latent: PATH: left out as numbers of the rows: "id" (1 to 20): --columns id=gaussian keeps it`,
+		`latent: PATH: left out as names, of which hardly any occurs in two rows: "name" (20 levels in 20 rows): --columns name=categorical keeps it`,
+		`latent: PATH: treated as categorical because some cells are not numbers: "age" ("?", "not known" in 3 cells, the first in row 5, among 17 numbers): --na='?' --na='not known' reads such cells as missing`,
 	}, notes(stderr, path))
 
 	_, stderr = done(t, append(args, "--na=?", "--na=not known", "--na=-1", "--drop", "id,name", "--columns", "income=gaussian")...)
@@ -78,7 +78,7 @@ func TestFewTextsAmongNumbersAreMissing(t *testing.T) {
 	args := []string{"fit", "--data", path, "--family", "auto", "--k", "2", "--format", "json", "--out", model, "--assignments", rows}
 	got, stderr := done(t, args...)
 	assert.Equal(t, []string{
-		`latent: PATH: taken for missing values, as texts among numbers: "x" ("o.B." in 2 cells, the first in row 17, among 118 numbers): --columns x=categorical takes all for texts`,
+		`latent: PATH: read as missing values, texts among numbers: "x" ("o.B." in 2 cells, the first in row 17, among 118 numbers): --columns x=categorical keeps all as texts`,
 		`latent: 2 missing values in 2 of the 120 rows of PATH integrated out (--missing drop leaves the rows out)`,
 	}, notes(stderr, path))
 	assigned := contents(t, rows)
@@ -92,14 +92,14 @@ func TestFewTextsAmongNumbersAreMissing(t *testing.T) {
 	assert.Equal(t, []string{"o.B."}, r.Settings.NA)
 
 	for _, c := range []struct{ text, flags, note string }{
-		{table("-", "-"), "", `taken for categorical because some cells are no numbers: "x" ("-" in 2 cells`},       // which another column has as a level
-		{table("<0.1", "b"), "", `taken for categorical because some cells are no numbers: "x" ("<0.1" in 2 cells`}, // which says more
-		{table("none", "b"), "--missing drop", `taken for categorical because some cells are no numbers`},
+		{table("-", "-"), "", `treated as categorical because some cells are not numbers: "x" ("-" in 2 cells`},       // which another column has as a level
+		{table("<0.1", "b"), "", `treated as categorical because some cells are not numbers: "x" ("<0.1" in 2 cells`}, // which says more
+		{table("none", "b"), "--missing drop", `treated as categorical because some cells are not numbers`},
 		{table("none", "b"), "--columns x=categorical", ""},
 	} {
 		_, stderr := done(t, append([]string{"fit", "--data", file(t, "e.csv", c.text), "--family", "auto", "--k", "1"}, strings.Fields(c.flags)...)...)
 		assert.Contains(t, stderr, c.note)
-		assert.NotContains(t, stderr, "taken for missing values")
+		assert.NotContains(t, stderr, "read as missing values")
 	}
 	fails(t, 1, `column "x" is categorical: row 17 is "o.B."; a numeric column is needed here (--na=o.B. for a missing value, --drop x,kind, or --family auto)`, "", "fit", "--data", path, "--k", "1", "--family", "gaussian")
 	fails(t, 1, `column "x" is categorical: row 17 is "o.B."; drop it (--na=o.B. for a missing value, --drop x)`, "", "fit", "--data", path, "--drop", "kind", "--model", "ppca", "--k", "1")
@@ -114,9 +114,9 @@ func TestLevelsThatAreTooManyAreNoted(t *testing.T) {
 	path := file(t, "d.csv", text)
 	_, stderr := done(t, "fit", "--data", path, "--model", "lca", "--k", "1")
 	assert.Subset(t, notes(stderr, path), []string{
-		`latent: PATH: numbers taken for categorical, with too few rows a level to tell classes apart: "height" (55 levels in 60 rows): ` +
+		`latent: PATH: numbers treated as categorical, with too few rows for each level to tell classes apart: "height" (55 levels in 60 rows): ` +
 			`--columns height=gaussian describes measurements`,
-		`latent: PATH: texts with too few rows a level to tell classes apart: "name" (30 levels in 60 rows): --drop name leaves it out`,
+		`latent: PATH: texts with too few rows for each level to tell classes apart: "name" (30 levels in 60 rows): --drop name leaves it out`,
 	})
 	stdout, stderr := done(t, "fit", "--data", path, "--model", "lca", "--k", "1", "--columns", "height=gaussian", "--drop", "name")
 	assert.NotContains(t, stderr, "too few rows")
@@ -162,21 +162,21 @@ func TestNotesOnColumnsCanBeFollowed(t *testing.T) {
 		return text
 	}
 	for _, c := range []struct{ text, note, follow string }{
-		{cells(30, func(i int) any { return 1 + i%5 }), `categorical, with few different numbers: "x" (5 values, 1 to 5): --columns x=ordinal where their order counts`, "--columns x=ordinal"},
+		{cells(30, func(i int) any { return 1 + i%5 }), `categorical, with few different numbers: "x" (5 values, 1 to 5): --columns x=ordinal if their order matters`, "--columns x=ordinal"},
 		{cells(30, func(i int) any { return i % 3 * 2 }), `"x" (3 values, 0 to 4): --columns x=ordinal`, "--columns x=categorical"},
 		{cells(60, func(i int) any { return i % 3 }), `"x" (3 values, 0 to 2): --columns x=ordinal`, "--columns x=ordinal"},
 		{cells(30, func(i int) any { return i%3 - 1 }), `"x" (3 values, -1 to 1): --columns x=ordinal`, "--columns x=categorical"},
 		{cells(30, func(i int) any { return 170 + i*7%20 }), "", ""},
 		{cells(30, func(i int) any { return 1 + i%2 }), "", ""},
-		{cells(30, func(i int) any { return 1000 + i*i }), `left out, different in every row and in order, as identifiers are: "x" (1000 to 1841): --columns x=gaussian keeps it`, "--columns x=gaussian"},
+		{cells(30, func(i int) any { return 1000 + i*i }), `left out as identifiers, which rise or fall from row to row: "x" (1000 to 1841): --columns x=gaussian keeps it`, "--columns x=gaussian"},
 		{cells(30, func(i int) any { return fmt.Sprintf("2024-01-%02d", 1+i) }), `left out, dates or times: "x" (such as "2024-01-01"): --dates x takes it as days since 1970`, "--dates x"},
-		{cells(30, func(i int) any { return []string{"<5", "5-9", "10+"}[i%3] }), `though the texts show an order: "x" ("<5" to "10+"): --columns x=ordinal where`, "--columns x=ordinal"},
-		{cells(60, func(i int) any { return fmt.Sprintf("L%d", i*7%20) }), `few rows a level: "x" (20 levels in 60 rows): --drop x leaves it out`, "--drop x"},
+		{cells(30, func(i int) any { return []string{"<5", "5-9", "10+"}[i%3] }), `although the texts show an order: "x" ("<5" to "10+"): --columns x=ordinal if`, "--columns x=ordinal"},
+		{cells(60, func(i int) any { return fmt.Sprintf("L%d", i*7%20) }), `few rows for each level: "x" (20 levels in 60 rows): --drop x leaves it out`, "--drop x"},
 		{cells(30, func(i int) any { return []string{"a", "b", "-", "n.a."}[i%4] }), `levels that often stand for missing values: "x" ("-", "n.a."): --na='-' --na=n.a. reads`, "--na=- --na=n.a."},
 		{cells(30, func(i int) any { return fmt.Sprintf("1,%d", i%9) }), `commas in decimals: "x": write points or commas throughout (--decimal)`, "--drop x"},
-		{cells(30, func(int) any { return 3 }), `left out, with a single value, which distinguishes no rows: "x"`, "--drop x"},
-		{cells(30, func(i int) any { return []string{"X", ""}[i%2] }), `distinguishes no rows: "x" ("X" or nothing): write no into empty cells that mean it`, "--drop x"},
-		{cells(30, func(int) any { return "a" }), `left out, with a single value, which distinguishes no rows: "x"`, "--drop x"},
+		{cells(30, func(int) any { return 3 }), `left out, with the same value in every row: "x"`, "--drop x"},
+		{cells(30, func(i int) any { return []string{"X", ""}[i%2] }), `with the same value in every row: "x" ("X" or nothing): write no into empty cells that mean no`, "--drop x"},
+		{cells(30, func(int) any { return "a" }), `left out, with the same value in every row: "x"`, "--drop x"},
 		{cells(30, func(i int) any { return i % 2 }), "", ""},
 		{cells(30, func(i int) any { return "no yes"[i%2*3:][:2] }), "", ""},
 	} {
@@ -189,7 +189,7 @@ func TestNotesOnColumnsCanBeFollowed(t *testing.T) {
 		}
 		assert.Contains(t, stderr, c.note)
 		_, stderr = done(t, append(args, strings.Fields(c.follow)...)...)
-		assert.NotRegexp(t, `(left out|taken for|with levels).*"x"`, stderr, c.follow)
+		assert.NotRegexp(t, `(left out|read as missing|treated as|with levels).*"x"`, stderr, c.follow)
 	}
 }
 
@@ -197,11 +197,11 @@ func TestManyDoubtfulColumnsShareANote(t *testing.T) {
 	text := "a,b,\"c,d\",e\n" + strings.Repeat("1,1,1,1\n2,2,2,2\n3,3,3,3\n", 20)
 	path := file(t, "d.csv", text)
 	_, stderr := done(t, "fit", "--data", path, "--family", "auto", "--method", "gfab", "--k", "1")
-	assert.Equal(t, []string{`latent: PATH: taken for categorical, with few different numbers: "a" (3 values, 1 to 3), "b" (3 values, 1 to 3), "c,d" (3 values, 1 to 3), … (4 columns): --columns 'a=ordinal,b=ordinal,c\,d=ordinal' and so on where their order counts`}, notes(stderr, path))
+	assert.Equal(t, []string{`latent: PATH: treated as categorical, with few different numbers: "a" (3 values, 1 to 3), "b" (3 values, 1 to 3), "c,d" (3 values, 1 to 3), … (4 columns): --columns 'a=ordinal,b=ordinal,c\,d=ordinal' and so on if their order matters`}, notes(stderr, path))
 	r := fitJSON(t, "--data", path, "--columns", `c\,d=categorical`, "--k", "1")
 	assert.Equal(t, families.Categorical, r.Columns[2].Family)
 	_, stderr = done(t, "fit", "--data", path, "--columns", "b=gaussian,e=poisson,c\\,d=poisson", "--k", "1")
-	assert.Contains(t, stderr, `--columns 'b=gaussian,e=poisson,c\,d=poisson,a=ordinal' where their order counts`, "those given stay")
+	assert.Contains(t, stderr, `--columns 'b=gaussian,e=poisson,c\,d=poisson,a=ordinal' if their order matters`, "those given stay")
 }
 
 // skewedTable has a lognormal column and one of waiting times.
@@ -282,7 +282,7 @@ func TestTablesOfNothingButIdentifiersAreRefused(t *testing.T) {
 	for i := range 12 {
 		text += fmt.Sprintf("%d,n%d,1\n", i+1, i)
 	}
-	fails(t, 1, `no column is left to fit: left out, numbered as rows are: "id" (1 to 12): --columns id=gaussian keeps it; left out, hardly a text in two rows, as names have: "name" (12 levels in 12 rows): --columns name=categorical keeps it; left out, with a single value, which distinguishes no rows: "one"`,
+	fails(t, 1, `no column is left to fit: left out as numbers of the rows: "id" (1 to 12): --columns id=gaussian keeps it; left out as names, of which hardly any occurs in two rows: "name" (12 levels in 12 rows): --columns name=categorical keeps it; left out, with the same value in every row: "one"`,
 		"", "fit", "--data", file(t, "d.csv", text), "--family", "auto")
 }
 

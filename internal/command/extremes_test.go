@@ -188,7 +188,7 @@ func TestTablesAsPeopleHaveThem(t *testing.T) {
 		"inf as a level":    {append(fit, table(func(i int) string { return []string{"inf", "low", "high"}[i%3] })...), "categorical, gaussian", `texts are in "a"`},
 		"inf among numbers": {append(fit, but("inf")...), "", `row 6 of column "a" is infinite; correct it, or leave the row out`},
 		"hexadecimal": {append(fit, but("0x10")...), "categorical, gaussian",
-			`taken for categorical because some cells are no numbers: "a" ("0x10" in row 6, among 39 numbers): --na=0x10 reads such cells as missing`},
+			`treated as categorical because some cells are not numbers: "a" ("0x10" in row 6, among 39 numbers): --na=0x10 reads such cells as missing`},
 		"more fields": {append(fit, but("5,5")...), "", `line 7 has 3 fields separated by ',', expected 2 as in line 1; a field that holds the separator needs quotes`},
 		"fewer fields": {append(fit, "--data", file(t, "f.csv", "a,b\n1,2\n3\n")), "",
 			`line 3 has 1 field separated by ',', expected 2 as in line 1; an empty field needs its separator, too`},

@@ -83,11 +83,11 @@ func (in *input) noteLevels(s *session, columns []data.Column, given *columnFami
 		}
 	}
 	if len(numbers) > 0 {
-		s.note("%s: numbers taken for categorical, with too few rows a level to tell classes apart: %s: %s describes "+
-			"measurements", in.name, detailed(numbers), as(families.Gaussian, numbers, given))
+		s.note("%s: numbers treated as categorical, with too few rows for each level to tell classes apart: %s: %s "+
+			"describes measurements", in.name, detailed(numbers), as(families.Gaussian, numbers, given))
 	}
 	if len(texts) > 0 {
-		s.note("%s: texts with too few rows a level to tell classes apart: %s: %s", in.name, detailed(texts),
+		s.note("%s: texts with too few rows for each level to tell classes apart: %s: %s", in.name, detailed(texts),
 			dropThem(texts, given))
 	}
 }
@@ -151,7 +151,7 @@ func (in *input) occurring(name string) ([]string, error) {
 		}
 	}
 	if infinite != "" {
-		return nil, fmt.Errorf("column %.60q: %s is not a level among numbers: correct it, or --na=%s where it stands for a "+
+		return nil, fmt.Errorf("column %.60q: %s is not a level among numbers: correct it, or --na=%s if it stands for a "+
 			"missing value", name, infinite, word(infinite))
 	}
 	return list, err

@@ -420,7 +420,7 @@ func TestBadDataOfMixturesAreOneLine(t *testing.T) {
 		{"a,b\n1,x\n0,x\n1,x\n", "--columns b=categorical", `column "b" has 1 level ("x"); must have at least two: --drop b`},
 		{"a,b,c\nu,x,0\nu,x,1\n", "--columns a=categorical,b=categorical", `columns "a", "b" have 1 level each; must have at least two: --drop a,b`},
 		{"a,b\nu,x\nu,x\n", "--family categorical", "every column has a single level: there is nothing to fit"},
-		{"a,b\nu,x\nu,x\n", "--family auto", `no column is left to fit: left out, with a single value, which distinguishes no rows: "a", "b"`},
+		{"a,b\nu,x\nu,x\n", "--family auto", `no column is left to fit: left out, with the same value in every row: "a", "b"`},
 		{"a,b,c\n1,5,2\n1,5,4\n1,5,9\n", "--floor 0", `columns "a", "b" are constant: --drop a,b`},
 		{"a,b\n1,5\n1,5\n", "--family gamma", "every column is constant: there is nothing to fit"},
 		{"a,b,c\n1,x,u\n2,y,v\n3,z,w\n", "--family gaussian", "(--drop b,c, or --family auto)"},

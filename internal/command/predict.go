@@ -380,7 +380,7 @@ func (c *predictCommand) read(s *session, m *modelFile, in *input) (passed ids, 
 	case sequence != "" && (slices.Contains(c.Drop, sequence) || slices.Contains(c.Select, sequence)):
 		return passed, misused("column %q says which sequence a row belongs to: it cannot be selected or dropped", sequence)
 	case c.Sequence == "" && sequence != "" && !slices.Contains(in.Names, sequence):
-		s.note("%s has no column %.60q, by which the model was fitted to sequences: its rows are taken for one sequence",
+		s.note("%s has no column %.60q, by which the model was fitted to sequences: its rows are treated as one sequence",
 			in.name, sequence)
 	default:
 		if err := in.takeSequences(sequence); err != nil {

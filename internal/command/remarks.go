@@ -64,7 +64,7 @@ func (in *input) noteCodes(s *session) {
 		}
 	}
 	if len(found) > 0 {
-		s.note("%s: far from all other numbers of the column, as codes of missing values are: %s: %s where they are codes",
+		s.note("%s: far from all other numbers of the column, like codes for missing values: %s: %s if they are codes",
 			in.name, abridged(found, ", ", func(text string) string { return text }), strings.Join(flags, " "))
 	}
 }

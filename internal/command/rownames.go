@@ -57,7 +57,7 @@ func (f *fittingFlags) takeRowNames(s *session, in *input, asked ...string) erro
 		in.Table, err = in.Table.Drop(name)
 		return in.wrap(err)
 	}
-	s.note("%s: column 1, which has no name in the header, %s the rows and is no data (--id %s)", in.name, what,
+	s.note("%s: column 1, which has no name in the header, %s the rows and is not data (--id %s)", in.name, what,
 		item(name))
 	f.ID = []string{name}
 	return nil

@@ -25,7 +25,7 @@ func TestColumnThatNamesTheRows(t *testing.T) {
 	model, assigned := filepath.Join(dir, "m.json"), filepath.Join(dir, "rows.csv")
 	path, plain := file(t, "d.csv", texts), file(t, "plain.csv", bare)
 	with, stderr := done(t, "fit", "--data", path, "--out", model, "--assignments", assigned)
-	assert.Equal(t, []string{"latent: PATH: column 1, which has no name in the header, numbers the rows and is no data " +
+	assert.Equal(t, []string{"latent: PATH: column 1, which has no name in the header, numbers the rows and is not data " +
 		"(--id 'column 1')"}, notes(stderr, path))
 	assert.Contains(t, with, "40 rows × 2 columns")
 
@@ -60,8 +60,8 @@ func TestIdentifiersInTablesOfNumbers(t *testing.T) {
 		stdout, stderr := done(t, append([]string{"fit", "--data", path}, args...)...)
 		assert.Contains(t, stdout, "40 rows × 2 columns")
 		assert.Equal(t, []string{
-			`latent: PATH: left out, numbered as rows are: "X" (1 to 40): --select with all columns to fit keeps it`,
-			`latent: PATH: left out, different in every row and in order, as identifiers are: "year" (1900 to 1978): --select with all columns to fit keeps it`,
+			`latent: PATH: left out as numbers of the rows: "X" (1 to 40): --select with all columns to fit keeps it`,
+			`latent: PATH: left out as identifiers, which rise or fall from row to row: "year" (1900 to 1978): --select with all columns to fit keeps it`,
 		}, notes(stderr, path)[:2])
 	}
 	for _, args := range [][]string{{"--select", "X,year,a,b"}, {"--family", "gaussian"}} {
@@ -76,7 +76,7 @@ func TestIdentifiersInTablesOfNumbers(t *testing.T) {
 	}
 	path = file(t, "d.csv", text)
 	_, stderr := done(t, "fit", "--data", path, "--k", "1")
-	assert.Equal(t, `latent: PATH: left out, whole numbers of many digits, as identifiers have: "order" (17 digits): `+
+	assert.Equal(t, `latent: PATH: left out as identifiers, whole numbers of many digits: "order" (17 digits): `+
 		"--select with all columns to fit keeps it", notes(stderr, path)[0])
 }
 
@@ -126,10 +126,10 @@ func TestAddressesAreLeftOut(t *testing.T) {
 	for _, text := range []string{points, commas} {
 		path := file(t, "d.csv", text)
 		_, stderr := done(t, "fit", "--data", path, "--k", "1")
-		assert.Contains(t, notes(stderr, path), `latent: PATH: left out, hardly a text in two rows, as names have: "ip" (40 levels `+
+		assert.Contains(t, notes(stderr, path), `latent: PATH: left out as names, of which hardly any occurs in two rows: "ip" (40 levels `+
 			"in 40 rows): --columns ip=categorical keeps it")
 	}
-	fails(t, 1, `no column is left to fit: left out, hardly a text in two rows, as names have: "ip" (40 levels in 40 rows): `+
+	fails(t, 1, `no column is left to fit: left out as names, of which hardly any occurs in two rows: "ip" (40 levels in 40 rows): `+
 		"--columns ip=categorical keeps it (fields are separated by commas, semicolons, tabs or bars)", "", "fit", "--data", file(t, "d.csv", alone))
 }
 
@@ -146,8 +146,8 @@ func TestCodesOfMissingValuesAreNoted(t *testing.T) {
 	}
 	path := file(t, "d.csv", text)
 	_, stderr := done(t, "fit", "--data", path, "--k", "1")
-	assert.Contains(t, notes(stderr, path), "latent: PATH: far from all other numbers of the column, as codes of missing values "+
-		`are: -999 in 5 cells of "ozone", 999 in 3 cells of "age": --na=-999 --na=999 where they are codes`)
+	assert.Contains(t, notes(stderr, path), "latent: PATH: far from all other numbers of the column, like codes for missing "+
+		`values: -999 in 5 cells of "ozone", 999 in 3 cells of "age": --na=-999 --na=999 if they are codes`)
 	_, stderr = done(t, "fit", "--data", path, "--k", "1", "--na=-999", "--na=999")
 	assert.Contains(t, stderr, `--na '-999' makes 5 cells`)
 	assert.NotContains(t, stderr, "codes of missing values")

@@ -62,7 +62,7 @@ func compare(t, i reflect.Type, want reflect.Method) error {
 		return nil
 	}
 	if signature := without(own.Type); signature != want.Type {
-		return fmt.Errorf("%s of %v is %v, and %v has %v: mend it, or give it another name", want.Name, t, signature, i,
+		return fmt.Errorf("%s of %v is %v, and %v has %v: correct or rename it", want.Name, t, signature, i,
 			want.Type)
 	}
 	if !byValue {
