@@ -243,7 +243,7 @@ def test_binary_features_are_those_of_the_formulas():
 
 def test_frames_have_texts_gaps_and_identifiers(tmp_path):
     frame, kind = answers()
-    with pytest.warns(latent.LatentWarning, match='left out, numbered as rows are: "person"'):
+    with pytest.warns(latent.LatentWarning, match='left out as numbers of the rows: "person"'):
         model = LatentMixture().fit(frame)
     assert model.n_components_ == 2
     assert model.columns_ == ["visits", "paid", "minutes"]
@@ -338,7 +338,7 @@ def test_models_are_kept(tmp_path):
     assert isinstance(loaded, LatentMixture)
     np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
     np.testing.assert_array_equal(loaded.covariances_, model.covariances_)
-    with pytest.raises(ValueError, match="the page about a fit is made by fit"):
+    with pytest.raises(ValueError, match="a model file has no page about its fit"):
         loaded.report()
 
     latent_command("fit", "--data=housevotes84", "--method=em", "--k=2", f"--out={tmp_path / 'votes.json'}")
@@ -355,7 +355,7 @@ def test_models_are_kept(tmp_path):
         "other.json": '{"model": "topics"}',
     }.items():
         (tmp_path / name).write_text(text)
-        with pytest.raises(ValueError, match=f"{name} is no model file of mixture"):
+        with pytest.raises(ValueError, match=f"{name} is not a model file of mixture"):
             latent.load(tmp_path / name)
 
 
@@ -415,15 +415,15 @@ X = blobs()
             lambda: LatentMixture().fit(pd.DataFrame({"a": [1, "x"], "b": [1, 2]})),
             r"column 'a' has values of several types \(int, str\)",
         ),
-        (lambda: LatentMixture().fit(pd.Series([1.0, 2])), r"X is of type Series, .*: pass X.to_frame\(\)"),
-        (lambda: LatentMixture().fit({"a": [1.0, 2]}), r"X is of type dict, .*: pass pandas.DataFrame\(X\)"),
-        (lambda: LatentMixture().fit("a.csv"), "X is of type str, .*: read the table first"),
+        (lambda: LatentMixture().fit(pd.Series([1.0, 2])), r"X is of type Series; .*: pass X.to_frame\(\)"),
+        (lambda: LatentMixture().fit({"a": [1.0, 2]}), r"X is of type dict; .*: pass pandas.DataFrame\(X\)"),
+        (lambda: LatentMixture().fit("a.csv"), "X is of type str; .*: read the table first"),
         (lambda: LatentMixture().fit(pd.DataFrame([[1, 2]], columns=["a", "a"])), "two columns are called 'a'"),
-        (lambda: LatentMixture(options={"data": "a.csv"}).fit(X), "options: 'data' is given by the estimator"),
-        (lambda: LatentMixture(options={"k": 2}).fit(X), "options: 'k' goes by the parameter n_components"),
-        (lambda: LatentMixture(options="k=2").fit(X), "options is of type str: a dict of flags"),
+        (lambda: LatentMixture(options={"data": "a.csv"}).fit(X), "options: the estimator sets 'data'"),
+        (lambda: LatentMixture(options={"k": 2}).fit(X), "options: set 'k' by the parameter n_components"),
+        (lambda: LatentMixture(options="k=2").fit(X), "options is of type str; must be a dict of flags"),
         (lambda: LatentMixture().fit(X).predict(X[:, :2]), "X has 2 features, but LatentMixture is expecting 3"),
-        (lambda: LatentMixture(2, method="vb", n_init=1).fit(X).bic(), "bic is not to be had of method vb"),
+        (lambda: LatentMixture(2, method="vb", n_init=1).fit(X).bic(), "bic is not available with method vb"),
         (
             lambda: LatentMixture(2, options={"gate": "x2"}, n_init=1).fit(X).sample(),
             '^the model does not describe its columns "x2"',
@@ -451,9 +451,9 @@ def test_the_environment_has_the_command():
 def test_lengths_by_place_are_refused():
     x = np.random.default_rng(1).normal(size=(40, 2))
     model = latent.HiddenMarkov(2, n_init=1)
-    with pytest.raises(ValueError, match="lengths go by keyword"):
+    with pytest.raises(ValueError, match="pass lengths by keyword"):
         model.fit(x, [20, 20])
-    with pytest.raises(ValueError, match="lengths go by keyword"):
+    with pytest.raises(ValueError, match="pass lengths by keyword"):
         model.fit(x, lengths=[20, 20]).score(x, [20, 20])
 
 

@@ -1,7 +1,7 @@
 """Latent variable models that choose their own size: mixtures, latent classes, hidden Markov models, factors.
 
-The estimators have scikit-learn's methods. The work is done by the command ``latent``, which the package brings: tables
-go to it by Arrow on a pipe, and results do not depend on how it is called.
+The estimators have scikit-learn's methods. They call the command ``latent``, which the package contains: tables go to
+it by Arrow on a pipe, and results are those of the command.
 """
 
 import importlib

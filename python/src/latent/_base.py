@@ -1,4 +1,4 @@
-"""What all estimators have: a fit by the command, and what is asked of it."""
+"""The base of all estimators: a fit by the command, and calls of the saved model."""
 
 import csv
 import html
@@ -26,7 +26,7 @@ PARAMETERS = {flag: name for name, flag in FLAGS.items()} | {"seed": "random_sta
 
 
 def _flag(name, value):
-    """The arguments that give a flag a value, none where it is None or False."""
+    """Arguments that set a flag to a value; none if the value is None or False."""
     if value is None or value is False:
         return []
     flag = "--" + FLAGS.get(name, name).replace("_", "-")
@@ -42,33 +42,33 @@ def _flag(name, value):
 
 
 def _item(name):
-    """A name of a list, with its commas protected."""
+    """A name for a list of names, with its commas escaped."""
     return str(name).replace("\\", "\\\\").replace(",", "\\,")
 
 
 def _check_options(options, parameters):
-    """Refuse options that say what the estimator does."""
+    """Reject options that the estimator itself sets."""
     if not isinstance(options, dict):
-        raise ValueError(f"options is of type {type(options).__name__}: a dict of flags by their names is needed")
+        raise ValueError(f"options is of type {type(options).__name__}; must be a dict of flags by name")
     for name in options:
         flag = str(name).replace("-", "_")
         if PARAMETERS.get(flag, flag) in parameters:
-            raise ValueError(f"options: {name!r} goes by the parameter {PARAMETERS.get(flag, flag)}")
+            raise ValueError(f"options: set {name!r} by the parameter {PARAMETERS.get(flag, flag)}")
         if flag in ("data", "format", "out", "report", "model", "sequence", "quiet", "help"):
-            raise ValueError(f"options: {name!r} is given by the estimator and by the call of fit: leave it out")
+            raise ValueError(f"options: the estimator sets {name!r}: leave it out")
 
 
 def _check_table(X):
-    """Refuse what is no table, with what to do."""
+    """Reject what is not a table, and say what to do."""
     advice = None
     if isinstance(X, (str, os.PathLike)):
-        advice = "read the table first, as by pandas.read_csv"
+        advice = "read the table first, for example by pandas.read_csv"
     elif type(X) is dict:
         advice = "pass pandas.DataFrame(X)"
     elif hasattr(X, "to_frame") and not hasattr(X, "columns"):
-        advice = "pass X.to_frame(), or X.to_frame().T where it is a row"
+        advice = "pass X.to_frame(), or X.to_frame().T if it is a row"
     if advice:
-        raise ValueError(f"X is of type {type(X).__name__}, and no table of rows and columns: {advice}")
+        raise ValueError(f"X is of type {type(X).__name__}; must be a table of rows and columns: {advice}")
     names = _columns_of(X)
     for name in names or ():
         if names.count(name) > 1:
@@ -94,12 +94,12 @@ def _is_text(kind):
 
 
 class Report:
-    """A page about a fit, or about rows beside those of the fit; a notebook shows it.
+    """A page about a fit, or about how rows compare with those of the fit. A notebook shows it.
 
     Attributes
     ----------
     html : str
-        The page, which needs no other file and no network.
+        The page. It needs no other file and no network.
     """
 
     def __init__(self, html):
@@ -115,7 +115,7 @@ class Report:
 
 
 class Estimator(BaseEstimator):
-    """What all models have: a fit by the command, whose model file is kept as bytes."""
+    """The base of all models: a fit by the command. It keeps the model file as bytes."""
 
     _least_features = 1
     _gaps = True  # missing values are integrated out
@@ -149,7 +149,7 @@ class Estimator(BaseEstimator):
         return table
 
     def _part(self, X):
-        """Names for the columns of X, if these are others than those of the fit, but all that the model describes."""
+        """Names for the columns of X, if they differ from those of the fit but include all that the model describes."""
         described = [name for name in self._names(self.n_features_in_) if name in self.columns_]
         names = _columns_of(X)
         if names and hasattr(self, "feature_names_in_"):
@@ -178,8 +178,8 @@ class Estimator(BaseEstimator):
                 kinds = sorted({type(value).__name__ for value in values if value is not None and value == value})
                 if values.dtype == object and len(kinds) > 1:
                     raise ValueError(
-                        f"X: column {name!r} has values of several types ({', '.join(kinds)}): convert it, as by "
-                        "X[column].astype(str), or by pandas.to_numeric"
+                        f"X: column {name!r} has values of several types ({', '.join(kinds)}): convert it, by "
+                        "X[column].astype(str) or pandas.to_numeric"
                     ) from error
             raise ValueError(f"X: {': '.join(map(str, error.args))}") from error
         return table.rename_columns(names or self._names(table.num_columns))
@@ -189,13 +189,13 @@ class Estimator(BaseEstimator):
         return list(getattr(self, "feature_names_in_", [f"x{j}" for j in range(n)]))
 
     def _with_sequences(self, table, lengths):
-        """The table with a further column that says which sequence a row belongs to, and the flag that names it."""
+        """The table with an added column that says which sequence a row belongs to, and the flag that names it."""
         if lengths is None:
             return table, []
         lengths = np.asarray(lengths)
         if lengths.ndim != 1 or lengths.dtype.kind not in "iu" or (lengths < 1).any() or lengths.sum() != len(table):
             raise ValueError(
-                f"lengths are {lengths}: they must be positive integers with the sum {len(table)}, the rows of X"
+                f"lengths are {lengths}; must be positive integers with the sum {len(table)}, the number of rows of X"
             )
         name = "sequence"
         while name in table.column_names:
@@ -232,7 +232,7 @@ class Estimator(BaseEstimator):
         return self
 
     def _take(self, result):
-        """Take what the command says of a fit."""
+        """Set the attributes from the command's description of a fit."""
         self.result_ = result
         self.columns_ = [column["name"] for column in result["columns"]]
         self.n_components_ = result["k"]
@@ -243,7 +243,7 @@ class Estimator(BaseEstimator):
         self.gfic_ = result["criteria"].get("gfic")
 
     def _run(self, command, *args, table=None):
-        """What the command writes of the saved model."""
+        """The output of a command for the saved model."""
         with tempfile.TemporaryDirectory() as folder:
             model = os.path.join(folder, "model.json")
             Path(model).write_bytes(self._saved)
@@ -253,7 +253,7 @@ class Estimator(BaseEstimator):
                 raise ValueError(str(error).replace(model, "the model")) from None
 
     def _predict(self, pattern, X, lengths=None, *args):
-        """What the command predicts of the rows: the columns whose names the pattern matches, as an array."""
+        """The columns of the command's predictions whose names match the pattern, as an array."""
         check_is_fitted(self)
         table, sequence = self._with_sequences(self._table(X, fits=False), lengths)
         unseen = _flag("unseen", getattr(self, "unseen", None))
@@ -274,7 +274,7 @@ class Estimator(BaseEstimator):
         return self._predict("log_(likelihood|likelihood_bound|predictive)", X, lengths).ravel()
 
     def _sample(self, n_samples, random_state, labels):
-        """Rows in the form of those of the fit, and the components that they are drawn from."""
+        """Rows of the same type as those of the fit, and the components that they were drawn from."""
         check_is_fitted(self)
         seed = _seed(self.random_state if random_state is None else random_state)
         drawn = self._run("sample", *_flag("rows", n_samples), *seed, *_flag("labels", labels))
@@ -291,13 +291,15 @@ class Estimator(BaseEstimator):
 
     def _criterion(self, name, penalty, scores):
         if self.result_[name] is None:
-            raise ValueError(f"{name} is not to be had of method {self.result_['method']}: criteria_ has what is")
+            raise ValueError(f"{name} is not available with method {self.result_['method']}: see criteria_")
         if scores is None:
             return -2 * self.result_[name]
         return -2 * scores.sum() + self.result_["df"] * penalty(len(scores))
 
     def report(self, X=None):
-        """The page about the fit, or about how the rows of X lie beside those of the fit; a notebook shows it.
+        """Return a page about the fit or, with X, about how its rows compare with those of the fit.
+
+        A notebook shows the page.
 
         Parameters
         ----------
@@ -310,14 +312,14 @@ class Estimator(BaseEstimator):
         check_is_fitted(self)
         if X is None:
             if self._page is None:
-                raise ValueError("the page about a fit is made by fit, and a model file has none: pass X, or fit again")
+                raise ValueError("a model file has no page about its fit: pass X, or fit again")
             return Report(zlib.decompress(self._page).decode())
         with tempfile.TemporaryDirectory() as folder:
             self._predict("", X, None, f"--report={folder}")
             return Report(Path(folder, "index.html").read_text(encoding="utf-8"))
 
     def save(self, path):
-        """Write the model file, which ``latent predict`` and :func:`latent.load` read.
+        """Write the model file, for ``latent predict`` and :func:`latent.load`.
 
         Parameters
         ----------
@@ -328,7 +330,7 @@ class Estimator(BaseEstimator):
 
 
 def _column(values):
-    """A column of an array: numbers, or texts where it has some."""
+    """A column of an array: as texts if it has any, otherwise as numbers."""
     if values.dtype.kind in "OUS":
         values = [np.nan if value is None else value for value in values.tolist()]
         try:
@@ -339,10 +341,10 @@ def _column(values):
 
 
 class Criteria:
-    """Criteria in scikit-learn's form, of models whose rows are independent."""
+    """Criteria as scikit-learn defines them, for models whose rows are independent."""
 
     def bic(self, X=None):
-        """BIC in scikit-learn's form, −2 ln L + d ln N: lower is better. In ``criteria_`` it is −½ of that.
+        """Return BIC as scikit-learn does, −2 ln L + d ln N: lower is better. ``criteria_`` has −½ times this.
 
         Parameters
         ----------
@@ -357,7 +359,7 @@ class Criteria:
         return self._criterion("bic", np.log, None if X is None else self._scores(X))
 
     def aic(self, X=None):
-        """AIC in scikit-learn's form, −2 ln L + 2 d: lower is better. In ``criteria_`` it is −½ of that.
+        """Return AIC as scikit-learn does, −2 ln L + 2 d: lower is better. ``criteria_`` has −½ times this.
 
         Parameters
         ----------
@@ -372,7 +374,7 @@ class Criteria:
         return self._criterion("aic", lambda n: 2, None if X is None else self._scores(X))
 
     def score_samples(self, X):
-        """Log-likelihood of each row.
+        """Return the log-likelihood of each row.
 
         Parameters
         ----------
@@ -386,7 +388,7 @@ class Criteria:
         return self._scores(X)
 
     def score(self, X, y=None):
-        """Mean log-likelihood of the rows.
+        """Return the mean log-likelihood of the rows.
 
         Parameters
         ----------

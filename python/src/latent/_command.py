@@ -1,4 +1,4 @@
-"""Runs the command that the package brings."""
+"""Runs the command that the package contains."""
 
 import subprocess
 import threading
@@ -10,7 +10,7 @@ from ._main import PATH
 
 
 class LatentWarning(UserWarning):
-    """What the command notes about data and fit."""
+    """A note of the command about the data or the fit."""
 
 
 def run(args, table=None):
@@ -24,7 +24,7 @@ def run(args, table=None):
     Returns
     -------
     bytes
-        What it writes to standard output. What it notes becomes warnings.
+        The standard output of the command. Its notes become warnings.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Factors, principal components and binary features: models with numbers of each row in place of a component."""
+"""Factors, principal components and binary features: models with latent numbers for each row, not a component."""
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -7,14 +7,14 @@ from ._base import Criteria, Estimator
 
 
 class _Scored(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Criteria, Estimator):
-    """Models that have numbers of each row in place of a component."""
+    """Models with latent numbers for each row, not a component."""
 
     @property
     def _n_features_out(self):
         return self.n_components_
 
     def fit(self, X, y=None):
-        """Fit the model, and find its size unless it is given.
+        """Fit the model. Find its size unless it is given.
 
         Parameters
         ----------
@@ -28,7 +28,7 @@ class _Scored(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Criteria, Estim
         return self._fit(X)
 
     def transform(self, X):
-        """What the model says of the latent variables of each row.
+        """Return the expected latent variables of each row.
 
         Parameters
         ----------
@@ -37,23 +37,23 @@ class _Scored(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Criteria, Estim
         Returns
         -------
         ndarray of shape (n_samples, n_components_)
-            Of factors and principal components the means given the row, of binary features their probabilities.
+            For factors and principal components, their means given the row; for binary features, their probabilities.
         """
         return self._predict(r"(z|feature)\d+", X)
 
     def sample(self, n_samples=1, random_state=None):
-        """Draw rows.
+        """Draw rows from the fitted model.
 
         Parameters
         ----------
         n_samples : int, default=1
         random_state : int, RandomState instance, optional
-            Default: that of the estimator.
+            Default: the estimator's `random_state`.
 
         Returns
         -------
         ndarray or frame of shape (n_samples, n_features)
-            In the form of the rows of the fit.
+            Of the same type as the X of the fit.
         """
         return self._sample(n_samples, random_state, labels=False)[0]
 
@@ -73,29 +73,29 @@ class _Linear(_Scored):
 
 
 class FactorAnalysis(_Linear):
-    """Factor analysis whose number of factors is found.
+    """Factor analysis that finds the number of factors.
 
     Parameters
     ----------
     n_components : int, optional
-        Number of factors. Default: it is found, up to `max_components`.
+        Number of factors. By default the fit finds it, up to `max_components`.
     noise : {"diagonal", "isotropic"}, optional
-        Variances of the noise: one for each column, or one for all. Default: ``"diagonal"``.
+        Variance of the noise: one for each column, or one for all. Default: ``"diagonal"``.
     rotation : {"varimax", "promax", "oblimin"}, optional
-        Rotation of the loadings. Default: none, the factors of maximum likelihood.
+        Rotation of the loadings. Default: none; the factors are those of maximum likelihood.
     max_components : int, optional
-        Largest number of factors, where it is found. Default: as many as the covariance matrix identifies.
+        Largest number of factors that the fit may find. Default: as many as the covariance matrix identifies.
     method : str, optional
-        ``"closed-form"``, ``"gfab"``, ``"fab"`` or ``"em"``. Default: ``"closed-form"``, and ``"gfab"`` where values
+        ``"closed-form"``, ``"gfab"``, ``"fab"`` or ``"em"``. Default: ``"closed-form"``, or ``"gfab"`` if values
         are missing.
     criterion : str, optional
-        Score that fits are compared by: ``"evidence"``, ``"gfic"``, ``"bic"``, … Default: the method's own.
+        Criterion that compares fits: ``"evidence"``, ``"gfic"``, ``"bic"``, … Default: the method's own.
     random_state : int, RandomState instance or None, default=1
         Seed of the starts. None draws one from NumPy's global generator.
     n_jobs : int, optional
-        Threads. Default: one for each processor. Results do not depend on it.
+        Number of threads, which does not affect results. Default: one for each processor.
     options : dict, optional
-        Further flags of ``latent fit`` by their names, such as ``{"tol": 1e-7}`` of the methods that iterate.
+        Further flags of ``latent fit``, by flag name, such as ``{"tol": 1e-7}`` for methods that iterate.
 
     Attributes
     ----------
@@ -104,12 +104,12 @@ class FactorAnalysis(_Linear):
     components_ : ndarray of shape (n_components_, n_columns)
         Loadings, in the units of the columns.
     noise_variance_ : ndarray of shape (n_columns,)
-        Variances of the noise; not with blocks of columns.
+        Variances of the noise; absent with blocks of columns.
     mean_ : ndarray of shape (n_columns,)
     explained_variance_ratio_ : ndarray of shape (n_components_,)
-        Share of the variance along each factor, of columns divided by their standard deviations.
+        Share of the variance along each factor, for columns divided by their standard deviations.
     columns_, criteria_, evidence_, gfic_, converged_, n_iter_, result_, n_features_in_, feature_names_in_
-        As of :class:`LatentMixture`.
+        As in :class:`LatentMixture`.
     """
 
     _model = "factor"
@@ -140,32 +140,32 @@ class FactorAnalysis(_Linear):
 
 
 class BayesianPCA(_Linear):
-    """Bayesian principal component analysis whose number of components is found.
+    """Bayesian principal component analysis that finds the number of components.
 
     Parameters
     ----------
     n_components : int, optional
-        Number of components. Default: it is found, up to `max_components`.
+        Number of components. By default the fit finds it, up to `max_components`.
     max_components : int, optional
-        Largest number of components, where it is found.
+        Largest number of components that the fit may find.
     method : str, optional
         ``"gfab"``, ``"fab"``, ``"em"``, ``"vb"`` or ``"closed-form"``. Default: ``"gfab"``.
     criterion : str, optional
-        Score that fits are compared by: ``"gfic"``, ``"bic"``, … Default: the method's own.
+        Criterion that compares fits: ``"gfic"``, ``"bic"``, … Default: the method's own.
     random_state : int, RandomState instance or None, default=1
         Seed of the starts. None draws one from NumPy's global generator.
     n_jobs : int, optional
-        Threads. Default: one for each processor. Results do not depend on it.
+        Number of threads, which does not affect results. Default: one for each processor.
     options : dict, optional
-        Further flags of ``latent fit`` by their names.
+        Further flags of ``latent fit``, by flag name.
 
     Attributes
     ----------
     components_, noise_variance_, mean_, explained_variance_ratio_
-        As of :class:`FactorAnalysis`, with one variance of the noise for all columns.
+        As in :class:`FactorAnalysis`, with one variance of the noise for all columns.
     n_components_, columns_, criteria_, evidence_, gfic_, converged_, n_iter_, result_, n_features_in_,
     feature_names_in_
-        As of :class:`LatentMixture`.
+        As in :class:`LatentMixture`.
     """
 
     _model = "bpca"
@@ -193,44 +193,44 @@ class BayesianPCA(_Linear):
 
 
 class BinaryFeatures(_Scored):
-    """Binary features of rows: each row has some of them, and each adds to the columns. Their number is found.
+    """Binary features: each row has some of them, and each adds to the columns. The fit finds their number.
 
     Parameters
     ----------
     n_components : int, optional
-        Number of features. Default: it is found, up to `max_components`.
+        Number of features. By default the fit finds it, up to `max_components`.
     noise : {"diagonal", "isotropic"}, optional
-        Variances of the noise: one for each column, or one for all. Default: ``"diagonal"``.
+        Variance of the noise: one for each column, or one for all. Default: ``"diagonal"``.
     max_components : int, optional
-        Largest number of features, where it is found.
+        Largest number of features that the fit may find.
     n_init : int, optional
         Independent starts. Default: 5.
     method : str, optional
         ``"gfab"``, ``"fab"`` or ``"em"``. Default: ``"gfab"``.
     criterion : str, optional
-        Score that fits are compared by: ``"evidence"``, ``"gfic"``, ``"bic"``, … Default: the method's own.
+        Criterion that compares fits: ``"evidence"``, ``"gfic"``, ``"bic"``, … Default: the method's own.
     tol : float, optional
-        Stop when an iteration changes the criterion by less, in nats a row. Default: 1e-9.
+        Stop when an iteration changes the criterion by less than this, in nats a row. Default: 1e-9.
     max_iter : int, optional
         Largest number of iterations. Default: 10000.
     random_state : int, RandomState instance or None, default=1
         Seed of the starts. None draws one from NumPy's global generator.
     n_jobs : int, optional
-        Threads. Default: one for each processor. Results do not depend on it.
+        Number of threads, which does not affect results. Default: one for each processor.
     options : dict, optional
-        Further flags of ``latent fit`` by their names.
+        Further flags of ``latent fit``, by flag name.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components_, n_columns)
         What each feature adds to the columns.
     offset_ : ndarray of shape (n_columns,)
-        A row without features.
+        The mean of a row without features.
     weights_ : ndarray of shape (n_components_,)
         Share of the rows that have each feature.
     n_components_, columns_, criteria_, evidence_, gfic_, converged_, n_iter_, result_, n_features_in_,
     feature_names_in_
-        As of :class:`LatentMixture`.
+        As in :class:`LatentMixture`.
     """
 
     _model = "features"

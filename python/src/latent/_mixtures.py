@@ -35,12 +35,12 @@ class _Mixture(_Components, Criteria, DensityMixin, Estimator):
     """Mixtures of distributions."""
 
     def fit(self, X, y=None):
-        """Fit the model, and find the number of components unless it is given.
+        """Fit the model. Find the number of components unless it is given.
 
         Parameters
         ----------
         X : array-like or frame of shape (n_samples, n_features)
-            Columns of frames may be texts. Missing values (NaN, None) are integrated out.
+            Columns of a frame may be texts. Missing values (NaN, None) are integrated out.
         y : ignored
 
         Returns
@@ -50,7 +50,7 @@ class _Mixture(_Components, Criteria, DensityMixin, Estimator):
         return self._fit(X)
 
     def predict(self, X):
-        """The most probable component of each row.
+        """Return the most probable component of each row.
 
         Parameters
         ----------
@@ -59,12 +59,12 @@ class _Mixture(_Components, Criteria, DensityMixin, Estimator):
         Returns
         -------
         ndarray of shape (n_samples,)
-            From 0, the heaviest component first; the command counts from 1.
+            Components from 0, in descending order of weight; the command counts from 1.
         """
         return self._labels(X)
 
     def fit_predict(self, X, y=None):
-        """Fit the model, and predict the component of each row.
+        """Fit the model, and return the component of each row.
 
         Parameters
         ----------
@@ -78,7 +78,7 @@ class _Mixture(_Components, Criteria, DensityMixin, Estimator):
         return self.fit(X).predict(X)
 
     def predict_proba(self, X):
-        """The probability of each component for each row.
+        """Return the probability of each component for each row.
 
         Parameters
         ----------
@@ -91,64 +91,65 @@ class _Mixture(_Components, Criteria, DensityMixin, Estimator):
         return self._probabilities(X)
 
     def sample(self, n_samples=1, random_state=None):
-        """Draw rows.
+        """Draw rows from the fitted model.
 
         Parameters
         ----------
         n_samples : int, default=1
         random_state : int, RandomState instance, optional
-            Default: that of the estimator.
+            Default: the estimator's `random_state`.
 
         Returns
         -------
         X : ndarray or frame of shape (n_samples, n_features)
-            In the form of the rows of the fit.
+            Of the same type as the X of the fit.
         y : ndarray of shape (n_samples,)
-            The components that they are drawn from.
+            The component that each row was drawn from.
         """
         return self._sample(n_samples, random_state, labels=True)
 
 
 class LatentMixture(_Mixture):
-    """A mixture of distributions whose number of components is found.
+    """A mixture of distributions that finds its number of components.
 
     Parameters
     ----------
     n_components : int, optional
-        Number of components. Default: it is found, up to `max_components`.
+        Number of components. By default the fit finds it, up to `max_components`.
     family : str, optional
-        ``"gaussian"``, ``"student-t"``, ``"poisson"``, ``"categorical"``, … or ``"auto"``: each column by its kind.
-        Default: ``"gaussian"`` if all columns are measurements, with Student-t components compared; else ``"auto"``.
+        ``"gaussian"``, ``"student-t"``, ``"poisson"``, ``"categorical"``, … or ``"auto"``, which chooses a family for
+        each column. Default: ``"gaussian"``, compared with ``"student-t"``, if all columns are measurements; otherwise
+        ``"auto"``.
     covariance : str or list of str, optional
-        ``"full"``, ``"tied"``, ``"diag"``, ``"spherical"``, a structure by its name in mclust, or several to be
-        compared. Default: six structures are compared.
+        ``"full"``, ``"tied"``, ``"diag"``, ``"spherical"``, the name of a structure in mclust, or a list to compare.
+        By default the fit compares six structures.
     columns : dict, optional
-        Families of single columns by their names, where they differ from `family`.
+        Families of single columns, by column name, if they differ from `family`.
     noise : bool, default=False
-        Add a component of the same density everywhere, for outliers.
+        Add a component with constant density, for outliers.
     unseen : {"error", "missing"}, default="error"
-        What becomes of levels of categorical columns that the fit has not seen when components are predicted.
+        In predictions, whether a level of a categorical column that the fit has not seen is an error or missing.
     max_components : int, optional
-        Largest number of components, where it is found. Default: 10, twice as many while more than half of them are
-        found.
+        Largest number of components that the fit may find. Default: 10, doubled while the fit finds more than half as
+        many.
     n_init : int, optional
-        Independent starts. Default: 10 of small tables, else 1.
+        Independent starts. Default: 10 for small tables, otherwise 1.
     method : str, optional
-        ``"gfab"``, ``"fab"``, ``"em"``, ``"map"``, ``"vb"`` or ``"cvb0"``. Default: the command's for the table.
+        ``"gfab"``, ``"fab"``, ``"em"``, ``"map"``, ``"vb"`` or ``"cvb0"``. By default the command chooses by the table.
     criterion : str, optional
-        Score that fits are compared by: ``"evidence"``, ``"gfic"``, ``"bic"``, ``"icl"``, … Default: the method's own.
+        Criterion that compares fits: ``"evidence"``, ``"gfic"``, ``"bic"``, ``"icl"``, … Default: the method's own.
     start : str, optional
         Initialisation: ``"kmeans"``, ``"random"``, ``"rows"``, … Default: several in turn.
     tol : float, optional
-        Stop when an iteration changes the criterion by less, in nats a row. Default: 1e-9.
+        Stop when an iteration changes the criterion by less than this, in nats a row. Default: 1e-9.
     max_iter : int, optional
         Largest number of iterations. Default: 10000.
     random_state : int, RandomState instance or None, default=1
         Seed of the starts. None draws one from NumPy's global generator.
     n_jobs : int, optional
-        Threads. Default: one for each processor. Results do not depend on it.
+        Number of threads, which does not affect results. Default: one for each processor.
     options : dict, optional
-        Further flags of ``latent fit`` by their names, such as ``{"gate": ["age"]}``.
+        Further flags of ``latent fit``, by flag name, such as ``{"gate": ["age"]}``.
 
     Attributes
     ----------
@@ -157,26 +158,27 @@ class LatentMixture(_Mixture):
     weights_ : ndarray of shape (n_components_,)
         Weights of the components, the largest first.
     means_ : ndarray of shape (n_components_, n_columns)
-        Means; of Gaussian and Student-t components only.
+        Means; only for Gaussian and Student-t components.
     covariances_ : ndarray of shape (n_components_, n_columns, n_columns)
-        Covariances, as full matrices; of Gaussian components only.
+        Covariances, as full matrices; only for Gaussian components.
     columns_ : list of str
-        The columns that the model describes, in the order of the parameters. Columns that identify rows, and of
-        ``"auto"`` those of a single value, are left out with a warning; a `family` by its name keeps all.
+        The columns that the model describes, in the order of the parameters. Columns that identify rows and, with
+        ``"auto"``, columns with a single value are left out with a warning. If `family` names a family, all columns are
+        kept.
     criteria_ : dict
-        Every criterion of this fit that takes at most one pass, in nats; larger is better.
+        Every criterion of this fit that needs at most one pass over the rows, in nats; larger is better.
     evidence_, gfic_ : float or None
-        Two of them.
+        Two of these criteria.
     converged_ : bool
         Whether the best start converged.
     n_iter_ : int
         Iterations of the best start; 1 for a closed form.
     result_ : dict
-        What ``latent fit --format json`` writes.
+        The output of ``latent fit --format json``.
     n_features_in_ : int
         Columns of X.
     feature_names_in_ : ndarray of str
-        Their names, of frames.
+        Names of the columns, if X is a frame.
 
     Examples
     --------
@@ -227,38 +229,39 @@ class LatentMixture(_Mixture):
 
 
 class LatentClasses(_Mixture):
-    """Latent class analysis: classes of rows of codes or answers, whose number is found.
+    """Latent class analysis of codes or answers, which finds the number of classes.
 
     Parameters
     ----------
     n_components : int, optional
-        Number of classes. Default: it is found, up to `max_components`.
+        Number of classes. By default the fit finds it, up to `max_components`.
     family : str, default="categorical"
-        ``"categorical"``, ``"ordinal"`` (numbers as ordered levels), ``"bernoulli"``, or ``"auto"``: each column by its
-        kind.
+        ``"categorical"``, ``"ordinal"`` (numbers as ordered levels), ``"bernoulli"``, or ``"auto"``, which chooses a
+        family for each column.
     columns : dict, optional
-        Families of single columns by their names, where they differ from `family`.
+        Families of single columns, by column name, if they differ from `family`.
     unseen : {"error", "missing"}, default="error"
-        What becomes of levels that the fit has not seen when classes are predicted.
+        In predictions, whether a level that the fit has not seen is an error or missing.
     max_components : int, optional
-        Largest number of classes, where it is found. Default: 10, twice as many while more than half of them are found.
+        Largest number of classes that the fit may find. Default: 10, doubled while the fit finds more than half as
+        many.
     n_init : int, optional
-        Independent starts. Default: 10 of small tables, else 1; 3 of method ``"cvb0"``.
+        Independent starts. Default: 10 for small tables, otherwise 1; 3 with method ``"cvb0"``.
     method : str, optional
-        ``"cvb0"``, ``"gfab"``, ``"fab"``, ``"em"``, ``"map"`` or ``"vb"``. Default: the command's for the table.
+        ``"cvb0"``, ``"gfab"``, ``"fab"``, ``"em"``, ``"map"`` or ``"vb"``. By default the command chooses by the table.
     criterion : str, optional
-        Score that fits are compared by: ``"evidence"``, ``"exacticl"``, ``"dnml"``, ``"bic"``, … Default: the method's
+        Criterion that compares fits: ``"evidence"``, ``"exacticl"``, ``"dnml"``, ``"bic"``, … Default: the method's
         own.
     tol : float, optional
-        Stop when an iteration changes the criterion by less, in nats a row. Default: 1e-9.
+        Stop when an iteration changes the criterion by less than this, in nats a row. Default: 1e-9.
     max_iter : int, optional
         Largest number of iterations. Default: 10000.
     random_state : int, RandomState instance or None, default=1
         Seed of the starts. None draws one from NumPy's global generator.
     n_jobs : int, optional
-        Threads. Default: one for each processor. Results do not depend on it.
+        Number of threads, which does not affect results. Default: one for each processor.
     options : dict, optional
-        Further flags of ``latent fit`` by their names, such as ``{"weights": "count"}``.
+        Further flags of ``latent fit``, by flag name, such as ``{"weights": "count"}``.
 
     Attributes
     ----------
@@ -269,9 +272,9 @@ class LatentClasses(_Mixture):
     levels_ : dict
         The levels of each categorical column, by its name.
     level_probabilities_ : dict
-        The probability of each level in each class, of shape (n_components_, n_levels), by the name of the column.
+        For each column name, the probability of each level in each class, of shape (n_components_, n_levels).
     columns_, criteria_, evidence_, gfic_, converged_, n_iter_, result_, n_features_in_, feature_names_in_
-        As of :class:`LatentMixture`.
+        As in :class:`LatentMixture`.
     """
 
     _model = "mixture"
@@ -325,52 +328,51 @@ class LatentClasses(_Mixture):
 
 
 def _refuse_lengths(X, y):
-    """Numbers that add up to the rows of X, and are fewer, are lengths that were given by place, as of hmmlearn."""
+    """Reject lengths passed as y, by position, as in hmmlearn: fewer numbers than rows, with the rows as their sum."""
     rows = np.shape(X)[0]
     if y is not None and len(y) < rows and np.sum(y) == rows:
-        raise ValueError(f"y has {len(y)} numbers, and X {rows} rows: lengths go by keyword, lengths=[...]")
+        raise ValueError(f"y has {len(y)} numbers, but X has {rows} rows: pass lengths by keyword, lengths=[...]")
 
 
 class HiddenMarkov(_Components, DensityMixin, Estimator):
-    """A hidden Markov model whose number of states is found: rows that follow one another.
+    """A hidden Markov model of rows that follow one another, which finds the number of states.
 
     Parameters
     ----------
     n_components : int, optional
-        Number of states. Default: it is found, up to `max_components`.
+        Number of states. By default the fit finds it, up to `max_components`.
     family : str, optional
-        Family of the states: ``"gaussian"``, ``"poisson"``, ``"categorical"``, … or ``"auto"``: each column by its
-        kind. Default: ``"gaussian"`` if all columns are measurements; else ``"auto"``.
+        Family of the states: ``"gaussian"``, ``"poisson"``, ``"categorical"``, … or ``"auto"``, which chooses a family
+        for each column. Default: ``"gaussian"`` if all columns are measurements, otherwise ``"auto"``.
     covariance : str or list of str, optional
-        ``"full"``, ``"tied"``, ``"diag"``, ``"spherical"``, a structure by its name in mclust, or several to be
-        compared.
+        ``"full"``, ``"tied"``, ``"diag"``, ``"spherical"``, the name of a structure in mclust, or a list to compare.
     columns : dict, optional
-        Families of single columns by their names, where they differ from `family`.
+        Families of single columns, by column name, if they differ from `family`.
     left_right : int, optional
-        Moves lead to the same state or up to so many states further, and never back.
+        Allow only moves to the same state or up to so many states further, never back.
     unseen : {"error", "missing"}, default="error"
-        What becomes of levels of categorical columns that the fit has not seen when states are predicted.
+        In predictions, whether a level of a categorical column that the fit has not seen is an error or missing.
     max_components : int, optional
-        Largest number of states, where it is found. Default: 10, twice as many while more than half of them are found.
+        Largest number of states that the fit may find. Default: 10, doubled while the fit finds more than half as many.
     n_init : int, optional
-        Independent starts. Default: 10 of small tables, else 1.
+        Independent starts. Default: 10 for small tables, otherwise 1.
     method : str, optional
         ``"gfab"``, ``"fab"``, ``"em"``, ``"map"`` or ``"vb"``. Default: ``"gfab"``.
     criterion : str, optional
-        Score that fits are compared by: ``"evidence"``, ``"gfic"``, ``"bic"``, … Default: the method's own.
+        Criterion that compares fits: ``"evidence"``, ``"gfic"``, ``"bic"``, … Default: the method's own.
     start : str, optional
-        Initialisation of the states, and after a comma what is assumed of the first state: ``"free"``, ``"uniform"``,
-        ``"stationary"`` or ``"first"``.
+        Initialisation of the states and, after a comma, the assumption about the first state: ``"free"``,
+        ``"uniform"``, ``"stationary"`` or ``"first"``.
     tol : float, optional
-        Stop when an iteration changes the criterion by less, in nats a row. Default: 1e-9.
+        Stop when an iteration changes the criterion by less than this, in nats a row. Default: 1e-9.
     max_iter : int, optional
         Largest number of iterations. Default: 10000.
     random_state : int, RandomState instance or None, default=1
         Seed of the starts. None draws one from NumPy's global generator.
     n_jobs : int, optional
-        Threads. Default: one for each processor. Results do not depend on it.
+        Number of threads, which does not affect results. Default: one for each processor.
     options : dict, optional
-        Further flags of ``latent fit`` by their names.
+        Further flags of ``latent fit``, by flag name.
 
     Attributes
     ----------
@@ -381,15 +383,16 @@ class HiddenMarkov(_Components, DensityMixin, Estimator):
     transmat_ : ndarray of shape (n_components_, n_components_)
         Entry i, j is the probability of state j after state i.
     weights_ : ndarray of shape (n_components_,)
-        Expected shares of the rows, the largest first.
+        Expected share of the rows in each state, the largest first.
     means_, covariances_, columns_, criteria_, evidence_, gfic_, converged_, n_iter_, result_
-        As of :class:`LatentMixture`.
+        As in :class:`LatentMixture`.
     n_features_in_, feature_names_in_
-        As of :class:`LatentMixture`.
+        As in :class:`LatentMixture`.
 
     Notes
     -----
-    `lengths` are those of the sequences, as in hmmlearn: X has one below the other. Without them X is one sequence.
+    `lengths` gives the number of rows of each sequence, as in hmmlearn: X has the sequences one below the other.
+    Without `lengths`, X is one sequence.
     """
 
     _model = "hmm"
@@ -437,15 +440,15 @@ class HiddenMarkov(_Components, DensityMixin, Estimator):
         self.transmat_ = np.array(result["params"]["transitions"])
 
     def fit(self, X, y=None, lengths=None):
-        """Fit the model, and find the number of states unless it is given.
+        """Fit the model. Find the number of states unless it is given.
 
         Parameters
         ----------
         X : array-like or frame of shape (n_samples, n_features)
-            Columns of frames may be texts. Missing values (NaN, None) are integrated out.
+            Columns of a frame may be texts. Missing values (NaN, None) are integrated out.
         y : ignored
         lengths : array-like of int, optional
-            Rows of each sequence. Default: all rows are one.
+            Number of rows of each sequence. Default: X is one sequence.
 
         Returns
         -------
@@ -455,7 +458,7 @@ class HiddenMarkov(_Components, DensityMixin, Estimator):
         return self._fit(X, lengths)
 
     def predict(self, X, lengths=None):
-        """The states on the most probable path (Viterbi).
+        """Return the states on the most probable path (Viterbi).
 
         Parameters
         ----------
@@ -465,12 +468,12 @@ class HiddenMarkov(_Components, DensityMixin, Estimator):
         Returns
         -------
         ndarray of shape (n_samples,)
-            From 0; the command counts from 1.
+            States from 0; the command counts from 1.
         """
         return self._labels(X, lengths)
 
     def predict_proba(self, X, lengths=None):
-        """The probability of each state for each row, given its sequence.
+        """Return the probability of each state for each row, given the whole sequence.
 
         Parameters
         ----------
@@ -484,7 +487,9 @@ class HiddenMarkov(_Components, DensityMixin, Estimator):
         return self._probabilities(X, lengths)
 
     def score_samples(self, X, lengths=None):
-        """Log-likelihood of each row given those before it in its sequence; the sum is that of the sequences.
+        """Return the log-likelihood of each row given the previous rows of its sequence.
+
+        The sum over the rows is the log-likelihood of the sequences.
 
         Parameters
         ----------
@@ -499,7 +504,7 @@ class HiddenMarkov(_Components, DensityMixin, Estimator):
         return self._scores(X, lengths)
 
     def score(self, X, y=None, lengths=None):
-        """Mean log-likelihood of the rows, as of scikit-learn's mixtures; hmmlearn's is the sum.
+        """Return the mean log-likelihood of a row, as scikit-learn's mixtures do; hmmlearn returns the sum.
 
         Parameters
         ----------
@@ -516,12 +521,12 @@ class HiddenMarkov(_Components, DensityMixin, Estimator):
         return float(np.mean(self._scores(X, lengths)))
 
     def bic(self, X=None, lengths=None):
-        """BIC in the form of hmmlearn, −2 ln L + d ln N: lower is better.
+        """Return BIC as hmmlearn does, −2 ln L + d ln N: lower is better.
 
         Parameters
         ----------
         X : array-like or frame, optional
-            Default: the rows of the fit; N of the transitions and of the start are their numbers then.
+            Default: the rows of the fit; transitions and start are then charged by their own numbers.
         lengths : array-like of int, optional
 
         Returns
@@ -532,7 +537,7 @@ class HiddenMarkov(_Components, DensityMixin, Estimator):
         return self._criterion("bic", np.log, None if X is None else self._scores(X, lengths))
 
     def aic(self, X=None, lengths=None):
-        """AIC in the form of hmmlearn, −2 ln L + 2 d: lower is better.
+        """Return AIC as hmmlearn does, −2 ln L + 2 d: lower is better.
 
         Parameters
         ----------
@@ -548,19 +553,19 @@ class HiddenMarkov(_Components, DensityMixin, Estimator):
         return self._criterion("aic", lambda n: 2, None if X is None else self._scores(X, lengths))
 
     def sample(self, n_samples=1, random_state=None):
-        """Draw a sequence.
+        """Draw a sequence from the fitted model.
 
         Parameters
         ----------
         n_samples : int, default=1
         random_state : int, RandomState instance, optional
-            Default: that of the estimator.
+            Default: the estimator's `random_state`.
 
         Returns
         -------
         X : ndarray or frame of shape (n_samples, n_features)
-            In the form of the rows of the fit.
+            Of the same type as the X of the fit.
         y : ndarray of shape (n_samples,)
-            The states that they are drawn from.
+            The state that each row was drawn from.
         """
         return self._sample(n_samples, random_state, labels=True)

@@ -1,4 +1,4 @@
-"""All estimators, and those of model files."""
+"""All estimators, and estimators from model files."""
 
 import json
 from pathlib import Path
@@ -28,7 +28,7 @@ MODELS = {"mixture": LatentMixture, "bernmix": LatentClasses} | {
 
 
 def load(path):
-    """An estimator of a model file, which ``save`` or ``latent fit --out`` wrote.
+    """Return the estimator of a model file, which ``save`` or ``latent fit --out`` wrote.
 
     Parameters
     ----------
@@ -37,14 +37,14 @@ def load(path):
     Returns
     -------
     estimator
-        A fitted one, with default parameters. The page of its fit is not kept in model files.
+        A fitted estimator with default parameters. A model file does not contain the page about its fit.
     """
     saved = Path(path).read_bytes()
     try:
         result = json.loads(saved)
         kind, columns = MODELS[result["model"]], result["columns"]
     except (ValueError, TypeError, KeyError):
-        raise ValueError(f"{path} is no model file of {', '.join(MODELS)}") from None
+        raise ValueError(f"{path} is not a model file of {', '.join(MODELS)}") from None
     if kind is LatentMixture and all(column["family"] == "categorical" for column in columns):
         kind = LatentClasses
     model = kind()
