@@ -37,7 +37,7 @@ type Definition struct {
 	Sequences bool
 	Starts    int      // default number of independent starts for a table of up to 5000 rows; 0: one
 	Methods   []Method // values of --method, the default first
-	// New returns the settings of a fit. It is nil for some models of package builtin, which the command handles itself.
+	// New returns the settings of a fit.
 	New func() Settings
 	// Load builds a model from a file, and checks that its parts are consistent, since somebody may have changed the
 	// file. The caller prefixes its errors with the text for damaged files, unless they wrap [ErrNothing].

@@ -127,7 +127,8 @@ func (f *Components) CertaintySection(shown []Component) ([]report.Section, erro
 	chart.Panels = []report.Panel{panel}
 	confusion := f.confusion(c, shown)
 	if len(shown) > wording.MostShaded {
-		heat := report.Heat{Title: fmt.Sprintf("Which %ss are taken for which", f.Noun), ColumnsName: f.Noun, High: "100 %",
+		heat := report.Heat{Title: fmt.Sprintf("Which %ss are mistaken for which", f.Noun), ColumnsName: f.Noun,
+			High:    "100 %",
 			Columns: wording.Numbered("", len(shown)), Classes: true, Root: true,
 			About: fmt.Sprintf("Mean probabilities of the %[1]ss (columns) for the rows that are assigned to a %[1]s. "+
 				"Where a row has colour in two places, the two are hard to tell apart.", f.Noun)}
