@@ -16,12 +16,12 @@ import (
 
 // A Definition is a model that a program knows: a value of --model, and what loads its files.
 type Definition struct {
-	Name    string // as flags and files have it: "mixture"
-	Title   string // what it is called in the field: "Hidden Markov model"
-	About   string // what --help says of it; empty: the title
-	Help    string // what latent help NAME says beside its methods and flags, in sentences; empty: nothing
-	Part    string // what one latent dimension is called; empty: dimension
-	Several bool   // a row has several of them, such as features, in place of one
+	Name    string // the name in flags and files: "mixture"
+	Title   string // the name in the field: "Hidden Markov model"
+	About   string // the text of --help; empty: the title
+	Help    string // sentences that latent help NAME adds to the methods and flags; may be empty
+	Part    string // the word for one latent dimension; empty: dimension
+	Several bool   // a row has several latent dimensions, such as features, not one
 	// Classes says that z is a class of each row, each with its own distribution of the columns: [Table].Family. A fit
 	// finds a [Classifier].
 	Classes bool
@@ -29,8 +29,8 @@ type Definition struct {
 	// Compares says that one fit can compare covariance structures: [Request].Comparison.
 	Compares bool
 	Aliases  []Alias
-	Example  string   // the embedded data set that shows it, of data.Datasets; empty: none does
-	Families Families // of its components, or states; nil: there are no such
+	Example  string   // the embedded data set of data.Datasets that shows the model; empty: none
+	Families Families // the families of components or states; nil: the model has none
 	Gaps     bool     // entries may be missing
 	Pairs    bool     // rows are two names and an optional number: [Table].Pairs
 	// Sequences says that rows follow one another: [Table].Sequences. The settings then embed [SequenceSettings].
@@ -185,7 +185,7 @@ type ColumnDescriber interface {
 	DescribeColumns(t *data.Named, r Request) ([]data.Column, error)
 }
 
-// A Request is what is asked of a fit beside the settings of the model.
+// A Request holds what is requested of a fit besides the settings of the model.
 type Request struct {
 	Method Method
 	// family of the components, or of what the model has in their place; empty: the model has none
@@ -194,7 +194,7 @@ type Request struct {
 	Weighted bool               // the rows have weights
 	// iterations are extrapolated; a model that does not support this returns an error
 	Accelerate bool
-	Workers    int // goroutines of what Bind computes; 0: one a processor
+	Workers    int // goroutines for Bind's own computations; 0: one a processor
 	FixedK     bool
 	Families   Families    // of the definition; nil: those of package family
 	Comparison *Comparison // of a model that compares; nil: no structures are compared
@@ -228,7 +228,7 @@ type Table struct {
 	Family family.Family
 	Data   *data.Named // the table as it was read, which descriptions show; nil: Rows
 
-	Sequences *framework.SequenceTable // of models of sequences, the same rows with the weights of whole sequences
+	Sequences *framework.SequenceTable // for models of sequences, the same rows with the weights of whole sequences
 }
 
 // Names returns the names of the columns.

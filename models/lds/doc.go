@@ -4,7 +4,8 @@
 //
 //	src, err := framework.NewSequences(table, ends) // rows in order; nil: one sequence
 //	res, err := framework.Fit(ctx, lds.Model{}, src, framework.Options{K: 8})
+//	res.Shape.K, res.Parameters.Dynamics // the number of latent dimensions, and A of z_t = Az_t−1 + w_t
 //
-// finds the number of latent dimensions in one pass by gFAB. Missing entries are NaN; a step may miss all of its
-// values. With Inputs the last columns are known inputs, of what is observed and of the latent numbers.
+// finds the number of latent dimensions in one pass by gFAB. Missing entries are NaN; all values of a step may be
+// missing. With Inputs the last columns are known inputs, which act on the other columns and on the latent numbers.
 package lds

@@ -19,12 +19,12 @@ import (
 )
 
 // Model is x_t = d + Cz_t + v_t, z_t = Az_t−1 + w_t: v ~ N(0, R) with a diagonal R, w ~ N(0, I), z_1 ~ N(m, sI) with s
-// at least 1. Cov w fixes the units of z, but for rotations; A need not be stable. Known inputs u_t of a step add Du_t
-// to its columns and, from the second step of a sequence on, Bu_t to z_t (Shumway & Stoffer, Time Series Analysis and
-// Its Applications, chapter 6).
+// at least 1. Cov w = I fixes z up to rotations; A need not be stable. Known inputs u_t of a step add Du_t to its
+// columns and, from the second step of a sequence on, Bu_t to z_t (Shumway & Stoffer, Time Series Analysis and Its
+// Applications, chapter 6).
 type Model struct {
-	Isotropic bool // one variance of the noise
-	Inputs    int  // the last columns of the steps, none of whose values may be missing
+	Isotropic bool // one noise variance for all columns
+	Inputs    int  // number of last columns that are inputs, none of whose values may be missing
 }
 
 // Creeps returns true: EM takes thousands of iterations if the columns say little about z.
@@ -225,7 +225,8 @@ func (Model) LogJoint(s *Statistics, p *Parameters) float64 {
 	return -sum / 2
 }
 
-// Shape counts C and A as Ξ, and means, noise and start as Θ. The count for BIC and AIC subtracts the rotation of z.
+// Shape counts C and A as Ξ, and means, noise, start and the effects of inputs as Θ. The count for BIC and AIC
+// subtracts the rotation of z.
 func (Model) Shape(p *Parameters) framework.Shape {
 	k := p.K
 	shape := framework.Shape{K: k, Component: p.D*k + k*k, Shared: p.D + len(p.Noise) + p.starting() + (p.D+k)*p.Inputs}

@@ -20,12 +20,12 @@ type Parameters struct {
 	Noise    []float64 `json:"noise"`    // noise variances, D, or one if all columns share it
 	Dynamics []float64 `json:"dynamics"` // A, K×K
 	Inputs   int       `json:"inputs,omitempty"`
-	Effects  []float64 `json:"effects,omitempty"` // of the inputs of a step on its columns, D×Inputs
-	Drive    []float64 `json:"drive,omitempty"`   // and on its z, K×Inputs
+	Effects  []float64 `json:"effects,omitempty"` // effects of a step's inputs on its columns, D×Inputs
+	Drive    []float64 `json:"drive,omitempty"`   // effects of a step's inputs on its z, K×Inputs
 	Start    []float64 `json:"start"`             // mean of z_1, K
-	Spread   float64   `json:"spread"`            // variance of z_1 about it, in every direction: at least 1
+	Spread   float64   `json:"spread"`            // variance of z_1 about Start, the same in every direction, at least 1
 	Center   []float64 `json:"center"`            // means of the table, D
-	Unit     []float64 `json:"unit"`              // its variances, D
+	Unit     []float64 `json:"unit"`              // variances of the table, D
 }
 
 // NoiseOf returns the variance of the noise of column j.
@@ -133,8 +133,8 @@ func (p *Parameters) Check() error {
 	return nil
 }
 
-// Sample draws a sequence of n steps, n×(D + Inputs), from its start, or where from is not nil after that z; and the
-// last z. inputs are those of the steps, n×Inputs.
+// Sample draws n steps, n×(D + Inputs), from the start, or after the step whose z is from if from is not nil. It also
+// returns the last z. inputs holds the inputs of the steps, n×Inputs.
 func (p *Parameters) Sample(n int, from, inputs []float64, rng *rand.Rand) (x, last []float64) {
 	last = make([]float64, p.K)
 	for t := range n {

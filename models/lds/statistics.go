@@ -11,17 +11,18 @@ import (
 
 // Statistics are expected second moments, summed over steps.
 type Statistics struct {
-	K       int
-	Inputs  int
-	N       float64   // steps
-	Columns []float64 // of (x, 1, u, z) over the steps that show a column, x about Parameters.Center, u the inputs
-	Moves   []float64 // of (u_t+1, z_t+1, z_t)
-	Start   []float64 // of (1, z_1), (K+1)×(K+1)
+	K      int
+	Inputs int
+	N      float64 // steps
+	// second moments of (x, 1, u, z) over the steps that show a column, with x centred at Parameters.Center and inputs u
+	Columns []float64
+	Moves   []float64 // second moments of (u_t+1, z_t+1, z_t)
+	Start   []float64 // second moments of (1, z_1), (K+1)×(K+1)
 
 	local local
 }
 
-// NewStatistics allocates statistics for the K and D of p.
+// NewStatistics allocates statistics for the K, D and Inputs of p.
 func (Model) NewStatistics(p *Parameters) *Statistics {
 	k, n, m := p.K, p.K+p.Inputs+2, 2*p.K+p.Inputs
 	return &Statistics{K: k, Inputs: p.Inputs, Columns: make([]float64, p.D*n*n), Moves: make([]float64, m*m),
