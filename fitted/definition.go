@@ -179,6 +179,12 @@ type Explained struct {
 	Powers   []string // those of By that have powers
 }
 
+// A Conditioner is settings of a model that describes columns given others. The setting Covariates names these. They
+// are numbers, and come last in the table.
+type Conditioner interface {
+	CovariateColumns() []string
+}
+
 // A ColumnDescriber is settings of a model that says itself what the columns of its table are.
 type ColumnDescriber interface {
 	// DescribeColumns returns families and levels of all columns; the command makes codes of the levels.

@@ -26,7 +26,7 @@ type Input struct {
 	Sequence bool // rows are the steps of one sequence, in their order
 	Optional int  // number of first columns that may be missing even without Gaps, such as the response of a regression
 	// Given is the number of last columns that the model conditions on: it describes the other columns given these,
-	// and rows are drawn for given values of them.
+	// and a [ConditionalSampler] draws rows for given values of them.
 	Given int
 }
 

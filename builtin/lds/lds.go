@@ -42,19 +42,35 @@ func Definition(families fitted.Families) fitted.Definition {
 type Settings struct {
 	fitted.SequenceSettings
 	fitted.NoiseSettings
+	Covariates []string `json:"covariates,omitempty" placeholder:"COL" help:"Known inputs, such as the weather: columns of numbers without gaps, which act on the other columns and on the latent numbers of their step. The fit finds the effects. The columns are not described."`
 }
+
+// CovariateColumns returns the columns of the inputs, which come last in the table.
+func (m *Settings) CovariateColumns() []string { return m.Covariates }
 
 // Check refuses nothing.
 func (*Settings) Check(fitted.Request) error { return nil }
 
-// Bind readies the model for the sequences.
+// Bind readies the model for the sequences. The covariates must be the last columns, in their order, without gaps.
 func (m *Settings) Bind(_ context.Context, t *fitted.Table, _ fitted.Request) (*fitted.Bound, error) {
-	model := lds.Model{Isotropic: m.Isotropic()}
-	return &fitted.Bound{What: "gaussian noise", Problem: &fitted.Engine[
+	model, what, names := lds.Model{Isotropic: m.Isotropic(), Inputs: len(m.Covariates)}, "gaussian noise", t.Names()
+	if model.Inputs > 0 {
+		d := len(names) - model.Inputs
+		if d < 1 || !slices.Equal(names[d:], m.Covariates) {
+			return nil, &fitted.SettingError{Setting: "Covariates", Reason: fmt.Sprintf(
+				": %s must be the last columns of the table, after at least one other; its columns are %s",
+				wording.Quoted(m.Covariates), wording.Quoted(names))}
+		}
+		if err := known(t.Rows.All(), d); err != nil {
+			return nil, err
+		}
+		what += ", given " + wording.Quoted(m.Covariates)
+	}
+	return &fitted.Bound{What: what, Problem: &fitted.Engine[
 		fitted.Found, framework.Sequences, *lds.Parameters, *lds.Statistics]{Model: model, Source: t.Sequences,
 		Found: func(p *lds.Parameters, s *lds.Statistics) (fitted.Found, error) {
 			p, s = p.Canonical(s)
-			f := newFound(p, t.Names())
+			f := newFound(p, names)
 			cov := s.Covariance()
 			f.Share = make([]float64, p.K)
 			for j, unit := range p.Unit {
@@ -68,15 +84,28 @@ func (m *Settings) Bind(_ context.Context, t *fitted.Table, _ fitted.Request) (*
 			for k := range p.K {
 				f.SD = append(f.SD, math.Sqrt(cov.At(k, k)))
 			}
-			return f, nil
+			return f.ready(), nil
 		}}}, nil
+}
+
+// known refuses missing values of covariates, the columns from d on.
+func known(rows framework.Rows, d int) error {
+	for i := range rows.N {
+		for l, v := range rows.Row(i)[d:] {
+			if v != v {
+				return &framework.DataError{Row: i, Column: d + l, Value: v,
+					Reason: errors.New("a covariate needs a value in every step: fill it in")}
+			}
+		}
+	}
+	return nil
 }
 
 // found are the dynamics of sequences.
 type found struct {
 	scoring.Rows
 	parameters
-	names []string
+	names, covariates []string
 }
 
 // parameters are what JSON and a model file have.
@@ -89,8 +118,8 @@ type parameters struct {
 }
 
 func newFound(p *lds.Parameters, names []string) *found {
-	f := &found{parameters: parameters{Parameters: p}, names: names}
-	f.Takes = fitted.Input{Gaps: true, Sequence: true}
+	f := &found{parameters: parameters{Parameters: p}, names: names[:p.D], covariates: names[p.D:]}
+	f.Takes = fitted.Input{Gaps: true, Sequence: true, Given: p.Inputs}
 	f.Says = fitted.Layout{List: "mean", Items: wording.Numbered("z", p.K),
 		Last: append(wording.Numbered("sd_z", p.K), "log_predictive")}
 	return f
@@ -101,13 +130,27 @@ func load(f *fitted.File) (fitted.Model, error) {
 	if err := json.Unmarshal(f.Params, &p); err != nil {
 		return nil, err
 	}
-	if p.Parameters == nil || p.Inputs != 0 || p.Check() != nil || len(p.Share) != p.K || len(p.SD) != p.K {
+	if p.Parameters == nil || p.Check() != nil || len(p.Share) != p.K || len(p.SD) != p.K {
 		return nil, errors.New("its parameters are inconsistent, or some are not finite")
+	}
+	if err := f.Matches(p.K, p.D+p.Inputs); err != nil {
+		return nil, err
 	}
 	m := newFound(p.Parameters, (&fitted.Table{Columns: f.Columns}).Names())
 	m.parameters = p
-	return m, f.Matches(p.K, p.D)
+	return m.ready(), nil
 }
+
+// ready is f, which draws and forecasts steps unless these depend on covariates that nobody knows.
+func (f *found) ready() fitted.Found {
+	if f.Inputs > 0 {
+		return f
+	}
+	return alone{f}
+}
+
+// alone are dynamics without covariates.
+type alone struct{ *found }
 
 func (f *found) Params() any { return f.parameters }
 
@@ -176,8 +219,12 @@ func (f *found) Describe() (*fitted.Description, error) {
 		}
 	}
 	d := &fitted.Description{Omitted: a.Omitted(), Finding: report.Section{Items: a.Items()}}
-	d.Finding.Text = fmt.Sprintf("%s that %s from step to step, seen in %s.", wording.Counted(f.K, "latent dimension"),
+	d.Finding.Text = fmt.Sprintf("%s that %s from step to step, seen in %s", wording.Counted(f.K, "latent dimension"),
 		wording.Plural(f.K, "evolves", "evolve"), wording.Counted(f.D, "column"))
+	if f.Inputs > 0 {
+		d.Finding.Text += ", given " + wording.Counted(f.Inputs, "covariate")
+	}
+	d.Finding.Text += "."
 	about := "Eigenvalues of A in z_t = A z_t-1 + w_t: what is left after a step, after how many steps 1/e is left, and " +
 		"after how many it has turned once."
 	table := report.Table{Caption: "how the dimensions decay and turn",
@@ -206,7 +253,33 @@ func (f *found) Describe() (*fitted.Description, error) {
 		return fmt.Sprintf("%s (%+.2f sd)", wording.Signed(a.Loadings[j*f.K+l]), a.Strength[j*a.K+l])
 	})
 	d.Sections = append(d.Sections, a.Section("What dimensions add", about, heat, cells)...)
+	if f.Inputs > 0 {
+		d.Sections = append(d.Sections, f.effects(columns, k))
+	}
 	return d, nil
+}
+
+// effects are what covariates add to some columns, and to the first k dimensions.
+func (f *found) effects(columns []int, k int) report.Section {
+	table := report.Table{Caption: "what one unit of a covariate adds to each column and dimension",
+		Columns: report.Columns(append([]string{"column"}, f.covariates...)...)}
+	add := func(name string, effects []float64, of int) {
+		row := []any{name}
+		for _, v := range effects[of*f.Inputs : (of+1)*f.Inputs] {
+			row = append(row, report.Of(v))
+		}
+		table.Add(row...)
+	}
+	for _, j := range columns {
+		add(f.names[j], f.Effects, j)
+	}
+	for l := range k {
+		add(fmt.Sprintf("dimension %d", l+1), f.Drive, l)
+	}
+	return report.Section{Title: "What covariates add", Tables: []report.Table{table}, Wide: f.Inputs > 2,
+		Text: "What one unit of a covariate adds in its step: to each column, in the column's units, and to each " +
+			"dimension, in standard deviations of its innovations (not in the first step of a sequence). What dimensions " +
+			"get lasts as they do. At z=0 every covariate is 0."}
 }
 
 // NewScorer returns a [fitted.SequenceScorer]: mean and deviation of z given all of the sequence, and ln p(x_t|x_1 …
@@ -224,6 +297,9 @@ func (c *scorer) Score(b framework.Rows, dst []float64) error {
 }
 
 func (c *scorer) ScoreSequences(b framework.Sequences, dst []float64) error {
+	if err := known(b.Steps, c.D); err != nil {
+		return err
+	}
 	err := lds.Model{}.Smooth(b, c.Parameters, &c.course)
 	for i, v := range c.course.Variance {
 		c.course.Variance[i] = math.Sqrt(v)
@@ -239,7 +315,7 @@ func (c *scorer) ScoreSequences(b framework.Sequences, dst []float64) error {
 }
 
 // NewSampler draws the steps of one sequence.
-func (f *found) NewSampler(rng *rand.Rand) func(n int) (x []float64, labels []int, err error) {
+func (f alone) NewSampler(rng *rand.Rand) func(n int) (x []float64, labels []int, err error) {
 	var last []float64
 	return func(n int) (x []float64, _ []int, _ error) {
 		x, last = f.Sample(n, last, nil, rng)
@@ -248,7 +324,7 @@ func (f *found) NewSampler(rng *rand.Rand) func(n int) (x []float64, labels []in
 }
 
 // SampleSequences draws sequences of the given lengths.
-func (f *found) SampleSequences(lengths []int, rng *rand.Rand) (x []float64, err error) {
+func (f alone) SampleSequences(lengths []int, rng *rand.Rand) (x []float64, err error) {
 	for _, n := range lengths {
 		one, _ := f.Sample(n, nil, nil, rng)
 		x = append(x, one...)
@@ -257,7 +333,7 @@ func (f *found) SampleSequences(lengths []int, rng *rand.Rand) (x []float64, err
 }
 
 // Forecast is what is expected after each sequence.
-func (f *found) Forecast(b framework.Sequences, h int) ([]fitted.Forecast, error) {
+func (f alone) Forecast(b framework.Sequences, h int) ([]fitted.Forecast, error) {
 	var c lds.Course
 	if err := (lds.Model{}).Smooth(b, f.Parameters, &c); err != nil {
 		return nil, err

@@ -159,7 +159,8 @@ func (f *fittingFlags) leaveIdentifiers(s *session, in *input) error {
 		return nil // see takeKinds
 	}
 	var list []suspect
-	for _, name := range without(in.Names, setOf(append(slices.Concat(f.gate(), in.dates.Names), f.Weights))) {
+	given, _ := f.given()
+	for _, name := range without(in.Names, setOf(append(slices.Concat(given, in.dates.Names), f.Weights))) {
 		if found, is := in.Identifies(name, nil); is {
 			list = append(list, suspect{name, found})
 		}

@@ -83,6 +83,9 @@ func (c *definedSettings) bound(s *session, f *modelFlags, in *input) (t *fitted
 	case c.of.Classes:
 		t, err = in.rows(s, f)
 	default:
+		if err = in.checkCovariates(f.given()); err != nil {
+			return nil, 0, err
+		}
 		t.Rows, err = in.source(in.numbers(s, false, !c.of.Gaps))
 	}
 	if err == nil && c.of.Sequences {

@@ -23,6 +23,9 @@ func (c *predictCommand) checkSequences(m *modelFile) error {
 		return errJoins
 	case c.Forecast == nil:
 		return nil
+	case m.input.Given > 0:
+		return misused("--forecast cannot be used with %s: it would need the values of %s in the steps to come", c.Saved,
+			quoted(m.taken()))
 	case !forecasts:
 		return misused("--forecast cannot be used with a %s model, which cannot say what follows", m.Model)
 	case c.Label != "" || len(c.ID) > 0:

@@ -40,6 +40,19 @@ func (f *modelFlags) checkGate() error {
 	return nil
 }
 
+// checkCovariates refuses covariates that are no numbers, or say nothing.
+func (in *input) checkCovariates(names []string, flag string) error {
+	for _, name := range names {
+		switch j := slices.Index(in.Names, name); {
+		case in.Levels(name) != nil:
+			return fmt.Errorf("%s: column %.60q has texts; must be numbers", flag, name)
+		case in.Constant(j, in.Weights):
+			return fmt.Errorf("%s: column %.60q is constant: leave it out of %[1]s, and --drop %[3]s", flag, name, item(name))
+		}
+	}
+	return nil
+}
+
 // described are the families of --columns, with those of the gate.
 func (f *modelFlags) described() *columnFamilies {
 	if len(f.gate()) == 0 {

@@ -376,7 +376,8 @@ func (f *fittingFlags) narrow(label string) {
 	if len(chosen) == 0 {
 		return
 	}
-	f.required = without(slices.Concat(chosen, f.ID, f.gate(), f.Dates.Names, []string{label, f.Weights, f.sequence()}),
+	given, _ := f.given()
+	f.required = without(slices.Concat(chosen, f.ID, given, f.Dates.Names, []string{label, f.Weights, f.sequence()}),
 		setOf([]string{""}))
 	asked := setOf(f.required)
 	f.wanted = func(name string) bool { return asked[name] }
@@ -407,8 +408,9 @@ func (f *fittingFlags) load(s *session, label string) (*input, error) {
 		return nil, err
 	}
 	in.flags = &f.modelFlags
-	weights, sequence, gate := f.Weights, f.sequence(), f.gate()
-	if err := f.takeRowNames(s, in, append(slices.Clone(gate), weights, sequence, label)...); err != nil {
+	weights, sequence := f.Weights, f.sequence()
+	given, flag := f.given()
+	if err := f.takeRowNames(s, in, append(slices.Clone(given), weights, sequence, label)...); err != nil {
 		return nil, err
 	}
 	if f.model().Sequences && (gaps == missingDrop || gaps == missingEmpty) {
@@ -429,9 +431,9 @@ func (f *fittingFlags) load(s *session, label string) (*input, error) {
 			return nil, in.wrap(fmt.Errorf("--weights: %w", err))
 		}
 	}
-	asked := gate
+	asked := given
 	if r := f.explained(); r != nil {
-		asked = append(slices.Concat(r.By, gate), r.Response)
+		asked = append(slices.Concat(r.By, given), r.Response)
 	}
 	if slices.Contains(asked, in.label) {
 		in.label = ""
@@ -444,20 +446,21 @@ func (f *fittingFlags) load(s *session, label string) (*input, error) {
 		s.note("left out the class labels of %s, column %q (--select chooses columns)", in.name, in.label)
 	}
 	if r := f.explained(); r != nil {
-		if err := in.arrange(r, weights, gate); err != nil {
+		if err := in.arrange(r, weights, given); err != nil {
 			return nil, err
 		}
 	}
-	if len(gate) > 0 {
+	if len(given) > 0 {
 		own := in.Names
 		if !f.model().responds { // a regression names its columns
-			own = without(own, setOf(append([]string{weights}, gate...)))
+			own = without(own, setOf(append([]string{weights}, given...)))
 		}
-		if in.Table, err = all.Select(append(slices.Clone(own), without(gate, setOf(own))...)...); err != nil {
-			return nil, in.wrap(fmt.Errorf("--gate: %w", err))
+		if in.Table, err = all.Select(append(slices.Clone(own), without(given, setOf(own))...)...); err != nil {
+			return nil, in.wrap(fmt.Errorf("%s: %w", flag, err))
 		}
 		if len(own) == 0 {
-			return nil, misused("--gate names every column and leaves none to the components")
+			return nil, misused("%s names every column and leaves none to the %ss", flag,
+				cmp.Or(f.model().Part, "latent dimension"))
 		}
 	}
 	if err := cmp.Or(f.leaveEmpty(s, in), f.leaveIdentifiers(s, in), in.refuseEmpty()); err != nil {

@@ -92,9 +92,10 @@ type role struct {
 // checkRoles refuses columns with two roles, or named twice by one, and those that are left out all the same. A column
 // of the gate may be a regressor too.
 func (f *fittingFlags) checkRoles(label string) error {
+	given, flag := f.given()
 	roles := []role{{"--weights", []string{f.Weights}, true}, {"--label", []string{label}, true},
 		{"--sequence", []string{f.sequence()}, true},
-		{"--id", f.ID, true}, {"--gate", f.gate(), false}}
+		{"--id", f.ID, true}, {flag, given, false}}
 	if r := f.explained(); r != nil {
 		roles = append(roles, role{"--response", []string{r.Response}, false},
 			role{"--trials or --exposure", []string{r.Over}, false}, role{"--regress", r.By, false})

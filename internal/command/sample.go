@@ -125,6 +125,9 @@ func (c *sampleCommand) take(s *session, m *modelFile) (draw, error) {
 	rng := rand.New(rand.NewPCG(c.Seed, 0))
 	given, is := m.saved.Model.(fitted.ConditionalSampler)
 	switch {
+	case !is && m.input.Given > 0:
+		return nil, misused("latent sample cannot draw from %s, which describes its columns given %s", c.Saved,
+			quoted(m.taken()))
 	case !is && c.Given == "":
 		sampler, draws := m.saved.Model.(fitted.Sampler)
 		if !draws {

@@ -33,6 +33,14 @@ func (c ownSettings) gate() []string {
 	return nil
 }
 
+// given are the columns that the model conditions on, which come last, and the flag that names them.
+func (c ownSettings) given() (names []string, flag string) {
+	if of, is := c.flags().(fitted.Conditioner); is {
+		return of.CovariateColumns(), "--covariates"
+	}
+	return c.gate(), "--gate"
+}
+
 // columns are the families of single columns.
 func (c ownSettings) columns() *columnFamilies {
 	if d, has := c.flags().(interface{ Described() *columnFamilies }); has {

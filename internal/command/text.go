@@ -111,16 +111,20 @@ func (r *fitReport) print(s *session, in *input, out string) error {
 		return p.write(s)
 	}
 	p.Line("")
+	given, _ := r.Settings.given()
+	path, gate := report.Printable(out), r.Settings.gate()
+	drawing, drawn := " and "+s.name+" sample", fmt.Sprintf(", or %s sample %s -n 100", s.name, path)
+	switch {
+	case r.kind.responds || gate != nil:
+		drawn += " --given FILE"
+	case len(given) > 0:
+		drawing, drawn = "", ""
+	}
 	if out == "" {
-		p.Prose(6, "Next: save the model with --out MODEL.json for %[1]s predict and %[1]s sample; %[1]s %[2]s "+
-			"compares criteria over K.", s.name, r.selecting())
+		p.Prose(6, "Next: save the model with --out MODEL.json for %[1]s predict%[2]s; %[1]s %[3]s compares criteria over K.",
+			s.name, drawing, r.selecting())
 	} else {
-		drawing := "-n 100"
-		if r.kind.responds || r.Settings.gate() != nil {
-			drawing = "-n 100 --given FILE"
-		}
-		p.Prose(6, "Next: %[1]s predict %[2]s --data FILE, or %[1]s sample %[2]s %[3]s.", s.name,
-			report.Printable(out), drawing)
+		p.Prose(6, "Next: %s predict %s --data FILE%s.", s.name, path, drawn)
 	}
 	return p.write(s)
 }
