@@ -71,7 +71,7 @@ func (c *definedSettings) bound(s *session, f *modelFlags, in *input) (t *fitted
 	case c.of.Pairs:
 		return t, in.Rows(), nil
 	case describes:
-		if err = in.checkGate(f.gate()); err != nil {
+		if err = cmp.Or(in.checkGate(f.gate()), in.checkDescribed(f.columns())); err != nil {
 			return nil, 0, err
 		}
 		if t.Columns, err = describer.DescribeColumns(t.Data, f.request()); err == nil {

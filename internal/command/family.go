@@ -20,14 +20,22 @@ func namesOf(columns []data.Column) []string {
 	return names
 }
 
-// described are the columns of a table with their families: those that --columns names,
-// those that --family gives to all, or those that their values look like.
-func described(s *session, in *input, family string, given *columnFamilies) ([]data.Column, error) {
+// checkDescribed refuses to describe columns that the table does not have.
+func (in *input) checkDescribed(given *columnFamilies) error {
 	known := setOf(in.Names)
 	for _, name := range given.Names {
 		if !known[name] {
-			return nil, fmt.Errorf("--columns: no column %q to describe; the columns are %s", name, quoted(in.Names))
+			return fmt.Errorf("--columns: no column %q to describe; the columns are %s", name, quoted(in.Names))
 		}
+	}
+	return nil
+}
+
+// described are the columns of a table with their families: those that --columns names,
+// those that --family gives to all, or those that their values look like.
+func described(s *session, in *input, family string, given *columnFamilies) ([]data.Column, error) {
+	if err := in.checkDescribed(given); err != nil {
+		return nil, err
 	}
 	var found []suspect
 	switch {

@@ -447,10 +447,11 @@ func (h *hyperparameters) flag(e *prior.ParameterError) string {
 
 func (h *hyperparameters) has(key string) bool { return h.values[key] != 0 }
 
-// checkFamilies refuses families that the model has not of one column.
+// checkFamilies refuses families that the model has not of one column. Settings judge those of a model that has none,
+// such as a regression.
 func checkFamilies(c *columnFamilies, m model) error {
 	for _, name := range c.Names {
-		if list := m.Families.Names(true); !slices.Contains(list, c.Family[name]) {
+		if list := m.Families.Names(true); len(list) > 0 && !slices.Contains(list, c.Family[name]) {
 			return misused("--columns: no family %q of one column: choose one of %s", c.Family[name], strings.Join(list, ", "))
 		}
 	}

@@ -168,6 +168,17 @@ func TestRegressionWithAFixedSlope(t *testing.T) {
 	assert.Contains(t, stdout, "mean2")
 }
 
+// Numbers that are codes have a coefficient for each level but the first.
+func TestRegressionOnCodes(t *testing.T) {
+	table := file(t, "t.csv", "y,x,code\n1,1,3\n2.5,2,3\n2,3,5\n4.5,4,5\n8,5,7\n9.5,6,7\n3,3,3\n7,7,5\n9,8,7\n")
+	r := fitRegression(t, "--data", table, "--response", "y", "--columns", "code=categorical", "--k", "1")
+	var names []string
+	for _, term := range r.Params.Regression.Terms {
+		names = append(names, term.Name)
+	}
+	assert.Equal(t, []string{"x", "code = 5", "code = 7"}, names)
+}
+
 func TestRegressionIsRefused(t *testing.T) {
 	table := file(t, "t.csv", "y,c,x,u,s\n1,3,1,2,0\n2,3,2,4,0\n5,3,3,6,0\n1,3,4,8,1\n7,3,5,10,1\n4,3,6,12,1\n")
 	for _, c := range []struct {
@@ -189,6 +200,9 @@ func TestRegressionIsRefused(t *testing.T) {
 		{1, `row 1 of column "y" is 1: there are more successes than trials`, "--response y --trials s --regress x --family binomial"},
 		{2, "the degree of a polynomial must be from 1 to 9", "--response y --power x=x"},
 		{1, "--power: column \"u\" is not a regressor", "--response y --regress x --power u=2"},
+		{2, "--columns x=poisson cannot be used with --model regression: regressors are numbers, or categorical", "--response y --columns x=poisson"},
+		{2, `--columns cannot name the response, "y"`, "--response y --columns y=categorical"},
+		{1, `--columns: no column "zz" to describe`, "--response y --regress x --columns zz=categorical"},
 		{1, `--fixed: no coefficient "z"; there are "intercept", "x"`, "--response y --regress x --fixed z"},
 		{1, "leave at least one", "--response y --regress x --fixed x,intercept"},
 		{2, "cannot be used with --model regression: choose one of gfab, fab, em", "--response y --method vb"},
