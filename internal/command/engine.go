@@ -100,6 +100,21 @@ func (all *scores) remark(s *session, in *input) {
 	}
 }
 
+// without is why no fit has a value of a criterion. That all fits failed is said before.
+func (all *scores) without(c framework.Criterion) error {
+	for _, fit := range all.Fits {
+		if fit == nil {
+			continue
+		}
+		for _, score := range fit.Scores {
+			if score.Criterion == c.Name && score.Err != nil {
+				return fmt.Errorf("%s has no value: %w", strings.ToLower(c.Name), score.Err)
+			}
+		}
+	}
+	return fmt.Errorf("%s has no value at any K", strings.ToLower(c.Name))
+}
+
 // outcomeOf is a fit with how it ended.
 func outcomeOf(res *framework.Result[*result, struct{}], err error) (*outcome, error) {
 	if res == nil {

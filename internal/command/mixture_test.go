@@ -101,6 +101,9 @@ func TestCollapsedFitsOfHouseVotesAgree(t *testing.T) {
 }
 
 func TestSelectComparesByCriteriaOfTheWholeSweep(t *testing.T) {
+	few := []string{"select", "--data", "faithful", "--kmax", "2", "--restarts", "1", "--criteria"}
+	fails(t, 1, "slope has no value: the slope heuristic fits a line to the larger half of the fits: compare 5 sizes or more", "", append(few, "bic,slope")...)
+	fails(t, 1, "dnml has no value: gaussian has infinitely many values", "", append(few, "bic,dnml", "--cov", "full")...)
 	stdout, _ := done(t, "select", "--data", "faithful", "--kmax", "5", "--restarts", "1", "--tol", "1e-6", "--criteria", "slope,collapsed,exacticl,sbic,bic")
 	for _, part := range []string{"collapsed chooses K = 2", "exacticl chooses K = 2", "bic    chooses K = 2", "slope  chooses K = 2"} {
 		assert.Contains(t, stdout, part)

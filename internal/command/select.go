@@ -2,7 +2,6 @@ package command
 
 import (
 	"cmp"
-	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -309,7 +308,7 @@ func (t *selection) fill(all *scores, asked []framework.Criterion, in *input, pr
 		t.Criteria = append(t.Criteria, name)
 		best := all.BestUnder(j, prior)
 		if best < 0 {
-			return errors.New("no fit succeeded")
+			return all.without(one)
 		}
 		t.Chosen[name] = all.K[best]
 		if one.Name == framework.Evidence.Name && (j == 0 || t.Method != methodEM) { // EM chooses starts by the first

@@ -2,7 +2,6 @@ package command
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -240,7 +239,7 @@ func (c *selectCommand) candidate(
 	}
 	best := all.BestUnder(0, one.sizePrior())
 	if best < 0 {
-		return comparisonRow{}, cmp.Or(all.Errs[0], errors.New("no fit succeeded"))
+		return comparisonRow{}, all.without(criterion)
 	}
 	f, err := all.fit(best)
 	if err != nil {
