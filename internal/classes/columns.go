@@ -11,7 +11,7 @@ import (
 	"github.com/latent-go/latent/report"
 )
 
-// unitOfDates is that of columns that were dates.
+// UnitOfDates is that of columns that were dates.
 const UnitOfDates = "days since 1970-01-01"
 
 // Spread is mean and standard deviation of the column for readers: of dates, the mean is a date.

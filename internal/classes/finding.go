@@ -14,7 +14,7 @@ import (
 	"github.com/latent-go/latent/report"
 )
 
-// mostSaid bounds the columns that are said to set a class apart, and those of the headline.
+// MostSaid bounds the columns that are said to set a class apart, and those of the headline.
 const MostSaid = 3
 
 // Finding says how many classes there are, how sure rows are of theirs, and of each class what sets it apart.

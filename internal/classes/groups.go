@@ -11,7 +11,7 @@ import (
 	"github.com/latent-go/latent/models/mixture"
 )
 
-// groupHead heads the column of groups of components, from 1.
+// GroupHead heads the column of groups of components, from 1.
 const GroupHead = "group"
 
 // JoinOver has the components join into groups, by the pass over the source that counts their rows.

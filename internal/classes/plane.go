@@ -67,7 +67,7 @@ func (p plane) spread(cov *mat.SymDense) *mat.Dense {
 	return &out
 }
 
-// mostPoints bounds the rows that a page holds.
+// MostPoints bounds the rows that a page holds.
 const MostPoints = 2000
 
 // planeSections show rows and components, where columns are Gaussian: the only one, the two that separate the
