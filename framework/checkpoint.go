@@ -95,7 +95,7 @@ const (
 )
 
 // checkpointMagic begins a checkpoint, and what it is of goes on; the number is that of its format.
-const checkpointMagic = "latent checkpoint 6: "
+const checkpointMagic = "latent checkpoint 7: "
 
 // seal makes a checkpoint of what encode writes.
 func seal(of string, encode func(*gob.Encoder) error) ([]byte, error) {
@@ -108,7 +108,7 @@ func seal(of string, encode func(*gob.Encoder) error) ([]byte, error) {
 
 // unseal has decode read what is in a checkpoint, which is whole.
 func unseal(of string, checkpoint []byte, decode func(*gob.Decoder) error) error {
-	format, _, _ := strings.Cut(checkpointMagic, "6")
+	format, _, _ := strings.Cut(checkpointMagic, "7")
 	header, values := sealed.Decoder(checkpoint)
 	kind, ours := strings.CutPrefix(header, checkpointMagic)
 	switch {

@@ -163,6 +163,9 @@ func (f *fit[B, P, S]) add(saved []progress[P, S]) {
 	for _, at := range saved {
 		o := f.options
 		o.K = at.From
+		if at.Current == nil { // a resumed fit may begin it
+			at.Goal = max(at.Goal, f.goal)
+		}
 		start, before := len(f.beginning(at.From)), slices.Index(f.sizes(), at.From)
 		if start == 0 {
 			before = len(f.sizes())
@@ -203,7 +206,7 @@ func (f *fit[B, P, S]) firstStarts() int { return min(firstStarts, f.options.Res
 
 // begun are n runs that begin with k latent dimensions.
 func begun[P, S any](n, k int) []progress[P, S] {
-	return slices.Repeat([]progress[P, S]{{From: k}}, n)
+	return slices.Repeat([]progress[P, S]{{From: k, Goal: math.Inf(-1)}}, n)
 }
 
 // beginning are the runs that began with k latent dimensions.
@@ -425,7 +428,7 @@ func (f *fit[B, P, S]) execute(ctx context.Context, runs []*run[B, P, S]) {
 		r.workers, r.held = max(1, f.options.Workers/concurrent), false
 		if r.at.Current == nil {
 			r.mu.Lock()
-			r.at.Goal = f.goal
+			r.at.Goal = max(r.at.Goal, f.goal)
 			// nothing competes with a single run
 			r.at.Passed = r.at.Passed || f.stage == WholeSearch && f.options.Restarts == 1 && f.options.DoubleTo <= f.options.K
 			r.mu.Unlock()

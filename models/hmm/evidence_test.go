@@ -3,6 +3,7 @@ package hmm_test
 import (
 	"context"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -309,4 +310,33 @@ func TestEvidenceHasTheSameBitsInProcessesAndAfterAResume(t *testing.T) {
 	require.NoError(t, err)
 	o.Resume = saved
 	same(fit(t, m, src, o))
+}
+
+// Starts that had not begun at a checkpoint are given up where they are in a fit that was not interrupted.
+func TestStartsThatHadNotBegunResumeWithTheirGoal(t *testing.T) {
+	const n = 600
+	rng, x, level := rand.New(rand.NewPCG(1, 1)), make([]float64, n), 0.0
+	for i := range x {
+		if rng.Float64() < 0.03 {
+			level = float64(rng.IntN(8))
+		}
+		x[i] = level + 0.7*rng.NormFloat64()
+	}
+	rows, err := framework.FromSlice(x, n, 1)
+	require.NoError(t, err)
+	src, err := framework.NewSequences(rows, nil)
+	require.NoError(t, err)
+	m, o := hmm.Model{Family: family.Gaussian{}}, framework.Options{K: 4, Seed: 1, Restarts: 10, Workers: 1}
+	whole := fit(t, m, src, o)
+	var saved []byte
+	o.Recorder = framework.RecorderFunc(func(e framework.Event) (err error) {
+		if e.Restart == 2 && saved == nil { // the first of those that are added after two
+			saved, err = e.Checkpoint()
+		}
+		return err
+	})
+	fit(t, m, src, o)
+	require.NotNil(t, saved)
+	o.Recorder, o.Resume = nil, saved
+	require.Equal(t, whole.Restarts, fit(t, m, src, o).Restarts)
 }
