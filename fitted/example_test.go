@@ -9,10 +9,13 @@ import (
 	"os"
 	"path/filepath"
 
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/examples/geometric"
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/grouping"
 )
 
 // An exponential distribution of one column, as a model of one's own.
@@ -162,4 +165,42 @@ func ExampleOfClasses() {
 	// gfab: gFIC FIC BICEM BIC AIC
 	// gfab: evidence gFIC FIC BICEM BIC AIC
 	// gfab: evidence gFIC FIC BICEM BIC AIC ICL ELBO Slope
+}
+
+// Covariances have the names of the columns.
+func ExampleNewMatrix() {
+	m := fitted.NewMatrix(mat.NewSymDense(2, []float64{4, 3, 3, 9}), []string{"length", "width"})
+	fmt.Println(m.Names, m.Values[0], m.Correlation(0, 1))
+	// Output: [length width] [4 3] 0.5
+}
+
+// The first two of three components share a third of their rows, and there is no gap between them: one group.
+func ExampleGroupsOf() {
+	var o grouping.Overlap
+	for range 100 {
+		o.Add([]float64{1, 0, 0}, 1)
+		o.Add([]float64{0.5, 0.5, 0}, 1)
+		o.Add([]float64{0, 1, 0}, 1)
+		o.Add([]float64{0, 0, 1}, 1)
+	}
+	pass, none := math.Log(0.9), math.Inf(-1)
+	tree, err := grouping.Join(&o, grouping.Terrain{0, pass, none, pass, 0, none, none, none, 0})
+	if err != nil {
+		log.Fatal(err)
+	}
+	groups, err := fitted.GroupsOf(tree, nil)
+	fmt.Println(groups.Groups, groups.Of(3), err)
+	// Output: [[1 2] [3]] 2 <nil>
+}
+
+// Covariance structures have the names of mclust.
+func ExampleStructures() {
+	fmt.Println(len(fitted.Structures()), "structures")
+	for _, s := range fitted.StructuresNamed("VVV", "EII") {
+		fmt.Println(s.Label(), s.Family, "·", s.About())
+	}
+	// Output:
+	// 14 structures
+	// EII gaussian-eii · equal volume, spheres
+	// VVV gaussian · varying volume and shape and orientation
 }

@@ -28,3 +28,17 @@ func Example() {
 	// 2.04 ± 0.26
 	// 1 −1235
 }
+
+// A grid has cells that are texts already.
+func ExampleNewGrid() {
+	g := report.NewGrid("component", "weight")
+	g.Row("1", "0.64")
+	g.Wrap("component")
+	fmt.Println(g.Names, g.Rows, g.Wrapped)
+	for _, s := range report.Single("Weights", nil, report.Table{Caption: "weights"}) {
+		fmt.Println(s.Title, len(s.Tables))
+	}
+	// Output:
+	// [component weight] [[1 0.64]] [component]
+	// Weights 1
+}

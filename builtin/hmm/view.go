@@ -351,17 +351,20 @@ func (c *chain) residualsSection() ([]report.Section, error) {
 	}
 	for _, j := range c.Order[:min(d, 3)] {
 		var values []float64
-		sum, lagged, last := 0.0, 0.0, math.NaN()
-		for t := range b.Steps.N {
-			v := all[t*d+j]
-			if v == v {
-				values = append(values, max(-4, min(4, v)))
-				sum += v * v
-				if last == last {
-					lagged += v * last
+		sum, lagged := 0.0, 0.0
+		for i := range b.Ends {
+			last := math.NaN()
+			for t, end := b.Bounds(i); t < end; t++ {
+				v := all[t*d+j]
+				if v == v {
+					values = append(values, max(-4, min(4, v)))
+					sum += v * v
+					if last == last {
+						lagged += v * last
+					}
 				}
+				last = v
 			}
-			last = v
 		}
 		if len(values) == 0 {
 			continue

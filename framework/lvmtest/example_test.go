@@ -9,6 +9,7 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/lvmtest"
+	"github.com/latent-go/latent/models/hmm"
 	"github.com/latent-go/latent/models/mixture"
 )
 
@@ -25,6 +26,24 @@ func ExampleMatrix() {
 		Data:  lvmtest.Matrix(x),
 		K:     []int{1, 2},
 		Units: []lvmtest.Units[framework.Rows]{lvmtest.Rescaled("centimetres", x, []float64{100, 100, 100}), lvmtest.Affine("turned", x, turned)},
+	})
+	fmt.Println(err)
+	// Output: <nil>
+}
+
+// A chain is checked on sequences: 20 of them, of five steps each.
+func ExampleSequences() {
+	rng, x, ends := rand.New(rand.NewPCG(1, 3)), mat.NewDense(100, 1, nil), []int(nil)
+	for t := range 100 {
+		x.Set(t, 0, float64(t/5%2*8)+rng.NormFloat64())
+		if t%5 == 4 {
+			ends = append(ends, t+1)
+		}
+	}
+	err := lvmtest.Check(lvmtest.Case[framework.Sequences, *hmm.Parameters, *hmm.Statistics]{
+		Model: hmm.Model{Family: family.Gaussian{}},
+		Data:  lvmtest.Sequences(x, ends),
+		K:     []int{1, 2},
 	})
 	fmt.Println(err)
 	// Output: <nil>
