@@ -3,11 +3,14 @@ package builtin_test
 import (
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -45,6 +48,43 @@ func TestFilesOfVersion3PredictWhatTheyDid(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Goroutines score rows, or sequences, of one model at the same time, and have the bits of one goroutine.
+func TestRowsAreScoredAtTheSameTime(t *testing.T) {
+	files, err := filepath.Glob("testdata/v3/*.json")
+	require.NoError(t, err)
+	for _, path := range files {
+		m, err := builtin.Load(path)
+		require.NoError(t, err)
+		cells, _ := kept(t, path, m)
+		step := len(m.Columns())
+		if m.Model.Input().Sequence {
+			step = len(cells)
+		}
+		var want [][]float64
+		for row := range slices.Chunk(cells, step) {
+			want = append(want, scored(t, m, row))
+		}
+		var wait sync.WaitGroup
+		for worker := range 64 {
+			wait.Go(func() {
+				row, dst := make([]float64, step), make([]float64, len(want[0]))
+				for n := range want {
+					i := (n + worker) % len(want)
+					if err := errors.Join(m.Encode(row, cells[i*step:(i+1)*step]), m.Score(row, dst)); err != nil {
+						t.Errorf("%s, row %d: %v", path, i+1, err)
+					}
+					if !slices.EqualFunc(dst, want[i], func(a, b float64) bool {
+						return math.Float64bits(a) == math.Float64bits(b)
+					}) {
+						t.Errorf("%s, row %d: %v, and %v by one goroutine", path, i+1, dst, want[i])
+					}
+				}
+			})
+		}
+		wait.Wait()
 	}
 }
 
