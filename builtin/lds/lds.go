@@ -261,7 +261,7 @@ func (f *found) Describe() (*fitted.Description, error) {
 
 // effects are what covariates add to some columns, and to the first k dimensions.
 func (f *found) effects(columns []int, k int) report.Section {
-	table := report.Table{Caption: "what one unit of a covariate adds to each column and dimension",
+	table := report.Table{Open: true, Caption: "what one unit of a covariate adds to each column and dimension",
 		Columns: report.Columns(append([]string{"column"}, f.covariates...)...)}
 	add := func(name string, effects []float64, of int) {
 		row := []any{name}
