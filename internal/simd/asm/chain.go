@@ -21,11 +21,7 @@ func (g isa) forwardKernel(side int) {
 	alpha, e, scale, done, n := param("alpha"), param("e"), param("scale"), GP64(), param("n")
 	predicted, one, least := g.load8(param("entry"), side), XMM(), XMM()
 	VMOVSD(number(1), one)
-	m, err := Param("least").Resolve()
-	if err != nil {
-		panic(err)
-	}
-	VMOVSD(m.Addr, least)
+	VMOVSD(address("least"), least)
 	XORQ(done, done)
 	loop, end := label("loop"), label("end")
 	Label(loop)

@@ -156,12 +156,7 @@ func (g isa) addTimes(m Mem, column, sum []reg.VecVirtual) {
 
 // lower is dst = (dst + c) − share·quad.
 func (g isa) lower(dst reg.GPVirtual, share float64, quad []reg.VecVirtual) {
-	c := g.reg()
-	m, err := Param("c").Resolve()
-	if err != nil {
-		panic(err)
-	}
-	VBROADCASTSD(m.Addr, c)
+	c := g.argument("c")
 	for v, q := range quad {
 		r := g.reg()
 		VADDPD(at(dst, v*g.bytes()), c, r)

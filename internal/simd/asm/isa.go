@@ -252,13 +252,18 @@ func param(name string) reg.GPVirtual {
 
 // argument loads a number into all lanes.
 func (g isa) argument(name string) reg.VecVirtual {
-	m, err := Param(name).Resolve()
+	r := g.reg()
+	VBROADCASTSD(address(name), r)
+	return r
+}
+
+// address is where an argument lies, for instructions that read it there.
+func address(name string) Op {
+	a, err := Param(name).Resolve()
 	if err != nil {
 		panic(err)
 	}
-	r := g.reg()
-	VBROADCASTSD(m.Addr, r)
-	return r
+	return a.Addr
 }
 
 // inBytes loads an argument that is in numbers.

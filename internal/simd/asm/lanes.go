@@ -132,11 +132,7 @@ func (g isa) solveKernel() {
 		SUBQ(side, place)
 		SUBQ(side, by)
 		INCQ(count)
-		m, err := Param("m").Resolve()
-		if err != nil {
-			panic(err)
-		}
-		CMPQ(count, m.Addr)
+		CMPQ(count, address("m"))
 		JL(LabelRef(loop))
 		add(g.bytes(), v, u, inverse)
 	})
@@ -210,11 +206,7 @@ func (g isa) invertKernel() {
 		SUBQ(side, diagonal)
 		SUBQ(side, by)
 		INCQ(count)
-		m, err := Param("m").Resolve()
-		if err != nil {
-			panic(err)
-		}
-		CMPQ(count, m.Addr)
+		CMPQ(count, address("m"))
 		JL(LabelRef(rows))
 		add(g.bytes(), u, inverse)
 	})
