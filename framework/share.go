@@ -91,14 +91,7 @@ func (r *run[B, P, S]) part(ctx context.Context) (m message, encode func(*gob.En
 	for _, i := range m.Roots {
 		m.Entropy = append(m.Entropy, b.entropy[i])
 	}
-	return m, func(enc *gob.Encoder) error {
-		for _, i := range m.Roots {
-			if err := enc.Encode(b.sums[i]); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
+	return m, writeShards(b.sums, m.Roots)
 }
 
 // jointly is the local step under way, made by all processes of a group.
@@ -184,39 +177,81 @@ func (r *run[B, P, S]) caught(ctx context.Context) (used int, err error) {
 func (r *run[B, P, S]) collect(parts []reply, mine int) (entropy float64, err error) {
 	b, shards := r.sums, r.options.Shards
 	all := &shardStats[S]{sums: make([]S, shards), entropy: b.entropy}
-	has := make([]bool, shards)
-	rows := int64(0)
-	for of, part := range parts {
-		rows += part.Rows
-		for j, i := range part.Roots {
-			if i < 0 || i >= shards || has[i] || j >= len(part.Entropy) {
-				return 0, &sourceError{fmt.Errorf("framework: shard %d of %d came twice, incomplete or without being "+
-					"asked for", i, shards)}
-			}
-			has[i] = true
-			if of == mine {
-				all.sums[i] = b.sums[i]
-				continue
-			}
-			if i == 0 { // what is left needs the scratch memory of its type
-				if all.sums[0], err = r.prepared(0); err != nil {
-					return 0, err
-				}
-			}
-			if err := part.sums.Decode(&all.sums[i]); err != nil {
-				return 0, &sourceError{fmt.Errorf("framework: cannot read the sums of shard %d: %w", i, err)}
-			}
-			b.entropy[i] = part.Entropy[j]
+	has, err := readShards(parts, shards, func(of, j, i int) (into any, err error) {
+		if j >= len(parts[of].Entropy) {
+			return nil, strayShard(i, shards)
 		}
+		if of == mine {
+			all.sums[i] = b.sums[i]
+			return nil, nil
+		}
+		if i == 0 { // what is left needs the scratch memory of its type
+			if all.sums[0], err = r.prepared(0); err != nil {
+				return nil, err
+			}
+		}
+		b.entropy[i] = parts[of].Entropy[j]
+		return &all.sums[i], nil
+	})
+	if err != nil {
+		return 0, err
 	}
-	if !has[0] {
-		return 0, errNoRows
+	rows := int64(0)
+	for _, part := range parts {
+		rows += part.Rows
 	}
 	if err := r.checkSeen(rows); err != nil {
 		return 0, err
 	}
 	b.sums[0] = all.sums[0]
 	return b.entropy[0], mergeRoots(shards, has, all.merge)
+}
+
+// readShards reads the sums of all parts, each shard once, the first among them: sum j of part of, which is shard i,
+// into what into returns, nil if it is there.
+func readShards(
+	parts []reply, shards int, into func(of, j, i int) (any, error),
+) (has []bool, err error) {
+	has = make([]bool, shards)
+	for of, part := range parts {
+		for j, i := range part.Roots {
+			if i < 0 || i >= shards || has[i] {
+				return nil, strayShard(i, shards)
+			}
+			has[i] = true
+			to, err := into(of, j, i)
+			if err != nil {
+				return nil, err
+			}
+			if to == nil {
+				continue
+			}
+			if err := part.sums.Decode(to); err != nil {
+				return nil, &sourceError{fmt.Errorf("framework: cannot read the sums of shard %d: %w", i, err)}
+			}
+		}
+	}
+	if !has[0] {
+		return nil, errNoRows
+	}
+	return has, nil
+}
+
+func strayShard(i, shards int) error {
+	return &sourceError{fmt.Errorf("framework: shard %d of %d came twice, incomplete or without being asked for", i,
+		shards)}
+}
+
+// writeShards writes the sums of some shards.
+func writeShards[A any](sums []A, list []int) func(*gob.Encoder) error {
+	return func(enc *gob.Encoder) error {
+		for _, i := range list {
+			if err := enc.Encode(&sums[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 }
 
 // prepared is the empty sum of a shard.

@@ -126,14 +126,7 @@ func share[B, A any](ctx context.Context, src Source[B], of span, workers int, a
 		return m, nil
 	}
 	m.Roots = of.roots(used)
-	return m, func(enc *gob.Encoder) error {
-		for _, i := range m.Roots {
-			if err := enc.Encode(&sums[i]); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
+	return m, writeShards(sums, m.Roots)
 }
 
 // gathered merges the shares of a survey.
@@ -144,24 +137,13 @@ func gathered[A any](
 	if err != nil {
 		return none, err
 	}
-	sums, has := make([]A, shards), make([]bool, shards)
-	for _, part := range parts {
-		for _, i := range part.Roots {
-			if i < 0 || i >= shards || has[i] {
-				return none, &sourceError{fmt.Errorf("framework: shard %d of %d came twice or without being asked for", i,
-					shards)}
-			}
-			if sums[i], err = accumulator(); err != nil {
-				return none, err
-			}
-			if err := part.sums.Decode(&sums[i]); err != nil {
-				return none, &sourceError{fmt.Errorf("framework: cannot read the sums of shard %d: %w", i, err)}
-			}
-			has[i] = true
-		}
-	}
-	if !has[0] {
-		return none, errNoRows
+	sums := make([]A, shards)
+	has, err := readShards(parts, shards, func(_, _, i int) (_ any, err error) {
+		sums[i], err = accumulator()
+		return &sums[i], err
+	})
+	if err != nil {
+		return none, err
 	}
 	err = mergeRoots(shards, has, func(into, from int) error { return merge(sums[into], sums[from]) })
 	return sums[0], err

@@ -178,14 +178,10 @@ func (m Continuous) aboutShared(s *Posteriors, p *ContinuousParameters) (_ *mat.
 
 // aboutShared is −∇² of the total by Θ, in steps from theta.
 func (m *jointMachine) aboutShared(s *Posteriors, rule *points, xi, theta []float64) *mat.SymDense {
-	about, trial := mat.NewSymDense(m.shared.free, nil), make([]float64, len(theta))
 	if m.differentiable == nil {
-		curvatureOf(about, func(step []float64) float64 {
-			m.shared.move(theta, step, trial)
-			return m.total(s, rule, xi, trial)
-		}, nil, 0, false)
-		return about
+		return m.shared.curvature(theta, func(trial []float64) float64 { return m.total(s, rule, xi, trial) })
 	}
+	about, trial := mat.NewSymDense(m.shared.free, nil), make([]float64, len(theta))
 	dxi, dtheta := make([]float64, len(xi)), make([]float64, len(theta))
 	gradientDifferences(about, func(dst, step, widths []float64) {
 		m.shared.move(theta, step, trial)

@@ -230,17 +230,24 @@ func (f factor) IntegralsRows(
 
 // sharedCurvature is −∇²_t of the sum over all rows at theta.
 func (m *machine) sharedCurvature(rows []Weighted, params family.Table, theta []float64) *mat.SymDense {
-	trial, info := make([]float64, len(theta)), mat.NewSymDense(m.shared.free, nil)
-	curvatureOf(info, func(step []float64) (sum float64) {
-		m.shared.move(theta, step, trial)
+	return m.shared.curvature(theta, func(trial []float64) (sum float64) {
 		for k, w := range rows {
 			if w.N > 0 {
 				sum += m.total(w, params.Row(k, m.component.numbers), trial)
 			}
 		}
 		return sum
+	})
+}
+
+// curvature is −∇² of value at v, in steps from there.
+func (p *plan) curvature(v []float64, value func(v []float64) float64) *mat.SymDense {
+	trial, dst := make([]float64, len(v)), mat.NewSymDense(p.free, nil)
+	curvatureOf(dst, func(step []float64) float64 {
+		p.move(v, step, trial)
+		return value(trial)
 	}, nil, 0, false)
-	return info
+	return dst
 }
 
 // unitInformation puts the information of a row of the table about ξ and about Θ into dst.
