@@ -32,7 +32,7 @@ const (
 	TwoValues          // two different numbers
 	FewValues          // few different numbers, such as codes and grades, which do not vary as counts do
 	VaryAsCounts       // whole numbers from 0 on that vary as counts do
-	VaryUnlikeCounts   // whole numbers from 0 on that vary more, or less, than counts do
+	WholeNumbers       // whole numbers from 0 on, measured or counted, which vary more, or less, than one Poisson law
 	Skewed             // positive numbers with a long tail, and without one on the scale of logarithms
 	Numbers            // other numbers
 	Levels             // texts
@@ -360,7 +360,7 @@ func (h *histogram) suggestWhole() Suggestion {
 	}
 	s := h.suggestNumbers()
 	if s.Kind == Continuous && h.values[0] >= 0 {
-		return Suggestion{Kind: Continuous, Cause: VaryUnlikeCounts, Detail: detail}
+		return Suggestion{Kind: Continuous, Cause: WholeNumbers, Detail: detail}
 	}
 	return s
 }

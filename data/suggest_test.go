@@ -40,20 +40,20 @@ func TestSuggestionsForColumns(t *testing.T) {
 		{"x", 7, func(i int) any { return i + 1 }, Count, VaryAsCounts, ""}, // too few to be sure
 		{"x", 60, func(i int) any { return 1 + i%20 }, Identifier, GroupKeys, "(20 values, 1 to 20)"},
 		{"x", 59, func(i int) any { return i % 20 }, Identifier, GroupKeys, "(20 values, 0 to 19)"},
-		{"x", 60, func(i int) any { return 500 + i/4*i/4*7%1000 }, Continuous, VaryUnlikeCounts, ""},
+		{"x", 60, func(i int) any { return 500 + i/4*i/4*7%1000 }, Continuous, WholeNumbers, ""},
 		{"x", 60, func(i int) any { return 500 + (i/4)*(i/4)*7%1009 }, Identifier, GroupKeys, ""},
 		{"x", 60, func(i int) any { return 1 + min(i, 30)/2 + max(i-30, 0)/4 }, Identifier, GroupKeys, ""},
-		{"x", 60, func(i int) any { return 1 + (i+i%3)%60/4 + i/50*3 }, Continuous, VaryUnlikeCounts, ""},
-		{"x", 60, func(i int) any { return 2 + i%20 }, Continuous, VaryUnlikeCounts, ""},
-		{"x", 24, func(i int) any { return 1 + i%12 }, Continuous, VaryUnlikeCounts, ""},
+		{"x", 60, func(i int) any { return 1 + (i+i%3)%60/4 + i/50*3 }, Continuous, WholeNumbers, ""},
+		{"x", 60, func(i int) any { return 2 + i%20 }, Continuous, WholeNumbers, ""},
+		{"x", 24, func(i int) any { return 1 + i%12 }, Continuous, WholeNumbers, ""},
 		{"Number", 60, func(i int) any { return 2000 + i*7%61 }, Identifier, NamedIdentifier, ""},
 		{"x", 60, func(i int) any { return 1950 + i%20 }, Date, Dates, "(1950 to 1969)"}, // three series
 		{"x", 59, func(i int) any { return 1950 + i/3 }, Date, Dates, "(1950 to 1969)"},  // of quarters, the last one without its end
-		{"x", 60, func(i int) any { return 950 + (i+i%3)%20 }, Continuous, VaryUnlikeCounts, ""},
+		{"x", 60, func(i int) any { return 950 + (i+i%3)%20 }, Continuous, WholeNumbers, ""},
 		{"x", 60, func(i int) any { return []float64{17.5, 22, 27, 32}[i%4] }, Continuous, Numbers, ""}, // uneven steps
-		{"x", 60, func(i int) any { return 175 + 10*(i*i%5) }, Continuous, VaryUnlikeCounts, ""},
+		{"x", 60, func(i int) any { return 175 + 10*(i*i%5) }, Continuous, WholeNumbers, ""},
 		{"x", 60, func(i int) any { return 1 + i*i%5*10/9 }, Categorical, FewValues, ""},
-		{"x", 60, func(i int) any { return (i % 7 / 2) * (24 + i*i%61) }, Continuous, VaryUnlikeCounts, ""}, // zeros stand for gaps
+		{"x", 60, func(i int) any { return (i % 7 / 2) * (24 + i*i%61) }, Continuous, WholeNumbers, ""}, // zeros stand for gaps
 		{"x", 18, func(i int) any {
 			return []string{"C", "D", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12", "13", "14", "15", "16"}[i]
 		},
@@ -63,11 +63,11 @@ func TestSuggestionsForColumns(t *testing.T) {
 		{"ZIP", 60, func(i int) any { return 10000 + i*i*1313%40000 }, Identifier, NamedIdentifier, ""},
 		{"zip", 60, func(i int) any { return 10000 + i%3 }, Categorical, FewValues, "(3 values, 10000 to 10002)"},
 		{"x", 60, func(i int) any { return 4000000000000 + i*i*7919%9973*1e8 }, Identifier, LongDigits, "(13 digits)"}, // EAN
-		{"x", 60, func(i int) any { return 4000000000 + i*i%9*1e8 }, Continuous, VaryUnlikeCounts, ""},
-		{"x", 60, func(i int) any { return 900000000 + i*i*7919%9973*1e7 }, Continuous, VaryUnlikeCounts, ""},
+		{"x", 60, func(i int) any { return 4000000000 + i*i%9*1e8 }, Continuous, WholeNumbers, ""},
+		{"x", 60, func(i int) any { return 900000000 + i*i*7919%9973*1e7 }, Continuous, WholeNumbers, ""},
 		{"x", 60, func(i int) any { return fmt.Sprintf("%d1234567%09d", 1+i%30, i*i*7919) }, Identifier, LongDigits, ""},
 		{"x", 60, func(i int) any { return fmt.Sprintf("%.4fe22", 1+float64(i*i%47)/17) }, Continuous, Numbers, ""},
-		{"arid", 60, func(i int) any { return 7000 + i*i*13%40 }, Continuous, VaryUnlikeCounts, ""},
+		{"arid", 60, func(i int) any { return 7000 + i*i*13%40 }, Continuous, WholeNumbers, ""},
 		{"x", 20, func(i int) any { return fmt.Sprint("n", i) }, Identifier, DifferentTexts, "(20 levels in 20 rows)"},
 		{"x", 20, func(i int) any { return fmt.Sprint("n", min(i, 17)) }, Identifier, DifferentTexts, "(18 levels in 20 rows)"},
 		{"x", 60, func(i int) any { return fmt.Sprintf("%05d", 1000+i%20) }, Identifier, DigitCodes, "(20 levels in 60 rows)"},
@@ -108,11 +108,11 @@ func TestSuggestionsForColumns(t *testing.T) {
 		{"x", 300, func(int) any { return poisson(3 * rng.ExpFloat64()) }, Count, VaryAsCounts, ""},
 
 		// Measurements.
-		{"x", 300, func(int) any { return whole(50 + 3*rng.NormFloat64()) }, Continuous, VaryUnlikeCounts, ""},
-		{"x", 300, func(int) any { return whole(9 + 1.2*rng.NormFloat64()) }, Continuous, VaryUnlikeCounts, ""},
-		{"x", 300, func(i int) any { return whole(float64(20+i%2*20) + 2*rng.NormFloat64()) }, Continuous, VaryUnlikeCounts, ""},
-		{"x", 200, func(int) any { return 18 + rng.IntN(62) }, Continuous, VaryUnlikeCounts, ""},
-		{"x", 200, func(int) any { return rng.IntN(21) }, Continuous, VaryUnlikeCounts, ""},
+		{"x", 300, func(int) any { return whole(50 + 3*rng.NormFloat64()) }, Continuous, WholeNumbers, ""},
+		{"x", 300, func(int) any { return whole(9 + 1.2*rng.NormFloat64()) }, Continuous, WholeNumbers, ""},
+		{"x", 300, func(i int) any { return whole(float64(20+i%2*20) + 2*rng.NormFloat64()) }, Continuous, WholeNumbers, ""},
+		{"x", 200, func(int) any { return 18 + rng.IntN(62) }, Continuous, WholeNumbers, ""},
+		{"x", 200, func(int) any { return rng.IntN(21) }, Continuous, WholeNumbers, ""},
 		{"x", 300, func(int) any { return whole(4 * rng.NormFloat64()) }, Continuous, Numbers, ""},
 		{"x", 300, func(int) any { return rng.NormFloat64() }, Continuous, Numbers, ""},
 		{"x", 300, func(i int) any { return float64(i%3*i%3*5+1) + 0.1*rng.NormFloat64() }, Continuous, Numbers, ""},

@@ -51,7 +51,7 @@ var diagnostics = []diagnostic{
 	{data.FewValues, "few values", "treated as categorical, with few different numbers", inOrder},
 	{cause: data.TwoValues, reason: "two values"},
 	{cause: data.VaryAsCounts, reason: "counts"},
-	{cause: data.VaryUnlikeCounts, reason: "unlike counts"},
+	{cause: data.WholeNumbers, reason: "whole numbers"},
 	{cause: data.Skewed, reason: "long tail"},
 	{cause: data.Numbers, reason: "numbers"},
 	{cause: data.Levels, reason: "texts"},

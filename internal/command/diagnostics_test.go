@@ -50,7 +50,7 @@ func TestColumnsThatMayMisleadAutoAreNoted(t *testing.T) {
 	// What is in doubt or left out is in JSON too.
 	r := fitJSON(t, args[1:]...)
 	assert.Len(t, r.Warnings, 3)
-	assert.Equal(t, []string{"texts (\"?\", \"not known\" in 3 cells, the first in row 5, among 17 numbers)", "unlike counts (variance 3.02e+06, mean 2.66e+03)", "counts (variance 1.25, mean 1.5)"},
+	assert.Equal(t, []string{"texts (\"?\", \"not known\" in 3 cells, the first in row 5, among 17 numbers)", "whole numbers (variance 3.02e+06, mean 2.66e+03)", "counts (variance 1.25, mean 1.5)"},
 		[]string{r.Columns[0].Reason, r.Columns[1].Reason, r.Columns[2].Reason})
 
 	// Columns whose family is given are no business of auto.
@@ -216,7 +216,7 @@ func skewedTable() string {
 func TestAutoTellsTheFamilyOfEachColumn(t *testing.T) {
 	for _, c := range []struct{ data, want string }{
 		{"zoo", "categorical of 2 levels (texts): hair, feathers, eggs, milk, airborne, aquatic, predator, toothed, backbone, breathes, venomous, fins, tail, domestic, catsize categorical of 6 levels (few values): legs"},
-		{"faithful", "gaussian (numbers): eruptions gaussian (unlike counts): waiting"},
+		{"faithful", "gaussian (numbers): eruptions gaussian (whole numbers): waiting"},
 		{file(t, "d.csv", "a,b\n1.5,2.5\n2.5,3.5\n7.5,1.5\n2.5,4.5\n"), "gaussian (numbers): a, b"},
 		{file(t, "skew.csv", skewedTable()), "lognormal (long tail): a gamma (long tail): b"},
 	} {
