@@ -22,7 +22,7 @@ const (
 	SingleValue     Cause = iota + 1 // the same value in every row
 	RowNumbers                       // 1, 2, … up to the number of rows, or 0, 1, …, in any order
 	InOrder                          // whole numbers that rise, or fall, from every row to the next
-	NamedIdentifier                  // many whole numbers under a name such as id or zip
+	NamedIdentifier                  // many whole numbers under a name such as id, zip or stratum
 	GroupKeys                        // many whole numbers, each equally often, or several times and in order
 	// whole numbers of ten digits and more, such as order numbers and telephone numbers
 	LongDigits
@@ -34,6 +34,7 @@ const (
 	VaryAsCounts       // whole numbers from 0 on that vary as counts do
 	WholeNumbers       // whole numbers from 0 on, measured or counted, which vary more, or less, than one Poisson law
 	Skewed             // positive numbers with a long tail, and without one on the scale of logarithms
+	SkewedWholeNumbers // as Skewed, of whole numbers, measured or counted
 	Numbers            // other numbers
 	Levels             // texts
 	OrderedLevels      // texts that have an order, such as low, medium and high
@@ -149,7 +150,7 @@ func (t *Table) Identifies(name string, weights []float64) (s Suggestion, ok boo
 // mayIdentify says whether a column of numbers has whole ones, and they rise or fall throughout, or are as many as the
 // rows and different, or dates, years or keys of groups, or have the name of an identifier.
 func (t *Table) mayIdentify(c column, name string) bool {
-	named := identifiers.MatchString(name) || numbering.MatchString(name)
+	named := identifiers.MatchString(name) || numbering.MatchString(name) || groupings.MatchString(name)
 	rises, falls, days, years, sorted, together := true, true, true, true, true, true
 	var counts []int32 // of the numbers from 0 to that of the rows
 	dense, long, before, run, runs := true, true, math.NaN(), 0, 0
@@ -254,11 +255,13 @@ func (h *histogram) span() string {
 }
 
 // numbering are names of columns that hold no quantities where most rows have another number, identifiers those that
-// do not elsewhere either, and frequencies those that count rows.
+// do not elsewhere either, groupings those of what several rows belong to, and frequencies those that count rows.
 var identifiers = regexp.MustCompile(`^(?i:id[0-9]*|uuid|guid|zip|zip[ _.-]?code|post(al)?[ _.-]?code|plz|phone|telephone|mobile|fax|ssn|isbn|ean|iban|unnamed: [0-9]+|row[ _.-]?(names?|numbers?)|__index_level_[0-9]+__|.+[ _.-]id)$|[a-z]I[dD]$`)
 
 var (
-	numbering   = regexp.MustCompile(`^(?i:key|index|idx|nr|no|number|account|.+[ _.-](key|nr|no))$`)
+	numbering = regexp.MustCompile(`^(?i:key|index|idx|nr|no|number|account|.+[ _.-](key|nr|no))$`)
+	groupings = regexp.MustCompile(`^(?i:(.+[ _.-])?(stratum|strata|subject|subj|patient|participant|respondent|` +
+		`household|hospital|clinic|institution|inst|herd|psu|school[ _.-]?(id|nr|no|code|number)))$`)
 	frequencies = regexp.MustCompile(`^(?i:freq|frequency|counts?|cases|n)$`)
 )
 
@@ -282,7 +285,7 @@ func (h *histogram) identifies(name string, x []float64, names []string) (s Sugg
 	case allDifferent &&
 		(slices.IsSorted(x) || slices.IsSortedFunc(x, func(a, b float64) int { return int(math.Copysign(1, b-a)) })):
 		return Suggestion{Kind: Identifier, Cause: InOrder, Detail: span}, true
-	case last+1 > mostCodes && (identifiers.MatchString(name) ||
+	case last+1 > mostCodes && (identifiers.MatchString(name) || last+1 > mostNumbered && groupings.MatchString(name) ||
 		numbering.MatchString(name) && 2*(last+1) > len(x) && !isAnswer(name, names)):
 		return Suggestion{Kind: Identifier, Cause: NamedIdentifier, Detail: span}, true
 	case h.keys(x):
@@ -359,8 +362,11 @@ func (h *histogram) suggestWhole() Suggestion {
 		return Suggestion{Kind: Count, Cause: VaryAsCounts, Detail: detail}
 	}
 	s := h.suggestNumbers()
-	if s.Kind == Continuous && h.values[0] >= 0 {
-		return Suggestion{Kind: Continuous, Cause: WholeNumbers, Detail: detail}
+	switch {
+	case s.Kind == Positive:
+		s.Cause = SkewedWholeNumbers
+	case s.Kind == Continuous && h.values[0] >= 0:
+		s.Cause, s.Detail = WholeNumbers, detail
 	}
 	return s
 }

@@ -60,6 +60,9 @@ func TestSuggestionsForColumns(t *testing.T) {
 			Identifier, DifferentTexts, ""},
 		{"customer_id", 60, func(i int) any { return 7000 + i*i*13%40 }, Identifier, NamedIdentifier, ""},
 		{"rowId", 60, func(i int) any { return 7000 + i*i*13%40 }, Identifier, NamedIdentifier, ""},
+		{"pooled.stratum", 60, func(i int) any { return 1 + i*i*13%59 }, Identifier, NamedIdentifier, ""},
+		{"patient", 60, func(i int) any { return 2 + i*7%11 }, Continuous, WholeNumbers, ""}, // too few to tell
+		{"stratified", 60, func(i int) any { return 1 + i*i*13%59 }, Continuous, WholeNumbers, ""},
 		{"ZIP", 60, func(i int) any { return 10000 + i*i*1313%40000 }, Identifier, NamedIdentifier, ""},
 		{"zip", 60, func(i int) any { return 10000 + i%3 }, Categorical, FewValues, "(3 values, 10000 to 10002)"},
 		{"x", 60, func(i int) any { return 4000000000000 + i*i*7919%9973*1e8 }, Identifier, LongDigits, "(13 digits)"}, // EAN
@@ -117,7 +120,7 @@ func TestSuggestionsForColumns(t *testing.T) {
 		{"x", 300, func(int) any { return rng.NormFloat64() }, Continuous, Numbers, ""},
 		{"x", 300, func(i int) any { return float64(i%3*i%3*5+1) + 0.1*rng.NormFloat64() }, Continuous, Numbers, ""},
 		{"x", 300, func(int) any { return math.Exp(rng.NormFloat64()) }, Positive, Skewed, ""},
-		{"x", 300, func(int) any { return whole(30000 * math.Exp(0.6*rng.NormFloat64())) }, Positive, Skewed, ""},
+		{"x", 300, func(int) any { return whole(30000 * math.Exp(0.6*rng.NormFloat64())) }, Positive, SkewedWholeNumbers, ""},
 		{"x", 300, func(int) any { return distuv.Gamma{Alpha: 1.5, Beta: 0.01, Src: rng}.Rand() }, Positive, Skewed, ""},
 		{"x", 300, func(int) any { return 1000 + math.Exp(rng.NormFloat64()) }, Continuous, Numbers, ""}, // skewed about another zero
 		{"x", 9, func(i int) any { return []any{"Inf", 1, 2.5}[i%3] }, Continuous, Numbers, ""},

@@ -53,6 +53,7 @@ var diagnostics = []diagnostic{
 	{cause: data.VaryAsCounts, reason: "counts"},
 	{cause: data.WholeNumbers, reason: "whole numbers"},
 	{cause: data.Skewed, reason: "long tail"},
+	{cause: data.SkewedWholeNumbers, reason: "whole numbers, long tail"},
 	{cause: data.Numbers, reason: "numbers"},
 	{cause: data.Levels, reason: "texts"},
 }
