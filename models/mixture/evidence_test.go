@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
@@ -149,7 +150,33 @@ func TestEvidenceIsInvariant(t *testing.T) {
 		m := mixture.Model{Family: family.Gaussian{Covariance: form, Floor: family.NoFloor}}
 		of := evident(t, m, src, 2)
 		there := evident(t, m, source(t, moved, n, 4), 2)
-		assert.InDelta(t, of.Value, there.Value+float64(n)*logDet, 1e-5, fmt.Sprint(form))
+		assert.InEpsilon(t, of.Value, there.Value+float64(n)*logDet, 1e-9, fmt.Sprint(form))
+	}
+}
+
+// Covariances with axes of their own, or one variance, know no other columns than turned ones in one unit: rotations
+// change nothing, a unit ln |det A|.
+func TestEvidenceIsInvariantUnderRotations(t *testing.T) {
+	src := embedded(t, "iris", 4)
+	n, x := src.Rows(), src.All().X
+	var qr mat.QR
+	rng := rand.New(rand.NewPCG(13, 1))
+	qr.Factorize(mat.NewDense(4, 4, func() (g []float64) {
+		for range 16 {
+			g = append(g, rng.NormFloat64())
+		}
+		return g
+	}()))
+	var q, turned mat.Dense
+	qr.QTo(&q)
+	const unit = 25.4
+	q.Scale(unit, &q)
+	turned.Mul(mat.NewDense(n, 4, x), &q)
+	for _, form := range []family.Covariance{family.EII, family.VII, family.EEV, family.VEV, family.EVE, family.VVE} {
+		m := mixture.Model{Family: family.Gaussian{Covariance: form, Floor: family.NoFloor}}
+		of := evident(t, m, src, 2)
+		there := evident(t, m, source(t, turned.RawMatrix().Data, n, 4), 2)
+		assert.InEpsilon(t, of.Value, there.Value+4*float64(n)*math.Log(unit), 1e-9, fmt.Sprint(form))
 	}
 }
 
