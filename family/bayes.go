@@ -121,6 +121,7 @@ func (b *Posterior) Prepare(c *Classes, h []float64, tilt *laplace.Tilt, constan
 
 // expect puts the expected scores into the scratch memory of c.
 func (b *Posterior) expect(c *Classes, h []float64) error {
+	c.write()
 	for k := range c.K {
 		err := b.each(func(f *part, p FactorPrior) error {
 			return p.Expected(f.ofHyper(at(h, k, b.size.Hyper)), f.ofScore(c.scoreOf(k)))

@@ -30,7 +30,8 @@ type Classes struct {
 	Proper bool
 
 	plan  *Plan
-	score []float64 // K×C
+	score []float64 // K×C; own, or those of the classes that it follows
+	own   []float64
 	seen  []Observed
 	units [][]laplace.Block // unit information of each class's cells
 	about []Reference       // of the priors of the evidence
@@ -47,7 +48,7 @@ func (p *Plan) Classes(k int) *Classes {
 // Restore completes sums that come from a checkpoint.
 func (c *Classes) Restore(p *Plan) {
 	if c.plan == nil {
-		c.plan, c.score, c.seen = p, make([]float64, c.K*p.size.Score), make([]Observed, len(p.parts))
+		c.plan, c.seen = p, make([]Observed, len(p.parts))
 		c.units = make([][]laplace.Block, c.K)
 	}
 }
@@ -56,11 +57,36 @@ func (c *Classes) Restore(p *Plan) {
 func (c *Classes) sums(k int) []float64   { return at(c.Sums, k, c.plan.size.Sums) }
 func (c *Classes) anchor(k int) []float64 { return at(c.Anchor, k, c.plan.size.Anchor) }
 func (c *Classes) scoreOf(k int) []float64 {
-	return at(c.score, k, c.plan.size.Score)
+	return at(c.scores(), k, c.plan.size.Score)
+}
+
+// Follow empties the sums and readies c for the local step that lead is ready for, with the scores of lead.
+func (c *Classes) Follow(lead *Classes) {
+	c.Restore(lead.plan)
+	c.Clear()
+	c.score, c.Charged, c.Proper = lead.scores(), lead.Charged, lead.Proper
+	copy(c.Anchor, lead.Anchor)
+}
+
+// write makes the scores its own, for others to replace them.
+func (c *Classes) write() {
+	if c.own == nil {
+		c.own = make([]float64, c.K*c.plan.size.Score)
+	}
+	c.score = c.own
+}
+
+// scores are those of the classes, 0 where none are computed, as at a start.
+func (c *Classes) scores() []float64 {
+	if c.score == nil {
+		c.write()
+	}
+	return c.score
 }
 
 // scoreAll computes the scores of the classes with parameters params, K×P.
 func (c *Classes) scoreAll(params []float64) error {
+	c.write()
 	return c.plan.scoreAll(Table{c.K, c.plan.size.Params, params}, Table{c.K, c.plan.size.Score, c.score})
 }
 
@@ -68,7 +94,7 @@ func (c *Classes) scoreAll(params []float64) error {
 func (c *Classes) tables(f *part) (scores, anchors, sums Table) {
 	size := &c.plan.size
 	return Table{
-		c.K, size.Score, c.score[f.at.Score:],
+		c.K, size.Score, c.scores()[f.at.Score:],
 	}, Table{c.K, size.Anchor, c.Anchor[f.at.Anchor:]}, Table{c.K, size.Sums, c.Sums[f.at.Sums:]}
 }
 

@@ -101,10 +101,11 @@ func LabelStep[B, P any, S Statistics[S]](
 			"framework: labels need a model that implements framework.Labeller (an InferLabels method); %T does not", m,
 		)
 	}
+	var lead leader[B, P, S]
 	return Fold(ctx, src, workers,
 		func() (S, error) {
 			s := m.NewStatistics(p)
-			return s, m.Prepare(p, nil, s)
+			return s, lead.prepare(m, p, nil, s)
 		},
 		func(s S, b B) error { return l.InferLabels(b, p, s) },
 		func(into, from S) error {

@@ -33,10 +33,15 @@ func optionals[B, P any, S Statistics[S]]() []reflect.Type {
 	}
 }
 
-// Interfaces names the optional interfaces that a model implements, and Scaler where its statistics do.
+// ofSums are the interfaces that statistics may implement besides Statistics.
+func ofSums[S any]() []reflect.Type {
+	return []reflect.Type{reflect.TypeFor[Scaler](), reflect.TypeFor[Follower[S]]()}
+}
+
+// Interfaces names the optional interfaces that a model and its statistics implement.
 func Interfaces[B, P any, S Statistics[S]](m Model[B, P, S]) []string {
 	var s S
-	return append(optional.Names(m, optionals[B, P, S]()...), optional.Names(s, reflect.TypeFor[Scaler]())...)
+	return append(optional.Names(m, optionals[B, P, S]()...), optional.Names(s, ofSums[S]()...)...)
 }
 
 // misfit is an error about a method of a model, or of its statistics, that has the name of one of an optional interface
@@ -45,7 +50,7 @@ func misfit[B, P any, S Statistics[S]](m Model[B, P, S]) error {
 	var s S
 	err := optional.Misfit(m, optionals[B, P, S]()...)
 	if err == nil {
-		err = optional.Misfit(s, reflect.TypeFor[Scaler]())
+		err = optional.Misfit(s, ofSums[S]()...)
 	}
 	if err != nil {
 		return fmt.Errorf("framework: %w: %w", ErrContract, err)

@@ -216,6 +216,7 @@ type capabilities[B, P any, S Statistics[S]] struct {
 	inOrder     bool
 	replacing   bool // the prior of penalized
 	scaler      bool // of S
+	follows     bool // likewise
 	creeps      bool
 	nilable     bool // P may be nil
 }
@@ -247,6 +248,7 @@ func capabilitiesOf[B, P any, S Statistics[S]](m Model[B, P, S]) *capabilities[B
 	_, c.inOrder = m.(InOrder)
 	_, c.replacing = m.(ReplacesPrior)
 	c.scaler = reflect.TypeFor[S]().Implements(reflect.TypeFor[Scaler]())
+	c.follows = reflect.TypeFor[S]().Implements(reflect.TypeFor[Follower[S]]())
 	creeping, ok := m.(Creeping)
 	c.creeps = ok && creeping.Creeps()
 	c.nilable = nilable(reflect.TypeFor[P]())

@@ -720,10 +720,11 @@ func LocalStep[B, P any, S Statistics[S]](
 	if err := needed(ctx, m, src); err != nil {
 		return none, 0, err
 	}
+	var lead leader[B, P, S]
 	sum, err := Fold(ctx, src, workers,
 		func() (*partial, error) {
 			a := &partial{s: m.NewStatistics(p)}
-			return a, m.Prepare(p, nil, a.s)
+			return a, lead.prepare(m, p, nil, a.s)
 		},
 		func(a *partial, b B) error {
 			h, err := m.Infer(b, p, a.s)

@@ -34,6 +34,14 @@ type Scaler interface {
 	Scale(factor float64)
 }
 
+// Follower is implemented by statistics that can take over what [Model].Prepare has computed, so that it is computed
+// once a pass, and not once for each of the [DefaultShards] partial sums.
+type Follower[S any] interface {
+	// Follow empties the statistics and readies them for the local step that Prepare has readied lead for, which has the
+	// same K. They may share with lead what no local step changes, and must not write to it later.
+	Follow(lead S)
+}
+
 // A Model is a latent variable model ln p(X,Z|Π) as the engine sees it: a local
 // step (Prepare, then Infer block by block), a global step (Maximize) and the
 // value of the joint log-likelihood. These are enough for EM; the optional
@@ -47,9 +55,9 @@ type Model[B, P any, S Statistics[S]] interface {
 	Init(ctx context.Context, src Source[B], k int, rng *rand.Rand) (P, error)
 	// NewStatistics makes statistics of the size that p needs, not yet prepared.
 	NewStatistics(p P) S
-	// Prepare empties s and prepares it for a local step at p: it computes, once per shard, whatever does not depend on
-	// the rows. The tilt, nil for EM, lowers the log joint of each row (docs/theory/gfab.md, section 3: gFAB is one E-step
-	// away from EM).
+	// Prepare empties s and prepares it for a local step at p: it computes, once per shard, or once a pass if S is a
+	// [Follower], whatever does not depend on the rows. The tilt, nil for EM, lowers the log joint of each row
+	// (docs/theory/gfab.md, section 3: gFAB is one E-step away from EM).
 	Prepare(p P, tilt *laplace.Tilt, s S) error
 	// Infer finds q(z_n) for each row of b, adds the rows' expected statistics to
 	// s and returns the entropy of their q, in nats, weighted like the rows.

@@ -128,6 +128,7 @@ type run[B, P any, S Statistics[S]] struct {
 	p         P
 	tilt      *laplace.Tilt
 	sums      *shardStats[S]
+	lead      leader[B, P, S]
 	now, next Local // of the first pass of a coupled model; now alone, of the second
 	ownTilt   laplace.Tilt
 	checkRows bool         // the pass is the first over the source

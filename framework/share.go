@@ -256,10 +256,37 @@ func writeShards[A any](sums []A, list []int) func(*gob.Encoder) error {
 
 // prepared is the empty sum of a shard.
 func (r *run[B, P, S]) prepared(shard int) (S, error) {
+	if !r.can.follows {
+		s := r.sum(shard)
+		return s, r.model.Prepare(r.p, r.tilt, s)
+	}
+	lead := r.folder.span.first
+	if err := r.led(lead); err != nil || shard == lead {
+		return r.sums.sums[lead], err
+	}
+	s := r.sum(shard)
+	any(s).(Follower[S]).Follow(r.sums.sums[lead])
+	return s, nil
+}
+
+// led prepares the sum of a shard once a pass, for those of the others to follow.
+func (r *run[B, P, S]) led(shard int) error {
+	l := &r.lead
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.ready {
+		l.err = r.model.Prepare(r.p, r.tilt, r.sum(shard))
+		l.ready = true // not after a panic
+	}
+	return l.err
+}
+
+// sum is the statistics of a shard.
+func (r *run[B, P, S]) sum(shard int) S {
 	b := r.sums
 	if !b.made[shard] {
 		b.sums[shard], b.made[shard] = r.model.NewStatistics(r.p), true
 	}
 	b.entropy[shard] = 0
-	return b.sums[shard], r.model.Prepare(r.p, r.tilt, b.sums[shard])
+	return b.sums[shard]
 }

@@ -105,6 +105,7 @@ func (r *run[B, P, S]) local(ctx context.Context, p P, tilt *laplace.Tilt, q Loc
 	r.p, r.tilt, r.sums, r.now = p, tilt, b, q
 	r.checkRows = r.at.Iteration == 0
 	r.seen.Store(0)
+	r.lead.ready = false
 	defer func() { r.now = nil }()
 	if r.can.coupled == nil { // a kept q belongs to rows
 		if elsewhere, ok := r.condensed.(Executor[P]); ok {

@@ -41,6 +41,7 @@
 //	Coupled                      Update, InferAt, and that q can be copied and encoded
 //	LogProber, Assigner          the likelihood, which BoundedLikelihood makes a bound; the labels
 //	Expander, Scaler             parameter expansion, tempering and extrapolation
+//	Follower                     that statistics follow others as Prepare readies them
 //	FixedPoint                   that a local step need not be a maximum, nor a fit ascend
 //
 // The states are those of a fit's beginning, where nothing is stationary yet, and after some iterations. Unless the

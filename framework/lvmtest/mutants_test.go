@@ -360,6 +360,18 @@ func (m stickyCurvature) Curvature(s *sums, p *rates, f *laplace.Curvature) erro
 	return m.toy.Curvature(s, &q, f)
 }
 
+// following readies statistics otherwise than Prepare.
+type following struct {
+	toy
+	wrong func(s, lead *sums)
+}
+
+func (m following) NewStatistics(p *rates) *sums {
+	s := m.toy.NewStatistics(p)
+	s.follow = func(lead *sums) { m.wrong(s, lead) }
+	return s
+}
+
 // sharing projects in place.
 type sharing struct{ toy }
 
@@ -730,6 +742,13 @@ func mixtures() []mutant {
 		of("sticky", "memory", sticky{}),
 		of("sticky curvature", "memory", stickyCurvature{}),
 		of("sharing", "memory", sharing{}),
+		of("following with rows", "memory,processes", following{wrong: func(s, _ *sums) { s.N++ }}),
+		of("following without a tilt", "memory,processes", following{wrong: func(s, lead *sums) {
+			if lead.tilted {
+				s.score[0]++
+			}
+		}}),
+		of("following at a price", "memory,workers,processes", following{wrong: func(_, lead *sums) { lead.score[0] += 1e-3 }}),
 		of("allocating", "allocations", allocating{}),
 		of("misordered", "relevance", misordered{}),
 		of("wrong way", "kept dimensions,projection", wrongWay{}),

@@ -178,6 +178,7 @@ func (r *run[B, P, S]) memory() {
 	for _, at := range r.early() {
 		before := r.seen(at)
 		r.usedStatistics(at, src, before)
+		r.followers(at, src)
 		r.usedResults(at)
 		r.projectedMemory(at, src)
 		if r.seen(at) != before {
@@ -199,6 +200,36 @@ func (r *run[B, P, S]) usedStatistics(at state[P, S], src *source[B], want strin
 	used.entropy = r.sumUp(at.where, at.p, nil, at.q, src, used.s)
 	if r.seen(used) != want {
 		r.errorf("%s: Prepare does not empty the statistics: a second local step in them gives another result", at.where)
+	}
+}
+
+// followers take over what Prepare has computed, in statistics that have seen other rows, and leave it as it was.
+func (r *run[B, P, S]) followers(at state[P, S], src *source[B]) {
+	s := r.reweighted(at)
+	f, ok := any(s).(framework.Follower[S])
+	if !ok {
+		return
+	}
+	tilts := []*laplace.Tilt{nil}
+	if r.curved() {
+		tilts = append(tilts, tilted(r.curvatureOf(at.where, at.s, at.p, false)))
+	}
+	for _, tilt := range tilts {
+		want := r.seen(r.under(at.where, at.p, tilt, at.q, src))
+		lead := r.newStatistics(at.where, at.p)
+		r.must(r.Model.Prepare(at.p, tilt, lead), "Prepare", at.where)
+		f.Follow(lead)
+		after := state[P, S]{where: at.where, k: at.k, p: at.p, s: s, q: at.q}
+		after.entropy = r.addRows(at.where, at.p, at.q, src, s)
+		if r.seen(after) != want {
+			r.errorf("%s: the statistics that Follow readies are not those that Prepare readies", at.where)
+		}
+		_ = r.Model.LogJoint(s, r.maximize(at.where, s, at.p))
+		after.s = lead
+		after.entropy = r.addRows(at.where, at.p, at.q, src, lead)
+		if r.seen(after) != want {
+			r.errorf("%s: statistics that follow others change them", at.where)
+		}
 	}
 }
 

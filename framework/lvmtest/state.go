@@ -42,6 +42,11 @@ func (r *run[B, P, S]) sumUp(
 	where string, p P, tilt *laplace.Tilt, q framework.Local, src *source[B], s S,
 ) (entropy float64) {
 	r.must(r.Model.Prepare(p, tilt, s), "Prepare", where)
+	return r.addRows(where, p, q, src, s)
+}
+
+// addRows adds the rows to statistics that are ready for them.
+func (r *run[B, P, S]) addRows(where string, p P, q framework.Local, src *source[B], s S) (entropy float64) {
 	for _, b := range src.blocks {
 		if q != nil {
 			h, err := r.coupled().InferAt(b, p, q, s)

@@ -56,8 +56,9 @@ type sums struct {
 
 	score, q []float64
 	tilted   bool
-	whole    bool    // of a mutant: not encoded
-	late     float64 // of a mutant: not yet in Log
+	whole    bool             // of a mutant: not encoded
+	late     float64          // of a mutant: not yet in Log
+	follow   func(lead *sums) // of a mutant
 	unlogged []*unloggedBlock
 	asked    int  // of a mutant: times that its curvature was
 	constant bool // of a mutant: Scale forgets Log
@@ -81,6 +82,17 @@ func (s *sums) Merge(o *sums) {
 }
 
 // Scale makes the rows weigh factor times as much.
+func (s *sums) Follow(lead *sums) {
+	s.N, s.Log, s.late, s.H, s.tilted = 0, 0, 0, 0, lead.tilted
+	s.whole = lead.whole
+	clear(s.Nk)
+	clear(s.Sum)
+	copy(s.score, lead.score)
+	if s.follow != nil {
+		s.follow(lead)
+	}
+}
+
 func (s *sums) Scale(factor float64) {
 	s.N *= factor
 	s.H *= factor

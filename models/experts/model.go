@@ -243,6 +243,13 @@ func newStatistics(mix *mixture.Statistics, p *Parameters) *Statistics {
 		Vacated: make([]float64, k), Overlap: make([]float64, triangle(n)*(triangle(k)-k))}
 }
 
+// Follow empties s and readies it for the local step that lead is ready for (see [framework.Follower]).
+func (s *Statistics) Follow(lead *Statistics) {
+	s.rows.family, s.rows.columns, s.rows.p, s.rows.s = lead.rows.family, lead.rows.columns, lead.rows.p, s
+	s.clear()
+	s.Mixture.Follow(lead.Mixture)
+}
+
 // Observations returns N, the sum of the row weights.
 func (s *Statistics) Observations() float64 { return s.Mixture.N }
 

@@ -258,7 +258,7 @@ func (m Variational) NewStatistics(p *Posterior) *Statistics {
 // Prepare computes the expected log probabilities of steps and moves.
 func (m Variational) Prepare(p *Posterior, tilt *laplace.Tilt, s *Statistics) error {
 	b := m.mustBayes(p)
-	s.reset(b.Plan, Model{Workers: m.Workers}.workers(), tilt)
+	s.reset(b.Plan, Model{Workers: m.Workers}.workers())
 	m.expected(p, s.chain.logStart, s.chain.logMove)
 	if err := b.Prepare(s.Classes, p.Components, tilt, s.tilt); err != nil {
 		return err
@@ -284,8 +284,8 @@ func (m Variational) expected(p *Posterior, start, moves []float64) {
 }
 
 // Infer adds the sequences of a block.
-func (m Variational) Infer(b framework.Sequences, p *Posterior, s *Statistics) (float64, error) {
-	return s.infer(b, func(part *Statistics) error { return m.Prepare(p, s.used, part) })
+func (Variational) Infer(b framework.Sequences, _ *Posterior, s *Statistics) (float64, error) {
+	return s.infer(b)
 }
 
 // Maximize updates the posterior: it adds the statistics to the prior.
@@ -380,11 +380,10 @@ func (m Variational) Keep(s *Statistics, p *Posterior, dims []int) (*Statistics,
 // Responsibilities returns q(z_t = k) of each step, steps×K.
 func (m Variational) Responsibilities(b framework.Sequences, p *Posterior, dst []float64) ([]float64, error) {
 	s := m.NewStatistics(p)
-	prepare := func(part *Statistics) error { return m.Prepare(p, nil, part) }
-	if err := prepare(s); err != nil {
+	if err := m.Prepare(p, nil, s); err != nil {
 		return nil, err
 	}
-	_, smoothed, err := s.score(b, nil, dst, prepare)
+	_, smoothed, err := s.score(b, nil, dst)
 	return smoothed, err
 }
 

@@ -38,6 +38,15 @@ func (c *chain) set(leaving []float64) {
 	}
 }
 
+// copy takes over the numbers of another chain of as many states.
+func (c *chain) copy(o *chain) {
+	copy(c.start, o.start)
+	copy(c.logStart, o.logStart)
+	copy(c.move, o.move)
+	copy(c.back, o.back)
+	copy(c.logMove, o.logMove)
+}
+
 // leastScale is the density of a step given those before it, relative to the most likely state's, below which scaled
 // numbers may underflow: such sequences are treated by logarithms.
 const leastScale = 1e-200

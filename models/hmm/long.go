@@ -59,14 +59,10 @@ type long struct {
 }
 
 // inferLong adds sequence i of the block, part by part.
-func (s *Statistics) inferLong(
-	b framework.Sequences, i int, prepare func(*Statistics) error,
-) (entropy float64, err error) {
+func (s *Statistics) inferLong(b framework.Sequences, i int) (entropy float64, err error) {
 	l := s.ready(b, i)
 	for _, lane := range l.sums[:l.lanes] {
-		if err := prepare(lane); err != nil {
-			return 0, err
-		}
+		lane.Follow(s)
 		lane.sink, lane.hasty = s.sink, true
 	}
 	if err := l.each(s.workers, false); err != nil {

@@ -149,7 +149,7 @@ func (m Model) NewStatistics(p *Parameters) *Statistics { return newStatistics(m
 // D_ξ/(2N_k), and the move after it loses D_a/(2N⁻_k), where D_a is the number of parameters in the row of
 // transitions and N⁻_k the number of moves from k.
 func (m Model) Prepare(p *Parameters, tilt *laplace.Tilt, s *Statistics) error {
-	s.reset(m.mustPlan(p), m.workers(), tilt)
+	s.reset(m.mustPlan(p), m.workers())
 	logOf(s.chain.logStart, p.Start)
 	logOf(s.chain.logMove, p.Transitions)
 	if err := s.Classes.Prepare(p.Components, p.Hyper, tilt, s.tilt); err != nil {
@@ -185,8 +185,8 @@ func (c Structure) tilt(tilt *laplace.Tilt, s *Statistics) {
 }
 
 // Infer adds the sequences of a block.
-func (m Model) Infer(b framework.Sequences, p *Parameters, s *Statistics) (float64, error) {
-	return s.infer(b, func(part *Statistics) error { return m.Prepare(p, s.used, part) })
+func (Model) Infer(b framework.Sequences, _ *Parameters, s *Statistics) (float64, error) {
+	return s.infer(b)
 }
 
 // ---- Global step
@@ -419,9 +419,8 @@ func (m Model) Score(b framework.Sequences, p *Parameters, logProb, smoothed []f
 // computes their common parts once, and allocates nothing for sequences of up to 1,024 steps if the slices are large
 // enough.
 type Reader struct {
-	p       *Parameters
-	s       *Statistics
-	prepare func(*Statistics) error
+	p *Parameters
+	s *Statistics
 
 	best, borders []float64 // of Viterbi: the best ways to the states of the steps of a part, and of each part's last
 	origin        []int32   // where they come from
@@ -430,19 +429,17 @@ type Reader struct {
 
 // Reader returns a Reader of the states of p.
 func (m Model) Reader(p *Parameters) (*Reader, error) {
-	r := &Reader{p: p, s: m.NewStatistics(p), prepare: func(s *Statistics) error { return m.Prepare(p, nil, s) }}
-	return r, r.prepare(r.s)
+	r := &Reader{p: p, s: m.NewStatistics(p)}
+	return r, m.Prepare(p, nil, r.s)
 }
 
 // Score is Model.Score.
 func (r *Reader) Score(b framework.Sequences, logProb, smoothed []float64) ([]float64, []float64, error) {
-	return r.s.score(b, logProb, smoothed, r.prepare)
+	return r.s.score(b, logProb, smoothed)
 }
 
 // score puts the log density of each sequence and the smoothed probabilities of each step into two slices.
-func (s *Statistics) score(
-	b framework.Sequences, logProb, smoothed []float64, prepare func(*Statistics) error,
-) ([]float64, []float64, error) {
+func (s *Statistics) score(b framework.Sequences, logProb, smoothed []float64) ([]float64, []float64, error) {
 	if err := b.Check(); err != nil {
 		return nil, nil, err
 	}
@@ -453,7 +450,7 @@ func (s *Statistics) score(
 	*s.kept = sink{k: s.K, logProb: logProb[:0], smoothed: linalg.Resize(smoothed, b.Steps.N*s.K)}
 	s.sink = s.kept
 	defer func() { s.sink = nil }()
-	_, err := s.infer(b, prepare)
+	_, err := s.infer(b)
 	return s.sink.logProb, s.sink.smoothed, err
 }
 

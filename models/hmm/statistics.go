@@ -6,7 +6,6 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/linalg"
-	"github.com/latent-go/latent/laplace"
 )
 
 // Statistics are the sums of a local step: expected numbers of steps, starts and moves, and for each state the
@@ -33,7 +32,6 @@ type Statistics struct {
 	long    *long
 	hasty   bool // of a lane: its parts may forget soon
 	workers int
-	used    *laplace.Tilt // of the local step under way
 	sink    *sink
 	kept    *sink // its memory
 	charges []framework.Charge
@@ -91,14 +89,23 @@ func (s *Statistics) Scale(factor float64) {
 }
 
 // reset readies the statistics for a local step, and empties the sums but for those of the classes.
-func (s *Statistics) reset(p *family.Plan, workers int, tilt *laplace.Tilt) {
+func (s *Statistics) reset(p *family.Plan, workers int) {
 	s.restore(p)
-	s.workers, s.used = workers, tilt
+	s.workers = workers
 	s.N, s.Sequences, s.Labels = 0, 0, 0
 	clear(s.Nk)
 	clear(s.Starts)
 	clear(s.Moves)
 	clear(s.Loss)
+}
+
+// Follow empties s and readies it for the local step that lead is ready for (see [framework.Follower]).
+func (s *Statistics) Follow(lead *Statistics) {
+	s.reset(lead.plan, lead.workers)
+	s.Classes.Follow(lead.Classes)
+	s.chain.copy(&lead.chain)
+	copy(s.tilt, lead.tilt)
+	copy(s.leaving, lead.leaving)
 }
 
 // keep keeps some states.

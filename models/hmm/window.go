@@ -89,8 +89,8 @@ var errImpossible = errors.New(
 )
 
 // infer adds the sequences of a block, and returns the entropy of their paths and of the latent variables of the
-// family. prepare readies the statistics of a part of a long sequence.
-func (s *Statistics) infer(b framework.Sequences, prepare func(*Statistics) error) (entropy float64, err error) {
+// family.
+func (s *Statistics) infer(b framework.Sequences) (entropy float64, err error) {
 	for i := 0; i < b.Len(); {
 		first, end := b.Bounds(i)
 		switch {
@@ -98,7 +98,7 @@ func (s *Statistics) infer(b framework.Sequences, prepare func(*Statistics) erro
 			i++
 			continue
 		case end-first > s.longest():
-			h, err := s.inferLong(b, i, prepare)
+			h, err := s.inferLong(b, i)
 			if err != nil {
 				return 0, err
 			}

@@ -41,6 +41,13 @@ func newStatistics(p *family.Plan, k int) *Statistics {
 	}
 }
 
+// Follow empties s and readies it for the local step that lead is ready for (see [framework.Follower]).
+func (s *Statistics) Follow(lead *Statistics) {
+	s.Classes.Follow(lead.Classes)
+	s.clear()
+	s.log, s.tilt = append(s.log[:0], lead.log...), append(s.tilt[:0], lead.tilt...)
+}
+
 // Observations returns N, the sum of the row weights.
 func (s *Statistics) Observations() float64 { return s.N }
 
