@@ -243,15 +243,16 @@ func (g gaussian) Whiten(o *Observed, w *Pooled, dst []float64, width, at int) {
 	if len(w.Floor) > 0 {
 		g.dropFloor(root, w)
 	}
+	off := make([]float64, g.d)
 	for i := range o.N {
-		x, to := o.Row(i, g.d), dst[i*width+at:][:g.d]
-		for a := range g.d {
-			to[a] = 0
-			for c := a; c < g.d; c++ {
-				if v := x[c] - m[c]; v == v {
-					to[a] += root[a*g.d+c] * v
-				}
+		for c, v := range o.Row(i, g.d) {
+			if off[c] = v - m[c]; v != v {
+				off[c] = 0
 			}
+		}
+		to := dst[i*width+at:][:g.d]
+		for a := range to {
+			to[a] = linalg.Dot(root[a*g.d+a:(a+1)*g.d], off[a:])
 		}
 	}
 }
