@@ -11,6 +11,7 @@ import (
 
 	"github.com/latent-go/latent/builtin"
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/regress"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/numeric"
 	"github.com/latent-go/latent/models/bpca"
@@ -95,6 +96,6 @@ func TestExpressionsOfTheGuides(t *testing.T) {
 	m := mixture.Model{Family: family.Product{family.Gaussian{}, family.Of{Family: numeric.Family{Density: pair{}}, Width: 2}}}
 	_, err := framework.Fit(ctx, m, columns(t, 60, 4), o)
 	require.NoError(t, err)
-	_, err = framework.Fit(ctx, experts.Model{Family: family.Regression{}, Gate: []int{1}, Columns: []int{0, 1}}, columns(t, 60, 2), o)
+	_, err = framework.Fit(ctx, experts.Model{Family: regress.Family{}, Gate: []int{1}, Columns: []int{0, 1}}, columns(t, 60, 2), o)
 	require.NoError(t, err)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/latent-go/latent/internal/factoranalysis"
 	"github.com/latent-go/latent/internal/linalg"
+	"github.com/latent-go/latent/internal/variances"
 	"github.com/latent-go/latent/laplace"
 	"github.com/latent-go/latent/prior"
 )
@@ -123,7 +124,7 @@ func (f analyser) normal(xi []float64) []float64 {
 	copy(to, mean)
 	for a := range d {
 		for c := a; c < d; c++ {
-			cov[a*d+c] = linalg.Dot(at(w, a, f.most), at(w, c, f.most))
+			cov[a*d+c] = linalg.Dot(linalg.Row(w, a, f.most), linalg.Row(w, c, f.most))
 			cov[c*d+a] = cov[a*d+c]
 		}
 		cov[a*d+a] += noise[a]
@@ -136,7 +137,7 @@ func (f analyser) variances(xi []float64) []float64 {
 	_, noise, w := f.parts(xi)
 	to := make([]float64, f.d)
 	for a := range to {
-		row := at(w, a, f.most)
+		row := linalg.Row(w, a, f.most)
 		to[a] = noise[a] + linalg.Dot(row, row)
 	}
 	return to
@@ -251,9 +252,9 @@ func (f analyser) problem(sums, anchor []float64, w *Pooled, xi []float64) (*pro
 	for a := range d {
 		v := cov[a*d+a]
 		if w == nil {
-			if constant(mean[a], v) && f.floor > 0 { // SetFloor puts it right
+			if variances.Constant(mean[a], v) && f.floor > 0 { // SetFloor puts it right
 				cov[a*d+a], v = 1, 1
-			} else if err := measurable(a, mean[a], v); err != nil {
+			} else if err := variances.Measurable(a, mean[a], v); err != nil {
 				return nil, err
 			}
 			p.start[a], p.lower[a] = v/2, leastNoise*v
@@ -263,8 +264,9 @@ func (f analyser) problem(sums, anchor []float64, w *Pooled, xi []float64) (*pro
 		if len(w.Floor) > 0 {
 			floor = w.Floor[a]
 		}
-		if !(v > -floor) || floor == 0 && !(v > vanishing*all) { // also of extrapolated sums, which belong to no rows
-			return nil, collapsed(a)
+		// The sums may be extrapolated, and belong to no rows.
+		if !(v > -floor) || floor == 0 && !(v > variances.Vanishing*all) {
+			return nil, variances.Collapsed(a)
 		}
 		// No floor excludes the noise that the class has, so that the likelihood does not fall.
 		p.lower[a] = max(floor, min(leastNoise*all, leastUniqueness*v, noise[a]))
@@ -284,7 +286,7 @@ func (p *problem) solve(k int, goal float64) (*solution, error) {
 	}
 	value, ok := factoranalysis.Maximize(p.cov, p.lower, s.noise, s.loadings, (goal+charge)/rows, p.prior)
 	if !ok {
-		return nil, singular()
+		return nil, variances.Singular()
 	}
 	s.value = rows*value - charge
 	return s, nil
@@ -320,7 +322,7 @@ func (p *problem) put(s *solution, xi []float64) {
 	copy(noise, s.noise)
 	clear(w)
 	for a := range p.d {
-		copy(at(w, a, p.most), at(s.loadings, a, s.factors))
+		copy(linalg.Row(w, a, p.most), linalg.Row(s.loadings, a, s.factors))
 	}
 	xi[len(xi)-1] = float64(s.factors)
 }
@@ -384,16 +386,16 @@ func (f analyser) SetFloor(steps []float64, w *Pooled) error {
 	first, second := f.split(w.Sums, 1)
 	scale := f.variances(w.reference())
 	for a, v := range f.variances(w.Parameters) {
-		if shift := first[a] / n; constant(mean[a], second[a*f.d+a]/n-shift*shift) {
+		if shift := first[a] / n; variances.Constant(mean[a], second[a*f.d+a]/n-shift*shift) {
 			v = 0
 		}
-		floor, all, err := floorOf(a, f.floor, steps[a], mean[a], v, scale[a])
+		floor, all, err := variances.FloorOf(a, f.floor, steps[a], mean[a], v, scale[a])
 		if err != nil {
 			return err
 		}
 		if w.Floor[a] = floor; v != all { // a constant column
 			noise[a] = all
-			clear(at(loadings, a, f.most))
+			clear(linalg.Row(loadings, a, f.most))
 		}
 	}
 	return f.Bound(w, Table{1, 0, w.Parameters})
@@ -475,7 +477,7 @@ func (f analyser) Valid(xi []float64) bool {
 		return false
 	}
 	for a := range f.d {
-		for _, v := range at(w, a, f.most)[int(k):] {
+		for _, v := range linalg.Row(w, a, f.most)[int(k):] {
 			if v != 0 {
 				return false
 			}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 
+	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/laplace"
 	"github.com/latent-go/latent/prior"
 )
@@ -102,7 +103,7 @@ func (b *Posterior) Update(c *Classes, h []float64) {
 	for i := range b.parts {
 		f := &b.parts[i]
 		for k := range c.K {
-			b.priors[i].Update(f.ofSums(c.sums(k)), f.ofAnchor(c.anchor(k)), f.ofHyper(at(h, k, b.size.Hyper)))
+			b.priors[i].Update(f.ofSums(c.sums(k)), f.ofAnchor(c.anchor(k)), f.ofHyper(linalg.Row(h, k, b.size.Hyper)))
 		}
 		if p, ok := b.priors[i].(SharedPrior); ok {
 			p.Share(Table{c.K, b.size.Hyper, h[f.at.Hyper:]})
@@ -124,10 +125,10 @@ func (b *Posterior) expect(c *Classes, h []float64) error {
 	c.write()
 	for k := range c.K {
 		err := b.each(func(f *part, p FactorPrior) error {
-			return p.Expected(f.ofHyper(at(h, k, b.size.Hyper)), f.ofScore(c.scoreOf(k)))
+			return p.Expected(f.ofHyper(linalg.Row(h, k, b.size.Hyper)), f.ofScore(c.scoreOf(k)))
 		})
 		if err != nil {
-			return ofClass(k, err)
+			return ClassError(k, err)
 		}
 	}
 	return nil
@@ -142,7 +143,7 @@ func (b *Posterior) LogJoint(c *Classes, h []float64) float64 {
 	for k := range c.K {
 		sum += c.total(k)
 		_ = b.each(func(f *part, p FactorPrior) error {
-			sum -= p.Divergence(f.ofHyper(at(h, k, b.size.Hyper)), f.ofScore(c.scoreOf(k)))
+			sum -= p.Divergence(f.ofHyper(linalg.Row(h, k, b.size.Hyper)), f.ofScore(c.scoreOf(k)))
 			return nil
 		})
 	}
@@ -153,10 +154,10 @@ func (b *Posterior) LogJoint(c *Classes, h []float64) float64 {
 func (b *Posterior) Mode(h, params []float64) error {
 	for k := range len(h) / max(1, b.size.Hyper) {
 		err := b.each(func(f *part, p FactorPrior) error {
-			return p.Mode(f.ofHyper(at(h, k, b.size.Hyper)), f.ofParams(at(params, k, b.size.Params)))
+			return p.Mode(f.ofHyper(linalg.Row(h, k, b.size.Hyper)), f.ofParams(linalg.Row(params, k, b.size.Params)))
 		})
 		if err != nil {
-			return ofClass(k, err)
+			return ClassError(k, err)
 		}
 	}
 	k := len(params) / max(1, b.size.Params)
@@ -167,7 +168,7 @@ func (b *Posterior) Mode(h, params []float64) error {
 func (b *Posterior) Mean(h, params []float64) {
 	for k := range len(h) / max(1, b.size.Hyper) {
 		_ = b.each(func(f *part, p FactorPrior) error {
-			p.Mean(f.ofHyper(at(h, k, b.size.Hyper)), f.ofParams(at(params, k, b.size.Params)))
+			p.Mean(f.ofHyper(linalg.Row(h, k, b.size.Hyper)), f.ofParams(linalg.Row(params, k, b.size.Params)))
 			return nil
 		})
 	}
@@ -180,7 +181,7 @@ func (b *Posterior) LogPrior(params []float64) float64 {
 	sum := float64(k)*b.Units.Class + b.Units.Shared
 	for j := range k {
 		_ = b.each(func(f *part, p FactorPrior) error {
-			xi := f.ofParams(at(params, j, b.size.Params))
+			xi := f.ofParams(linalg.Row(params, j, b.size.Params))
 			sum += p.LogProb(xi)
 			if shared, ok := p.(SharedPrior); ok && j == 0 {
 				sum += shared.LogProbShared(xi)
@@ -201,7 +202,7 @@ func (b *Posterior) Draw(h []float64, rng *rand.Rand, params []float64) {
 			continue
 		}
 		for j := range k {
-			p.Rand(f.ofHyper(at(h, j, b.size.Hyper)), rng, f.ofParams(at(params, j, b.size.Params)))
+			p.Rand(f.ofHyper(linalg.Row(h, j, b.size.Hyper)), rng, f.ofParams(linalg.Row(params, j, b.size.Params)))
 		}
 	}
 }

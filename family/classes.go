@@ -11,6 +11,7 @@ import (
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/internal/simd"
+	"github.com/latent-go/latent/internal/variances"
 	"github.com/latent-go/latent/laplace"
 )
 
@@ -54,10 +55,10 @@ func (c *Classes) Restore(p *Plan) {
 }
 
 // The numbers of class k.
-func (c *Classes) sums(k int) []float64   { return at(c.Sums, k, c.plan.size.Sums) }
-func (c *Classes) anchor(k int) []float64 { return at(c.Anchor, k, c.plan.size.Anchor) }
+func (c *Classes) sums(k int) []float64   { return linalg.Row(c.Sums, k, c.plan.size.Sums) }
+func (c *Classes) anchor(k int) []float64 { return linalg.Row(c.Anchor, k, c.plan.size.Anchor) }
 func (c *Classes) scoreOf(k int) []float64 {
-	return at(c.scores(), k, c.plan.size.Score)
+	return linalg.Row(c.scores(), k, c.plan.size.Score)
 }
 
 // Follow empties the sums and readies c for the local step that lead is ready for, with the scores of lead.
@@ -116,9 +117,9 @@ func (c *Classes) Merge(o *Classes) {
 	for i := range c.plan.parts {
 		f := &c.plan.parts[i]
 		for k := range c.K {
-			sums, others := f.ofSums(c.sums(k)), f.ofSums(at(o.Sums, k, c.plan.size.Sums))
+			sums, others := f.ofSums(c.sums(k)), f.ofSums(linalg.Row(o.Sums, k, c.plan.size.Sums))
 			if a, ok := f.Factor.(Anchored); ok {
-				a.AddAbout(sums, f.ofAnchor(c.anchor(k)), others, f.ofAnchor(at(o.Anchor, k, c.plan.size.Anchor)))
+				a.AddAbout(sums, f.ofAnchor(c.anchor(k)), others, f.ofAnchor(linalg.Row(o.Anchor, k, c.plan.size.Anchor)))
 			} else {
 				linalg.Axpy(1, others, sums)
 			}
@@ -317,8 +318,8 @@ func (c *Classes) Add(n int, w, r []float64) (entropy float64) {
 func (c *Classes) Estimate(params []float64) error {
 	size := &c.plan.size
 	for k := range c.K {
-		if err := c.plan.estimate(c.Charged, c.sums(k), c.anchor(k), at(params, k, size.Params)); err != nil {
-			return ofClass(k, err)
+		if err := c.plan.estimate(c.Charged, c.sums(k), c.anchor(k), linalg.Row(params, k, size.Params)); err != nil {
+			return ClassError(k, err)
 		}
 	}
 	if err := c.search(params); err != nil {
@@ -340,8 +341,9 @@ func (c *Classes) LogJoint(params []float64) float64 {
 	return sum
 }
 
-// ofClass adds the class to a step's error; one that wraps [framework.ErrDegenerate] lets the engine remove that class.
-func ofClass(k int, err error) error {
+// ClassError adds the class to a step's error; one that wraps [framework.ErrDegenerate] lets the engine remove that
+// class.
+func ClassError(k int, err error) error {
 	if errors.Is(err, framework.ErrDegenerate) {
 		return &framework.DegenerateError{Dimension: k, Reason: err}
 	}
@@ -372,7 +374,7 @@ func (c *Classes) Curvature(f *laplace.Curvature, nk, params []float64, known *I
 		return err
 	}
 	for k, n := range nk {
-		c.units[k] = c.plan.curvature(f, k, k, c.sums(k), n, at(params, k, c.plan.size.Params), observed, c.units[k])
+		c.units[k] = c.plan.curvature(f, k, k, c.sums(k), n, linalg.Row(params, k, c.plan.size.Params), observed, c.units[k])
 	}
 	return nil
 }
@@ -394,7 +396,7 @@ func (c *Classes) Deviations(k int, params []float64, known *Information, total 
 	if err != nil {
 		return err
 	}
-	xi := at(params, k, c.plan.size.Params)
+	xi := linalg.Row(params, k, c.plan.size.Params)
 	c.plan.deviations(xi, c.sums(k), total, dst)
 	for i := range c.plan.parts {
 		if f := &c.plan.parts[i]; f.rows != nil {
@@ -409,13 +411,13 @@ func (c *Classes) Deviations(k int, params []float64, known *Information, total 
 // params, K×P, with the observed information known.
 func (c *Classes) Charge(k int, nk float64, params []float64, known *Information) (float64, error) {
 	if !(nk > 0) {
-		return math.NaN(), errEmpty
+		return math.NaN(), variances.ErrNoRows
 	}
 	observed, err := c.observed(false, params, known)
 	if err != nil {
 		return math.NaN(), err
 	}
-	xi := at(params, k, c.plan.size.Params)
+	xi := linalg.Row(params, k, c.plan.size.Params)
 	if c.plan.size.Shared == 0 { // what classes share, no class can estimate
 		xi = slices.Clone(xi)
 		if err := c.plan.estimate(c.Charged, c.sums(k), c.anchor(k), xi); err != nil {

@@ -50,7 +50,7 @@ func (b *Posterior) LogEvidence(c *Classes, h []float64) float64 {
 	sum := c.Base
 	for k := range c.K {
 		for i := range b.parts {
-			sum += b.priors[i].(Collapsible).LogEvidence(b.parts[i].ofHyper(at(h, k, b.size.Hyper)))
+			sum += b.priors[i].(Collapsible).LogEvidence(b.parts[i].ofHyper(linalg.Row(h, k, b.size.Hyper)))
 		}
 	}
 	return sum
@@ -147,16 +147,16 @@ func (q *exponentialPrior) AddPredictive(o *Observed, hyper, _ Table, out, r []f
 	products := make([]float64, o.N)
 	labels, t, stride := q.labels(o)
 	for k := range hyper.K {
-		h, to := hyper.Row(k, width), at(r, k, padded)
+		h, to := hyper.Row(k, width), linalg.Row(r, k, padded)
 		var share []float64
 		if out != nil {
-			share = at(out, k, padded)
+			share = linalg.Row(out, k, padded)
 		}
 		linalg.Fill(products, 1)
 		for c, of := range q.of {
 			law, hc := closed(of), q.pseudoCounts(h, c)
 			all, ok := law.(ByLabels)
-			if !ok || labels == nil || !all.Factors(hc, at(labels, c, o.N), share, products) {
+			if !ok || labels == nil || !all.Factors(hc, linalg.Row(labels, c, o.N), share, products) {
 				if t == nil {
 					t, stride = q.statistics(o)
 				}
@@ -259,7 +259,7 @@ func (q *exponentialPrior) AddSpread(o *Observed, hyper, _ Table, weights, dst [
 	labels, t, stride := q.labels(o)
 	some := make([]int, 0, o.N)
 	for k := range hyper.K {
-		h, own := hyper.Row(k, width), at(weights, k, padded)
+		h, own := hyper.Row(k, width), linalg.Row(weights, k, padded)
 		some = some[:0]
 		for i, w := range own[:o.N] {
 			if w != 0 {
@@ -272,7 +272,7 @@ func (q *exponentialPrior) AddSpread(o *Observed, hyper, _ Table, weights, dst [
 			case q.s == 1:
 				dst[k] += q.quadratic(o, t, stride, c, some, own, law, hc) / 2
 			case labels != nil:
-				dst[k] += q.byLabel(at(labels, c, o.N), some, own, law, hc) / 2
+				dst[k] += q.byLabel(linalg.Row(labels, c, o.N), some, own, law, hc) / 2
 			default:
 				for _, i := range some {
 					if e := q.exposure(o, i, c); e != 0 {
@@ -336,7 +336,7 @@ func (l exponentialKernel) exposure(o *Observed, i, c int) float64 {
 	if o.Complete {
 		return 1
 	}
-	return o.e[i*l.cells+c]
+	return o.Exposures[i*l.cells+c]
 }
 
 // statistics are those of rows, so far apart; of rows as entries, and of labels, they are written out.
@@ -346,7 +346,7 @@ func (l exponentialKernel) statistics(o *Observed) (t []float64, stride int) {
 		o.own = linalg.Resize(o.own, o.N*stride)
 		clear(o.own)
 		for c := range l.cells {
-			for i, v := range at(o.labels, c, o.N) {
+			for i, v := range linalg.Row(o.labels, c, o.N) {
 				if v == v {
 					o.own[i*stride+c*l.s+int(v)] = 1
 				}

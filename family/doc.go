@@ -1,8 +1,8 @@
 // Package family provides the distributions of the rows of a class: of the components of a mixture, the states of a
 // Markov chain or the leaves of a tree of gates. Families are Gaussians with full, tied, diagonal or spherical
 // covariances, [FactorAnalysers], Poisson, exponential, gamma, lognormal, Bernoulli, categorical, ordinal and
-// multinomial distributions, a [Product] of them over the columns of a table of mixed types (docs/theory/mixtures.md),
-// and a [Regression] of one column on the others.
+// multinomial distributions, and a [Product] of them over the columns of a table of mixed types
+// (docs/theory/mixtures.md). Package regress has regressions of one column on the others.
 //
 // A model uses a family by a [Plan], which lays it out on the columns of a table, and by [Classes],
 // the sums of K classes:

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/variances"
 )
 
 // A flooredLaw is an [ExponentialFamily] of single numbers that could collapse onto equal ones: their variance has a
@@ -62,7 +63,7 @@ func (l exponentialKernel) SetFloor(steps []float64, w *Pooled) error {
 	for c := range l.cells {
 		xi := l.params(w.Parameters, c)
 		mean, variance := law.moments(xi)
-		if w.Floor[c], _, err = floorOf(c, factor, steps[c], mean, variance, variance); err != nil {
+		if w.Floor[c], _, err = variances.FloorOf(c, factor, steps[c], mean, variance, variance); err != nil {
 			return err
 		}
 		law.bound(w.Floor[c], xi)
@@ -97,9 +98,9 @@ func (l exponentialKernel) Doubts(w *Pooled) (list []error) {
 		_, v := law.moments(xi)
 		switch {
 		case err != nil:
-			list = append(list, framework.FaultyColumn(c, errNoSpread))
+			list = append(list, framework.FaultyColumn(c, variances.ErrNoSpread))
 		case !(v > w.Floor[c]):
-			list = append(list, framework.FaultyColumn(c, errWithinStep))
+			list = append(list, framework.FaultyColumn(c, variances.ErrWithinStep))
 		}
 	}
 	return list

@@ -94,14 +94,14 @@ func (l exponentialKernel) Observe(b framework.Rows, at, first, n int, o *Observ
 	}
 	if all, ok := l.law.(BlockObserver); ok {
 		clear(o.Base)
-		o.e = o.e[:0]
+		o.Exposures = o.Exposures[:0]
 		x := b.X[first*b.Stride+at:]
-		if o.t, o.stride, ok = all.ObserveBlock(l.law, x, n, l.cells, b.Stride, &o.own, &o.e, o.Base); ok {
-			o.Complete = len(o.e) == 0
+		if o.t, o.stride, ok = all.ObserveBlock(l.law, x, n, l.cells, b.Stride, &o.own, &o.Exposures, o.Base); ok {
+			o.Complete = len(o.Exposures) == 0
 			return nil
 		}
 	}
-	o.own, o.e = linalg.Resize(o.own, n*width), linalg.Resize(o.e, n*l.cells)
+	o.own, o.Exposures = linalg.Resize(o.own, n*width), linalg.Resize(o.Exposures, n*l.cells)
 	o.t, o.stride = o.own, width
 	for i := range n {
 		row, base := b.Row(first + i)[at:], 0.0
@@ -115,7 +115,7 @@ func (l exponentialKernel) Observe(b framework.Rows, at, first, n int, o *Observ
 				clear(t)
 				e, h = 0, 0
 			}
-			o.e[i*l.cells+c] = e
+			o.Exposures[i*l.cells+c] = e
 			o.Complete = o.Complete && e == 1
 			base += h
 		}
@@ -131,11 +131,11 @@ func (l exponentialKernel) observeLabels(x []float64, n, stride int, o *Observed
 		return false
 	}
 	clear(o.Base)
-	o.labelling, o.e = labelled, linalg.Resize(o.e, n*l.cells)
+	o.labelling, o.Exposures = labelled, linalg.Resize(o.Exposures, n*l.cells)
 	for c := range l.cells {
-		for i, v := range at(o.labels, c, n) {
-			if o.e[i*l.cells+c] = 1; v != v {
-				o.e[i*l.cells+c], o.Complete = 0, false
+		for i, v := range linalg.Row(o.labels, c, n) {
+			if o.Exposures[i*l.cells+c] = 1; v != v {
+				o.Exposures[i*l.cells+c], o.Complete = 0, false
 			}
 		}
 	}
@@ -170,7 +170,7 @@ func (l exponentialKernel) AddScores(o *Observed, scores Table, r []float64) {
 	k, width := scores.K, l.cells*l.s
 	if o.Complete {
 		for j := range k {
-			floats.AddConst(floats.Sum(scores.Row(j, l.cells)), at(r, j, o.Padded()))
+			floats.AddConst(floats.Sum(scores.Row(j, l.cells)), linalg.Row(r, j, o.Padded()))
 		}
 	}
 	if o.sparse {
@@ -189,7 +189,7 @@ func (l exponentialKernel) AddScores(o *Observed, scores Table, r []float64) {
 		simd.RowScores(r, o.t, o.N, width, o.stride, scores.Data[l.cells:], k, scores.Stride)
 	}
 	if !o.Complete {
-		simd.RowScores(r, o.e, o.N, l.cells, l.cells, scores.Data, k, scores.Stride)
+		simd.RowScores(r, o.Exposures, o.N, l.cells, l.cells, scores.Data, k, scores.Stride)
 	}
 }
 
@@ -198,11 +198,11 @@ func (l exponentialKernel) AddSums(o *Observed, r []float64, _, _, sums Table) (
 	weights := blas64.General{Rows: k, Cols: o.N, Stride: o.Padded(), Data: r}
 	if o.Complete {
 		for j := range k {
-			floats.AddConst(floats.Sum(at(r, j, o.Padded())), sums.Row(j, l.cells))
+			floats.AddConst(floats.Sum(linalg.Row(r, j, o.Padded())), sums.Row(j, l.cells))
 		}
 	} else {
 		exposures := blas64.General{Rows: k, Cols: l.cells, Stride: sums.Stride, Data: sums.Data}
-		linalg.MulSerial(false, false, 1, weights, linalg.General(o.N, l.cells, o.e), 1, exposures)
+		linalg.MulSerial(false, false, 1, weights, linalg.General(o.N, l.cells, o.Exposures), 1, exposures)
 	}
 	if o.sparse {
 		o.addSparseSums(sums, l.cells, r)
@@ -228,7 +228,7 @@ func (l exponentialKernel) eachLabel(o *Observed, table Table, r []float64, visi
 	for k := range table.K {
 		_, t := l.split(table.Row(k, l.cells*(1+l.s)))
 		for c := range l.cells {
-			visit(l.cell(t, c), at(r, k, o.Padded()), at(o.labels, c, o.N))
+			visit(l.cell(t, c), linalg.Row(r, k, o.Padded()), linalg.Row(o.labels, c, o.N))
 		}
 	}
 }
@@ -249,7 +249,7 @@ func (l exponentialKernel) Features(o *Observed, dst []float64, width, at int) {
 		if o.Complete {
 			continue
 		}
-		for c, e := range o.e[i*l.cells : (i+1)*l.cells] {
+		for c, e := range o.Exposures[i*l.cells : (i+1)*l.cells] {
 			for s := range l.s {
 				to[c*l.s+s] /= e // NaN if missing
 			}

@@ -13,6 +13,7 @@ import (
 	"gonum.org/v1/gonum/optimize"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/variances"
 )
 
 func tableOf(t testing.TB, x []float64, n, d int) *framework.Table {
@@ -24,7 +25,7 @@ func tableOf(t testing.TB, x []float64, n, d int) *framework.Table {
 
 // stepOf is the resolution of a column whose values have the standard deviation sd.
 func stepOf(x []float64, most int, sd float64) float64 {
-	c := resolution{most: most, enough: math.Sqrt(12*finest) * sd}
+	c := resolution{most: most, enough: math.Sqrt(12*variances.Finest) * sd}
 	for _, v := range x {
 		if c.add(v); c.Done {
 			break
@@ -62,7 +63,7 @@ func TestResolutionIsTheLeastGap(t *testing.T) {
 	}
 	assert.Equal(t, 1., stepOf(x, mostValues, 1e4))
 	assert.Zero(t, stepOf(x, 1000, 1e4)) // more values than are looked at
-	c := resolution{most: mostValues, enough: math.Sqrt(12 * finest)}
+	c := resolution{most: mostValues, enough: math.Sqrt(12 * variances.Finest)}
 	read := 0
 	for ; !c.Done; read++ { // continuous columns are read a little way
 		c.add(rng.NormFloat64())

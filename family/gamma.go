@@ -9,6 +9,7 @@ import (
 
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/special"
+	"github.com/latent-go/latent/internal/variances"
 	"github.com/latent-go/latent/laplace"
 	"github.com/latent-go/latent/prior"
 )
@@ -249,7 +250,7 @@ func (Gamma) unitTerms(n float64, t, xi []float64, of cellReference, add func(la
 // WithFloor returns the family with another Floor.
 func (Gamma) WithFloor(floor float64) Family { return Gamma{floor} }
 
-func (f Gamma) factor() (float64, error) { return floorFactor(f.Name(), f.Floor) }
+func (f Gamma) factor() (float64, error) { return variances.FloorFactor(f.Name(), f.Floor) }
 
 func (Gamma) moments(xi []float64) (mean, variance float64) {
 	mean = xi[0] / xi[1]

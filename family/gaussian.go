@@ -13,6 +13,7 @@ import (
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/internal/simd"
+	"github.com/latent-go/latent/internal/variances"
 	"github.com/latent-go/latent/laplace"
 )
 
@@ -92,7 +93,7 @@ func (g Gaussian) On(columns int) ([]Factor, error) {
 	if columns < 1 {
 		return nil, fmt.Errorf("family: %s needs 1 column or more, and the table has %d", g.Name(), columns)
 	}
-	floor, err := floorFactor(g.Name(), g.Floor)
+	floor, err := variances.FloorFactor(g.Name(), g.Floor)
 	if err != nil {
 		return nil, err
 	}
@@ -109,17 +110,6 @@ func (g Gaussian) On(columns int) ([]Factor, error) {
 			g.Covariance)
 	}
 	return []Factor{structured(g.Covariance, columns, floor)}, nil
-}
-
-// floorFactor is the factor of the squared resolutions that a Floor stands for; 0: there is no floor.
-func floorFactor(name string, floor float64) (factor float64, err error) {
-	switch {
-	case math.IsNaN(floor) || math.IsInf(floor, 0):
-		return 0, fmt.Errorf("family: the floor of %s is %v; must be finite", name, floor)
-	case floor == 0:
-		return 1, nil
-	}
-	return max(0, floor), nil
 }
 
 // gaussian has a D×D covariance. The numbers of one component are
@@ -205,7 +195,7 @@ func (g gaussian) AddScores(o *Observed, scores Table, r []float64) {
 	d, n := g.d, o.Padded()
 	o.Work = linalg.Resize(o.Work, simd.ScoresWork(d))
 	for j := range scores.K {
-		g.scoreAll(o, scores, j, at(r, j, n))
+		g.scoreAll(o, scores, j, linalg.Row(r, j, n))
 	}
 }
 
@@ -222,7 +212,7 @@ func (g gaussian) AddSums(o *Observed, r []float64, scores, anchors, sums Table)
 	for j := range sums.K {
 		to := sums.Row(j, 1+2*d+d*d)
 		first, second := g.split(to, 1)
-		x, w := g.weighed(o, at(r, j, n))
+		x, w := g.weighed(o, linalg.Row(r, j, n))
 		total := simd.GaussianMoments(first, second, x, d, len(w), anchors.Row(j, d), w, o.Work)
 		to[0] += total
 		floats.AddConst(total, to[1+d+d*d:])
@@ -257,18 +247,10 @@ func (g gaussian) Whiten(o *Observed, w *Pooled, dst []float64, width, at int) {
 	}
 }
 
-// vanishing is the share of a column's variance in the table below which that of a
-// component is nothing but rounding.
-const vanishing = 1e-13
-
-// dependence is the share of a column's variance that must be left when the columns before
-// it are known: below, whether a Cholesky factorisation succeeds is a matter of rounding.
-const dependence = 1e-11
-
 func (g gaussian) Estimate(sums, anchor []float64, w *Pooled, xi []float64) error {
 	n, d := sums[0], g.d
 	if !(n > 0) {
-		return errEmpty
+		return variances.ErrNoRows
 	}
 	first, second := g.split(sums, 1)
 	values := g.values(sums)
@@ -299,19 +281,17 @@ func (g gaussian) Estimate(sums, anchor []float64, w *Pooled, xi []float64) erro
 	return g.regular(cov, w)
 }
 
-var errEmpty = fmt.Errorf("family: no rows: %w; lower K", framework.ErrDegenerate)
-
 // regular is an error where a covariance is singular to working precision, by a column whose
 // variance vanishes relative to the table's, or that is a linear combination of others.
 func (g gaussian) regular(cov []float64, w *Pooled) error {
 	_, all := g.split(w.Parameters, 0)
 	for a := range g.d {
-		if !(cov[a*g.d+a] > vanishing*all[a*g.d+a]) {
-			return collapsed(a)
+		if !(cov[a*g.d+a] > variances.Vanishing*all[a*g.d+a]) {
+			return variances.Collapsed(a)
 		}
 	}
 	if _, ok := g.independent(cov); !ok {
-		return singular()
+		return variances.Singular()
 	}
 	return nil
 }
@@ -319,7 +299,7 @@ func (g gaussian) regular(cov []float64, w *Pooled) error {
 // varied is an error that names the column that leaves the table without a regular covariance.
 func (g gaussian) varied(mean, cov []float64) error {
 	for a := range g.d {
-		if err := measurable(a, mean[a], cov[a*g.d+a]); err != nil {
+		if err := variances.Measurable(a, mean[a], cov[a*g.d+a]); err != nil {
 			return err
 		}
 	}
@@ -329,73 +309,21 @@ func (g gaussian) varied(mean, cov []float64) error {
 	return nil
 }
 
-// constant reports whether the standard deviation of a column of the table is below the rounding
-// of its values: sums over equal numbers leave some of it.
-func constant(mean, variance float64) bool {
-	return !(math.Sqrt(variance) > 1e-16*math.Abs(mean))
-}
-
-// narrowest and widest bound the variance of a column of the table: precisions, the vanishing
-// share of a variance and sums over rows then stay in the range of float64.
-const narrowest, widest = 1e-280, 1e280
-
-// measurable is an error where a column of the table is constant, or its variance at an end of the range of float64.
-func measurable(column int, mean, variance float64) error {
-	switch {
-	case constant(mean, variance):
-		return framework.FaultyColumn(column, framework.ErrConstant)
-	case !(variance > narrowest && variance < widest):
-		return framework.FaultyColumn(column,
-			fmt.Errorf("has the variance %.3g, near the limits of float64: rescale it", variance))
-	}
-	return nil
-}
-
 // independent reports whether the covariance can be factorised beginning with the first column,
 // as the curvature does it, and with the last, as Score does. Else it returns a column that
 // the others determine.
 func (g gaussian) independent(cov []float64) (column int, ok bool) {
-	if column, ok = g.undetermined(cov); !ok {
+	if column, ok = linalg.Undetermined(g.d, cov); !ok {
 		return column, false
 	}
 	slices.Reverse(cov) // of rows and of columns
-	column, ok = g.undetermined(cov)
+	column, ok = linalg.Undetermined(g.d, cov)
 	slices.Reverse(cov)
 	return g.d - 1 - column, ok
 }
 
-// undetermined factorises the covariance, whose strictly lower triangle is scratch
-// meanwhile, and looks at the share of each column's variance that those before it do not
-// determine: units do not matter to it. It returns the first column of which none is left.
-func (g gaussian) undetermined(cov []float64) (column int, ok bool) {
-	d := g.d
-	defer linalg.Mirror(d, cov)
-	for a := range d {
-		row, v := cov[a*d:a*d+a], cov[a*d+a]
-		rest := v - linalg.Dot(row, row)
-		if !(rest > dependence*v) {
-			return a, false
-		}
-		root := math.Sqrt(rest)
-		for c := a + 1; c < d; c++ {
-			cov[c*d+a] = (cov[a*d+c] - linalg.Dot(cov[c*d:c*d+a], row)) / root
-		}
-	}
-	return 0, true
-}
-
 // ErrDependent is the reason of a [framework.DataError] about a column that makes a full covariance singular.
 var ErrDependent = errors.New("is a linear combination of other columns: drop it, or take a diagonal covariance")
-
-func collapsed(column int) error {
-	return framework.FaultyColumn(column, fmt.Errorf("has collapsed onto one value: "+
-		"%w; lower K, allow pruning, or take MAP", framework.ErrDegenerate))
-}
-
-func singular() error {
-	return fmt.Errorf("too few rows, or rows in line, for a covariance matrix: %w; lower K, allow pruning, or take MAP",
-		framework.ErrDegenerate)
-}
 
 func (g gaussian) Score(xi, score []float64) error {
 	mean, cov := g.split(xi, 0)
@@ -479,7 +407,7 @@ func (g gaussian) Total(score, sums, anchor []float64) float64 {
 			}
 		}
 		quad += shift * (n*shift - 2*linearPart)
-		if math.Abs(quad-before) < float64(d)*ulps*terms {
+		if math.Abs(quad-before) < float64(d)*variances.Ulps*terms {
 			quad = before
 		}
 	}

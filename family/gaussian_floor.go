@@ -2,7 +2,6 @@ package family
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 
@@ -11,39 +10,17 @@ import (
 
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/linalg"
+	"github.com/latent-go/latent/internal/variances"
 )
-
-// floorOf returns the floor of a column, and its variance in the table; scale is that variance without wild rows. A
-// constant column has no resolution: its value, which has its units, is the standard deviation.
-func floorOf(column int, factor, step, mean, variance, scale float64) (floor, all float64, err error) {
-	if math.IsInf(step, 1) || constant(mean, variance) {
-		if variance = mean * mean; mean == 0 {
-			variance = 1
-		}
-		return variance, variance, measurable(column, mean, variance)
-	}
-	floor = max(factor*step*step/12, finest*scale)
-	if floor > variance && step*step/12 <= variance {
-		return 0, 0, framework.FaultyColumn(column,
-			fmt.Errorf("has the variance %.3g, below %v times its floor, %.3g: lower that factor", variance, factor, floor))
-	}
-	return floor, variance, measurable(column, mean, variance)
-}
 
 // dependentFloor is the share of its variance that the floor of a column is at least which others determine: it
 // says nothing that they do not, and beyond 1e6 the condition of all covariances would cost the digits that
 // convergence is judged by.
 const dependentFloor = 1e-6
 
-// What [Plan.Doubts] says of columns.
-var (
-	errNoSpread   = errors.New("is constant and tells no rows apart")
-	errWithinStep = errors.New(
-		"varies less than the steps between its values and hardly tells rows apart; take a family of codes or counts",
-	)
-	errRecordedDependent = errors.New(
-		"is a linear combination of other columns, up to the rounding of its values: drop it, or take a diagonal covariance",
-	)
+// errRecordedDependent is what [Plan.Doubts] says of such columns.
+var errRecordedDependent = errors.New(
+	"is a linear combination of other columns, up to the rounding of its values: drop it, or take a diagonal covariance",
 )
 
 // ---- Full and tied
@@ -68,7 +45,7 @@ func (g gaussian) SetFloor(steps []float64, w *Pooled) error {
 	mean, cov := g.split(w.Parameters, 0)
 	_, scale := g.split(w.reference(), 0)
 	for a := range g.d {
-		floor, v, err := floorOf(a, g.floor, steps[a], mean[a], cov[a*g.d+a], scale[a*g.d+a])
+		floor, v, err := variances.FloorOf(a, g.floor, steps[a], mean[a], cov[a*g.d+a], scale[a*g.d+a])
 		if err != nil {
 			return err
 		}
@@ -102,7 +79,7 @@ func (g gaussian) Bound(w *Pooled, params Table) error {
 		}
 		// Rounding does not reach below −F: what does comes from extrapolated sums, which belong to no rows.
 		if !g.above(cov, 1, w.Floor) && (!g.above(cov, -1, w.Floor) || !g.raise(cov, w.Floor)) {
-			return singular()
+			return variances.Singular()
 		}
 	}
 	return nil
@@ -196,7 +173,7 @@ func (g gaussian) onFloor(cov, floor []float64) (values []float64, vectors *mat.
 		for a := range d {
 			scale += math.Abs(vectors.At(a, i)) * math.Sqrt(cov[a*d+a]/floor[a])
 		}
-		if math.Abs(values[i]-1) < ulps*scale*scale {
+		if math.Abs(values[i]-1) < variances.Ulps*scale*scale {
 			values[i], ok = 1, true
 		}
 		logDet += math.Log(values[i]) + math.Log(floor[i])
@@ -288,10 +265,10 @@ func (g gaussian) Doubts(w *Pooled) (list []error) {
 			rest -= cov[a*d+b] * cov[a*d+b]
 		}
 		switch {
-		case constant(mean[a], v):
-			list = append(list, framework.FaultyColumn(a, errNoSpread))
+		case variances.Constant(mean[a], v):
+			list = append(list, framework.FaultyColumn(a, variances.ErrNoSpread))
 		case !(v > w.Floor[a]):
-			list = append(list, framework.FaultyColumn(a, errWithinStep))
+			list = append(list, framework.FaultyColumn(a, variances.ErrWithinStep))
 		case !(rest > w.Floor[a]):
 			list = append(list, framework.FaultyColumn(a, errRecordedDependent))
 		default:
@@ -328,14 +305,14 @@ func (g isotropic) SetFloor(steps []float64, w *Pooled) error {
 	for i := range variance {
 		steps, shared := g.of(steps, i), g.width > 1
 		if shared && !slices.ContainsFunc(steps, func(step float64) bool { return !math.IsInf(step, 1) }) {
-			return framework.FaultyColumn(i*g.width, errAllConstant)
+			return framework.FaultyColumn(i*g.width, variances.ErrAllConstant)
 		}
 		for j, step := range steps {
 			column := i*g.width + j
 			if shared && math.IsInf(step, 1) {
 				continue
 			}
-			floor, v, err := floorOf(column, g.floor, step, mean[column], variance[i], scale[i])
+			floor, v, err := variances.FloorOf(column, g.floor, step, mean[column], variance[i], scale[i])
 			if err != nil {
 				return err
 			}
@@ -355,7 +332,7 @@ func (g isotropic) Bound(w *Pooled, params Table) error {
 		for i, v := range variance {
 			floor := floats.Max(g.of(w.Floor, i))
 			if !(v > -floor) { // of extrapolated sums, which belong to no rows
-				return collapsed(i * g.width)
+				return variances.Collapsed(i * g.width)
 			}
 			variance[i] = max(v, floor)
 		}
@@ -369,16 +346,16 @@ func (g isotropic) Doubts(w *Pooled) (list []error) {
 	for a, floor := range w.Floor {
 		if g.width > 1 {
 			if floor == 0 {
-				list = append(list, framework.FaultyColumn(a, errNoSpread))
+				list = append(list, framework.FaultyColumn(a, variances.ErrNoSpread))
 			}
 			continue
 		}
 		shift := first[a] / n[a]
 		switch v := second[a]/n[a] - shift*shift; {
-		case constant(mean[a], v):
-			list = append(list, framework.FaultyColumn(a, errNoSpread))
+		case variances.Constant(mean[a], v):
+			list = append(list, framework.FaultyColumn(a, variances.ErrNoSpread))
 		case !(v > floor):
-			list = append(list, framework.FaultyColumn(a, errWithinStep))
+			list = append(list, framework.FaultyColumn(a, variances.ErrWithinStep))
 		}
 	}
 	return list

@@ -10,6 +10,7 @@ import (
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/internal/simd"
+	"github.com/latent-go/latent/internal/variances"
 	"github.com/latent-go/latent/laplace"
 )
 
@@ -57,7 +58,7 @@ func (g isotropic) Join(next Factor) (Factor, bool) {
 func (g isotropic) columns() int { return g.groups * g.width }
 
 // of gives group i's part of numbers that there are one a column of.
-func (g isotropic) of(v []float64, i int) []float64 { return at(v, i, g.width) }
+func (g isotropic) of(v []float64, i int) []float64 { return linalg.Row(v, i, g.width) }
 
 // split gives the parts of sums or of a score: one a group, one a column, one a group.
 func (g isotropic) split(v []float64) (a, b, c []float64) {
@@ -83,13 +84,13 @@ func (g isotropic) AddScores(o *Observed, scores Table, r []float64) {
 	o.Work = linalg.Resize(o.Work, d)
 	for j := range scores.K {
 		c, m, h := g.split(scores.Row(j, d+2*g.groups))
-		to := at(r, j, n)
+		to := linalg.Row(r, j, n)
 		if o.Complete {
 			simd.DiagonalScores(to, o.X, d, n, floats.Sum(c), m, g.spread(h, o.Work))
 			continue
 		}
 		for a := range d { // a group is a column: no other has missing values
-			for i, v := range at(o.X, a, n) {
+			for i, v := range linalg.Row(o.X, a, n) {
 				if v == v {
 					v -= m[a]
 					to[i] += c[a] - h[a]*v*v
@@ -115,7 +116,7 @@ func (g isotropic) AddSums(o *Observed, r []float64, _, anchors, sums Table) (en
 	o.Work = linalg.Resize(o.Work, d)
 	for j := range sums.K {
 		n, first, second := g.split(sums.Row(j, d+2*g.groups))
-		anchor, weights := anchors.Row(j, d), at(r, j, padded)
+		anchor, weights := anchors.Row(j, d), linalg.Row(r, j, padded)
 		if o.Complete {
 			floats.AddConst(floats.Sum(weights), n)
 			if g.width == 1 {
@@ -130,7 +131,7 @@ func (g isotropic) AddSums(o *Observed, r []float64, _, anchors, sums Table) (en
 			continue
 		}
 		for a := range d {
-			for i, v := range at(o.X, a, padded) {
+			for i, v := range linalg.Row(o.X, a, padded) {
 				if v == v {
 					v -= anchor[a]
 					wv := weights[i] * v
@@ -156,7 +157,7 @@ func (g isotropic) Estimate(sums, anchor []float64, w *Pooled, xi []float64) err
 		if !(rows > 0) {
 			switch {
 			case g.form == Spherical:
-				return errEmpty
+				return variances.ErrNoRows
 			case w == nil:
 				return framework.FaultyColumn(column, framework.ErrNoValue)
 			}
@@ -183,16 +184,16 @@ func (g isotropic) varied(column int, mean []float64, variance float64, w *Poole
 		return nil // SetFloor judges, or Bound follows
 	}
 	if w != nil {
-		if _, all := g.moments(w.Parameters); !(variance > vanishing*all[column/g.width]) {
-			return collapsed(column)
+		if _, all := g.moments(w.Parameters); !(variance > variances.Vanishing*all[column/g.width]) {
+			return variances.Collapsed(column)
 		}
 		return nil
 	}
 	largest := floats.Norm(mean, math.Inf(1))
-	if g.form == Spherical && constant(largest, variance) {
+	if g.form == Spherical && variances.Constant(largest, variance) {
 		return framework.FaultyColumn(column, errors.New("is constant, as are all others: there is nothing to fit"))
 	}
-	return measurable(column, largest, variance)
+	return variances.Measurable(column, largest, variance)
 }
 
 func (g isotropic) Score(xi, score []float64) error {
@@ -201,7 +202,7 @@ func (g isotropic) Score(xi, score []float64) error {
 	copy(m, mean)
 	for i, v := range variance {
 		if !(v > 0) {
-			return collapsed(i * g.width)
+			return variances.Collapsed(i * g.width)
 		}
 		c[i], h[i] = -float64(g.width)/2*(math.Log(2*math.Pi)+math.Log(v)), 1/(2*v)
 	}

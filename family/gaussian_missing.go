@@ -307,7 +307,7 @@ func (f *solver) factorise(g *group, c *completion, d int) {
 	simd.Log(f.work, g.inverse)
 	clear(g.logDet)
 	for a := range m {
-		floats.Add(g.logDet, at(f.work, a, side))
+		floats.Add(g.logDet, linalg.Row(f.work, a, side))
 	}
 }
 
@@ -373,7 +373,7 @@ func (f *solver) solve(e *group, g *gaps, c *completion, n, d int) {
 			return
 		}
 		for a := range e.m {
-			to := at(f.v, a, e.side)
+			to := linalg.Row(f.v, a, e.side)
 			for l, cell := range g.places[:found] {
 				to[l] = f.product[g.cells[cell+a]]
 			}
@@ -402,7 +402,7 @@ func (f *solver) complete(o *Observed, c *completion, visit func(e *group)) {
 	f.rows, f.product = append(f.rows[:0], o.X...), linalg.Resize(f.product, d*n)
 	y := f.rows
 	for j, m := range c.location {
-		floats.AddConst(-m, at(y, j, n))
+		floats.AddConst(-m, linalg.Row(y, j, n))
 	}
 	for _, cell := range g.cells {
 		y[cell] = 0
@@ -444,7 +444,7 @@ func (g gaussian) addIncompleteScores(o *Observed, scores Table, r []float64) {
 			}
 		})
 		simd.GaussianScores(own, f.rows, d, n, score[0], zeros, root, work)
-		to := at(r, k, n)
+		to := linalg.Row(r, k, n)
 		for i, row := range gaps.rows {
 			to[row] += own[i]
 		}

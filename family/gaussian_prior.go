@@ -62,7 +62,7 @@ func (g isotropic) Conjugate(p prior.Prior, w *Pooled) (FactorPrior, error) {
 	q := &isotropicPrior{g, make([]float64, g.Layout().Hyper)}
 	mean, variance := g.moments(w.Parameters)
 	for i, v := range variance {
-		h := at(q.before, i, g.width+3)
+		h := linalg.Row(q.before, i, g.width+3)
 		var of prior.NormalInverseGamma
 		switch p := p.(type) {
 		case nil, prior.DataScaled:

@@ -3,6 +3,7 @@ package family
 import (
 	"math/rand/v2"
 
+	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/prior"
 )
 
@@ -13,7 +14,9 @@ type isotropicPrior struct {
 }
 
 // group is the distribution that the hyperparameters of group i describe, in their memory.
-func (q *isotropicPrior) group(h []float64, i int) prior.IsotropicNormal { return at(h, i, q.width+3) }
+func (q *isotropicPrior) group(h []float64, i int) prior.IsotropicNormal {
+	return linalg.Row(h, i, q.width+3)
+}
 
 func (q *isotropicPrior) Prior(h []float64) { copy(h, q.before) }
 

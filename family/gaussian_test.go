@@ -19,6 +19,7 @@ import (
 	_ "github.com/latent-go/latent/internal/fixedseed"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/internal/simd"
+	"github.com/latent-go/latent/internal/variances"
 	"github.com/latent-go/latent/laplace"
 )
 
@@ -692,8 +693,8 @@ func TestGaussianRefusesConstantColumns(t *testing.T) {
 			assert.ErrorContains(t, err, "is constant", "%v of %v", f, value)
 		}
 	}
-	assert.True(t, constant(0.1, 1e-35)) // what sums over many rows leave
-	assert.True(t, constant(0.1, -1e-35))
+	assert.True(t, variances.Constant(0.1, 1e-35)) // what sums over many rows leave
+	assert.True(t, variances.Constant(0.1, -1e-35))
 	for _, f := range gaussians(1) { // as close to constant as numbers of this size get
 		x := make([]float64, n)
 		for i := range x {
@@ -896,7 +897,7 @@ func TestTiedScoresAreThoseOfEachClass(t *testing.T) {
 		require.NoError(t, gaussian{d: d}.Observe(framework.Rows{N: n, D: d, Stride: d, X: x}, 0, 0, n, o))
 		gaussian{d: d, tied: true}.AddScores(o, scores, r)
 		for j := range k {
-			allClose(t, want[j*n:(j+1)*n], at(r, j, Padded(n))[:n], 1e-9, far)
+			allClose(t, want[j*n:(j+1)*n], linalg.Row(r, j, Padded(n))[:n], 1e-9, far)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/internal/simd"
+	"github.com/latent-go/latent/internal/variances"
 )
 
 // addTied whitens the rows once for all classes, whose R is the same: beyond that a class costs what a spherical
@@ -18,13 +19,13 @@ func (g gaussian) addTied(o *Observed, scores Table, r []float64) {
 	rows, means, half := o.Work[:2*d*n], o.Work[2*d*n:2*d*(n+k)], o.Work[2*d*(n+k):]
 	first, root := g.split(scores.Row(0, 1+d+d*d), 1)
 	for a, m := range first {
-		for i, v := range at(o.X, a, n) {
+		for i, v := range linalg.Row(o.X, a, n) {
 			rows[a*n+i] = v - m
 		}
 	}
 	for j := range k {
 		m, _ := g.split(scores.Row(j, 1+d+d*d), 1)
-		floats.SubTo(at(means, j, d), m, first)
+		floats.SubTo(linalg.Row(means, j, d), m, first)
 	}
 	whitened, centres := rows[d*n:], means[d*k:]
 	linalg.MulSerial(false, false, 1, linalg.General(d, d, root), linalg.General(d, n, rows), 0,
@@ -33,7 +34,7 @@ func (g gaussian) addTied(o *Observed, scores Table, r []float64) {
 		linalg.General(k, d, centres))
 	linalg.Fill(half, 0.5)
 	for j := range k {
-		simd.DiagonalScores(at(r, j, n), whitened, d, n, scores.Row(j, 1)[0], at(centres, j, d), half)
+		simd.DiagonalScores(linalg.Row(r, j, n), whitened, d, n, scores.Row(j, 1)[0], linalg.Row(centres, j, d), half)
 	}
 }
 
@@ -58,14 +59,14 @@ func (g gaussian) addTiedSums(o *Observed, r []float64, anchors, sums Table) {
 	clear(second)
 	total := 0.0
 	for j := range k {
-		own, to, anchor := at(r, j, n), sums.Row(j, size), anchors.Row(j, d)
+		own, to, anchor := linalg.Row(r, j, n), sums.Row(j, size), anchors.Row(j, d)
 		simd.DiagonalMoments(to[1:], unused, o.X, d, n, anchor, own)
 		count := floats.Sum(own)
 		to[0] += count
 		total += count
 		floats.AddConst(count, to[1+d+d*d:])
 		floats.Add(weights, own)
-		floats.SubTo(at(shifts, j, d), anchor, anchors.Row(0, d))
+		floats.SubTo(linalg.Row(shifts, j, d), anchor, anchors.Row(0, d))
 	}
 	if !(total > 0) {
 		return
@@ -79,7 +80,7 @@ func (g gaussian) addTiedSums(o *Observed, r []float64, anchors, sums Table) {
 		}
 	}
 	for a, m := range anchors.Row(0, d) {
-		for i, v := range at(o.X, a, n) {
+		for i, v := range linalg.Row(o.X, a, n) {
 			rows[a*n+i] = v - m
 		}
 	}
@@ -90,7 +91,7 @@ func (g gaussian) addTiedSums(o *Observed, r []float64, anchors, sums Table) {
 	simd.GaussianMoments(unused[d:], second, rows, d, n, unused[:d], weights, rest)
 	g.addBetween(second, pairs, shifts, rows)
 	for j := range k {
-		share := floats.Sum(at(r, j, n)) / total
+		share := floats.Sum(linalg.Row(r, j, n)) / total
 		if _, to := g.split(sums.Row(j, size), 1); share > 0 {
 			for a := range d {
 				linalg.Axpy(share, second[a*d+a:(a+1)*d], to[a*d+a:(a+1)*d])
@@ -113,8 +114,8 @@ func (g gaussian) addBetween(second, pairs, anchors, work []float64) {
 			if weight == 0 {
 				continue
 			}
-			gap := at(work, filled, d)
-			floats.SubTo(gap, at(anchors, j, d), at(anchors, l, d))
+			gap := linalg.Row(work, filled, d)
+			floats.SubTo(gap, linalg.Row(anchors, j, d), linalg.Row(anchors, l, d))
 			linalg.Scale(math.Sqrt(weight), gap)
 			if filled++; (filled+1)*d > len(work) {
 				flush()
@@ -178,12 +179,12 @@ func (g gaussian) Share(sums, _, params Table, _ *Pooled) error {
 func (g gaussian) regularShared(sums, params Table, n float64) error {
 	_, shared := g.split(params.Row(0, g.d+g.d*g.d), 0)
 	for a := range g.d {
-		if v := shared[a*g.d+a]; !(v > vanishing*(v+g.between(sums, params, a, n))) {
-			return collapsed(a)
+		if v := shared[a*g.d+a]; !(v > variances.Vanishing*(v+g.between(sums, params, a, n))) {
+			return variances.Collapsed(a)
 		}
 	}
 	if _, ok := g.independent(shared); !ok {
-		return singular()
+		return variances.Singular()
 	}
 	return nil
 }

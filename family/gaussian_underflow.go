@@ -82,14 +82,14 @@ func (g gaussian) AddJoints(o *Observed, scores Table, r []float64) {
 	if excludable := g.addBounds(o, scores, r); excludable*full <= n*(k*bound+gathering*d) {
 		f.note(false)
 		for j := range k {
-			linalg.Fill(at(r, j, n), f.base[j])
+			linalg.Fill(linalg.Row(r, j, n), f.base[j])
 		}
 		g.AddScores(o, scores, r)
 		return
 	}
 	computed, moved := g.scoreLikeliest(o, scores, r), 0
 	for j := range k {
-		to := at(r, j, n)
+		to := linalg.Row(r, j, n)
 		list := f.within(to, f.certain, simd.Negligible)
 		kept := list[:0]
 		for _, row := range list {
@@ -121,13 +121,13 @@ func (g gaussian) addBounds(o *Observed, scores Table, r []float64) (excludable 
 	for j := range scores.K {
 		score := scores.Row(j, 1+d+d*d)
 		m, root := g.split(score, 1)
-		to := at(r, j, n)
+		to := linalg.Row(r, j, n)
 		f.base[j] = to[0]
 		simd.GaussianBounds(to, o.X, d, n, g.boundFrom(), score[0], m, root, o.Work)
 		simd.Raise(f.best, to)
 	}
 	for j := range scores.K {
-		excludable += n - len(f.within(at(r, j, n), f.best, simd.Negligible))
+		excludable += n - len(f.within(linalg.Row(r, j, n), f.best, simd.Negligible))
 	}
 	return excludable
 }
@@ -138,7 +138,7 @@ func (g gaussian) addBounds(o *Observed, scores Table, r []float64) (excludable 
 func (g gaussian) scoreLikeliest(o *Observed, scores Table, r []float64) (computed int) {
 	n, f := o.Padded(), &o.underflow
 	for j := range scores.K {
-		to := at(r, j, n)
+		to := linalg.Row(r, j, n)
 		list := f.within(to, f.best, -math.SmallestNonzeroFloat64)
 		g.scoreRows(o, scores, j, to, list)
 		for _, row := range list {

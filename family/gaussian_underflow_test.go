@@ -21,7 +21,7 @@ func separated(rng *rand.Rand, n, d, k int, spread, offset float64, uneven bool)
 	components = make([]float64, k*(d+d*d))
 	g := gaussian{d: d}
 	for j := range k {
-		mean, cov := g.split(at(components, j, d+d*d), 0)
+		mean, cov := g.split(linalg.Row(components, j, d+d*d), 0)
 		size, mixed := 1.0, make([]float64, d*d)
 		if uneven {
 			size = math.Exp(3 * rng.NormFloat64())
@@ -67,7 +67,7 @@ func prepared(t require.TestingT, f Family, d, k int, components []float64) *mix
 func (s *mixing) start(n int) {
 	s.r = make([]float64, s.K*Padded(n))
 	for k, v := range s.log {
-		linalg.Fill(at(s.r, k, Padded(n)), v)
+		linalg.Fill(linalg.Row(s.r, k, Padded(n)), v)
 	}
 }
 
@@ -139,13 +139,13 @@ func TestFarRowsAreLeftOutWithoutATrace(t *testing.T) {
 
 			g, o, padded := gaussian{d: d}, &s.seen[0], Padded(n)
 			for j := range k {
-				q := at(s.r, j, padded)
+				q := linalg.Row(s.r, j, padded)
 				for i, v := range q {
 					if v != v {
 						q[i] = 0
 					}
 				}
-				anchor := at(s.Anchor, j, d)
+				anchor := linalg.Row(s.Anchor, j, d)
 				work := make([]float64, simd.MomentsWork(d, padded))
 				first, second, total := make([]float64, d), make([]float64, d*d), 0.0
 				total = simd.GaussianMoments(first, second, o.X, d, padded, anchor, q, work)
@@ -178,7 +178,7 @@ func TestNothingIsLeftOutThatIsNotNegligible(t *testing.T) {
 			const n, k = 256, 10
 			rows, components := separated(rng, n, d, k, 0, 0, false)
 			for j := range k - 1 { // all of the distance in one column of those in the bound
-				mean, _ := gaussian{d: d}.split(at(components, j+1, d+d*d), 0)
+				mean, _ := gaussian{d: d}.split(linalg.Row(components, j+1, d+d*d), 0)
 				mean[d-1-(trial+j)%10] = math.Sqrt(2 * 356)
 			}
 			for i := range n {
@@ -220,7 +220,7 @@ func TestFarRowsAreLeftOut(t *testing.T) {
 			s.joints(n)
 			s.softmaxed(n)
 			for j := range k {
-				_, w := gaussian{d: d}.weighed(&s.seen[0], at(s.r, j, Padded(n)))
+				_, w := gaussian{d: d}.weighed(&s.seen[0], linalg.Row(s.r, j, Padded(n)))
 				moved += len(w)
 			}
 			return nil
@@ -241,7 +241,7 @@ func TestAProductLeavesNothingOut(t *testing.T) {
 	}
 	var others []float64
 	for j := range k {
-		others = append(append(others, at(components, j, numbers)...), 2)
+		others = append(append(others, linalg.Row(components, j, numbers)...), 2)
 	}
 	for _, c := range []struct {
 		family     Family

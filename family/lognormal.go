@@ -7,6 +7,7 @@ import (
 
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/linalg"
+	"github.com/latent-go/latent/internal/variances"
 	"github.com/latent-go/latent/prior"
 )
 
@@ -101,11 +102,11 @@ func (g lognormal) SetFloor(steps []float64, w *Pooled) error {
 	mean, variance := g.moments(w.Parameters)
 	for j, step := range steps {
 		step /= math.Exp(mean[j])
-		if math.IsInf(step, 1) || constant(max(1, math.Abs(mean[j])), variance[j]) {
+		if math.IsInf(step, 1) || variances.Constant(max(1, math.Abs(mean[j])), variance[j]) {
 			w.Floor[j], variance[j] = 1, 1
 			continue
 		}
-		floor, v, err := floorOf(j, g.floor, step, mean[j], variance[j], variance[j])
+		floor, v, err := variances.FloorOf(j, g.floor, step, mean[j], variance[j], variance[j])
 		if err != nil {
 			return err
 		}
@@ -118,7 +119,7 @@ func (g lognormal) SetFloor(steps []float64, w *Pooled) error {
 // of the table.
 func (g lognormal) least(w *Pooled, j int, mu float64) float64 {
 	mean, variance := g.moments(w.Parameters)
-	finest := finest * variance[j]
+	finest := variances.Finest * variance[j]
 	if !(w.Floor[j] > finest) {
 		return finest
 	}
@@ -134,7 +135,7 @@ func (g lognormal) Bound(w *Pooled, params Table) error {
 		mean, variance := g.moments(params.Row(k, 2*g.columns()))
 		for j := range mean {
 			if !(variance[j] > -w.Floor[j]) { // of extrapolated sums, which belong to no rows
-				return collapsed(j)
+				return variances.Collapsed(j)
 			}
 			g.bound(w, j, 1, &mean[j], &variance[j])
 		}

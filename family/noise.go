@@ -188,8 +188,8 @@ func (f noisy) AddScores(o *Observed, scores Table, r []float64) {
 	n := o.Padded()
 	densities := f.densities(o, scores)
 	for k := range scores.K {
-		score, to := scores.Row(k, 3), at(r, k, n)
-		for i, v := range at(densities, k, n) {
+		score, to := scores.Row(k, 3), linalg.Row(r, k, n)
+		for i, v := range linalg.Row(densities, k, n) {
 			v, noise := v+score[1], score[2]
 			if v < noise {
 				v, noise = noise, v
@@ -205,7 +205,7 @@ func (f noisy) AddSums(o *Observed, r []float64, scores, anchors, sums Table) (e
 	n := o.Padded()
 	shares := f.densities(o, scores)
 	for k := range sums.K {
-		score, to, q, share := scores.Row(k, 3), sums.Row(k, 2), at(r, k, n), at(shares, k, n)
+		score, to, q, share := scores.Row(k, 3), sums.Row(k, 2), linalg.Row(r, k, n), linalg.Row(shares, k, n)
 		for i, w := range q {
 			noise := firstNoise
 			if score[2] != 0 {

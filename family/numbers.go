@@ -9,9 +9,6 @@ const tiny = 1e-300
 
 func logOf(p float64) float64 { return math.Log(max(p, tiny)) }
 
-// at cuts one class's numbers out of a K×n matrix.
-func at(v []float64, k, n int) []float64 { return v[k*n : (k+1)*n] }
-
 func finite(v []float64) bool {
 	for _, x := range v {
 		if math.IsNaN(x) || math.IsInf(x, 0) {

@@ -17,11 +17,12 @@ type Observed struct {
 	X        []float64 // the columns one after the other, each padded to Padded rows (see Transpose)
 	Base     []float64 // ln h(x) of each row; nil if it is 0
 	Work     []float64 // scratch
+	// Exposures are those of the cells, 0 where one is missing, if not complete, as the factor lays them out.
+	Exposures []float64
 
 	rows      framework.Rows
 	at        int       // first column
 	first     int       // first row
-	e         []float64 // n×cells exposures, where not complete
 	t         []float64 // n rows of S statistics, stride apart, of exponential families
 	stride    int
 	own       []float64 // memory for t where it is not the rows themselves

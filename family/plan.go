@@ -115,7 +115,7 @@ func (p *Plan) Counts(k int, params []float64) (numbers, free int) {
 			continue
 		}
 		for j := range k {
-			n, m := f.latent.Loadings(f.latent.Dimensions(f.ofParams(at(params, j, p.size.Params))))
+			n, m := f.latent.Loadings(f.latent.Dimensions(f.ofParams(linalg.Row(params, j, p.size.Params))))
 			numbers, free = numbers+n, free+m
 		}
 	}
@@ -199,7 +199,7 @@ func (p *Plan) CheckClasses(k int, params []float64) error {
 	}
 	score := make([]float64, p.size.Score)
 	for j := range k {
-		xi := at(params, j, p.size.Params)
+		xi := linalg.Row(params, j, p.size.Params)
 		if err := p.score(xi, score); err != nil {
 			return fmt.Errorf("component %d: %w", j+1, err)
 		}
@@ -310,7 +310,7 @@ func (p *Plan) scoreAll(params, scores Table) error {
 				continue
 			}
 			if err := f.score(xi, score); err != nil {
-				return ofClass(k, err)
+				return ClassError(k, err)
 			}
 		}
 	}

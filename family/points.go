@@ -32,7 +32,7 @@ func newPoints(n, width, block int) *points {
 	c.x = make([]float64, padded*width)
 	all := make([]float64, 5*padded)
 	for i, part := range []*[]float64{&c.weights, &c.gap, &c.trial, &c.best, &c.share} {
-		*part = at(all, i, padded)
+		*part = linalg.Row(all, i, padded)
 	}
 	return c
 }
@@ -79,7 +79,7 @@ func (c *points) blocks(yield func(first int, x []float64) bool) {
 func (c *points) column(j int) func(yield func(x []float64) bool) {
 	return func(yield func(x []float64) bool) {
 		for first, x := range c.blocks {
-			if !yield(at(x, j, len(x)/c.width)[:min(c.block, c.n-first)]) {
+			if !yield(linalg.Row(x, j, len(x)/c.width)[:min(c.block, c.n-first)]) {
 				return
 			}
 		}
@@ -217,7 +217,7 @@ func (c *points) draw(rng *rand.Rand) int {
 
 // nearest gives each row the index of the nearest seed.
 func (c *points) nearest(seeds []float64) []int {
-	return c.nearestOf(len(seeds)/c.width, func(k int) { c.nearer(c.trial, c.gap, at(seeds, k, c.width)) })
+	return c.nearestOf(len(seeds)/c.width, func(k int) { c.nearer(c.trial, c.gap, linalg.Row(seeds, k, c.width)) })
 }
 
 // nearestOf gives each row the index, below k, of what is nearest; nearer puts the smaller of gap and the distance from
@@ -244,7 +244,7 @@ func (c *points) lloyd(centres []float64) (label []int) {
 		means, counts := c.means(label, k)
 		for j, n := range counts {
 			if n > 0 {
-				copy(at(centres, j, c.width), at(means, j, c.width))
+				copy(linalg.Row(centres, j, c.width), linalg.Row(means, j, c.width))
 			}
 		}
 		return c.nearest(centres)
@@ -277,14 +277,14 @@ func (c *points) means(label []int, k int) (means, counts []float64) {
 	for first, x := range c.blocks {
 		n := min(c.block, c.n-first)
 		for a := range c.width {
-			for i, v := range at(x, a, len(x)/c.width)[:n] {
+			for i, v := range linalg.Row(x, a, len(x)/c.width)[:n] {
 				means[label[first+i]*c.width+a] += c.weights[first+i] * v
 			}
 		}
 	}
 	for j, n := range counts {
 		if n > 0 {
-			linalg.Scale(1/n, at(means, j, c.width))
+			linalg.Scale(1/n, linalg.Row(means, j, c.width))
 		}
 	}
 	return means, counts

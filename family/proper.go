@@ -41,10 +41,16 @@ type Reference struct {
 	Pooled *Pooled // the factor's part of the table as one class
 	Prior  prior.UnitInformation
 
-	kept   Table          // K×H: what a global step has found that integrals need, too
-	white  *whiteningOnce // of the plan
-	line   *zellner       // of regressions, when it has been needed
-	memory *normalMemory
+	Memory *Memory // of the factor, from one step to the next
+
+	kept  Table          // K×H: what a global step has found that integrals need, too
+	white *whiteningOnce // of the plan
+}
+
+// Memory is what a factor keeps from one global step to the next.
+type Memory struct {
+	Value any  // the factor's own; nil before it has put something there
+	Again bool // the step is repeated from where it has come to, as a factor asks for if rounding has cost it digits
 }
 
 // proper are the priors of a plan's factors, made when they are first needed.
@@ -175,7 +181,7 @@ func (c *Classes) references(hyper []float64) []Reference {
 		c.about = make([]Reference, len(p.parts))
 		for i := range p.parts {
 			c.about[i] = Reference{Pooled: p.parts[i].pooled, Prior: p.priors.unit,
-				white: &p.priors.white[i], memory: new(normalMemory)}
+				white: &p.priors.white[i], Memory: new(Memory)}
 		}
 	}
 	for i := range p.parts {
@@ -200,7 +206,7 @@ func (c *Classes) MaximizePosterior(params, hyper []float64) error {
 		to := Table{c.K, p.size.Params, params[f.at.Params:]}
 		if exact := priors.exact[i]; exact != nil {
 			for k := range c.K {
-				h := f.ofHyper(at(hyper, k, p.size.Hyper))
+				h := f.ofHyper(linalg.Row(hyper, k, p.size.Hyper))
 				exact.Update(f.ofSums(c.sums(k)), f.ofAnchor(c.anchor(k)), h)
 				exact.Mean(h, to.Row(k, f.size.Params))
 			}
@@ -219,17 +225,17 @@ func (c *Classes) maximizePosterior(f *part, to Table, of *Reference) error {
 		return f.Factor.(ProperRows).MaximizePosteriorRows(c.allWeighted(f), to, of)
 	}
 	_, anchors, sums := c.tables(f)
-	for range farRounds {
-		of.memory.far = false
-		if err := f.Factor.(Proper).MaximizePosterior(sums, anchors, to, of); err != nil || !of.memory.far {
+	for range mostRepeats {
+		of.Memory.Again = false
+		if err := f.Factor.(Proper).MaximizePosterior(sums, anchors, to, of); err != nil || !of.Memory.Again {
 			return err
 		}
 	}
 	return nil
 }
 
-// farRounds bounds the conditional maxima that are made for means that are far off.
-const farRounds = 10
+// mostRepeats bounds the steps that a factor asks for again.
+const mostRepeats = 10
 
 // Integrals adds every class, of counts nk, to a curvature with a prior, each as 1 + Cells blocks; params and hyper are
 // those of MaximizePosterior.
@@ -314,10 +320,10 @@ func (c *Classes) exactly(k int, params, hyper []float64) (sum float64) {
 		c.spare = linalg.Resize(c.spare, f.size.Score)
 		score := c.spare
 		clear(score)
-		if f.Score(f.ofParams(at(params, k, p.size.Params)), score) != nil {
+		if f.Score(f.ofParams(linalg.Row(params, k, p.size.Params)), score) != nil {
 			return nan // the engine reports it
 		}
-		sum += exact.(Collapsible).LogEvidence(f.ofHyper(at(hyper, k, p.size.Hyper)))
+		sum += exact.(Collapsible).LogEvidence(f.ofHyper(linalg.Row(hyper, k, p.size.Hyper)))
 		sum -= f.sums.Total(score, f.ofSums(c.sums(k)), f.ofAnchor(c.anchor(k)))
 	}
 	return sum
@@ -361,8 +367,8 @@ func (c *Classes) expect(hyper []float64) error {
 			continue
 		}
 		for k := range c.K {
-			if err := exact.Expected(f.ofHyper(at(hyper, k, p.size.Hyper)), f.ofScore(c.scoreOf(k))); err != nil {
-				return ofClass(k, err)
+			if err := exact.Expected(f.ofHyper(linalg.Row(hyper, k, p.size.Hyper)), f.ofScore(c.scoreOf(k))); err != nil {
+				return ClassError(k, err)
 			}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/latent-go/latent/internal/factoranalysis"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/internal/special"
+	"github.com/latent-go/latent/internal/variances"
 	"github.com/latent-go/latent/laplace"
 )
 
@@ -35,16 +36,16 @@ func (f analyser) MaximizePosterior(sums, anchors, params Table, of *Reference) 
 	if err != nil {
 		return err
 	}
-	m, l := of.memory, f.Layout()
+	m, l := of.memory(), f.Layout()
 	m.scatter = linalg.Resize(m.scatter, f.d*f.d)
 	for k := range params.K {
 		row, xi := sums.Row(k, l.Sums), params.Row(k, l.Params)
 		normal := f.normal(xi)
 		if err := w.moveMean(f.gaussian, of.Prior.RowsOr(), row, anchors.Row(k, f.d), normal, m.scatter, m); err != nil {
-			return ofClass(k, err)
+			return ClassError(k, err)
 		}
 		if err := f.posterior(row[0], normal[:f.d], xi, of, w); err != nil {
-			return ofClass(k, err)
+			return ClassError(k, err)
 		}
 	}
 	return nil
@@ -52,7 +53,7 @@ func (f analyser) MaximizePosterior(sums, anchors, params Table, of *Reference) 
 
 // posterior moves noise and loadings to their mode for n rows with the scatter of the memory.
 func (f analyser) posterior(n float64, mean, xi []float64, of *Reference, w *whitening) error {
-	p := &problem{analyser: f, n: n, mean: mean, cov: of.memory.scatter, lower: make([]float64, f.d),
+	p := &problem{analyser: f, n: n, mean: mean, cov: of.memory().scatter, lower: make([]float64, f.d),
 		prior: &factoranalysis.Prior{N: n, Worth: of.Prior.RowsOr(), Middle: make([]float64, f.d)}}
 	_, noise, _ := f.parts(xi)
 	p.start = append(p.start, noise...)
@@ -91,17 +92,17 @@ func (f analyser) Integrals(sums, _, params Table, of *Reference, add func(class
 	for k := range params.K {
 		n, xi := max(0, sums.Row(k, 1)[0]), params.Row(k, l.Params)
 		mean, cov := f.split(f.normal(xi), 0)
-		values, _, err := w.axes(cov, of.memory, false)
+		values, _, err := w.axes(cov, of.memory(), false)
 		if err == nil && !(values[f.d-1] > 0) {
-			err = singular()
+			err = variances.Singular()
 		}
 		if err != nil {
-			return ofClass(k, err)
+			return ClassError(k, err)
 		}
-		add(k, 0, w.meanTerm(n, worth, mean, values, of.memory))
+		add(k, 0, w.meanTerm(n, worth, mean, values, of.memory()))
 		t, err := f.term(n, worth, xi, w)
 		if err != nil {
-			return ofClass(k, err)
+			return ClassError(k, err)
 		}
 		add(k, 0, t)
 	}
@@ -131,7 +132,7 @@ func (f analyser) term(n, worth float64, xi []float64, w *whitening) (laplace.Te
 	}
 	e, u := make([]float64, k), make([]float64, k*d)
 	for b := range k {
-		own := at(u, b, d)
+		own := linalg.Row(u, b, d)
 		for a, v := range noise {
 			own[a] = loadings[a*f.most+b] / math.Sqrt(v)
 		}
@@ -143,7 +144,7 @@ func (f analyser) term(n, worth float64, xi []float64, w *whitening) (laplace.Te
 	left, angles := f.left(n, worth, e, u)
 	chol, ok := linalg.NewCholesky(d, left)
 	if !ok {
-		return t, singular()
+		return t, variances.Singular()
 	}
 	orders, _ := math.Lgamma(float64(k + 1))
 	t.Information = chol.LogDet()/2 + max(0, angles-orders) - float64(t.Size-k)/2*math.Log1p(n/worth)
@@ -164,19 +165,19 @@ func (f analyser) left(n, worth float64, e, u []float64) (left []float64, angles
 		others[a*(d+1)] = 1
 	}
 	for b := range k {
-		addOuter(-1, at(u, b, d), others)
+		addOuter(-1, linalg.Row(u, b, d), others)
 	}
 	for i, v := range others {
 		left[i] = n / worth * v * v
 	}
 	for b := range k {
-		own := at(u, b, d)
+		own := linalg.Row(u, b, d)
 		floats.MulTo(both, own, own)
 		addOuter(n/(n+worth), both, left)
 		for c := range b {
 			integral, with := pair(e[b], e[c])
 			angles += integral
-			floats.MulTo(both, own, at(u, c, d))
+			floats.MulTo(both, own, linalg.Row(u, c, d))
 			addOuter(with, both, left)
 		}
 		integral, with := pair(e[b], 1)

@@ -68,7 +68,7 @@ func (l exponentialKernel) MaximizePosterior(sums, _, params Table, of *Referenc
 			default:
 				floats.AddScaledTo(with, l.cell(t, c), worth/exposures[c], l.cell(totals, c))
 				if err := l.law.Estimate(n+worth, with, xi); err != nil {
-					return ofClass(k, l.unestimated(c, err))
+					return ClassError(k, l.unestimated(c, err))
 				}
 			}
 		}

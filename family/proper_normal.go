@@ -13,6 +13,7 @@ import (
 
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/internal/simd"
+	"github.com/latent-go/latent/internal/variances"
 	"github.com/latent-go/latent/laplace"
 )
 
@@ -46,7 +47,7 @@ func (c Covariance) allLetters() string {
 }
 
 func newLogScales(form Covariance, columns int, of *Reference) *logScales {
-	l := &of.memory.scales
+	l := &of.memory().scales
 	*l = logScales{letters: form.allLetters(), d: columns, worth: of.Prior.RowsOr(),
 		x: l.x[:0], halves: l.halves}
 	if l.letters[2] != 'I' {
@@ -66,7 +67,7 @@ func (l *logScales) add(variances []float64) {
 func (l *logScales) classes() float64 { return float64(len(l.x) / l.d) }
 
 // of is x_k.
-func (l *logScales) of(k int) []float64 { return at(l.x, k, l.d) }
+func (l *logScales) of(k int) []float64 { return linalg.Row(l.x, k, l.d) }
 
 // volume is v_k.
 func (l *logScales) volume(k int) float64 { return floats.Sum(l.of(k)) / float64(l.d) }
@@ -214,7 +215,7 @@ func (g isotropic) moveMeans(sums, anchor, xi []float64, of *Reference, scatter 
 	for j, a := range anchor {
 		i := j / g.width
 		mean[j] = shrunk(n[i], of.Prior.RowsOr(), variance[i], g.scaleOf(of, j), a, first[j], before[j])
-		of.memory.note(mean[j]-before[j], g.scaleOf(of, j))
+		of.memory().note(mean[j]-before[j], g.scaleOf(of, j))
 		shift := mean[j] - a
 		scatter[i] += shift * (n[i]*shift - 2*first[j])
 	}
@@ -273,7 +274,7 @@ func (g axial) MaximizePosterior(sums, anchors, params Table, of *Reference) err
 	}
 	m := newMaximum(g.structure, params.K, of.Pooled)
 	for k := range params.K {
-		row, xi, scatter := sums.Row(k, 3*d), params.Row(k, 2*d), at(m.scatter, k, d)
+		row, xi, scatter := sums.Row(k, 3*d), params.Row(k, 2*d), linalg.Row(m.scatter, k, d)
 		_, variance := g.moments(xi)
 		g.moveMeans(row, anchors.Row(k, d), xi, of, scatter)
 		count, along := l.pseudo(k)
@@ -281,13 +282,13 @@ func (g axial) MaximizePosterior(sums, anchors, params Table, of *Reference) err
 		for j, v := range along {
 			scatter[j] += g.scaleOf(of, j) * v
 		}
-		copy(at(m.variance, k, d), variance)
-		copy(at(m.least, k, d), m.floor)
+		copy(linalg.Row(m.variance, k, d), variance)
+		copy(linalg.Row(m.least, k, d), m.floor)
 	}
 	m.variances()
 	for k := range params.K {
 		_, variance := g.moments(params.Row(k, 2*d))
-		copy(variance, at(m.variance, k, d))
+		copy(variance, linalg.Row(m.variance, k, d))
 	}
 	return nil
 }
@@ -338,7 +339,7 @@ func (of *Reference) whiteningOf(g gaussian, normal func() []float64) (*whitenin
 		o.w = &whitening{d: g.d}
 		o.w.mean, o.w.all = g.split(normal(), 0)
 		if !o.w.factorize() {
-			o.err = singular()
+			o.err = variances.Singular()
 		}
 	})
 	return o.w, o.err
@@ -364,7 +365,17 @@ type normalMemory struct {
 	scatter, with, all     []float64 // D×D
 	shift, values          []float64 // D
 	counts                 []float64 // K
-	far                    bool      // a mean has moved far from that of the prior
+	of                     *Memory   // which this is the value of
+}
+
+// memory is the factor's.
+func (of *Reference) memory() *normalMemory {
+	m, ok := of.Memory.Value.(*normalMemory)
+	if !ok {
+		m = &normalMemory{of: of.Memory}
+		of.Memory.Value = m
+	}
+	return m
 }
 
 // mostFar is the distance from the prior's mean, in its standard deviations, from which a mean is far: a wild row has
@@ -372,8 +383,9 @@ type normalMemory struct {
 // for those.
 const mostFar = 1e4
 
+// note has the step made again if a mean has moved far from that of the prior.
 func (m *normalMemory) note(shift, variance float64) {
-	m.far = m.far || shift*shift > mostFar*mostFar*variance
+	m.of.Again = m.of.Again || shift*shift > mostFar*mostFar*variance
 }
 
 // axes are the eigenvalues of S^−½ΣS^−½, and where columns are wanted, the columns of S^½ times its eigenvectors,
@@ -386,7 +398,7 @@ func (w *whitening) axes(cov []float64, m *normalMemory, wanted bool) (values, c
 	m.vectors, m.half = linalg.Resize(m.vectors, d*d), linalg.Resize(m.half, d*d)
 	w.whiten(cov, m.vectors, m.half)
 	if !m.axes.Find(d, m.vectors, wanted) {
-		return nil, nil, singular()
+		return nil, nil, variances.Singular()
 	}
 	if wanted {
 		m.columns = linalg.Resize(m.columns, d*d)
@@ -457,7 +469,7 @@ func (w *whitening) gradedAxes(cov []float64, order []int, m *normalMemory) (val
 		}
 	}
 	if !ordered.factorize() {
-		return nil, nil, singular()
+		return nil, nil, variances.Singular()
 	}
 	values, turned, err := ordered.axes(there, m, true)
 	if err != nil {
@@ -485,7 +497,7 @@ func (w *whitening) moveMean(g gaussian, rows float64, sums, anchor, xi, scatter
 		}
 		chol, ok := linalg.NewCholesky(d, m.with)
 		if !ok {
-			return singular()
+			return variances.Singular()
 		}
 		for j, a := range anchor {
 			m.shift[j] = a - w.mean[j] + first[j]/n
@@ -530,14 +542,14 @@ func (g gaussian) MaximizePosterior(sums, anchors, params Table, of *Reference) 
 	if err != nil {
 		return err
 	}
-	d, m, total := g.d, of.memory, 0.0
+	d, m, total := g.d, of.memory(), 0.0
 	m.scatter, m.all = linalg.Resize(m.scatter, d*d), linalg.Resize(m.all, d*d)
 	clear(m.all)
 	worth := newLogScales(g.form(), d, of).worth
 	for k := range params.K {
 		row, xi := sums.Row(k, 1+2*d+d*d), params.Row(k, d+d*d)
 		if err := w.moveMean(g, of.Prior.RowsOr(), row, anchors.Row(k, d), xi, m.scatter, m); err != nil {
-			return ofClass(k, err)
+			return ClassError(k, err)
 		}
 		if g.tied {
 			floats.Add(m.all, m.scatter)
@@ -547,7 +559,7 @@ func (g gaussian) MaximizePosterior(sums, anchors, params Table, of *Reference) 
 		_, cov := g.split(xi, 0)
 		values, err := w.mode(row[0], worth, m.scatter, cov, m)
 		if err != nil {
-			return ofClass(k, err)
+			return ClassError(k, err)
 		}
 		of.keep(k, cov, values)
 	}
@@ -616,9 +628,9 @@ func (of *Reference) spectrum(w *whitening, k int, cov []float64) ([]float64, er
 			return row[1:], nil
 		}
 	}
-	values, _, err := w.axes(cov, of.memory, false)
+	values, _, err := w.axes(cov, of.memory(), false)
 	if err == nil && !(values[w.d-1] > 0) {
-		err = singular()
+		err = variances.Singular()
 	}
 	return values, err
 }
@@ -635,7 +647,7 @@ func (g gaussian) integrals(
 	if err != nil {
 		return err
 	}
-	m := of.memory
+	m := of.memory()
 	m.counts = m.counts[:0]
 	for k := range params.K {
 		mean, cov := g.split(params.Row(k, g.d+g.d*g.d), 0)
@@ -643,7 +655,7 @@ func (g gaussian) integrals(
 		m.counts = append(m.counts, n)
 		values, err := of.spectrum(w, k, cov)
 		if err != nil {
-			return ofClass(k, err)
+			return ClassError(k, err)
 		}
 		add(k, 0, w.meanTerm(n, of.Prior.RowsOr(), mean, values, m))
 		l.add(values)
@@ -658,7 +670,7 @@ func (g ellipsoidal) MaximizePosterior(sums, anchors, params Table, of *Referenc
 	if err != nil {
 		return err
 	}
-	d, memory := g.d, of.memory
+	d, memory := g.d, of.memory()
 	l := newLogScales(g.structure.form, d, of)
 	columns, scatters, covs := make([]float64, params.K*d*d), make([]float64, params.K*d*d), make([][]float64, params.K)
 	for k := range params.K {
@@ -667,12 +679,12 @@ func (g ellipsoidal) MaximizePosterior(sums, anchors, params Table, of *Referenc
 		values, own, err := w.axes(covs[k], memory, true)
 		if err == nil {
 			l.add(values)
-			copy(at(columns, k, d*d), own)
-			row, scatter := sums.Row(k, 1+2*d+d*d), at(scatters, k, d*d)
+			copy(linalg.Row(columns, k, d*d), own)
+			row, scatter := sums.Row(k, 1+2*d+d*d), linalg.Row(scatters, k, d*d)
 			err = w.moveMean(g.gaussian, of.Prior.RowsOr(), row, anchors.Row(k, d), xi, scatter, memory)
 		}
 		if err != nil {
-			return ofClass(k, err)
+			return ClassError(k, err)
 		}
 	}
 	m, pulled := newMaximum(g.structure, params.K, of.Pooled), make([]float64, d*d)
@@ -680,8 +692,8 @@ func (g ellipsoidal) MaximizePosterior(sums, anchors, params Table, of *Referenc
 	for k := range params.K {
 		count, along := l.pseudo(k)
 		m.n[k] = sums.Row(k, 1)[0] + count
-		assemble(at(columns, k, d*d), along, pulled)
-		floats.Add(at(scatters, k, d*d), pulled)
+		assemble(linalg.Row(columns, k, d*d), along, pulled)
+		floats.Add(linalg.Row(scatters, k, d*d), pulled)
 	}
 	return m.covariances(scatters, covs)
 }

@@ -70,7 +70,7 @@ func (f studentT) MaximizePosterior(sums, anchors, params Table, of *Reference) 
 	if err != nil {
 		return err
 	}
-	l, m, prior := f.Layout(), of.memory, f.degreesPrior(of)
+	l, m, prior := f.Layout(), of.memory(), f.degreesPrior(of)
 	m.scatter = linalg.Resize(m.scatter, f.d*f.d)
 	worth := newLogScales(Full, f.d, of).worth
 	for k := range params.K {
@@ -79,11 +79,11 @@ func (f studentT) MaximizePosterior(sums, anchors, params Table, of *Reference) 
 		_, cov := f.split(xi[:l.Params-1], 0)
 		err := w.moveMean(f.gaussian, of.Prior.RowsOr(), normal, anchors.Row(k, f.d), xi[:l.Params-1], m.scatter, m)
 		if err != nil {
-			return ofClass(k, err)
+			return ClassError(k, err)
 		}
 		values, err := w.mode(n, worth, m.scatter, cov, m)
 		if err != nil {
-			return ofClass(k, err)
+			return ClassError(k, err)
 		}
 		of.keep(k, cov, values)
 		if f.of.Nu == 0 {
@@ -102,7 +102,7 @@ func (f studentT) Integrals(sums, _, params Table, of *Reference, add func(class
 	}
 	l, d, prior := f.Layout(), float64(f.d), f.degreesPrior(of)
 	scales, rows := newLogScales(Full, f.d, of), of.Prior.RowsOr()
-	m := of.memory
+	m := of.memory()
 	m.counts = m.counts[:0]
 	for k := range params.K {
 		xi := params.Row(k, l.Params)
@@ -112,7 +112,7 @@ func (f studentT) Integrals(sums, _, params Table, of *Reference, add func(class
 		mean, cov := f.split(xi[:l.Params-1], 0)
 		values, err := of.spectrum(w, k, cov)
 		if err != nil {
-			return ofClass(k, err)
+			return ClassError(k, err)
 		}
 		scales.add(values)
 		m.values = linalg.Resize(m.values, f.d)

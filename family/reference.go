@@ -2,44 +2,41 @@ package family
 
 import (
 	"context"
-	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/floats"
-
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/huber"
 	"github.com/latent-go/latent/internal/linalg"
 )
 
-// What a unit-information prior is about must not be what one wrong cell makes of it: a value of 10⁶ among ones has a
-// share of 10¹²/N of the variance. Location m and scatter S of the table are those of Huber's (1964) M-estimator,
-//
-//	m = Σ u_n x_n/Σ u_n,   S = Σ u_n (x_n−m)(x_n−m)ᵀ/N,   u_n = min(1, c/d_n²),   d_n² = (x_n−m)ᵀS⁻¹(x_n−m),
-//
-// which is equivariant as the structure of the covariance is: to affine maps where S is a matrix, to units of columns,
-// to rotations. c is far beyond what rows of one or of several groups have, so that both are mean and covariance
-// wherever no row is that far; and r wild rows add less than a share r·c/(N − r·c) to the scatter, whatever they hold.
-
-// A scattered factor has a location and a scatter of the table that its prior is about.
-type scattered interface {
-	// scatterForm is the number of groups of neighbouring columns that are measured together, each of so many columns, and
-	// whether by a matrix or by one variance; 0 groups where it has none.
-	scatterForm() (groups, width int, matrix bool)
-	// scatterOf is the part of ξ that has them: all locations, and then the scatters.
-	scatterOf(xi []float64) []float64
+// A Scattered factor has a location and a scatter of the table for its prior to be about, which rows far out do not
+// move (Huber 1964).
+type Scattered interface {
+	// ScatterForm is the number of groups of neighbouring columns that are measured together, each of so many columns, and
+	// whether by a matrix or by one variance; 0 groups if it has none.
+	ScatterForm() (groups, width int, matrix bool)
+	// ScatterOf is the part of ξ that has them: all locations, and then the scatters.
+	ScatterOf(xi []float64) []float64
 }
 
-// A summarised factor is one whose ξ of the table has something else there: scatter puts them in their places, from the
-// sums about the anchor.
-type summarised interface {
-	scatter(sums, anchor, xi []float64)
+// A Summarised factor is a [Scattered] one whose ξ of the table has something else there.
+type Summarised interface {
+	// Scatter puts locations and scatters in their places in ξ, from the sums about the anchor.
+	Scatter(sums, anchor, xi []float64)
 }
 
-func (g gaussian) scatterForm() (groups, width int, matrix bool) { return 1, g.d, true }
+// A Regressing factor has regressors, whose location and scatter in the table are to be without rows far out, too.
+type Regressing interface {
+	// RegressorScatter is the mean and the covariance of the regressors, m and m×m, from the factor's column first on;
+	// nil if its prior needs none.
+	RegressorScatter(pooled *Pooled) (first int, mean, covariance []float64)
+}
 
-func (g isotropic) scatterForm() (groups, width int, matrix bool) { return g.groups, g.width, false }
+func (g gaussian) ScatterForm() (groups, width int, matrix bool) { return 1, g.d, true }
 
-func (g axial) scatterForm() (groups, width int, matrix bool) {
+func (g isotropic) ScatterForm() (groups, width int, matrix bool) { return g.groups, g.width, false }
+
+func (g axial) ScatterForm() (groups, width int, matrix bool) {
 	if g.form == EII {
 		return 1, g.columns(), false
 	}
@@ -47,175 +44,51 @@ func (g axial) scatterForm() (groups, width int, matrix bool) {
 }
 
 // Lognormal columns are Gaussian in something else than the columns.
-func (lognormal) scatterForm() (groups, width int, matrix bool) { return 0, 0, false }
+func (lognormal) ScatterForm() (groups, width int, matrix bool) { return 0, 0, false }
 
-func (f analyser) scatterForm() (groups, width int, matrix bool) { return f.d, 1, false }
-
-// That of a regression is of its response alone.
-func (f linear) scatterForm() (groups, width int, matrix bool) {
-	if !f.intercept {
-		return 0, 0, false
-	}
-	return 1, 1, false
-}
+func (f analyser) ScatterForm() (groups, width int, matrix bool) { return f.d, 1, false }
 
 // That of noise is the family's.
-func (f noisy) scatterForm() (groups, width int, matrix bool) {
-	if of, ok := f.inner.(scattered); ok {
-		return of.scatterForm()
+func (f noisy) ScatterForm() (groups, width int, matrix bool) {
+	if of, ok := f.inner.(Scattered); ok {
+		return of.ScatterForm()
 	}
 	return 0, 0, false
 }
 
-func (g gaussian) scatterOf(xi []float64) []float64 { return xi }
+func (g gaussian) ScatterOf(xi []float64) []float64 { return xi }
 
-func (g isotropic) scatterOf(xi []float64) []float64 { return xi }
+func (g isotropic) ScatterOf(xi []float64) []float64 { return xi }
 
-func (f studentT) scatterOf(xi []float64) []float64 { return xi[:len(xi)-1] }
+func (f studentT) ScatterOf(xi []float64) []float64 { return xi[:len(xi)-1] }
 
-func (f analyser) scatterOf(xi []float64) []float64 { return xi[:2*f.d] }
+func (f analyser) ScatterOf(xi []float64) []float64 { return xi[:2*f.d] }
 
-func (f linear) scatterOf(xi []float64) []float64 { return xi[:2] }
+func (f noisy) ScatterOf(xi []float64) []float64 { return f.inner.(Scattered).ScatterOf(f.params(xi)) }
 
-func (f noisy) scatterOf(xi []float64) []float64 { return f.inner.(scattered).scatterOf(f.params(xi)) }
-
-// scatter gives analysers without factors their variances.
-func (f analyser) scatter(_, _, xi []float64) { copy(xi, f.withoutFactors(xi)) }
+// Scatter gives analysers without factors their variances.
+func (f analyser) Scatter(_, _, xi []float64) { copy(xi, f.withoutFactors(xi)) }
 
 // scatterForm is that of the factor.
 func (f *part) scatterForm() (groups, width int, matrix bool) {
-	if of, ok := f.Factor.(scattered); ok {
-		return of.scatterForm()
+	if of, ok := f.Factor.(Scattered); ok {
+		return of.ScatterForm()
 	}
 	return 0, 0, false
 }
 
-// scatter is [summarised].scatter of the factor's part of the table, own.
+// scatter is [Summarised].Scatter of the factor's part of the table, own.
 func (f *part) scatter(w *Pooled, own []float64) {
-	if of, ok := f.Factor.(summarised); ok {
-		of.scatter(f.ofSums(w.Sums), f.ofAnchor(w.Anchor), own)
+	if of, ok := f.Factor.(Summarised); ok {
+		of.Scatter(f.ofSums(w.Sums), f.ofAnchor(w.Anchor), own)
 	}
 }
 
-// furthest is c of n rows in so many columns: about 7 standard deviations of √χ², and less where the rows are so few
-// that one of them cannot be that far.
-func furthest(columns int, n float64) float64 {
-	root := math.Sqrt(float64(columns))
-	return min((root+5)*(root+5), max(n/4, (root+2.5)*(root+2.5)))
-}
-
-// A scatterOf is location and scatter of one group of columns, and the sums over rows that lead to the next.
-type scatterOf struct {
-	first, width int // columns of the table
-	matrix       bool
-	mean, cov    []float64 // width; width² or 1
-	root         linalg.Cholesky
-	far          float64 // c
-	regressors   bool    // and not of what a factor describes
-}
-
-// ready factorises the scatter; false where there is none. Directions without scatter are given some, as no row lies
-// far out in them.
-func (s *scatterOf) ready() (ok bool) {
-	if !s.matrix {
-		return s.cov[0] > 0
-	}
-	some := append([]float64(nil), s.cov...)
-	if s.root, ok = linalg.NewCholesky(s.width, some); ok {
-		return true
-	}
-	const least = 1e-9
-	copy(some, s.cov)
-	for a := range s.width {
-		if v := &some[a*(s.width+1)]; *v > 0 {
-			ok, *v = true, *v*(1+least)
-		} else {
-			*v = 1
-		}
-	}
-	if ok {
-		s.root, ok = linalg.NewCholesky(s.width, some)
-	}
-	return ok
-}
-
-// scatterSums are the sums over rows of one group.
-type scatterSums struct {
-	N, Weight    float64 // Σ w_n, Σ w_n u_n
-	Beyond       float64 // Σ w_n of rows beyond c
-	First, Cross []float64
-	row, half    []float64
-}
-
-func (s *scatterOf) sums() *scatterSums {
-	return &scatterSums{
-		First: make([]float64, s.width),
-		Cross: make([]float64, len(s.cov)),
-		row:   make([]float64, s.width),
-		half:  make([]float64, s.width),
-	}
-}
-
-// add adds a row that has all columns of the group.
-func (t *scatterSums) add(s *scatterOf, x []float64, w float64) {
-	floats.SubTo(t.row, x, s.mean)
-	square := floats.Dot(t.row, t.row)
-	if square-square != 0 || w == 0 {
-		return
-	}
-	distance := square / s.cov[0]
-	if s.matrix {
-		copy(t.half, t.row)
-		s.root.HalfSolveRight(linalg.General(1, s.width, t.half))
-		distance = floats.Dot(t.half, t.half)
-	}
-	t.N += w
-	if distance > s.far {
-		t.Beyond += w
-		w *= s.far / distance
-	}
-	t.Weight += w
-	floats.AddScaled(t.First, w, t.row)
-	if !s.matrix {
-		t.Cross[0] += w * square / float64(s.width)
-		return
-	}
-	for a, v := range t.row {
-		floats.AddScaled(t.Cross[a*s.width+a:(a+1)*s.width], w*v, t.row[a:])
-	}
-}
-
-func (t *scatterSums) merge(o *scatterSums) {
-	t.N += o.N
-	t.Weight += o.Weight
-	t.Beyond += o.Beyond
-	floats.Add(t.First, o.First)
-	floats.Add(t.Cross, o.Cross)
-}
-
-// move takes location and scatter of the sums, and returns the largest relative change of a variance.
-func (s *scatterOf) move(t *scatterSums) (change float64) {
-	shift := make([]float64, s.width)
-	floats.ScaleTo(shift, 1/t.Weight, t.First)
-	floats.Add(s.mean, shift)
-	size := 1
-	if s.matrix {
-		size = s.width
-	}
-	for a := range size {
-		for b := a; b < size; b++ {
-			square := shift[a] * shift[b]
-			if !s.matrix {
-				square = floats.Dot(shift, shift) / float64(s.width)
-			}
-			next := (t.Cross[a*size+b] - t.Weight*square) / t.N
-			if a == b {
-				change = max(change, math.Abs(next/s.cov[a*size+a]-1))
-			}
-			s.cov[a*size+b], s.cov[b*size+a] = next, next
-		}
-	}
-	return change
+// A columnScatter is that of a group of columns, or of the regressors of a factor, from a column of the table on.
+type columnScatter struct {
+	huber.Scatter
+	first      int
+	regressors bool // and not what a factor describes
 }
 
 // referenceRounds bounds the passes of the estimate, whose variances fall by a factor of about c/N in each until they
@@ -239,9 +112,9 @@ func (p *Plan) refer(ctx context.Context, src framework.Source[framework.Rows], 
 		for i, s := range groups {
 			if t := sums[i]; t.Beyond > 0 || moved && t.N > 0 {
 				moved = true
-				change = max(change, s.move(t))
+				change = max(change, s.Move(t))
 			}
-			if !s.ready() {
+			if !s.Ready() {
 				return nil // what is left has no scatter: the prior stays that of all rows
 			}
 		}
@@ -256,13 +129,15 @@ func (p *Plan) refer(ctx context.Context, src framework.Source[framework.Rows], 
 }
 
 // scatters are the groups of columns of the plan's factors, as they are in the pooled table.
-func (p *Plan) scatters(w *Pooled) (list []*scatterOf) {
+func (p *Plan) scatters(w *Pooled) (list []*columnScatter) {
 	for i := range p.parts {
 		f := &p.parts[i]
-		if of, ok := f.Factor.(interface{ regressorScatter(w *Pooled) *scatterOf }); ok {
-			s := of.regressorScatter(&Pooled{Sums: f.ofSums(w.Sums), Anchor: f.ofAnchor(w.Anchor)})
-			if s != nil && s.ready() {
-				s.first += f.at.Columns
+		if of, ok := f.Factor.(Regressing); ok {
+			sums := f.ofSums(w.Sums)
+			first, mean, cov := of.RegressorScatter(&Pooled{Sums: sums, Anchor: f.ofAnchor(w.Anchor)})
+			s := &columnScatter{first: f.at.Columns + first, regressors: true}
+			s.Scatter = huber.Scatter{Matrix: true, Mean: mean, Cov: cov, Far: huber.Furthest(len(mean), sums[0])}
+			if len(mean) > 0 && s.Ready() {
 				list = append(list, s)
 			}
 		}
@@ -272,15 +147,16 @@ func (p *Plan) scatters(w *Pooled) (list []*scatterOf) {
 		}
 		own := slices.Clone(f.ofParams(w.Parameters))
 		f.scatter(w, own)
-		params := f.Factor.(scattered).scatterOf(own)
+		params := f.Factor.(Scattered).ScatterOf(own)
 		mean, rest := params[:groups*width], params[groups*width:]
 		for g := range groups {
-			s := &scatterOf{first: f.at.Columns + g*width, width: width, matrix: matrix, far: furthest(width, w.N)}
-			s.mean = append(s.mean, mean[g*width:(g+1)*width]...)
-			if s.cov = append(s.cov, rest[g]); matrix {
-				s.cov = append([]float64(nil), rest...)
+			s := &columnScatter{first: f.at.Columns + g*width}
+			s.Matrix, s.Far = matrix, huber.Furthest(width, w.N)
+			s.Mean = append(s.Mean, mean[g*width:(g+1)*width]...)
+			if s.Cov = append(s.Cov, rest[g]); matrix {
+				s.Cov = append([]float64(nil), rest...)
 			}
-			if s.ready() {
+			if s.Ready() {
 				list = append(list, s)
 			}
 		}
@@ -290,35 +166,35 @@ func (p *Plan) scatters(w *Pooled) (list []*scatterOf) {
 
 // scatterSums sums up the rows.
 func (p *Plan) scatterSums(
-	ctx context.Context, src framework.Source[framework.Rows], groups []*scatterOf,
-) ([]*scatterSums, error) {
+	ctx context.Context, src framework.Source[framework.Rows], groups []*columnScatter,
+) ([]*huber.Sums, error) {
 	return framework.Survey(ctx, src, 0,
-		func() ([]*scatterSums, error) {
-			list := make([]*scatterSums, len(groups))
+		func() ([]*huber.Sums, error) {
+			list := make([]*huber.Sums, len(groups))
 			for i, s := range groups {
-				list[i] = s.sums()
+				list[i] = s.Sums()
 			}
 			return list, nil
 		},
-		func(list []*scatterSums, b framework.Rows) error {
+		func(list []*huber.Sums, b framework.Rows) error {
 			for i := range b.N {
 				x, w := b.Row(i), b.Weight(i)
 				for j, s := range groups {
-					list[j].add(s, x[s.first:s.first+s.width], w)
+					list[j].Add(&s.Scatter, x[s.first:s.first+len(s.Mean)], w)
 				}
 			}
 			return nil
 		},
-		func(into, from []*scatterSums) error {
+		func(into, from []*huber.Sums) error {
 			for i, t := range into {
-				t.merge(from[i])
+				t.Merge(from[i])
 			}
 			return nil
 		})
 }
 
 // referenceOf are the parameters with the locations and scatters of the groups.
-func (p *Plan) referenceOf(w *Pooled, groups []*scatterOf) []float64 {
+func (p *Plan) referenceOf(w *Pooled, groups []*columnScatter) []float64 {
 	reference := append([]float64(nil), w.Parameters...)
 	for i := range p.parts {
 		f := &p.parts[i]
@@ -335,20 +211,20 @@ func (p *Plan) referenceOf(w *Pooled, groups []*scatterOf) []float64 {
 					w.Regressors = make([]float64, p.size.Regressors)
 				}
 				to := w.Regressors[f.at.Regressors:]
-				copy(to, s.mean)
-				copy(to[s.width:], s.cov)
+				copy(to, s.Mean)
+				copy(to[len(s.Mean):], s.Cov)
 				continue
 			}
 			n, width, _ := f.scatterForm()
-			params, g := f.Factor.(scattered).scatterOf(f.ofParams(reference)), (s.first-f.at.Columns)/width
-			copy(params[g*width:], s.mean)
+			params, g := f.Factor.(Scattered).ScatterOf(f.ofParams(reference)), (s.first-f.at.Columns)/width
+			copy(params[g*width:], s.Mean)
 			switch rest := params[n*width:]; {
-			case s.matrix:
-				copy(rest, s.cov)
+			case s.Matrix:
+				copy(rest, s.Cov)
 			case n == 1: // one variance, which may be repeated
-				linalg.Fill(rest, s.cov[0])
+				linalg.Fill(rest, s.Cov[0])
 			default:
-				rest[g] = s.cov[0]
+				rest[g] = s.Cov[0]
 			}
 		}
 	}

@@ -2,11 +2,11 @@ package family
 
 import (
 	"context"
-	"errors"
 	"math"
 	"slices"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/variances"
 )
 
 // Values are recorded in steps: minutes, tenths of a degree, yes and no. A number that stands for all
@@ -36,10 +36,6 @@ type refiner interface {
 	Refine(pooled *Pooled, xi, score []float64)
 }
 
-// finest is the share of a column's variance that a floor is at least: a resolution beyond it is as
-// good as any.
-const finest = 1e-10
-
 // mostValues and allValues bound the different values that are looked at, of one column and of all: a
 // column with more has no resolution.
 const (
@@ -57,7 +53,7 @@ func (p *Plan) setFloors(ctx context.Context, src framework.Source[framework.Row
 		if b, ok := f.Factor.(Bounder); ok {
 			for j, v := range b.Spread(f.ofParams(w.reference())) {
 				bounded = true
-				steps[f.at.Columns+j] = resolution{most: most, enough: math.Sqrt(12 * finest * max(0, v))}
+				steps[f.at.Columns+j] = resolution{most: most, enough: math.Sqrt(12 * variances.Finest * max(0, v))}
 			}
 		}
 	}
@@ -74,7 +70,7 @@ func (p *Plan) setFloors(ctx context.Context, src framework.Source[framework.Row
 		found[j] = steps[j].step()
 	}
 	if !slices.ContainsFunc(found, func(step float64) bool { return !math.IsInf(step, 1) }) {
-		return framework.FaultyColumn(0, errAllConstant)
+		return framework.FaultyColumn(0, variances.ErrAllConstant)
 	}
 	for i := range p.parts {
 		f := &p.parts[i]
@@ -93,8 +89,6 @@ func (p *Plan) setFloors(ctx context.Context, src framework.Source[framework.Row
 	w.Floor = floor
 	return nil
 }
-
-var errAllConstant = errors.New("is constant, like all others: there is nothing to fit")
 
 // bounded says whether the pooled table of a factor has a floor.
 func (f *part) bounded() bool { return f.pooled != nil && len(f.pooled.Floor) > 0 }
@@ -290,15 +284,12 @@ func (c *resolution) gap() float64 {
 	slices.Sort(values)
 	least := math.Inf(1)
 	for i := 1; i < len(values); i++ {
-		if gap := values[i] - values[i-1]; gap > ulps*max(math.Abs(values[i]), math.Abs(values[i-1])) {
+		if gap := values[i] - values[i-1]; gap > variances.Ulps*max(math.Abs(values[i]), math.Abs(values[i-1])) {
 			least = min(least, gap)
 		}
 	}
 	return least
 }
-
-// ulps is the relative difference of equal values: four units in the last place.
-const ulps = 4 * 0x1p-52
 
 // step is the resolution: 0 where it does not matter.
 func (c *resolution) step() float64 {

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/internal/parallel"
 	"github.com/latent-go/latent/laplace"
 )
@@ -212,7 +213,7 @@ func (m *Information) of(c *Classes, params []float64) ([][]laplace.Block, error
 		}
 		blocks[i] = make([]laplace.Block, c.K)
 		if err := parallel.Do(c.K, 0, func(k int) (err error) {
-			xi := f.ofParams(at(params, k, c.plan.size.Params))
+			xi := f.ofParams(linalg.Row(params, k, c.plan.size.Params))
 			blocks[i][k], err = f.rows.InformationRows(c.weighted(f, k), xi, f.pooled)
 			return err
 		}); err != nil {

@@ -14,15 +14,15 @@ func (l exponentialKernel) observeEntries(b framework.Rows, at, first, n int, o 
 		return errSparse
 	}
 	*o = Observed{
-		N:        n,
-		Complete: true,
-		Base:     linalg.Resize(o.Base, n),
-		rows:     b,
-		first:    first,
-		sparse:   true,
-		t:        o.own,
-		e:        o.e,
-		labels:   o.labels,
+		N:         n,
+		Complete:  true,
+		Base:      linalg.Resize(o.Base, n),
+		rows:      b,
+		first:     first,
+		sparse:    true,
+		t:         o.own,
+		Exposures: o.Exposures,
+		labels:    o.labels,
 	}
 	entries := b.Entries.Start[first+n] - b.Entries.Start[first]
 	o.t = linalg.Resize(o.t, entries+2)
@@ -60,11 +60,11 @@ func (l exponentialKernel) observeEntries(b framework.Rows, at, first, n int, o 
 // addSparseScores adds Σ_m η_km T(x_nm) over the entries.
 func (o *Observed) addSparseScores(scores Table, cells int, r []float64) {
 	k, n := scores.K, o.Padded()
-	o.e = linalg.Resize(o.e, (cells+1)*k)
-	to := at(o.e, cells, k)
+	o.Exposures = linalg.Resize(o.Exposures, (cells+1)*k)
+	to := linalg.Row(o.Exposures, cells, k)
 	for j := range k {
 		for c, eta := range scores.Row(j, 2*cells)[cells:] {
-			o.e[c*k+j] = eta
+			o.Exposures[c*k+j] = eta
 		}
 	}
 	entry := 0
@@ -73,7 +73,7 @@ func (o *Observed) addSparseScores(scores Table, cells int, r []float64) {
 		clear(to)
 		for _, c := range columns {
 			t := o.t[entry]
-			for j, eta := range o.e[c*k : (c+1)*k] {
+			for j, eta := range o.Exposures[c*k : (c+1)*k] {
 				to[j] += t * eta
 			}
 			entry++
@@ -87,9 +87,9 @@ func (o *Observed) addSparseScores(scores Table, cells int, r []float64) {
 // addSparseSums adds Σ_n r_nk T(x_nm) over the entries.
 func (o *Observed) addSparseSums(sums Table, cells int, r []float64) {
 	k, n := sums.K, o.Padded()
-	o.e = linalg.Resize(o.e, (cells+1)*k)
-	clear(o.e)
-	from := at(o.e, cells, k)
+	o.Exposures = linalg.Resize(o.Exposures, (cells+1)*k)
+	clear(o.Exposures)
+	from := linalg.Row(o.Exposures, cells, k)
 	entry := 0
 	for i := range o.N {
 		columns, _ := o.rows.Entries.Row(o.first + i)
@@ -98,7 +98,7 @@ func (o *Observed) addSparseSums(sums Table, cells int, r []float64) {
 		}
 		for _, c := range columns {
 			t := o.t[entry]
-			to := o.e[c*k : (c+1)*k]
+			to := o.Exposures[c*k : (c+1)*k]
 			for j, q := range from {
 				to[j] += q * t
 			}
@@ -107,7 +107,7 @@ func (o *Observed) addSparseSums(sums Table, cells int, r []float64) {
 	}
 	for j := range k {
 		for c := range cells {
-			sums.Data[j*sums.Stride+cells+c] += o.e[c*k+j]
+			sums.Data[j*sums.Stride+cells+c] += o.Exposures[c*k+j]
 		}
 	}
 }

@@ -231,7 +231,7 @@ func (p *Plan) Begin(
 		r = linalg.Resize(r, Padded(n)*k)
 		simd.Columns(r, q[first*k:], n, k, k)
 		for j := range k {
-			row := at(r, j, Padded(n))
+			row := linalg.Row(r, j, Padded(n))
 			clear(row[n:])
 			counts[j] += floats.Sum(row[:n])
 		}
@@ -445,7 +445,7 @@ func (p *Plan) Partition(rows framework.Rows, k int, start Start, rng *rand.Rand
 		}
 	case start == RandomResponsibilities:
 		for i := range rows.N {
-			row, sum := at(r, i, k), 0.0
+			row, sum := linalg.Row(r, i, k), 0.0
 			for j := range row {
 				row[j] = rng.ExpFloat64()
 				sum += row[j]

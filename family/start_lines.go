@@ -64,9 +64,9 @@ func (c *points) whitenRegressors() {
 	for _, x := range c.blocks {
 		side := len(x) / d
 		for j := range d - 1 {
-			to := at(x, 1+j, side)
+			to := linalg.Row(x, 1+j, side)
 			for i := range j {
-				linalg.Axpy(-root.At(j, i), at(x, 1+i, side), to)
+				linalg.Axpy(-root.At(j, i), linalg.Row(x, 1+i, side), to)
 			}
 			linalg.Scale(1/root.At(j, j), to)
 		}
@@ -85,7 +85,7 @@ func (l *lines) fit(k int, label []int) []*mat.VecDense {
 		l.point(i, u)
 		y := u[0]
 		u[0] = 1
-		to := at(sums, j, size)
+		to := linalg.Row(sums, j, size)
 		for a, v := range u {
 			linalg.Axpy(l.weights[i]*v, u, to[a*d:(a+1)*d])
 		}
@@ -93,7 +93,7 @@ func (l *lines) fit(k int, label []int) []*mat.VecDense {
 	}
 	fitted := make([]*mat.VecDense, k)
 	for j := range fitted {
-		of := at(sums, j, size)
+		of := linalg.Row(sums, j, size)
 		gram, right := mat.NewSymDense(d, of[:d*d]), mat.NewVecDense(d, of[d*d:])
 		for a := range d {
 			gram.SetSym(a, a, gram.At(a, a)+lineRidge)
@@ -118,7 +118,7 @@ func (l *lines) nearer(dst, gap []float64, line *mat.VecDense) (sum float64) {
 		copy(e, x)
 		floats.AddConst(-b[0], e)
 		for j, slope := range b[1:] {
-			linalg.Axpy(-slope, at(x, 1+j, side)[:n], e)
+			linalg.Axpy(-slope, linalg.Row(x, 1+j, side)[:n], e)
 		}
 		for i, v := range e {
 			e[i] = min(gap[first+i], v*v)

@@ -65,7 +65,7 @@ func (c *points) scatter() []float64 {
 		side := len(x) / c.width
 		weighed = append(weighed[:0], x...)
 		for a := range c.width {
-			floats.Mul(at(weighed, a, side), c.weights[first:first+side])
+			floats.Mul(linalg.Row(weighed, a, side), c.weights[first:first+side])
 		}
 		linalg.MulSerial(false, true, 1, linalg.General(c.width, side, weighed), linalg.General(c.width, side, x), 1,
 			linalg.General(c.width, c.width, sum))
@@ -79,7 +79,7 @@ func (c *points) tiedFit(label []int, k int, total []float64) float64 {
 	n, d, fit := floats.Sum(counts), c.width, 0.0
 	within, weighed := append([]float64(nil), total...), append([]float64(nil), means...)
 	for j, nj := range counts {
-		linalg.Scale(nj, at(weighed, j, d))
+		linalg.Scale(nj, linalg.Row(weighed, j, d))
 		if nj > 0 {
 			fit += nj * math.Log(nj)
 		}

@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/latent-go/latent/internal/linalg"
+	"github.com/latent-go/latent/internal/variances"
 	"github.com/latent-go/latent/laplace"
 	"github.com/latent-go/latent/prior"
 )
@@ -150,7 +151,7 @@ func (g axial) Estimate(sums, anchor []float64, w *Pooled, xi []float64) error {
 		return isotropic{groups: len(mean), width: 1, form: Diagonal, floor: g.floor}.Estimate(sums, anchor, nil, xi)
 	}
 	if !(n[0] > 0) {
-		return errEmpty
+		return variances.ErrNoRows
 	}
 	for j, a := range anchor {
 		mean[j] = a + first[j]/n[j]
@@ -193,13 +194,13 @@ func (g axial) Share(sums, _, params Table, w *Pooled) error {
 		for j, v := range second {
 			m.scatter[k*d+j] = max(0, v-first[j]/n[j]*first[j])
 		}
-		copy(at(m.variance, k, d), variance)
-		copy(at(m.least, k, d), m.floor)
+		copy(linalg.Row(m.variance, k, d), variance)
+		copy(linalg.Row(m.least, k, d), m.floor)
 	}
 	m.variances()
 	for k := range params.K {
 		_, variance := g.moments(params.Row(k, 2*d))
-		copy(variance, at(m.variance, k, d))
+		copy(variance, linalg.Row(m.variance, k, d))
 	}
 	return m.regular(params, func(k, j int) float64 { return m.variance[k*d+j] })
 }
@@ -242,7 +243,7 @@ func (g ellipsoidal) Estimate(sums, anchor []float64, w *Pooled, xi []float64) e
 	}
 	n := sums[0]
 	if !(n > 0) {
-		return errEmpty
+		return variances.ErrNoRows
 	}
 	first, _ := g.split(sums, 1)
 	mean, _ := g.split(xi, 0)
@@ -261,7 +262,7 @@ func (g ellipsoidal) Share(sums, _, params Table, w *Pooled) error {
 		row := sums.Row(k, 1+2*d+d*d)
 		first, second := g.split(row, 1)
 		_, covs[k] = g.split(params.Row(k, d+d*d), 0)
-		to, n := at(scatters, k, d*d), row[0]
+		to, n := linalg.Row(scatters, k, d*d), row[0]
 		m.n[k] = n
 		for a := range d {
 			for c := a; c < d; c++ {
@@ -278,7 +279,7 @@ func (g ellipsoidal) Share(sums, _, params Table, w *Pooled) error {
 	}
 	for k, cov := range covs {
 		if _, ok := g.independent(cov); !ok {
-			return ofClass(k, singular())
+			return ClassError(k, variances.Singular())
 		}
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/latent-go/latent/internal/linalg"
+	"github.com/latent-go/latent/internal/variances"
 )
 
 // commonAxes is EVE and VVE: axes D that all classes share. Given the variances, D minimises Σ_k tr(D diag(σ²_k)⁻¹ Dᵀ
@@ -34,7 +35,7 @@ func (m *maximum) commonAxes(scatters []float64, covs [][]float64) error {
 		}
 	}
 	for k, cov := range covs {
-		assemble(start.axes, at(m.variance, k, m.d), cov)
+		assemble(start.axes, linalg.Row(m.variance, k, m.d), cov)
 	}
 	return nil
 }
@@ -49,7 +50,7 @@ func (m *maximum) turnFreely(of axesAt) (most float64, ok bool) {
 	d, scatters, before := m.d, of.scatters(), of.clone()
 	weights, volumes := slices.Clone(m.n), m.form == EVE
 	for k := 0; volumes && k < m.k; k++ {
-		weights[k] = geometricMean(at(m.scatter, k, d))
+		weights[k] = geometricMean(linalg.Row(m.scatter, k, d))
 	}
 	for i := range d {
 		for j := i + 1; j < d; j++ {
@@ -141,9 +142,9 @@ func (m *maximum) startingAxes(scatters []float64, covs [][]float64) (best axesA
 	for k, cov := range covs {
 		// unequal shares: no two axes are as long
 		floats.AddScaled(before, float64(k+1)/geometricMean(diagonalOf(cov, d)), cov)
-		floats.Add(pooled, at(scatters, k, d*d))
+		floats.Add(pooled, linalg.Row(scatters, k, d*d))
 		if equal {
-			candidates = append(candidates, slices.Clone(at(scatters, k, d*d)))
+			candidates = append(candidates, slices.Clone(linalg.Row(scatters, k, d*d)))
 		}
 	}
 	lowest := math.Inf(1)
@@ -161,13 +162,13 @@ func (m *maximum) startingAxes(scatters []float64, covs [][]float64) (best axesA
 	}
 	for i, c := range append(candidates, before, slices.Clone(pooled)) {
 		if !try(c, i == len(candidates)) {
-			return best, singular()
+			return best, variances.Singular()
 		}
 	}
 	m.commonAlong(best)
 	if m.onFloor() {
 		if !try(m.lifted(pooled, floats.Sum(m.n)), false) {
-			return best, singular()
+			return best, variances.Singular()
 		}
 		m.commonAlong(best)
 	}
@@ -183,7 +184,7 @@ func (m *maximum) axesOf(a, scatters []float64) (of axesAt, ok bool) {
 	of.axes, of.bounded = slices.Clone(e.Vectors(m.d).RawMatrix().Data), m.floor != nil
 	pooled := make([]float64, m.d*m.d)
 	for k := range m.k {
-		of.turned = append(of.turned, slices.Clone(at(scatters, k, m.d*m.d)))
+		of.turned = append(of.turned, slices.Clone(linalg.Row(scatters, k, m.d*m.d)))
 		floats.Add(pooled, of.turned[k])
 	}
 	m.sortAxes(of.axes, pooled)
@@ -220,8 +221,8 @@ func (m *maximum) commonAlong(of axesAt) {
 		m.leastOf(of.turned[m.k], of.turned[m.k+1], m.least)
 	}
 	for k, w := range of.scatters() {
-		copy(at(m.scatter, k, m.d), diagonalOf(w, m.d))
-		copy(at(m.least, k, m.d), m.least)
+		copy(linalg.Row(m.scatter, k, m.d), diagonalOf(w, m.d))
+		copy(linalg.Row(m.least, k, m.d), m.least)
 	}
 	for i, v := range m.scatter {
 		m.scatter[i] = max(0, v)
@@ -234,7 +235,7 @@ func (m *maximum) commonAlong(of axesAt) {
 func (m *maximum) plane(scatters [][]float64, i, j int) (cos, sin float64) {
 	d, p, q := m.d, 0.0, 0.0
 	for k, t := range scatters {
-		v := at(m.variance, k, d)
+		v := linalg.Row(m.variance, k, d)
 		g := 1/v[i] - 1/v[j]
 		p += g * (t[i*d+i] - t[j*d+j]) / 2
 		q += g * t[i*d+j]
@@ -278,7 +279,7 @@ func turn(a []float64, d, i, j int, cos, sin float64) {
 
 // turnBoth turns columns and rows of a symmetric matrix.
 func turnBoth(a []float64, d, i, j int, cos, sin float64) {
-	rowI, rowJ := at(a, i, d), at(a, j, d)
+	rowI, rowJ := linalg.Row(a, i, d), linalg.Row(a, j, d)
 	for c, x := range rowI {
 		y := rowJ[c]
 		rowI[c], rowJ[c] = cos*x+sin*y, cos*y-sin*x

@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/latent-go/latent/internal/linalg"
+	"github.com/latent-go/latent/internal/variances"
 )
 
 // The floor of a structure, Σ_k ⪰ F = diag(floor), has an exact maximum where axes lie along the columns, where F =
@@ -47,7 +48,7 @@ func (m *maximum) leastOf(g, spread, least []float64) {
 	}
 	for j := range m.d {
 		sum := 0.0
-		for l, v := range at(g, j, m.d) {
+		for l, v := range linalg.Row(g, j, m.d) {
 			sum += math.Abs(v) * inverse[l]
 		}
 		least[j] = sum / inverse[j]
@@ -88,7 +89,7 @@ func (m *maximum) levelled(n float64) {
 	d, v := m.d, math.Inf(-1)
 	for k, nk := range m.n {
 		lowest, free := 0.0, 0.0
-		for j, c := range at(m.least, k, d) {
+		for j, c := range linalg.Row(m.least, k, d) {
 			w := &m.scatter[k*d+j]
 			*w = max(*w, 1e-14*nk*c) // a class without extent has any volume
 			lowest += math.Log(c)
@@ -122,7 +123,7 @@ func (m *maximum) levelled(n float64) {
 func (m *maximum) multiplier(k int, v float64) (theta, free float64) {
 	for {
 		sum, count := -v, 0.0
-		for j, w := range at(m.scatter, k, m.d) {
+		for j, w := range linalg.Row(m.scatter, k, m.d) {
 			if c := m.least[k*m.d+j]; w > theta*c {
 				sum += math.Log(w)
 				count++
@@ -144,7 +145,7 @@ func (m *maximum) multiplier(k int, v float64) (theta, free float64) {
 // loss is −2 times the objective: Σ_k n_k ln|Σ_k| + tr Σ_k⁻¹W_k.
 func (m *maximum) loss() (sum float64) {
 	for k, nk := range m.n {
-		for j, v := range at(m.variance, k, m.d) {
+		for j, v := range linalg.Row(m.variance, k, m.d) {
 			sum += nk*math.Log(v) + m.scatter[k*m.d+j]/v
 		}
 	}
@@ -157,16 +158,17 @@ func (m *maximum) improve(axes, scatters []float64, covs [][]float64) error {
 	d := m.d
 	candidates := [3][]float64{slices.Clone(axes), slices.Clone(axes), slices.Clone(axes)}
 	for k, cov := range covs {
-		raised := m.lifted(at(scatters, k, d*d), m.n[k])
-		if !eigenvectors(d, cov, at(candidates[1], k, d*d)) || !eigenvectors(d, raised, at(candidates[2], k, d*d)) {
-			return ofClass(k, singular())
+		raised := m.lifted(linalg.Row(scatters, k, d*d), m.n[k])
+		if !eigenvectors(d, cov, linalg.Row(candidates[1], k, d*d)) ||
+			!eigenvectors(d, raised, linalg.Row(candidates[2], k, d*d)) {
+			return ClassError(k, variances.Singular())
 		}
 	}
 	start, along, least, lowest := slices.Clone(m.variance), [3][]float64{}, [3][]float64{}, math.Inf(1)
 	all := 0
 	for i, of := range candidates {
 		for k := range m.k {
-			m.along(k, at(of, k, d*d), at(scatters, k, d*d))
+			m.along(k, linalg.Row(of, k, d*d), linalg.Row(scatters, k, d*d))
 		}
 		along[i], least[i] = slices.Clone(m.scatter), slices.Clone(m.least)
 		copy(m.variance, start)
@@ -176,8 +178,8 @@ func (m *maximum) improve(axes, scatters []float64, covs [][]float64) error {
 		}
 	}
 	use := func(i, k int) {
-		copy(at(m.scatter, k, d), at(along[i], k, d))
-		copy(at(m.least, k, d), at(least[i], k, d))
+		copy(linalg.Row(m.scatter, k, d), linalg.Row(along[i], k, d))
+		copy(linalg.Row(m.least, k, d), linalg.Row(least[i], k, d))
 	}
 	chosen := make([]int, m.k)
 	for k := range chosen {
@@ -193,7 +195,7 @@ func (m *maximum) improve(axes, scatters []float64, covs [][]float64) error {
 			}
 		}
 		use(chosen[k], k)
-		copy(at(axes, k, d*d), at(candidates[chosen[k]], k, d*d))
+		copy(linalg.Row(axes, k, d*d), linalg.Row(candidates[chosen[k]], k, d*d))
 	}
 	copy(m.variance, start)
 	m.variances()
@@ -226,7 +228,7 @@ func (m *maximum) along(k int, axes, scatter []float64) {
 	for j, v := range diagonalOf(w, m.d) {
 		m.scatter[k*m.d+j] = max(0, v)
 	}
-	m.setLeast(axes, at(m.least, k, m.d))
+	m.setLeast(axes, linalg.Row(m.least, k, m.d))
 }
 
 // raise moves the shared covariance C of VEE, of Σ_k = λ_k C, to its maximum among λ_k C ⪰ F.

@@ -44,8 +44,8 @@ func collapsingClasses(rng *rand.Rand, form Covariance, k int, units []float64) 
 		var w mat.Dense
 		w.Mul(root, root.T())
 		w.Apply(func(a, c int, v float64) float64 { return b.n[i] * v * scale[a] * scale[c] / float64(d) }, &w)
-		copy(at(b.scatters, i, d*d), w.RawMatrix().Data)
-		linalg.Mirror(d, at(b.scatters, i, d*d))
+		copy(linalg.Row(b.scatters, i, d*d), w.RawMatrix().Data)
+		linalg.Mirror(d, linalg.Row(b.scatters, i, d*d))
 		if form.letters()[2] == 'I' {
 			for a := range d {
 				for c := range d {
@@ -61,7 +61,7 @@ func collapsingClasses(rng *rand.Rand, form Covariance, k int, units []float64) 
 		b.all[a*d+a] = 2 * b.floor[a]
 	}
 	for i := range k {
-		floats.AddScaled(b.all, 1/floats.Sum(b.n), at(b.scatters, i, d*d))
+		floats.AddScaled(b.all, 1/floats.Sum(b.n), linalg.Row(b.scatters, i, d*d))
 	}
 	for range k {
 		b.covs = append(b.covs, slices.Clone(b.all))
@@ -78,14 +78,14 @@ func (b *bounded) step(t testing.TB) {
 		return
 	}
 	for k, cov := range b.covs {
-		copy(at(m.scatter, k, b.d), diagonalOf(at(b.scatters, k, b.d*b.d), b.d))
-		copy(at(m.variance, k, b.d), diagonalOf(cov, b.d))
-		copy(at(m.least, k, b.d), m.floor)
+		copy(linalg.Row(m.scatter, k, b.d), diagonalOf(linalg.Row(b.scatters, k, b.d*b.d), b.d))
+		copy(linalg.Row(m.variance, k, b.d), diagonalOf(cov, b.d))
+		copy(linalg.Row(m.least, k, b.d), m.floor)
 	}
 	m.variances()
 	for k, cov := range b.covs {
 		clear(cov)
-		for j, v := range at(m.variance, k, b.d) {
+		for j, v := range linalg.Row(m.variance, k, b.d) {
 			cov[j*b.d+j] = v
 		}
 	}
@@ -99,7 +99,7 @@ func (b *bounded) loss(t testing.TB, covs [][]float64) (sum float64) {
 		require.True(t, ok)
 		sum += b.n[k] * chol.LogDet()
 		chol.Invert()
-		sum += floats.Dot(inverse, at(b.scatters, k, b.d*b.d))
+		sum += floats.Dot(inverse, linalg.Row(b.scatters, k, b.d*b.d))
 	}
 	return sum
 }

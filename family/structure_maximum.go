@@ -9,6 +9,7 @@ import (
 
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/linalg"
+	"github.com/latent-go/latent/internal/variances"
 )
 
 // maximum is the global step of structured covariances, Σ_k = D_k diag(σ²_k) D_kᵀ, of K classes with counts n_k and
@@ -74,18 +75,18 @@ func (m *maximum) variances() {
 	case name[:2] == "EV": // σ²_k = λ·shape of W_k, λ = Σ_k |W_k|^(1/D)/n
 		sum := 0.0
 		for k := range m.k {
-			m.level[k] = geometricMean(at(m.scatter, k, d))
+			m.level[k] = geometricMean(linalg.Row(m.scatter, k, d))
 			sum += m.level[k]
 		}
 		for k := range m.k {
-			floats.ScaleTo(at(m.variance, k, d), sum/n/m.level[k], at(m.scatter, k, d))
+			floats.ScaleTo(linalg.Row(m.variance, k, d), sum/n/m.level[k], linalg.Row(m.scatter, k, d))
 		}
 		if m.onFloor() {
 			m.levelled(n)
 		}
 	default:
 		for k, nk := range m.n {
-			floats.ScaleTo(at(m.variance, k, d), 1/nk, at(m.scatter, k, d))
+			floats.ScaleTo(linalg.Row(m.variance, k, d), 1/nk, linalg.Row(m.scatter, k, d))
 		}
 		for i, c := range m.least {
 			m.variance[i] = max(m.variance[i], c)
@@ -96,37 +97,37 @@ func (m *maximum) variances() {
 // levels takes the volumes of the parameters before.
 func (m *maximum) levels() {
 	for k := range m.k {
-		m.level[k] = geometricMean(at(m.variance, k, m.d))
+		m.level[k] = geometricMean(linalg.Row(m.variance, k, m.d))
 	}
 }
 
 // pool puts σ²_k = λ_k a with a = Σ_k W_k/λ_k/n or the lowest a, the maximum given the volumes, up to a factor of all
 // λ_k.
 func (m *maximum) pool(n float64) {
-	a := at(m.variance, 0, m.d)
+	a := linalg.Row(m.variance, 0, m.d)
 	clear(a)
 	for k, level := range m.level {
-		floats.AddScaled(a, 1/(n*level), at(m.scatter, k, m.d))
+		floats.AddScaled(a, 1/(n*level), linalg.Row(m.scatter, k, m.d))
 	}
 	for j, v := range a {
 		a[j] = max(v, m.lowest(j))
 	}
 	for k := m.k - 1; k >= 0; k-- {
-		floats.ScaleTo(at(m.variance, k, m.d), m.level[k], a)
+		floats.ScaleTo(linalg.Row(m.variance, k, m.d), m.level[k], a)
 	}
 }
 
 // scale multiplies each class's σ² to the maximum given its shape, and returns the largest relative change.
 func (m *maximum) scale() (change float64) {
 	for k, nk := range m.n {
-		variance, sum := at(m.variance, k, m.d), 0.0
-		for j, w := range at(m.scatter, k, m.d) {
+		variance, sum := linalg.Row(m.variance, k, m.d), 0.0
+		for j, w := range linalg.Row(m.scatter, k, m.d) {
 			if w > 0 {
 				sum += w / variance[j]
 			}
 		}
 		factor := sum / (nk * float64(m.d))
-		for j, c := range at(m.least, k, m.d) {
+		for j, c := range linalg.Row(m.least, k, m.d) {
 			if c > 0 {
 				factor = max(factor, c/variance[j])
 			}
@@ -157,11 +158,11 @@ func (m *maximum) covariances(scatters []float64, covs [][]float64) error {
 	d := m.d
 	axes, start := make([]float64, m.k*d*d), make([]float64, m.k*d)
 	for k, cov := range covs { // D_k are the axes of W_k, longest first in all classes
-		e, ok := linalg.NewSymmetricEigen(d, slices.Clone(at(scatters, k, d*d)))
+		e, ok := linalg.NewSymmetricEigen(d, slices.Clone(linalg.Row(scatters, k, d*d)))
 		if !ok {
-			return ofClass(k, singular())
+			return ClassError(k, variances.Singular())
 		}
-		copy(at(axes, k, d*d), e.Vectors(d).RawMatrix().Data)
+		copy(linalg.Row(axes, k, d*d), e.Vectors(d).RawMatrix().Data)
 		for j, v := range e.Values {
 			m.scatter[k*d+j] = max(0, v)
 		}
@@ -169,8 +170,8 @@ func (m *maximum) covariances(scatters []float64, covs [][]float64) error {
 		if err != nil {
 			return err
 		}
-		linalg.Fill(at(start, k, d), math.Exp(volume/float64(d)))
-		m.setLeast(at(axes, k, d*d), at(m.least, k, d))
+		linalg.Fill(linalg.Row(start, k, d), math.Exp(volume/float64(d)))
+		m.setLeast(linalg.Row(axes, k, d*d), linalg.Row(m.least, k, d))
 	}
 	copy(m.variance, start)
 	m.variances()
@@ -181,7 +182,7 @@ func (m *maximum) covariances(scatters []float64, covs [][]float64) error {
 		}
 	}
 	for k, cov := range covs {
-		assemble(at(axes, k, d*d), at(m.variance, k, d), cov)
+		assemble(linalg.Row(axes, k, d*d), linalg.Row(m.variance, k, d), cov)
 	}
 	return nil
 }
@@ -197,20 +198,20 @@ func (m *maximum) proportional(scatters []float64, covs [][]float64) error {
 	for range mostRounds {
 		clear(shared)
 		for k, level := range m.level {
-			floats.AddScaled(shared, 1/(n*level), at(scatters, k, d*d))
+			floats.AddScaled(shared, 1/(n*level), linalg.Row(scatters, k, d*d))
 		}
 		if m.floor != nil && !m.raise(shared) {
-			return singular()
+			return variances.Singular()
 		}
 		copy(inverse, shared)
 		chol, ok := linalg.NewCholesky(d, inverse)
 		if !ok {
-			return singular()
+			return variances.Singular()
 		}
 		chol.Invert()
 		before, change := slices.Clone(m.level), 0.0
 		for k, nk := range m.n {
-			m.level[k] = floats.Dot(inverse, at(scatters, k, d*d)) / (nk * float64(d))
+			m.level[k] = floats.Dot(inverse, linalg.Row(scatters, k, d*d)) / (nk * float64(d))
 		}
 		if m.floor != nil {
 			m.lift(shared)
@@ -266,8 +267,8 @@ func (m *maximum) regular(params Table, diagonal func(k, j int) float64) error {
 			between += nk / n * shift * shift
 		}
 		for k := range m.k {
-			if !(diagonal(k, j) > vanishing*(within+between)) {
-				return ofClass(k, collapsed(j))
+			if !(diagonal(k, j) > variances.Vanishing*(within+between)) {
+				return ClassError(k, variances.Collapsed(j))
 			}
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/internal/simd"
 	"github.com/latent-go/latent/internal/special"
+	"github.com/latent-go/latent/internal/variances"
 	"github.com/latent-go/latent/laplace"
 	"github.com/latent-go/latent/prior"
 )
@@ -55,7 +56,7 @@ func (f StudentT) On(columns int) ([]Factor, error) {
 		return nil, fmt.Errorf("family: the degrees of freedom are %v; must be from %v to %v, or 0 to estimate them", f.Nu,
 			fewestDegrees, mostDegrees)
 	}
-	floor, err := floorFactor(f.Name(), f.Floor)
+	floor, err := variances.FloorFactor(f.Name(), f.Floor)
 	return []Factor{studentT{gaussian{d: columns, floor: floor}, f}}, err
 }
 
@@ -137,7 +138,7 @@ func (f studentT) AddScores(o *Observed, scores Table, r []float64) {
 	n, l := o.Padded(), f.Layout()
 	farther, _, logs, work := f.work(o)
 	for k := range scores.K {
-		score, to := scores.Row(k, l.Score), at(r, k, n)
+		score, to := scores.Row(k, l.Score), linalg.Row(r, k, n)
 		nu := f.degrees(score)
 		f.distances(o, score, farther, work)
 		linalg.Scale(1/nu, farther)
@@ -158,7 +159,7 @@ func (f studentT) AddSums(o *Observed, r []float64, scores, anchors, sums Table)
 	rates, weights, logRates, work := f.work(o)
 	first := special.DigammaExcess(firstDegrees / 2)
 	for k := range sums.K {
-		score, to, q := scores.Row(k, l.Score), sums.Row(k, l.Sums), at(r, k, n)[:o.N]
+		score, to, q := scores.Row(k, l.Score), sums.Row(k, l.Sums), linalg.Row(r, k, n)[:o.N]
 		total := floats.Sum(q)
 		to[0] += total
 		if total == 0 {
@@ -194,7 +195,7 @@ func (f studentT) AddSums(o *Observed, r []float64, scores, anchors, sums Table)
 func (f studentT) Estimate(sums, anchor []float64, w *Pooled, xi []float64) error {
 	n, normal, logs := f.parts(sums)
 	if !(n > 0) {
-		return errEmpty
+		return variances.ErrNoRows
 	}
 	mean, cov := f.split(xi, 0)
 	first, second := f.split(normal, 1)

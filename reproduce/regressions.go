@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/latent-go/latent/data"
-	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/regress"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/mixture"
 )
@@ -73,18 +73,18 @@ func (c linesCell) line(class int, rng *rand.Rand) (a, b float64) {
 }
 
 // draw makes a table of the response, the trials of successes, and the regressor.
-func (c linesCell) draw(seed uint64) (family.Regression, *framework.Table, error) {
+func (c linesCell) draw(seed uint64) (regress.Family, *framework.Table, error) {
 	rng := rand.New(rand.NewPCG(seed, uint64(c.rows*100+c.k*10)+uint64(len(c.kind))))
 	lines := make([][2]float64, c.k)
 	for i := range lines {
 		lines[i][0], lines[i][1] = c.line(i, rng)
 	}
-	of, columns := family.Regression{}, 2
+	of, columns := regress.Family{}, 2
 	switch c.kind {
 	case lineCounts:
-		of.Response = family.Counts
+		of.Response = regress.Counts
 	case lineSuccesses:
-		of, columns = family.Regression{Response: family.Successes, Exposure: true}, 3
+		of, columns = regress.Family{Response: regress.Successes, Exposure: true}, 3
 	}
 	var values []float64
 	for i := range c.rows {
@@ -119,7 +119,7 @@ type linesRun struct {
 }
 
 func chooseLines(
-	ctx context.Context, of family.Regression, src *framework.Table, seed uint64,
+	ctx context.Context, of regress.Family, src *framework.Table, seed uint64,
 ) (run linesRun, err error) {
 	m := mixture.Model{Family: of}
 	o := framework.Options{K: linesMost, Restarts: linesStarts, Seed: seed, Workers: 1, Tolerance: 1e-7}
@@ -148,14 +148,14 @@ func chooseLines(
 // embeddedLines are the embedded tables of regressions, with the number of lines they are known for.
 var embeddedLines = []struct {
 	data, response, regressor string
-	of                        family.Regression
+	of                        regress.Family
 	square                    bool
 	known                     int
 }{
-	{"NPreg", "yn", "x", family.Regression{}, true, 2},
-	{"NPreg", "yp", "x", family.Regression{Response: family.Counts}, false, 2},
-	{"NOdata", "NO", "Equivalence", family.Regression{}, false, 2},
-	{"tonedata", "tuned", "stretchratio", family.Regression{}, false, 2},
+	{"NPreg", "yn", "x", regress.Family{}, true, 2},
+	{"NPreg", "yp", "x", regress.Family{Response: regress.Counts}, false, 2},
+	{"NOdata", "NO", "Equivalence", regress.Family{}, false, 2},
+	{"tonedata", "tuned", "stretchratio", regress.Family{}, false, 2},
 }
 
 func embeddedLine(i int) (*framework.Table, error) {

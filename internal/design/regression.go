@@ -3,12 +3,12 @@ package design
 import (
 	"errors"
 	"fmt"
-	"github.com/latent-go/latent/internal/families"
 	"math"
 
 	"github.com/latent-go/latent/data"
-	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/regress"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/families"
 )
 
 // Binomial is the family of responses that count successes.
@@ -18,8 +18,8 @@ const Binomial = "binomial"
 const MostDegree = 9
 
 // Responses are the values of --family of regressions.
-var Responses = map[string]family.Response{
-	families.Gaussian: family.Normal, families.Poisson: family.Counts, Binomial: family.Successes,
+var Responses = map[string]regress.Response{
+	families.Gaussian: regress.Normal, families.Poisson: regress.Counts, Binomial: regress.Successes,
 }
 
 // A Term is a power of a column, or the indicator of one of its levels.
@@ -52,8 +52,8 @@ func (g *Regression) First() int {
 }
 
 // Family is that of the components.
-func (g *Regression) Family(floor float64) family.Regression {
-	return family.Regression{
+func (g *Regression) Family(floor float64) regress.Family {
+	return regress.Family{
 		Response: Responses[g.Distribution], Exposure: g.Size != "", NoIntercept: !g.Intercept, Fixed: g.Fixed, Floor: floor,
 	}
 }

@@ -383,6 +383,9 @@ func MulSerial(transA, transB bool, alpha float64, a, b blas64.General, beta flo
 	}
 }
 
+// Row is row i of a row-major matrix of n columns.
+func Row(v []float64, i, n int) []float64 { return v[i*n : (i+1)*n] }
+
 // Fill sets all numbers of s to v, by copies of twice as many each time.
 func Fill(s []float64, v float64) {
 	for n := copy(s, []float64{v}); n < len(s); n *= 2 {

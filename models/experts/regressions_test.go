@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/regress"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/categorical"
 	"github.com/latent-go/latent/internal/tier"
@@ -37,7 +37,7 @@ func crossing(n int, seed uint64) *mat.Dense {
 }
 
 // mixtureOfExperts has lines that a gate chooses, both of the same column.
-var mixtureOfExperts = experts.Model{Family: family.Regression{}, Gate: []int{1}, Columns: []int{0, 1}}
+var mixtureOfExperts = experts.Model{Family: regress.Family{}, Gate: []int{1}, Columns: []int{0, 1}}
 
 // gFAB finds three experts and where they are likely: squares of z-scores average to about 1.
 func TestMixtureOfExpertsIsRecovered(t *testing.T) {
@@ -93,7 +93,7 @@ func TestMixtureOfExpertsIsRecovered(t *testing.T) {
 // Counts and successes behind a gate: the likelihood is monotone, and that of a sum over experts.
 func TestExpertsOfCountsAndSuccesses(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 1))
-	for _, response := range []family.Response{family.Counts, family.Successes} {
+	for _, response := range []regress.Response{regress.Counts, regress.Successes} {
 		const n = 300
 		x := mat.NewDense(n, 3, nil) // response, regressor, gate
 		for i := range n {
@@ -103,7 +103,7 @@ func TestExpertsOfCountsAndSuccesses(t *testing.T) {
 				eta = 1 - 2*a
 			}
 			y := 0.0
-			if response == family.Successes {
+			if response == regress.Successes {
 				if rng.Float64() < 1/(1+math.Exp(-eta)) {
 					y = 1
 				}
@@ -114,7 +114,7 @@ func TestExpertsOfCountsAndSuccesses(t *testing.T) {
 			}
 			x.SetRow(i, []float64{y, a, g})
 		}
-		m := experts.Model{Family: family.Regression{Response: response}, Gate: []int{2}}
+		m := experts.Model{Family: regress.Family{Response: response}, Gate: []int{2}}
 		res := fit(t, m, x, options{K: 2, FixedK: true, Method: framework.EM, Criterion: framework.ELBO, MaxIterations: 60})
 		p := res.Parameters
 		logProb, err := m.LogProb(table(t, x).All(), p, nil)
@@ -128,7 +128,7 @@ func TestExpertsOfCountsAndSuccesses(t *testing.T) {
 				eta := b[0] + b[1]*x.At(i, 1)
 				factorial, _ := math.Lgamma(y + 1)
 				density := math.Exp(y*eta - math.Exp(eta) - factorial)
-				if response == family.Successes {
+				if response == regress.Successes {
 					density = math.Exp(y*eta) / (1 + math.Exp(eta))
 				}
 				sum += prior[2*i+k] * density

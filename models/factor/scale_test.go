@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/regress"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/experts"
 	"github.com/latent-go/latent/models/factor"
@@ -59,7 +60,7 @@ func TestEvidenceHasOneScale(t *testing.T) {
 		counts[i] = math.Floor(math.Exp(x[i] + 1))
 	}
 	assert.InDelta(t, of(t, mixture.Model{Family: family.Gaussian{}}, rows(t, column, 1), 1),
-		of(t, mixture.Model{Family: family.Regression{}}, rows(t, column, 1), 1), 0.02)
+		of(t, mixture.Model{Family: regress.Family{}}, rows(t, column, 1), 1), 0.02)
 	assert.InDelta(t, of(t, mixture.Model{Family: family.Poisson{}}, rows(t, counts, 1), 1),
-		of(t, mixture.Model{Family: family.Regression{Response: family.Counts}}, rows(t, counts, 1), 1), 0.1)
+		of(t, mixture.Model{Family: regress.Family{Response: regress.Counts}}, rows(t, counts, 1), 1), 0.1)
 }

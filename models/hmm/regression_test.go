@@ -9,14 +9,14 @@ import (
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/stat/distuv"
 
-	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/regress"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/hmm"
 )
 
 // A regression that switches between two lines, or two curves of counts, with regressors far from 0.
 func TestStatesMayBeRegressions(t *testing.T) {
-	for _, f := range []family.Regression{{}, {Response: family.Counts}} {
+	for _, f := range []regress.Family{{}, {Response: regress.Counts}} {
 		rng := rand.New(rand.NewPCG(11, 3))
 		var x []float64
 		state := 0.
@@ -27,7 +27,7 @@ func TestStatesMayBeRegressions(t *testing.T) {
 			a := rng.NormFloat64()
 			mean := 2 + (1-2*state)*a
 			y := 1e6 + mean + 0.5*rng.NormFloat64()
-			if f.Response == family.Counts {
+			if f.Response == regress.Counts {
 				y = distuv.Poisson{Lambda: 3 * (mean*mean + 1), Src: rng}.Rand()
 			}
 			x = append(x, y, 1e5+a)

@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/stat/distmv"
 
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/regress"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/mixture"
 )
@@ -136,7 +137,7 @@ func TestWhatIsNoDistributionOfRows(t *testing.T) {
 	heavy := distributionOf(t, family.StudentT{Nu: 2}, 1, []float64{0, 1, 2})
 	_, _, err = heavy.Moments(0)
 	assert.ErrorContains(t, err, "no covariance")
-	for _, f := range []family.Family{family.Multinomial{Categories: 2}, family.Regression{}} {
+	for _, f := range []family.Family{family.Multinomial{Categories: 2}, regress.Family{}} {
 		plan, err := family.NewPlan(f, 2)
 		require.NoError(t, err)
 		assert.ErrorContains(t, plan.Whole(), "as given", f.Name())

@@ -14,6 +14,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/regress"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/ranks"
 	"github.com/latent-go/latent/models/mixture"
@@ -110,7 +111,7 @@ func TestEvidenceOfOneRegressionIsBelowQuadrature(t *testing.T) {
 			}
 			src, err := framework.FromMatrix(x)
 			require.NoError(t, err)
-			res := evident(t, mixture.Model{Family: family.Regression{Floor: family.NoFloor}}, src, 1)
+			res := evident(t, mixture.Model{Family: regress.Family{Floor: family.NoFloor}}, src, 1)
 			gap := res.Value - newZellnerTable(x).logMarginal(upToRows(c.rows))
 			assert.Less(t, gap, 0.0)
 			assert.Greater(t, gap, -0.65)
@@ -125,7 +126,7 @@ func TestEvidenceOfOneRegressionIsBelowQuadrature(t *testing.T) {
 func TestEvidenceOfTwoRegressionsIsBelowTheSumOverAllLabels(t *testing.T) {
 	const n = 9
 	for seed := range uint64(2) {
-		x := regressionRows(family.Regression{}, n, rand.New(rand.NewPCG(seed, 12))).Slice(0, n, 0, 2).(*mat.Dense)
+		x := regressionRows(regress.Family{}, n, rand.New(rand.NewPCG(seed, 12))).Slice(0, n, 0, 2).(*mat.Dense)
 		src, err := framework.FromMatrix(x)
 		require.NoError(t, err)
 		z, own := newZellnerTable(x), make([]float64, 1<<n)
@@ -143,7 +144,7 @@ func TestEvidenceOfTwoRegressionsIsBelowTheSumOverAllLabels(t *testing.T) {
 			all, _ := math.Lgamma(n + 2)
 			logs[set] = a + b - all + own[set] + own[len(own)-1-set]
 		}
-		res := evident(t, mixture.Model{Family: family.Regression{Floor: family.NoFloor}}, src, 2)
+		res := evident(t, mixture.Model{Family: regress.Family{Floor: family.NoFloor}}, src, 2)
 		gap := res.Value + math.Ln2 - floats.LogSumExp(logs)
 		t.Logf("%.3f", gap)
 		assert.Less(t, gap, 0.0)
@@ -153,7 +154,7 @@ func TestEvidenceOfTwoRegressionsIsBelowTheSumOverAllLabels(t *testing.T) {
 
 // One regression of counts, or of successes, against quadrature over both coefficients. Laplace's method may err upwards.
 func TestEvidenceOfCurvesIsNextToQuadrature(t *testing.T) {
-	for _, f := range []family.Regression{{Response: family.Counts}, {Response: family.Counts, Exposure: true}, {Response: family.Successes, Exposure: true}} {
+	for _, f := range []regress.Family{{Response: regress.Counts}, {Response: regress.Counts, Exposure: true}, {Response: regress.Successes, Exposure: true}} {
 		for _, n := range []int{8, 60} {
 			x := regressionRows(f, n, rand.New(rand.NewPCG(5, 13)))
 			_, d := x.Dims()
@@ -172,7 +173,7 @@ func TestEvidenceOfCurvesIsNextToQuadrature(t *testing.T) {
 
 // logMarginalOfCurve is ln p(y|x) of one class by a grid over the intercept, at the mean of x, and the slope, under a prior
 // that is worth so many events or trials.
-func logMarginalOfCurve(f family.Regression, x *mat.Dense, worth float64) float64 {
+func logMarginalOfCurve(f regress.Family, x *mat.Dense, worth float64) float64 {
 	n, d := x.Dims()
 	exposure := func(i int) float64 {
 		if f.Exposure {
@@ -185,7 +186,7 @@ func logMarginalOfCurve(f family.Regression, x *mat.Dense, worth float64) float6
 		y, e, mean = y+x.At(i, 0), e+exposure(i), mean+x.At(i, d-1)/float64(n)
 	}
 	eta, weight, events := math.Log(y/e), y/e, y
-	if f.Response == family.Successes {
+	if f.Response == regress.Successes {
 		eta, weight, events = math.Log(y/(e-y)), y/e*(1-y/e), e
 	}
 	row := mat.NewSymDense(2, nil) // the information of an event, or of a trial
@@ -197,7 +198,7 @@ func logMarginalOfCurve(f family.Regression, x *mat.Dense, worth float64) float6
 		sum := math.Log(mat.Det(row))/2 - math.Log(2*math.Pi) - mat.Inner(at, row, at)/2
 		for i := range n {
 			h := b0 + b1*(x.At(i, d-1)-mean)
-			if f.Response == family.Counts {
+			if f.Response == regress.Counts {
 				sum += distuv.Poisson{Lambda: exposure(i) * math.Exp(h)}.LogProb(x.At(i, 0))
 			} else {
 				sum += distuv.Binomial{N: exposure(i), P: 1 / (1 + math.Exp(-h))}.LogProb(x.At(i, 0))
@@ -235,9 +236,9 @@ func logMarginalOfCurve(f family.Regression, x *mat.Dense, worth float64) float6
 // No fall of the objective, and a mode that the global step keeps, for every response, with coefficients in common, missing responses
 // and classes of zeros alone; units and linear combinations of regressors change nothing.
 func TestEvidenceOfRegressions(t *testing.T) {
-	for _, f := range []family.Regression{
-		{}, {NoIntercept: true}, {Response: family.Counts, Exposure: true}, {Response: family.Successes, Exposure: true},
-		{Fixed: []int{0}}, {Fixed: []int{1, 2}}, {Response: family.Counts, Fixed: []int{2}}, {Response: family.Successes, Exposure: true, Fixed: []int{0}},
+	for _, f := range []regress.Family{
+		{}, {NoIntercept: true}, {Response: regress.Counts, Exposure: true}, {Response: regress.Successes, Exposure: true},
+		{Fixed: []int{0}}, {Fixed: []int{1, 2}}, {Response: regress.Counts, Fixed: []int{2}}, {Response: regress.Successes, Exposure: true, Fixed: []int{0}},
 	} {
 		t.Run(fmt.Sprintf("%s %v %v", f.Name(), f.NoIntercept, f.Fixed), func(t *testing.T) {
 			x := regressionRows(f, 80, rand.New(rand.NewPCG(3, 4)))
@@ -266,11 +267,11 @@ func TestEvidenceOfRegressions(t *testing.T) {
 					row[d-2], row[d-1] = 2*row[d-2]-row[d-1], row[d-2]+row[d-1]
 				}
 				row[d-1] *= 0.02
-				if f.Response == family.Normal {
+				if f.Response == regress.Normal {
 					row[0] *= 1000
 				}
 			}
-			if f.Response == family.Normal {
+			if f.Response == regress.Normal {
 				logDet = 79 * math.Log(1000)
 			}
 			there := of(turned, 2)
@@ -293,11 +294,11 @@ func TestEvidenceOfKnownRegressions(t *testing.T) {
 		{"tonedata", false, []string{"tuned", "stretchratio"}, 3},
 	} {
 		src := regressionTable(t, c.name, c.square, c.column...)
-		res := evident(t, mixture.Model{Family: family.Regression{}}, src, 0)
+		res := evident(t, mixture.Model{Family: regress.Family{}}, src, 0)
 		t.Log(c.name, res.Value)
 		assert.Equal(t, c.k, res.Shape.K, c.name)
 	}
-	src, m := regressionTable(t, "NOdata", false, "Equivalence", "NO"), mixture.Model{Family: family.Regression{}}
+	src, m := regressionTable(t, "NOdata", false, "Equivalence", "NO"), mixture.Model{Family: regress.Family{}}
 	o := framework.Options{K: 4, Criterion: framework.Evidence, Seed: 1}
 	whole := fit(t, m, src, o)
 	for rank, err := range ranks.Each(3, func(r ranks.Rank) error {

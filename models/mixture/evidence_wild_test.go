@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/regress"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/mixture"
 )
@@ -59,7 +60,7 @@ func TestEvidenceWithAWildResponse(t *testing.T) {
 	of := regressionTable(t, "NPreg", true, "yn", "x").All()
 	x := slices.Clone(of.X)
 	x[0] = 1e6
-	res := evident(t, mixture.Model{Family: family.Regression{}}, source(t, x, of.N, of.D), 0)
+	res := evident(t, mixture.Model{Family: regress.Family{}}, source(t, x, of.N, of.D), 0)
 	sizes := slices.Clone(res.Statistics.Nk)
 	slices.Sort(sizes)
 	require.Len(t, sizes, 3)
@@ -69,14 +70,14 @@ func TestEvidenceWithAWildResponse(t *testing.T) {
 // A wild regressor is a component of its own, or one of few rows, or on the line of a group, and leaves the groups as they are.
 func TestEvidenceWithAWildRegressor(t *testing.T) {
 	for _, f := range []struct {
-		family   family.Regression
+		family   regress.Family
 		response string
 		square   bool
 		values   []float64
 	}{
-		{family.Regression{}, "yn", false, []float64{999, 1e6}},
-		{family.Regression{}, "yn", true, []float64{-99}},
-		{family.Regression{Response: family.Counts}, "yp", false, []float64{1e6}},
+		{regress.Family{}, "yn", false, []float64{999, 1e6}},
+		{regress.Family{}, "yn", true, []float64{-99}},
+		{regress.Family{Response: regress.Counts}, "yp", false, []float64{1e6}},
 	} {
 		of := regressionTable(t, "NPreg", f.square, f.response, "x").All()
 		sizes := func(x []float64, n int) []float64 {

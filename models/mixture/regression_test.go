@@ -15,6 +15,7 @@ import (
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/regress"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/lvmtest"
 	"github.com/latent-go/latent/internal/tier"
@@ -23,7 +24,7 @@ import (
 
 // regressionRows are two lines, or two curves of counts, over x and z, of which z is hardly centred: the response, its
 // exposure where there is one, x and z.
-func regressionRows(f family.Regression, n int, rng *rand.Rand) *mat.Dense {
+func regressionRows(f regress.Family, n int, rng *rand.Rand) *mat.Dense {
 	width := 3
 	if f.Exposure {
 		width++
@@ -35,12 +36,12 @@ func regressionRows(f family.Regression, n int, rng *rand.Rand) *mat.Dense {
 		row[width-2], row[width-1] = a, b
 		eta := 1 + 2*k + (1.5-3*k)*a + 0.1*(b-30)
 		switch {
-		case f.Response == family.Counts && f.Exposure:
+		case f.Response == regress.Counts && f.Exposure:
 			row[1] = 1 + 4*rng.Float64()
 			row[0] = distuv.Poisson{Lambda: row[1] * math.Exp(eta/2), Src: rng}.Rand()
-		case f.Response == family.Counts:
+		case f.Response == regress.Counts:
 			row[0] = distuv.Poisson{Lambda: math.Exp(eta / 2), Src: rng}.Rand()
-		case f.Response == family.Successes:
+		case f.Response == regress.Successes:
 			row[1] = 20
 			row[0] = distuv.Binomial{N: 20, P: 1 / (1 + math.Exp(1-eta)), Src: rng}.Rand()
 		default:
@@ -126,12 +127,12 @@ func freeWith(charts []chart, fixed []int) lvmtest.Coordinates[*mixture.Paramete
 }
 
 func TestRegressionsConform(t *testing.T) {
-	for _, f := range []family.Regression{
-		{}, {NoIntercept: true}, {Response: family.Counts}, {Response: family.Counts, Exposure: true}, {Response: family.Successes, Exposure: true},
-		{Fixed: []int{0}}, {Fixed: []int{2}}, {Fixed: []int{1, 2}}, {Response: family.Counts, Fixed: []int{2}}, {Response: family.Successes, Exposure: true, Fixed: []int{0}},
+	for _, f := range []regress.Family{
+		{}, {NoIntercept: true}, {Response: regress.Counts}, {Response: regress.Counts, Exposure: true}, {Response: regress.Successes, Exposure: true},
+		{Fixed: []int{0}}, {Fixed: []int{2}}, {Fixed: []int{1, 2}}, {Response: regress.Counts, Fixed: []int{2}}, {Response: regress.Successes, Exposure: true, Fixed: []int{0}},
 	} {
 		t.Run(fmt.Sprintf("%s %v %v %v", f.Name(), f.Exposure, f.NoIntercept, f.Fixed), func(t *testing.T) {
-			if f.NoIntercept || f.Response == family.Counts && !f.Exposure || len(f.Fixed) > 0 && !f.Exposure && !slices.Equal(f.Fixed, []int{2}) {
+			if f.NoIntercept || f.Response == regress.Counts && !f.Exposure || len(f.Fixed) > 0 && !f.Exposure && !slices.Equal(f.Fixed, []int{2}) {
 				tier.Leave(t, "each response with exposure or without, and one coefficient that components share")
 			}
 			x, first := regressionRows(f, 80, rand.New(rand.NewPCG(3, 4))), 1
@@ -139,7 +140,7 @@ func TestRegressionsConform(t *testing.T) {
 				first = 2
 			}
 			_, d := x.Dims()
-			normal := f.Response == family.Normal
+			normal := f.Response == regress.Normal
 			own := slices.DeleteFunc(upToPlaces(d-first, !f.NoIntercept), func(j int) bool { return slices.Contains(f.Fixed, j) })
 			charts := []chart{regressionChart(x, first, normal, !f.NoIntercept, own)}
 			c := conforming{family: f, x: x, ks: []int{1, 2}}
@@ -235,7 +236,7 @@ func TestRegressionsOfKnownData(t *testing.T) {
 		{"tonedata", false, []string{"tuned", "stretchratio"}, 3},
 	} {
 		src := regressionTable(t, c.name, c.square, c.column...)
-		m := mixture.Model{Family: family.Regression{}}
+		m := mixture.Model{Family: regress.Family{}}
 		for seed := range uint64(6) {
 			res, err := framework.Fit(context.Background(), m, src, framework.Options{K: 10, Seed: seed, Restarts: 1})
 			require.NoError(t, err)
@@ -243,7 +244,7 @@ func TestRegressionsOfKnownData(t *testing.T) {
 		}
 	}
 	src := regressionTable(t, "NPreg", true, "yn", "x")
-	res, err := framework.Fit(context.Background(), mixture.Model{Family: family.Regression{}}, src, framework.Options{K: 2, Method: framework.EM, Tolerance: 1e-13, Restarts: 5, Also: []framework.Criterion{framework.AIC}})
+	res, err := framework.Fit(context.Background(), mixture.Model{Family: regress.Family{}}, src, framework.Options{K: 2, Method: framework.EM, Tolerance: 1e-13, Restarts: 5, Also: []framework.Criterion{framework.AIC}})
 	require.NoError(t, err)
 	assert.InDelta(t, -642.5320, res.Scores[len(res.Scores)-1].Value+9, 5e-5)
 }
@@ -262,10 +263,10 @@ func value(t testing.TB, scores []framework.Score, of string) float64 {
 
 // One class is a least squares fit, and gFIC = ln L − ½ ln|F| − ((p+1)/2) ln N with F = I ⊕ ½ there.
 func TestOneRegressionHasAClosedForm(t *testing.T) {
-	x := regressionRows(family.Regression{}, 60, rand.New(rand.NewPCG(8, 1)))
+	x := regressionRows(regress.Family{}, 60, rand.New(rand.NewPCG(8, 1)))
 	src, err := framework.FromMatrix(x)
 	require.NoError(t, err)
-	res, err := framework.Fit(context.Background(), mixture.Model{Family: family.Regression{}}, src, framework.Options{Criterion: framework.GFIC, K: 1})
+	res, err := framework.Fit(context.Background(), mixture.Model{Family: regress.Family{}}, src, framework.Options{Criterion: framework.GFIC, K: 1})
 	require.NoError(t, err)
 	a, y, b := mat.NewDense(60, 3, nil), mat.NewVecDense(60, nil), new(mat.VecDense)
 	for i := range 60 {
@@ -281,7 +282,7 @@ func TestOneRegressionHasAClosedForm(t *testing.T) {
 	assert.InDelta(t, -30*(math.Log(2*math.Pi*variance)+1)+math.Ln2/2-2*math.Log(60), res.Value, 1e-8)
 
 	// Standard errors are those of least squares with σ² = RSS/N.
-	components, _, err := mixture.Model{Family: family.Regression{}}.StandardErrors(res.Statistics, res.Parameters)
+	components, _, err := mixture.Model{Family: regress.Family{}}.StandardErrors(res.Statistics, res.Parameters)
 	require.NoError(t, err)
 	var gram, inverse mat.Dense
 	gram.Mul(a.T(), a)
@@ -294,13 +295,13 @@ func TestOneRegressionHasAClosedForm(t *testing.T) {
 // Milliseconds and nanoseconds since 1970 have the standard errors of days since then, in their units.
 func TestStandardErrorsHaveTheUnitsOfTheRegressors(t *testing.T) {
 	errorsAt := func(scale, origin float64) []float64 {
-		x := regressionRows(family.Regression{}, 60, rand.New(rand.NewPCG(8, 1)))
+		x := regressionRows(regress.Family{}, 60, rand.New(rand.NewPCG(8, 1)))
 		for i := range 60 {
 			x.Set(i, 1, origin+scale*math.Round(1000*x.At(i, 1))/1000)
 		}
 		src, err := framework.FromMatrix(x)
 		require.NoError(t, err)
-		m := mixture.Model{Family: family.Regression{}}
+		m := mixture.Model{Family: regress.Family{}}
 		res, err := framework.Fit(context.Background(), m, src, framework.Options{K: 1, Method: framework.EM})
 		require.NoError(t, err)
 		deviations, _, err := m.StandardErrors(res.Statistics, res.Parameters)
@@ -329,7 +330,7 @@ func TestSimulatedRegressionsAreFound(t *testing.T) {
 		}
 		src, err := framework.FromMatrix(x)
 		require.NoError(t, err)
-		res, err := framework.Fit(context.Background(), mixture.Model{Family: family.Regression{}}, src, framework.Options{K: 6, Seed: set})
+		res, err := framework.Fit(context.Background(), mixture.Model{Family: regress.Family{}}, src, framework.Options{K: 6, Seed: set})
 		require.NoError(t, err)
 		if res.Shape.K == 3 {
 			right++
@@ -341,7 +342,7 @@ func TestSimulatedRegressionsAreFound(t *testing.T) {
 
 // So are two curves of counts in 100 rows (measured: 10 and 10 of 10).
 func TestSimulatedCurvesOfCountsAreFound(t *testing.T) {
-	for _, f := range []family.Regression{{Response: family.Counts, Exposure: true}, {Response: family.Successes, Exposure: true}} {
+	for _, f := range []regress.Family{{Response: regress.Counts, Exposure: true}, {Response: regress.Successes, Exposure: true}} {
 		right := 0
 		for set := range uint64(10) {
 			src, err := framework.FromMatrix(regressionRows(f, 100, rand.New(rand.NewPCG(set, 78))))
@@ -360,15 +361,15 @@ func TestSimulatedCurvesOfCountsAreFound(t *testing.T) {
 // Of R 4.2.2's glm: coefficients, standard errors, ln L.
 func TestGeneralisedLinearModelsAreThoseOfR(t *testing.T) {
 	for _, c := range []struct {
-		response             family.Response
+		response             regress.Response
 		column               string
 		coefficients, errors []float64
 		logLik               float64
 	}{
-		{family.Counts, "yp", []float64{1.524111422309, -0.030380058268}, []float64{0.0698482840352, 0.0125593862365}, -460.736785071},
-		{family.Successes, "yb", []float64{-0.2258915607846, 0.0249825992836}, []float64{0.2893372867035, 0.0500448056463}, -138.254583251},
+		{regress.Counts, "yp", []float64{1.524111422309, -0.030380058268}, []float64{0.0698482840352, 0.0125593862365}, -460.736785071},
+		{regress.Successes, "yb", []float64{-0.2258915607846, 0.0249825992836}, []float64{0.2893372867035, 0.0500448056463}, -138.254583251},
 	} {
-		m := mixture.Model{Family: family.Regression{Response: c.response}}
+		m := mixture.Model{Family: regress.Family{Response: c.response}}
 		res, err := framework.Fit(context.Background(), m, regressionTable(t, "NPreg", false, c.column, "x"),
 			framework.Options{K: 1, Criterion: framework.GFIC, Also: []framework.Criterion{framework.AIC}})
 		require.NoError(t, err)
@@ -383,13 +384,13 @@ func TestGeneralisedLinearModelsAreThoseOfR(t *testing.T) {
 
 // The likelihood of R's flexmix 2.3-18, the best of 20 starts.
 func TestMixturesOfCountsReachTheLikelihoodOfFlexmix(t *testing.T) {
-	res, err := framework.Fit(context.Background(), mixture.Model{Family: family.Regression{Response: family.Counts}}, regressionTable(t, "NPreg", false, "yp", "x"),
+	res, err := framework.Fit(context.Background(), mixture.Model{Family: regress.Family{Response: regress.Counts}}, regressionTable(t, "NPreg", false, "yp", "x"),
 		framework.Options{K: 2, Method: framework.EM, Tolerance: 1e-12, Also: []framework.Criterion{framework.AIC}})
 	require.NoError(t, err)
 	assert.InDelta(t, -440.64029453, value(t, res.Scores, framework.AIC.Name)+5, 1e-6)
 
 	// With one slope for both (FLXMRglmfix).
-	res, err = framework.Fit(context.Background(), mixture.Model{Family: family.Regression{Response: family.Counts, Fixed: []int{1}}}, regressionTable(t, "NPreg", false, "yp", "x"),
+	res, err = framework.Fit(context.Background(), mixture.Model{Family: regress.Family{Response: regress.Counts, Fixed: []int{1}}}, regressionTable(t, "NPreg", false, "yp", "x"),
 		framework.Options{K: 2, Method: framework.EM, Tolerance: 1e-12, Also: []framework.Criterion{framework.AIC}})
 	require.NoError(t, err)
 	assert.InDelta(t, -449.54456245, value(t, res.Scores, framework.AIC.Name)+4, 1e-6)
@@ -407,7 +408,7 @@ func TestMixturesOfCountsReachTheLikelihoodOfFlexmix(t *testing.T) {
 	}
 	src, err := framework.FromSlice(x, 200, 3)
 	require.NoError(t, err)
-	res, err = framework.Fit(context.Background(), mixture.Model{Family: family.Regression{Response: family.Successes, Exposure: true}}, src,
+	res, err = framework.Fit(context.Background(), mixture.Model{Family: regress.Family{Response: regress.Successes, Exposure: true}}, src,
 		framework.Options{K: 2, Method: framework.EM, Tolerance: 1e-12, Also: []framework.Criterion{framework.AIC}})
 	require.NoError(t, err)
 	assert.InDelta(t, -341.766761834, value(t, res.Scores, framework.AIC.Name)+5, 1e-6)
@@ -426,7 +427,7 @@ func TestComponentsOfZerosAreFinite(t *testing.T) {
 	}
 	src, err := framework.FromMatrix(x)
 	require.NoError(t, err)
-	m := mixture.Model{Family: family.Regression{Response: family.Counts}}
+	m := mixture.Model{Family: regress.Family{Response: regress.Counts}}
 	res, err := framework.Fit(context.Background(), m, src, framework.Options{Criterion: framework.GFIC, K: 4})
 	require.NoError(t, err)
 	require.Equal(t, 2, res.Shape.K)
@@ -439,7 +440,7 @@ func TestComponentsOfZerosAreFinite(t *testing.T) {
 
 // A row without a response has the weights of the components for its probabilities, and changes no estimate.
 func TestRowsWithoutAResponse(t *testing.T) {
-	for _, f := range []family.Regression{{}, {Response: family.Counts}} {
+	for _, f := range []regress.Family{{}, {Response: regress.Counts}} {
 		x := regressionRows(f, 100, rand.New(rand.NewPCG(5, 2)))
 		m := mixture.Model{Family: f}
 		src, err := framework.FromMatrix(x)
@@ -461,7 +462,7 @@ func TestRowsWithoutAResponse(t *testing.T) {
 		require.NoError(t, err)
 		line := res.Parameters.Component(1)
 		eta := line[0] + line[1]*x.At(7, 1) + line[2]*x.At(7, 2)
-		if f.Response == family.Counts {
+		if f.Response == regress.Counts {
 			eta = math.Exp(eta)
 		}
 		assert.InDelta(t, eta, means[7*2+1], 1e-9)
@@ -472,10 +473,10 @@ func TestRowsWithoutAResponse(t *testing.T) {
 }
 
 func TestRegressionsRefuse(t *testing.T) {
-	normal, counts, binary, trials := family.Regression{}, family.Regression{Response: family.Counts}, family.Regression{Response: family.Successes}, family.Regression{Response: family.Successes, Exposure: true}
+	normal, counts, binary, trials := regress.Family{}, regress.Family{Response: regress.Counts}, regress.Family{Response: regress.Successes}, regress.Family{Response: regress.Successes, Exposure: true}
 	nan := math.NaN()
 	for _, c := range []struct {
-		family  family.Regression
+		family  regress.Family
 		columns int
 		x       []float64
 		want    string
@@ -508,8 +509,8 @@ func TestRegressionsOnAnInterceptAloneAreTheirFamilies(t *testing.T) {
 		regression, plain family.Family
 		draw              func(i int) float64
 	}{
-		{family.Regression{}, family.Gaussian{}, func(i int) float64 { return 5*float64(i%2) + rng.NormFloat64() }},
-		{family.Regression{Response: family.Counts}, family.Poisson{}, func(i int) float64 {
+		{regress.Family{}, family.Gaussian{}, func(i int) float64 { return 5*float64(i%2) + rng.NormFloat64() }},
+		{regress.Family{Response: regress.Counts}, family.Poisson{}, func(i int) float64 {
 			return distuv.Poisson{Lambda: 3 + 12*float64(i%2), Src: rng}.Rand()
 		}},
 	} {

@@ -43,7 +43,7 @@ func (m Model) Sample(p *Parameters, n int, rng *rand.Rand) (x []float64, labels
 }
 
 // Means returns the mean of the response of each row in each component given the row's other columns, rows×K. The
-// family must be a [family.Regression].
+// family must be a [regress.Family].
 func (m Model) Means(b framework.Rows, p *Parameters) ([]float64, error) {
 	pl, err := m.plan(p)
 	if err != nil {

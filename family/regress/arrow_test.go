@@ -1,4 +1,4 @@
-package family
+package regress
 
 import (
 	"fmt"
@@ -11,11 +11,12 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
 )
 
 // regressionRows are n rows of a response and three regressors, of which the first has a mean far from 0.
-func regressionRows(f Regression, rng *rand.Rand, n int) framework.Rows {
+func regressionRows(f Family, rng *rand.Rand, n int) framework.Rows {
 	x := make([]float64, 0, 4*n)
 	for range n {
 		a, b, c := 5+rng.NormFloat64(), rng.NormFloat64(), rng.NormFloat64()
@@ -30,7 +31,7 @@ func regressionRows(f Regression, rng *rand.Rand, n int) framework.Rows {
 }
 
 // weightedRows are the rows with a weight for each class, K a row, and what the table says of them.
-func (f generalised) weightedRows(t *testing.T, b framework.Rows, q []float64, k int) ([]Weighted, *Pooled) {
+func (f generalised) weightedRows(t *testing.T, b framework.Rows, q []float64, k int) ([]family.Weighted, *family.Pooled) {
 	p := f.size()
 	anchor := make([]float64, f.columns)
 	if f.centred() {
@@ -42,11 +43,15 @@ func (f generalised) weightedRows(t *testing.T, b framework.Rows, q []float64, k
 	for i := range every {
 		every[i] = 1
 	}
-	of := func(class, k int, q []float64) Weighted {
-		w := Weighted{Class: class, Sums: make([]float64, p*p), rows: &KeptRows{Blocks: []framework.Rows{b}, Q: q}, len: b.D, k: k}
+	of := func(class, k int, q []float64) family.Weighted {
+		own := make([]float64, b.N)
+		for i := range own {
+			own[i] = q[i*k+class]
+		}
+		w := (&family.KeptRows{Blocks: []framework.Rows{b}, Q: own}).Weighted(0, b.D)
+		w.Sums = make([]float64, p*p)
 		u := make([]float64, p)
 		w.Each(func(_ int, row []float64, weight float64) bool {
-			w.N += weight
 			f.regressorsOf(row, anchor, u)
 			for i, v := range u {
 				floats.AddScaled(w.Sums[i*p:(i+1)*p], weight*v, u)
@@ -56,9 +61,9 @@ func (f generalised) weightedRows(t *testing.T, b framework.Rows, q []float64, k
 		return w
 	}
 	all := of(0, 1, every)
-	pooled := &Pooled{N: all.N, Parameters: make([]float64, p), Sums: append([]float64{all.N}, all.Sums...), Anchor: anchor, Units: make([]float64, 1+p*p)}
+	pooled := &family.Pooled{N: all.N, Parameters: make([]float64, p), Sums: append([]float64{all.N}, all.Sums...), Anchor: anchor, Units: make([]float64, 1+p*p)}
 	require.NoError(t, f.PoolRows(all, pooled))
-	rows := make([]Weighted, k)
+	rows := make([]family.Weighted, k)
 	for class := range rows {
 		rows[class] = of(class, k, q)
 	}
@@ -69,7 +74,7 @@ func (f generalised) weightedRows(t *testing.T, b framework.Rows, q []float64, k
 // within the balls: there the gradient of c is 0, as is that of a class inside its ball, and on the sphere it points outwards.
 func TestCoefficientsInCommonAreAtTheirMaximum(t *testing.T) {
 	const n, k = 200, 3
-	for _, f := range []Regression{
+	for _, f := range []Family{
 		{Response: Counts, Fixed: []int{1}}, {Response: Successes, Fixed: []int{0}}, {Response: Successes, Fixed: []int{2, 3}},
 		{Response: Counts, NoIntercept: true, Fixed: []int{0}}, {Response: Successes, NoIntercept: true, Fixed: []int{1}},
 	} {
@@ -108,10 +113,10 @@ func TestCoefficientsInCommonAreAtTheirMaximum(t *testing.T) {
 
 // atMaximum makes an M step from coefficients that differ from the table's, and returns its value and how many classes are
 // on their spheres.
-func (f generalised) atMaximum(t *testing.T, rng *rand.Rand, rows []Weighted, w *Pooled, spread float64) (value float64, onSphere int) {
+func (f generalised) atMaximum(t *testing.T, rng *rand.Rand, rows []family.Weighted, w *family.Pooled, spread float64) (value float64, onSphere int) {
 	p, k := f.size(), len(rows)
 	unit := f.unitBesides(w)
-	params := Table{K: k, Stride: p, Data: make([]float64, k*p)}
+	params := family.Table{K: k, Stride: p, Data: make([]float64, k*p)}
 	line, middle := make([]float64, p), make([]float64, p)
 	f.toLine(w.Parameters, w.Anchor, middle)
 	before := 0.0

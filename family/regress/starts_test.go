@@ -1,19 +1,21 @@
-package family
+package regress
 
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
 )
 
 // crossingLines are n rows of y and x on two lines that cross at 0, or whose logarithms do, with their lines.
-func crossingLines(f Regression, n int) (x []float64, line []int) {
+func crossingLines(f Family, n int) (x []float64, line []int) {
 	rng := seeded(5)
 	for i := range n {
 		at, slope := 6*rng.Float64()-3, 2.0
@@ -35,13 +37,13 @@ func crossingLines(f Regression, n int) (x []float64, line []int) {
 // Both starts by lines find two that cross, whatever the response and its units; distances between rows cannot.
 func TestStartsAlongLines(t *testing.T) {
 	const n = 400
-	for _, f := range []Regression{{}, {Response: Counts}, {Response: Successes, Exposure: true}} {
+	for _, f := range []Family{{}, {Response: Counts}, {Response: Successes, Exposure: true}} {
 		x, line := crossingLines(f, n)
 		d := len(x) / n
 		rows := framework.Rows{N: n, D: d, Stride: d, X: x, Weights: ones(n)}
-		p, err := NewPlan(f, d)
+		p, err := family.NewPlan(f, d)
 		require.NoError(t, err)
-		share := func(start Start) float64 {
+		share := func(start family.Start) float64 {
 			q, err := p.Partition(rows, 2, start, seeded(1))
 			require.NoError(t, err)
 			same := 0.0
@@ -50,9 +52,9 @@ func TestStartsAlongLines(t *testing.T) {
 			}
 			return max(same, 1-same)
 		}
-		assert.Greater(t, share(KMeans), 0.93, f.Name())
-		assert.Greater(t, share(Seeded), 0.8, f.Name())
-		assert.Less(t, share(Scaled), 0.75, f.Name())
+		assert.Greater(t, share(family.KMeans), 0.93, f.Name())
+		assert.Greater(t, share(family.Seeded), 0.8, f.Name())
+		assert.Less(t, share(family.Scaled), 0.75, f.Name())
 	}
 }
 
@@ -69,10 +71,10 @@ func TestStartsAlongLinesKeepToLinearMaps(t *testing.T) {
 		row[0] += float64(i%k-1) * 3 * row[1]
 		to[0], to[1], to[2], to[3] = 1000*row[0]+7, 2*row[1]-row[2]+5, row[1]+row[2]-10, 1e-3*row[3]
 	}
-	for _, f := range []Regression{{}, {Fixed: []int{0}}} {
-		p, err := NewPlan(f, d)
+	for _, f := range []Family{{}, {Fixed: []int{0}}} {
+		p, err := family.NewPlan(f, d)
 		require.NoError(t, err)
-		for _, start := range []Start{KMeans, Seeded} {
+		for _, start := range []family.Start{family.KMeans, family.Seeded} {
 			var labels [2][]float64
 			for i, of := range [][]float64{x, turned} {
 				labels[i], err = p.Partition(framework.Rows{N: n, D: d, Stride: d, X: of, Weights: ones(n)}, k, start, seeded(3))
@@ -85,11 +87,11 @@ func TestStartsAlongLinesKeepToLinearMaps(t *testing.T) {
 
 // No table stops a start: one row, equal rows, more classes than rows that differ, regressors that depend on one another.
 func TestStartsAlongLinesOfFewRows(t *testing.T) {
-	p, err := NewPlan(Regression{}, 3)
+	p, err := family.NewPlan(Family{}, 3)
 	require.NoError(t, err)
 	for _, x := range [][]float64{{1, 2, 3}, slices.Repeat([]float64{1, 2, 3}, 7), {1, 2, 3, 4, 2, 3, 1, 2, 3, 9, 2, 3}, {1, 1, 1, 2, 2, 2, 5, 3, 3, 8, 4, 4}} {
 		n := len(x) / 3
-		for _, start := range []Start{KMeans, Seeded, Scaled, Hierarchical} {
+		for _, start := range []family.Start{family.KMeans, family.Seeded, family.Scaled, family.Hierarchical} {
 			q, err := p.Partition(framework.Rows{N: n, D: 3, Stride: 3, X: x, Weights: ones(n)}, 3, start, seeded(1))
 			require.NoError(t, err)
 			for i := range n {
@@ -98,3 +100,7 @@ func TestStartsAlongLinesOfFewRows(t *testing.T) {
 		}
 	}
 }
+
+func seeded(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 1)) }
+
+func ones(n int) []float64 { return slices.Repeat([]float64{1}, n) }

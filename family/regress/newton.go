@@ -1,4 +1,4 @@
-package family
+package regress
 
 import (
 	"errors"
@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/internal/parallel"
@@ -20,7 +21,7 @@ import (
 func (generalised) KeepsRows() bool { return true }
 
 // PoolRows is the generalised linear model of the table.
-func (f generalised) PoolRows(rows Weighted, w *Pooled) error {
+func (f generalised) PoolRows(rows family.Weighted, w *family.Pooled) error {
 	gram := f.gram(w.Sums[1:], f.size())
 	if err := f.identified(gram, w.Sums[0]); err != nil {
 		return err
@@ -70,7 +71,7 @@ func (f generalised) PoolRows(rows Weighted, w *Pooled) error {
 func extreme(unit *mat.TriDense, information mat.Symmetric, i int) float64 {
 	var eigen mat.EigenSym
 	if !eigen.Factorize(sandwich(unit, blas.Trans, information), false) {
-		return nan
+		return math.NaN()
 	}
 	return eigen.Values(nil)[i]
 }
@@ -87,7 +88,7 @@ var errSeparated = errors.New("is separated by the regressors: some of their val
 const farthest = 10
 
 // EstimateRows is Newton's method in each class.
-func (f generalised) EstimateRows(rows []Weighted, w *Pooled, params Table) error {
+func (f generalised) EstimateRows(rows []family.Weighted, w *family.Pooled, params family.Table) error {
 	p := f.size()
 	unit, middle := f.unit(w, w.Sums[1:], p, f.every()), make([]float64, p)
 	f.toLine(w.Parameters, w.Anchor, middle)
@@ -120,7 +121,7 @@ const mostSteps, mostHalvings = 100, 50
 // than radius in the root of the mean square over the table. It returns the information there. The likelihood never
 // falls.
 func (f generalised) climb(
-	rows Weighted, w *Pooled, unit *mat.TriDense, line, middle []float64, radius float64,
+	rows family.Weighted, w *family.Pooled, unit *mat.TriDense, line, middle []float64, radius float64,
 ) *mat.SymDense {
 	p := f.size()
 	value, gradient, information := f.derivatives(rows, w.Anchor, line)
@@ -159,7 +160,7 @@ func newton(unit *mat.TriDense, gradient, from []float64, information mat.Symmet
 
 // derivatives are Σ w(yη − eA(η)), its gradient and the negative of its second derivatives in the line.
 func (f generalised) derivatives(
-	rows Weighted, centre, line []float64,
+	rows family.Weighted, centre, line []float64,
 ) (value float64, gradient []float64, information *mat.SymDense) {
 	p := f.size()
 	gradient, information = make([]float64, p), mat.NewSymDense(p, nil)
@@ -179,7 +180,9 @@ func (f generalised) derivatives(
 }
 
 // each visits the rows that have a response: y, η, the exposure, the weight, and u, which the next call overwrites.
-func (f generalised) each(rows Weighted, centre, line []float64, visit func(y, eta, e, weight float64, u []float64)) {
+func (f generalised) each(
+	rows family.Weighted, centre, line []float64, visit func(y, eta, e, weight float64, u []float64),
+) {
 	u := make([]float64, f.size())
 	rows.Each(func(_ int, row []float64, weight float64) bool {
 		if y := row[0]; y == y {
@@ -205,7 +208,7 @@ func (d design) regressorsOf(row, centre, dst []float64) {
 }
 
 // TotalRows is Σ w(yη − eA(η)).
-func (f generalised) TotalRows(rows Weighted, score []float64) float64 {
+func (f generalised) TotalRows(rows family.Weighted, score []float64) float64 {
 	line, centre, _, _ := f.split(score)
 	value := 0.0
 	f.each(rows, centre, line, func(y, eta, e, weight float64, _ []float64) {
@@ -216,12 +219,14 @@ func (f generalised) TotalRows(rows Weighted, score []float64) float64 {
 }
 
 // InformationRows is empty: Count gives the information of coefficients.
-func (generalised) InformationRows(Weighted, []float64, *Pooled) (laplace.Block, error) {
+func (generalised) InformationRows(family.Weighted, []float64, *family.Pooled) (laplace.Block, error) {
 	return laplace.Identity(0), nil
 }
 
 // DeviationsRows are √((Σ w e A″(η) uuᵀ)⁻¹_jj).
-func (f generalised) DeviationsRows(rows Weighted, _ laplace.Block, xi []float64, w *Pooled, dst []float64) {
+func (f generalised) DeviationsRows(
+	rows family.Weighted, _ laplace.Block, xi []float64, w *family.Pooled, dst []float64,
+) {
 	line := make([]float64, f.size())
 	f.toLine(xi, w.Anchor, line)
 	_, _, information := f.derivatives(rows, w.Anchor, line)
@@ -229,7 +234,7 @@ func (f generalised) DeviationsRows(rows Weighted, _ laplace.Block, xi []float64
 }
 
 // Explain returns the error that no class has a density for a row.
-func (f generalised) Explain(o *Observed, i int, _ Table) error {
+func (f generalised) Explain(o *family.Observed, i int, _ family.Table) error {
 	return fmt.Errorf("family: %w",
 		framework.FaultyRow(o.Place(i), "has no density: its response is too far from what the regressors predict"))
 }

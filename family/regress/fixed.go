@@ -1,4 +1,4 @@
-package family
+package regress
 
 import (
 	"fmt"
@@ -6,7 +6,9 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/variances"
 )
 
 // sharing is a normal response with coefficients c that all classes share. With the class's own estimate (b̂, ĉ) and
@@ -28,9 +30,9 @@ const mostAlternations = 1000
 
 // Share alternates c = (Σ S/σ²)⁻¹ Σ Sĉ/σ² and the variances, which begin at the optimum for the anchors' c, so that the
 // likelihood rises from there.
-func (f sharing) Share(sums, anchors, params Table, w *Pooled) error {
+func (f sharing) Share(sums, anchors, params family.Table, w *family.Pooled) error {
 	p, l := f.size(), f.Layout()
-	classes, variances := make([]profile, params.K), make([]float64, params.K)
+	classes, residual := make([]profile, params.K), make([]float64, params.K)
 	var centre []float64
 	c := mat.NewVecDense(len(f.fixed), nil)
 	for k := range classes {
@@ -41,7 +43,7 @@ func (f sharing) Share(sums, anchors, params Table, w *Pooled) error {
 		}
 		var err error
 		if classes[k], err = f.profileOf(sums.Row(k, l.Sums), params.Row(k, p+1), centre); err != nil {
-			return ofClass(k, err)
+			return family.ClassError(k, err)
 		}
 	}
 	floor := 0.0
@@ -51,12 +53,13 @@ func (f sharing) Share(sums, anchors, params Table, w *Pooled) error {
 	last := math.Inf(1)
 	for range mostAlternations {
 		for k, one := range classes {
-			variances[k] = max(floor, one.squaresAt(c)/one.n)
-			if !(variances[k] > vanishing*w.Parameters[p]) && floor == 0 {
-				return ofClass(k, fmt.Errorf("the rows lie on a line: %w; lower K, or allow a floor", framework.ErrDegenerate))
+			residual[k] = max(floor, one.squaresAt(c)/one.n)
+			if !(residual[k] > variances.Vanishing*w.Parameters[p]) && floor == 0 {
+				err := fmt.Errorf("the rows lie on a line: %w; lower K, or allow a floor", framework.ErrDegenerate)
+				return family.ClassError(k, err)
 			}
 		}
-		step, err := shared(classes, variances, c)
+		step, err := shared(classes, residual, c)
 		if err != nil {
 			return err
 		}
@@ -152,4 +155,4 @@ func (one profile) put(d design, c *mat.VecDense, centre, xi []float64) {
 	d.fromLine(line, centre, xi)
 }
 
-var _ Sharer = sharing{}
+var _ family.Sharer = sharing{}

@@ -1,4 +1,4 @@
-package family
+package regress
 
 import (
 	"fmt"
@@ -9,9 +9,11 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/internal/simd"
+	"github.com/latent-go/latent/internal/variances"
 	"github.com/latent-go/latent/laplace"
 )
 
@@ -28,11 +30,11 @@ type linear struct {
 	floor float64 // factor of the squared resolution; 0: there is none
 }
 
-func (f linear) Name() string { return Regression{}.Name() }
+func (f linear) Name() string { return Family{}.Name() }
 
-func (f linear) Layout() Layout {
+func (f linear) Layout() family.Layout {
 	p, d := f.size(), 1+f.columns
-	return Layout{
+	return family.Layout{
 		Columns:    d,
 		Features:   f.width(),
 		Cells:      1,
@@ -58,16 +60,16 @@ func (f linear) parts(anchor []float64) (line, centre []float64) {
 	return anchor[:f.size()], anchor[f.size():]
 }
 
-func (f linear) Observe(b framework.Rows, at, first, n int, o *Observed) error {
+func (f linear) Observe(b framework.Rows, at, first, n int, o *family.Observed) error {
 	return f.observe(b, at, first, n, o)
 }
 
-func (f linear) AddScores(o *Observed, scores Table, r []float64) {
+func (f linear) AddScores(o *family.Observed, scores family.Table, r []float64) {
 	d, n := 1+f.columns, o.Padded()
 	o.Work = linalg.Resize(o.Work, n+simd.ScoresWork(d))
 	own, work := o.Work[:n], o.Work[n:]
 	for k := range scores.K {
-		score, to := scores.Row(k, f.Layout().Score), at(r, k, n)
+		score, to := scores.Row(k, f.Layout().Score), linalg.Row(r, k, n)
 		m, root, _ := f.split(score)
 		if o.Complete {
 			simd.GaussianScores(to, o.X, d, n, score[0], m, root, work)
@@ -75,14 +77,14 @@ func (f linear) AddScores(o *Observed, scores Table, r []float64) {
 		}
 		clear(own)
 		simd.GaussianScores(own, o.X, d, n, score[0], m, root, work)
-		floats.Add(to, o.present(own, own))
+		floats.Add(to, present(o, own, own))
 	}
 }
 
-func (f linear) AddSums(o *Observed, r []float64, _, anchors, sums Table) (entropy float64) {
+func (f linear) AddSums(o *family.Observed, r []float64, _, anchors, sums family.Table) (entropy float64) {
 	p, n, l := f.size(), o.Padded(), f.Layout()
 	o.Work = linalg.Resize(o.Work, (p+3)*n)
-	t, scratch, own := o.Work[:(p+1)*n], at(o.Work, p+1, n), at(o.Work, p+2, n)
+	t, scratch, own := o.Work[:(p+1)*n], linalg.Row(o.Work, p+1, n), linalg.Row(o.Work, p+2, n)
 	u, e := t[:p*n], t[p*n:]
 	for k := range sums.K {
 		to := sums.Row(k, l.Sums)
@@ -92,7 +94,7 @@ func (f linear) AddSums(o *Observed, r []float64, _, anchors, sums Table) (entro
 		}
 		f.predict(u, line, e)
 		floats.SubTo(e, o.X[:n], e)
-		w := o.present(at(r, k, n), own)
+		w := present(o, linalg.Row(r, k, n), own)
 		to[0] += floats.Sum(w)
 		addProducts(t, p+1, w, scratch, to[1:])
 	}
@@ -117,7 +119,7 @@ func (f linear) solve(sums []float64) (line *mat.VecDense, squares float64, ok b
 	return line, products[p*m+p] - mat.Dot(line, right), true
 }
 
-func (f linear) Estimate(sums, anchor []float64, w *Pooled, xi []float64) error {
+func (f linear) Estimate(sums, anchor []float64, w *family.Pooled, xi []float64) error {
 	n, p := sums[0], f.size()
 	if w == nil {
 		if err := f.regular(sums, anchor); err != nil {
@@ -125,7 +127,7 @@ func (f linear) Estimate(sums, anchor []float64, w *Pooled, xi []float64) error 
 		}
 	}
 	if !(n > 0) {
-		return errEmpty
+		return variances.ErrNoRows
 	}
 	change, squares, ok := f.solve(sums)
 	if !ok {
@@ -138,10 +140,10 @@ func (f linear) Estimate(sums, anchor []float64, w *Pooled, xi []float64) error 
 	switch {
 	case w == nil && f.floor > 0, w != nil && len(w.Floor) > 0:
 		return nil // SetFloor judges, Bound follows
-	case w == nil && !(xi[p] > vanishing*sums[len(sums)-1]/n):
+	case w == nil && !(xi[p] > variances.Vanishing*sums[len(sums)-1]/n):
 		return framework.FaultyColumn(0,
 			fmt.Errorf("is a linear function of the regressors, apart from rounding: nothing is left to explain"))
-	case w != nil && !(xi[p] > vanishing*w.Parameters[p]):
+	case w != nil && !(xi[p] > variances.Vanishing*w.Parameters[p]):
 		return fmt.Errorf("the rows lie on a line: %w; lower K, or allow a floor", framework.ErrDegenerate)
 	}
 	return nil
@@ -159,10 +161,10 @@ func (f linear) regular(sums, anchor []float64) error {
 		)
 	}
 	square := sums[len(sums)-1] / n
-	if f.intercept && constant(anchor[0], square) || square == 0 {
+	if f.intercept && variances.Constant(anchor[0], square) || square == 0 {
 		return framework.FaultyColumn(0, errResponse)
 	}
-	if !(square < widest) {
+	if !(square < variances.Widest) {
 		return framework.FaultyColumn(0,
 			fmt.Errorf("has the mean square %.3g, near the limits of float64: rescale it", square))
 	}
@@ -180,7 +182,7 @@ func (f linear) Spread(params []float64) []float64 {
 }
 
 // SetFloor concerns the response alone.
-func (f linear) SetFloor(steps []float64, w *Pooled) error {
+func (f linear) SetFloor(steps []float64, w *family.Pooled) error {
 	if f.floor == 0 {
 		return nil
 	}
@@ -188,17 +190,17 @@ func (f linear) SetFloor(steps []float64, w *Pooled) error {
 		return framework.FaultyColumn(0, errResponse)
 	}
 	square := w.Sums[len(w.Sums)-1] / w.Sums[0] // about the mean, or about 0
-	if w.Floor[0] = max(f.floor*steps[0]*steps[0]/12, finest*square); !(w.Floor[0] > narrowest) {
+	if w.Floor[0] = max(f.floor*steps[0]*steps[0]/12, variances.Finest*square); !(w.Floor[0] > variances.Narrowest) {
 		return framework.FaultyColumn(0,
 			fmt.Errorf("has the mean square %.3g, near the limits of float64: rescale it", square))
 	}
-	return f.Bound(w, Table{1, 0, w.Parameters})
+	return f.Bound(w, family.Table{K: 1, Stride: 0, Data: w.Parameters})
 }
 
 var errResponse = fmt.Errorf("is the response, and constant: there is nothing to explain")
 
 // Bound raises variances to the floor.
-func (f linear) Bound(w *Pooled, params Table) error {
+func (f linear) Bound(w *family.Pooled, params family.Table) error {
 	for k := range params.K {
 		variance := &params.Row(k, f.size()+1)[f.size()]
 		*variance = max(*variance, w.Floor[0])
@@ -207,7 +209,7 @@ func (f linear) Bound(w *Pooled, params Table) error {
 }
 
 // Doubts is empty: a residual variance on its floor is practically exact.
-func (f linear) Doubts(*Pooled) []error { return nil }
+func (f linear) Doubts(*family.Pooled) []error { return nil }
 
 func (f linear) Score(xi, score []float64) error {
 	p := f.size()
@@ -231,7 +233,7 @@ func (f linear) Score(xi, score []float64) error {
 }
 
 // Refine centres x.
-func (f linear) Refine(w *Pooled, xi, score []float64) {
+func (f linear) Refine(w *family.Pooled, xi, score []float64) {
 	m, _, anchor := f.split(score)
 	line, centre := f.parts(anchor)
 	_, pooled := f.parts(w.Anchor)
@@ -300,7 +302,7 @@ func (f linear) AddAbout(sums, anchor, others, another []float64) {
 
 // AddPooled treats regressors and responses as independent if rows lie far out, because these rows would determine the
 // line of the table.
-func (f linear) AddPooled(weight float64, w *Pooled, anchor, sums []float64) {
+func (f linear) AddPooled(weight float64, w *family.Pooled, anchor, sums []float64) {
 	of := slices.Clone(w.Sums)
 	_, centre := f.parts(w.Anchor)
 	if row := f.robustRow(w, centre); row != nil {
@@ -318,34 +320,36 @@ func (f linear) AddPooled(weight float64, w *Pooled, anchor, sums []float64) {
 }
 
 // Features are the response and the own regressors' columns.
-func (f linear) Features(o *Observed, dst []float64, width, at int) { f.Whiten(o, nil, dst, width, at) }
+func (f linear) Features(o *family.Observed, dst []float64, width, at int) {
+	f.Whiten(o, nil, dst, width, at)
+}
 
-func (f linear) regressorScatter(w *Pooled) *scatterOf {
+func (f linear) RegressorScatter(w *family.Pooled) (first int, mean, cov []float64) {
 	_, centre := f.parts(w.Anchor)
 	return f.scatterIn(w.Sums[1:], f.size()+1, w.Sums[0], centre)
 }
 
 // Whiten is Features without the part that common coefficients explain in the table.
-func (f linear) Whiten(o *Observed, w *Pooled, dst []float64, width, at int) {
+func (f linear) Whiten(o *family.Observed, w *family.Pooled, dst []float64, width, at int) {
 	f.features(o, w, func(row []float64) float64 { return row[0] }, dst, width, at)
 }
 
 // Information is about σ²/v, with v the variance of the table.
-func (f linear) Information(xi []float64, w *Pooled, dst []laplace.Block) []laplace.Block {
+func (f linear) Information(xi []float64, w *family.Pooled, dst []laplace.Block) []laplace.Block {
 	r := w.Parameters[f.size()] / xi[f.size()]
 	return append(dst, laplace.Diagonal{r * r / 2})
 }
 
-func (f linear) Count(sums []float64, w *Pooled, dst *mat.SymDense) {
+func (f linear) Count(sums []float64, w *family.Pooled, dst *mat.SymDense) {
 	f.count(sums[1:], f.size()+1, w, w.Sums[1:], dst)
 }
 
 // Unit is v/σ².
-func (f linear) Unit(xi []float64, w *Pooled) float64 {
+func (f linear) Unit(xi []float64, w *family.Pooled) float64 {
 	return w.Parameters[f.size()] / xi[f.size()]
 }
 
-func (f linear) Lower(precision mat.Symmetric, w *Pooled, score []float64) error {
+func (f linear) Lower(precision mat.Symmetric, w *family.Pooled, score []float64) error {
 	l, err := f.leverage(precision, f.unit(w, w.Sums[1:], f.size()+1, f.own))
 	if err != nil {
 		return err
@@ -361,13 +365,13 @@ func (f linear) Lower(precision mat.Symmetric, w *Pooled, score []float64) error
 	}
 	for i, a := range centre {
 		m[1+i] = a + l.shift[i]
-		copy(root[(1+i)*d+1:], at(l.root, i, f.columns))
+		copy(root[(1+i)*d+1:], linalg.Row(l.root, i, f.columns))
 	}
 	return nil
 }
 
 // PooledDeviations are √(σ²(Σ q uuᵀ)⁻¹_jj) and σ²√(2/n).
-func (f linear) PooledDeviations(xi, sums []float64, w *Pooled, dst []float64) {
+func (f linear) PooledDeviations(xi, sums []float64, w *family.Pooled, dst []float64) {
 	p := f.size()
 	information := f.gram(sums[1:], p+1)
 	information.ScaleSym(1/xi[p], information)
@@ -376,7 +380,9 @@ func (f linear) PooledDeviations(xi, sums []float64, w *Pooled, dst []float64) {
 	dst[p] = xi[p] * math.Sqrt(2/sums[0])
 }
 
-func (f linear) Numbers() []Number { return append(f.numbers(), Number{"variance", 0, 0}) }
+func (f linear) Numbers() []family.Number {
+	return append(f.numbers(), family.Number{Name: "variance", From: 0, To: 0})
+}
 
 // Valid reports whether the variance is positive.
 func (f linear) Valid(xi []float64) bool { return xi[f.size()] > 0 }
@@ -393,13 +399,13 @@ func (f linear) Sample(xi []float64, rng *rand.Rand, x []float64) {
 func (f linear) SampleGiven(xi []float64, rng *rand.Rand, x []float64) { f.Sample(xi, rng, x) }
 
 var (
-	_ SumFactor          = linear{}
-	_ Designed           = linear{}
-	_ Whitener           = linear{}
-	_ Anchored           = linear{}
-	_ Bounder            = linear{}
-	_ Predictor          = linear{}
-	_ ConditionalSampler = linear{}
-	_ PooledDeviator     = linear{}
-	_ Numberer           = linear{}
+	_ family.SumFactor          = linear{}
+	_ family.Designed           = linear{}
+	_ family.Whitener           = linear{}
+	_ family.Anchored           = linear{}
+	_ family.Bounder            = linear{}
+	_ family.Predictor          = linear{}
+	_ family.ConditionalSampler = linear{}
+	_ family.PooledDeviator     = linear{}
+	_ family.Numberer           = linear{}
 )

@@ -1,4 +1,4 @@
-package family
+package regress
 
 import (
 	"math"
@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/internal/parallel"
 	"github.com/latent-go/latent/laplace"
@@ -100,7 +101,7 @@ func (z *zellner) steps(lines, gradients [][]float64, informations []*mat.SymDen
 	for k, line := range lines {
 		var ok bool
 		if arms[k], ok = z.armOf(informations[k]); !ok {
-			return nil, ofClass(k, dependent())
+			return nil, family.ClassError(k, dependent())
 		}
 		var right mat.VecDense
 		right.MulVec(submatrix(z.precision, z.own), z.gap(line, z.own))
@@ -180,7 +181,8 @@ func (z *zellner) distance(line []float64, places []int) float64 {
 }
 
 // integrals are those over the coefficients: where Σ q uuᵀ = count in the coordinates of unit, of the class's own,
-// ½ ln|count/worth + I| is charged, without the half, by [Classes.Integrals], and here what ½ ln|P⁻¹H + I| is more.
+// ½ ln|count/worth + I| is charged, without the half, by [family.Classes.Integrals], and here what ½ ln|P⁻¹H + I| is
+// more.
 func (z *zellner) integrals(n float64, lines [][]float64, informations []*mat.SymDense, charged []float64,
 	add func(class, cell int, t laplace.Term)) error {
 	if z.root == nil {
@@ -197,7 +199,7 @@ func (z *zellner) integrals(n float64, lines [][]float64, informations []*mat.Sy
 	for k, line := range lines {
 		a, ok := z.armOf(informations[k])
 		if !ok {
-			return ofClass(k, dependent())
+			return family.ClassError(k, dependent())
 		}
 		add(k, 0, laplace.Term{Distance: z.distance(line, z.own), Information: (a.own.LogDet() - before - charged[k]) / 2})
 		if sum != nil {
@@ -229,9 +231,9 @@ func logDetOf(m *mat.SymDense) (v float64, ok bool) {
 // ---- Normal responses
 
 // prior is that of lines.
-func (f linear) prior(of *Reference) *zellner {
-	if of.line != nil {
-		return of.line
+func (f linear) prior(of *family.Reference) *zellner {
+	if z, known := of.Memory.Value.(*zellner); known {
+		return z
 	}
 	w, p := of.Pooled, f.size()
 	n, middle := w.Sums[0], make([]float64, p)
@@ -240,7 +242,7 @@ func (f linear) prior(of *Reference) *zellner {
 		response := w.Reference
 		if len(response) == 0 {
 			response = make([]float64, p+1)
-			f.scatter(w.Sums, w.Anchor, response)
+			f.Scatter(w.Sums, w.Anchor, response)
 		}
 		middle[0], variance = response[0], response[1]
 	}
@@ -251,20 +253,31 @@ func (f linear) prior(of *Reference) *zellner {
 		row.ScaleSym(1/n, row)
 	}
 	row.ScaleSym(1/variance, row)
-	of.line = f.zellner(middle, row, of.Prior.RowsOr())
-	of.line.variance = variance
-	return of.line
+	z := f.zellner(middle, row, of.Prior.RowsOr())
+	z.variance, of.Memory.Value = variance, z
+	return z
 }
 
-// scatter puts mean and variance of the response into the first places of dst.
-func (f linear) scatter(sums, anchor, dst []float64) {
+// ScatterForm is of its response alone.
+func (f linear) ScatterForm() (groups, width int, matrix bool) {
+	if !f.intercept {
+		return 0, 0, false
+	}
+	return 1, 1, false
+}
+
+// ScatterOf is mean and variance of the response, where Scatter puts them.
+func (f linear) ScatterOf(xi []float64) []float64 { return xi[:2] }
+
+// Scatter puts mean and variance of the response into the first places of dst.
+func (f linear) Scatter(sums, anchor, dst []float64) {
 	n := sums[0]
 	shift := sums[1+f.size()] / n
 	dst[0], dst[1] = anchor[0]+shift, sums[len(sums)-1]/n-shift*shift
 }
 
 // MaximizePosterior is the maximum in the coefficients given the variances before, and then in the variances.
-func (f linear) MaximizePosterior(sums, anchors, params Table, of *Reference) error {
+func (f linear) MaximizePosterior(sums, anchors, params family.Table, of *family.Reference) error {
 	p, l := f.size(), f.Layout()
 	z := f.prior(of)
 	lines, gradients, informations := make([][]float64, params.K), make([][]float64, params.K),
@@ -296,7 +309,9 @@ func (f linear) MaximizePosterior(sums, anchors, params Table, of *Reference) er
 }
 
 // Integrals are exact in the coefficients given the variances, and by Laplace's method in the variances, at their mode.
-func (f linear) Integrals(sums, anchors, params Table, of *Reference, add func(class, cell int, t laplace.Term)) error {
+func (f linear) Integrals(
+	sums, anchors, params family.Table, of *family.Reference, add func(class, cell int, t laplace.Term),
+) error {
 	p, l := f.size(), f.Layout()
 	z := f.prior(of)
 	_, centre := f.parts(of.Pooled.Anchor)
@@ -316,7 +331,7 @@ func (f linear) Integrals(sums, anchors, params Table, of *Reference, add func(c
 		f.Count(row, of.Pooled, count)
 		var ok bool
 		if charged[k], ok = charge(count, z.worth); !ok {
-			return ofClass(k, dependent())
+			return family.ClassError(k, dependent())
 		}
 		above := m.above(xi[p], z.variance)
 		add(k, 0, laplace.Term{Size: 1, Count: row[0], Worth: z.worth, Distance: z.worth / 4 * x * x, Information: -above})
@@ -349,7 +364,7 @@ func (z *zellner) profile(sums, anchor, line []float64) *marginal {
 	var eigen mat.EigenSym
 	var vectors mat.Dense
 	if z.root == nil || !eigen.Factorize(sandwich(z.root, blas.NoTrans, submatrix(gram, z.own)), true) {
-		return &marginal{n: nan}
+		return &marginal{n: math.NaN()}
 	}
 	eigen.VectorsTo(&vectors)
 	var pulls, gaps mat.VecDense
@@ -410,9 +425,9 @@ func (m *marginal) above(s, v float64) float64 {
 // ---- Counts and successes
 
 // prior is that of lines, with the information of one event of the table, or of one trial, at the η₀ of the intercept
-// alone: that of a row would be narrower the more a row counts, and with the intercept alone not the prior of [Poisson]
-// (worth one event) and [Bernoulli].
-func (f generalised) prior(of *Reference) *zellner {
+// alone: that of a row would be narrower the more a row counts, and with the intercept alone not the prior of
+// [family.Poisson] (worth one event) and [family.Bernoulli].
+func (f generalised) prior(of *family.Reference) *zellner {
 	p := f.size()
 	middle, row := make([]float64, p), mat.NewSymDense(p, nil)
 	if f.intercept {
@@ -430,7 +445,7 @@ func (f generalised) prior(of *Reference) *zellner {
 }
 
 // linesOf are those of all classes.
-func (f generalised) linesOf(params Table, w *Pooled) [][]float64 {
+func (f generalised) linesOf(params family.Table, w *family.Pooled) [][]float64 {
 	lines := make([][]float64, params.K)
 	for k := range lines {
 		lines[k] = make([]float64, f.size())
@@ -441,7 +456,7 @@ func (f generalised) linesOf(params Table, w *Pooled) [][]float64 {
 
 // slopes are the derivatives of all classes' likelihoods.
 func (f generalised) slopes(
-	rows []Weighted, w *Pooled, lines [][]float64,
+	rows []family.Weighted, w *family.Pooled, lines [][]float64,
 ) (value float64, gradients [][]float64, informations []*mat.SymDense) {
 	values := make([]float64, len(rows))
 	gradients, informations = make([][]float64, len(rows)), make([]*mat.SymDense, len(rows))
@@ -453,7 +468,7 @@ func (f generalised) slopes(
 }
 
 // MaximizePosteriorRows is Newton's method in all classes: the ridge of the prior makes the maximum unique and finite.
-func (f generalised) MaximizePosteriorRows(rows []Weighted, params Table, of *Reference) error {
+func (f generalised) MaximizePosteriorRows(rows []family.Weighted, params family.Table, of *family.Reference) error {
 	z, w := f.prior(of), of.Pooled
 	lines, next := f.linesOf(params, w), make([][]float64, params.K)
 	likelihood, gradients, informations := f.slopes(rows, w, lines)
@@ -491,7 +506,7 @@ func (f generalised) MaximizePosteriorRows(rows []Weighted, params Table, of *Re
 
 // IntegralsRows are by Laplace's method.
 func (f generalised) IntegralsRows(
-	rows []Weighted, params Table, of *Reference, add func(class, cell int, t laplace.Term),
+	rows []family.Weighted, params family.Table, of *family.Reference, add func(class, cell int, t laplace.Term),
 ) error {
 	lines, charged, n := f.linesOf(params, of.Pooled), make([]float64, params.K), 0.0
 	_, _, informations := f.slopes(rows, of.Pooled, lines)
@@ -501,14 +516,14 @@ func (f generalised) IntegralsRows(
 		f.count(one.Sums, f.size(), of.Pooled, of.Pooled.Sums[1:], count)
 		var ok bool
 		if charged[k], ok = charge(count, z.worth); !ok {
-			return ofClass(k, dependent())
+			return family.ClassError(k, dependent())
 		}
 	}
 	return z.integrals(n, lines, informations, charged, add)
 }
 
 var (
-	_ Proper     = linear{}
-	_ Proper     = sharing{}
-	_ ProperRows = generalised{}
+	_ family.Proper     = linear{}
+	_ family.Proper     = sharing{}
+	_ family.ProperRows = generalised{}
 )

@@ -1,4 +1,4 @@
-package family
+package regress
 
 import (
 	"errors"
@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat/distuv"
 
+	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/internal/simd"
@@ -25,14 +26,14 @@ import (
 //	units   η₀ of the intercept alone, 0 without; the information of one event, or of one trial, there, p×p
 type generalised struct {
 	design
-	of Regression
+	of Family
 }
 
 func (f generalised) Name() string { return f.of.Name() }
 
-func (f generalised) Layout() Layout {
+func (f generalised) Layout() family.Layout {
 	p, x := f.size(), f.columns
-	return Layout{
+	return family.Layout{
 		Columns:    f.first + x,
 		Features:   f.width(),
 		Cells:      1,
@@ -119,7 +120,7 @@ func (f generalised) supported(row []float64, place, at int) error {
 	return nil
 }
 
-func (f generalised) Observe(b framework.Rows, at, first, n int, o *Observed) error {
+func (f generalised) Observe(b framework.Rows, at, first, n int, o *family.Observed) error {
 	base := o.Base
 	if err := f.observe(b, at, first, n, o); err != nil {
 		return err
@@ -139,13 +140,13 @@ func (f generalised) Observe(b framework.Rows, at, first, n int, o *Observed) er
 	return nil
 }
 
-func (f generalised) AddScores(o *Observed, scores Table, r []float64) {
+func (f generalised) AddScores(o *family.Observed, scores family.Table, r []float64) {
 	p, n, l := f.size(), o.Padded(), f.Layout()
 	o.Work = linalg.Resize(o.Work, (p+3)*n+simd.ScoresWork(max(1, f.columns)))
-	u, eta, own, scratch := o.Work[:p*n], at(o.Work, p, n), at(o.Work, p+1, n), at(o.Work, p+2, n)
+	u, eta, own, scratch := o.Work[:p*n], linalg.Row(o.Work, p, n), linalg.Row(o.Work, p+1, n), linalg.Row(o.Work, p+2, n)
 	y := o.X[:n]
 	for k := range scores.K {
-		score, to := scores.Row(k, l.Score), at(r, k, n)
+		score, to := scores.Row(k, l.Score), linalg.Row(r, k, n)
 		line, centre, m, root := f.split(score)
 		if k == 0 {
 			f.regressors(o, centre, u)
@@ -160,17 +161,17 @@ func (f generalised) AddScores(o *Observed, scores Table, r []float64) {
 		}
 		clear(own[o.N:])
 		f.lowered(o, root, m, own)
-		floats.Add(to, o.present(own, scratch))
+		floats.Add(to, present(o, own, scratch))
 	}
 }
 
-func (f generalised) AddSums(o *Observed, r []float64, _, anchors, sums Table) (entropy float64) {
+func (f generalised) AddSums(o *family.Observed, r []float64, _, anchors, sums family.Table) (entropy float64) {
 	p, n, l := f.size(), o.Padded(), f.Layout()
 	o.Work = linalg.Resize(o.Work, (p+2)*n)
-	u, scratch, own := o.Work[:p*n], at(o.Work, p, n), at(o.Work, p+1, n)
+	u, scratch, own := o.Work[:p*n], linalg.Row(o.Work, p, n), linalg.Row(o.Work, p+1, n)
 	f.regressors(o, anchors.Row(0, f.columns), u)
 	for k := range sums.K {
-		to, w := sums.Row(k, l.Sums), o.present(at(r, k, n), own)
+		to, w := sums.Row(k, l.Sums), present(o, linalg.Row(r, k, n), own)
 		to[0] += floats.Sum(w)
 		addProducts(u, p, w, scratch, to[1:])
 	}
@@ -185,7 +186,7 @@ func (f generalised) Score(xi, score []float64) error {
 }
 
 // Refine centres x.
-func (f generalised) Refine(w *Pooled, xi, score []float64) {
+func (f generalised) Refine(w *family.Pooled, xi, score []float64) {
 	line, centre, _, _ := f.split(score)
 	copy(centre, w.Anchor)
 	f.toLine(xi, centre, line)
@@ -208,19 +209,19 @@ func (f generalised) Locate(score, anchor []float64) {
 // AddAbout adds sums about the same centre.
 func (f generalised) AddAbout(sums, _, others, _ []float64) { linalg.Axpy(1, others, sums) }
 
-func (f generalised) AddPooled(weight float64, w *Pooled, _, sums []float64) {
+func (f generalised) AddPooled(weight float64, w *family.Pooled, _, sums []float64) {
 	linalg.Axpy(weight/w.Sums[0], w.Sums, sums)
 }
 
-func (f generalised) Count(sums []float64, w *Pooled, dst *mat.SymDense) {
+func (f generalised) Count(sums []float64, w *family.Pooled, dst *mat.SymDense) {
 	f.count(sums[1:], f.size(), w, w.Sums[1:], dst)
 }
 
 // Unit is 1: in Jeffreys' coordinates the information of a row hardly depends on the coefficients
-// (docs/theory/regression.md), as in those of [Poisson] and [Bernoulli].
-func (f generalised) Unit([]float64, *Pooled) float64 { return 1 }
+// (docs/theory/regression.md), as in those of [family.Poisson] and [family.Bernoulli].
+func (f generalised) Unit([]float64, *family.Pooled) float64 { return 1 }
 
-func (f generalised) Lower(precision mat.Symmetric, w *Pooled, score []float64) error {
+func (f generalised) Lower(precision mat.Symmetric, w *family.Pooled, score []float64) error {
 	l, err := f.leverage(precision, f.unit(w, w.Sums[1:], f.size(), f.own))
 	if err != nil {
 		return err
@@ -233,17 +234,17 @@ func (f generalised) Lower(precision mat.Symmetric, w *Pooled, score []float64) 
 }
 
 // Features are the working response, with half an event added, and the own regressors' columns.
-func (f generalised) Features(o *Observed, dst []float64, width, at int) {
+func (f generalised) Features(o *family.Observed, dst []float64, width, at int) {
 	f.Whiten(o, nil, dst, width, at)
 }
 
-func (f generalised) regressorScatter(w *Pooled) *scatterOf {
+func (f generalised) RegressorScatter(w *family.Pooled) (first int, mean, cov []float64) {
 	p := f.size()
 	return f.scatterIn(w.Sums[1:], p, w.Sums[0], w.Anchor)
 }
 
 // Whiten is Features without the part that common coefficients explain in the table.
-func (f generalised) Whiten(o *Observed, w *Pooled, dst []float64, width, at int) {
+func (f generalised) Whiten(o *family.Observed, w *family.Pooled, dst []float64, width, at int) {
 	f.features(o, w, func(row []float64) float64 {
 		e := f.exposureOf(row)
 		if f.of.Response == Successes {
@@ -253,7 +254,7 @@ func (f generalised) Whiten(o *Observed, w *Pooled, dst []float64, width, at int
 	}, dst, width, at)
 }
 
-func (f generalised) Numbers() []Number { return f.numbers() }
+func (f generalised) Numbers() []family.Number { return f.numbers() }
 
 // Mean is e A′(η): the number of successes, or of events; for 1 trial, or an exposure of 1, if these are missing.
 func (f generalised) Mean(xi, x []float64) float64 {
@@ -284,11 +285,11 @@ func (f generalised) Sample(xi []float64, rng *rand.Rand, x []float64) {
 func (f generalised) SampleGiven(xi []float64, rng *rand.Rand, x []float64) { f.Sample(xi, rng, x) }
 
 var (
-	_ RowFactor          = generalised{}
-	_ Designed           = generalised{}
-	_ Whitener           = generalised{}
-	_ Anchored           = generalised{}
-	_ Predictor          = generalised{}
-	_ ConditionalSampler = generalised{}
-	_ Numberer           = generalised{}
+	_ family.RowFactor          = generalised{}
+	_ family.Designed           = generalised{}
+	_ family.Whitener           = generalised{}
+	_ family.Anchored           = generalised{}
+	_ family.Predictor          = generalised{}
+	_ family.ConditionalSampler = generalised{}
+	_ family.Numberer           = generalised{}
 )

@@ -1,4 +1,4 @@
-package family
+package regress
 
 import (
 	"math"
@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/internal/parallel"
 )
@@ -24,7 +25,7 @@ type arrow struct {
 
 // arrowAt sums up the derivatives of all classes. ok is false where they are not finite.
 func (f generalised) arrowAt(
-	rows []Weighted, w *Pooled, unit *mat.TriDense, lines [][]float64, middle []float64,
+	rows []family.Weighted, w *family.Pooled, unit *mat.TriDense, lines [][]float64, middle []float64,
 ) (a *arrow, ok bool) {
 	m := len(rows)
 	a = &arrow{
@@ -122,7 +123,7 @@ func (a *arrow) steps() [][]float64 {
 
 // unitBesides is the [design.unit] V of the own regressors less their projections on those of c, with the matrix
 // G_bb − G_bc G_cc⁻¹ G_cb: what a Cholesky decomposition that begins with c ends with.
-func (f generalised) unitBesides(w *Pooled) *mat.TriDense {
+func (f generalised) unitBesides(w *family.Pooled) *mat.TriDense {
 	unit := f.unit(w, w.Sums[1:], f.size(), slices.Concat(f.fixed, f.own))
 	return unit.SliceTri(len(f.fixed), f.size()).(*mat.TriDense)
 }
@@ -130,7 +131,7 @@ func (f generalised) unitBesides(w *Pooled) *mat.TriDense {
 // climbTogether moves the lines of all classes to the maximum of their likelihood among those whose own coefficients
 // are in the ball ‖V(b − b_table)‖ ≤ farthest: where c could make up for a difference, it does not count. c itself has
 // a finite maximum, as the table is not separated. The likelihood never falls.
-func (f generalised) climbTogether(rows []Weighted, w *Pooled, lines [][]float64, middle []float64) {
+func (f generalised) climbTogether(rows []family.Weighted, w *family.Pooled, lines [][]float64, middle []float64) {
 	total, unit := 0.0, f.unitBesides(w)
 	for _, one := range rows {
 		total += one.N

@@ -1,4 +1,6 @@
-package family
+// Package regress is the family of regressions: a [Family] describes one column of a table given the others, by normal
+// responses, counts or successes (docs/theory/regression.md).
+package regress
 
 import (
 	"errors"
@@ -10,12 +12,15 @@ import (
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/huber"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/internal/simd"
+	"github.com/latent-go/latent/internal/variances"
 )
 
-// Response is the distribution of a [Regression]'s response given the regressors.
+// Response is the distribution of a [Family]'s response given the regressors.
 type Response int
 
 const (
@@ -27,17 +32,17 @@ const (
 	Successes
 )
 
-// Regression describes the first column of a table, the response, given the others: a generalised linear model with the
+// A Family describes the first column of a table, the response, given the others: a generalised linear model with the
 // predictor η = b₀ + Σ b_j x_j and coefficients b for each class. The regressors are given, without a density: the log
 // density of a row is that of its response (docs/theory/regression.md). A row without a response (NaN) does not
 // contribute to its class; a row with a response needs all regressors.
 //
 // Estimates of a normal response are weighted least squares, and its variance has a floor, Δ²/12 with Δ the resolution
-// of the response, and 1e-10 of its variance in the table if that is more (see [Gaussian]). Newton's method estimates
-// the other responses from the rows, with η in a class at most 10 from that of the table as one class, in the root of
-// the mean square over the table. So there is a maximum even if a class's responses are all 0, or separated.
+// of the response, and 1e-10 of its variance in the table if that is more (see [family.Gaussian]). Newton's method
+// estimates the other responses from the rows, with η in a class at most 10 from that of the table as one class, in the
+// root of the mean square over the table. So there is a maximum even if a class's responses are all 0, or separated.
 // Differences that Fixed coefficients could compensate do not count.
-type Regression struct {
+type Family struct {
 	Response Response
 	// Exposure says that the second column holds the trials of Successes, otherwise 1, or the exposure of Counts.
 	Exposure bool
@@ -46,13 +51,13 @@ type Regression struct {
 	// Fixed are the places of coefficients that all classes share: the intercept, if there is one, is 0, and the
 	// regressors follow. At least one coefficient must differ between classes.
 	Fixed []int
-	Floor float64 // of a normal response, as for [Gaussian]
+	Floor float64 // of a normal response, as for [family.Gaussian]
 }
 
 var regressionNames = [...]string{"regression", "regression-poisson", "regression-binomial"}
 
 // Name is "regression", with the distribution of the response if it is not normal.
-func (f Regression) Name() string {
+func (f Family) Name() string {
 	if f.Response < 0 || int(f.Response) >= len(regressionNames) {
 		return fmt.Sprintf("regression-%d", int(f.Response))
 	}
@@ -60,16 +65,16 @@ func (f Regression) Name() string {
 }
 
 // Columns is 0: the family takes all columns.
-func (Regression) Columns() int { return 0 }
+func (Family) Columns() int { return 0 }
 
 // WithFloor returns the family with another Floor.
-func (f Regression) WithFloor(floor float64) Family {
+func (f Family) WithFloor(floor float64) family.Family {
 	f.Floor = floor
 	return f
 }
 
 // On takes the response, the exposure if there is one, and any number of regressors.
-func (f Regression) On(columns int) ([]Factor, error) {
+func (f Family) On(columns int) ([]family.Factor, error) {
 	d := design{first: 1, intercept: !f.NoIntercept}
 	if f.Exposure {
 		d.first = 2
@@ -95,13 +100,13 @@ func (f Regression) On(columns int) ([]Factor, error) {
 			f.Fixed, f.Name(), d.size()-1)
 	}
 	if f.Response != Normal {
-		return []Factor{generalised{d, f}}, nil
+		return []family.Factor{generalised{d, f}}, nil
 	}
-	floor, err := floorFactor(f.Name(), f.Floor)
+	floor, err := variances.FloorFactor(f.Name(), f.Floor)
 	if len(d.fixed) > 0 {
-		return []Factor{sharing{linear{d, floor}}}, err
+		return []family.Factor{sharing{linear{d, floor}}}, err
 	}
-	return []Factor{linear{d, floor}}, err
+	return []family.Factor{linear{d, floor}}, err
 }
 
 // design says what the p regressors u of a row are: 1 and x − a, with a the mean of x in the table, so that nothing
@@ -156,12 +161,12 @@ func (d design) predictor(coefficients, row []float64) float64 {
 }
 
 // observe keeps rows column-major. Those without a response have the exposure 0, and zeros in all their columns.
-func (d design) observe(b framework.Rows, at, first, n int, o *Observed) error {
+func (d design) observe(b framework.Rows, at, first, n int, o *family.Observed) error {
 	width := d.first + d.columns
 	if finite, err := o.Transpose(b, at, first, n, width); finite || err != nil {
 		return err
 	}
-	o.Complete, o.e = false, make([]float64, o.Padded())
+	o.Complete, o.Exposures = false, make([]float64, o.Padded())
 	for i := range n {
 		row := o.Row(i, width)
 		if math.IsNaN(row[0]) {
@@ -170,7 +175,7 @@ func (d design) observe(b framework.Rows, at, first, n int, o *Observed) error {
 			}
 			continue
 		}
-		o.e[i] = 1
+		o.Exposures[i] = 1
 		for j, v := range row {
 			switch {
 			case math.IsNaN(v):
@@ -189,38 +194,37 @@ func (d design) observe(b framework.Rows, at, first, n int, o *Observed) error {
 }
 
 // regressors puts the columns of u into dst, p×padded rows.
-func (d design) regressors(o *Observed, centre, dst []float64) {
+func (d design) regressors(o *family.Observed, centre, dst []float64) {
 	n := o.Padded()
 	if d.intercept {
 		linalg.Fill(dst[:n], 1)
 		dst = dst[n:]
 	}
 	for j, a := range centre {
-		for i, v := range at(o.X, d.first+j, n) {
+		for i, v := range linalg.Row(o.X, d.first+j, n) {
 			dst[j*n+i] = v - a
 		}
 	}
 }
 
-// scatterIn is the scatter of regressors about their centre a in the table, n rows with the given products, m×m.
-func (d design) scatterIn(products []float64, m int, n float64, a []float64) *scatterOf {
+// scatterIn is mean and covariance of n rows' regressors, whose products about their centre a are given, m×m.
+func (d design) scatterIn(products []float64, m int, n float64, a []float64) (first int, mean, cov []float64) {
 	if !d.centred() || d.columns == 0 {
-		return nil
+		return 0, nil, nil
 	}
 	x := d.columns
-	s := &scatterOf{first: d.first, width: x, matrix: true, far: furthest(x, n), regressors: true}
-	s.mean, s.cov = slices.Clone(a), make([]float64, x*x)
+	mean, cov = slices.Clone(a), make([]float64, x*x)
 	for i := range x {
-		s.mean[i] += products[1+i] / n
+		mean[i] += products[1+i] / n
 		for j := range x {
-			s.cov[i*x+j] = products[(1+min(i, j))*m+1+max(i, j)]/n - products[1+i]/n*products[1+j]/n
+			cov[i*x+j] = products[(1+min(i, j))*m+1+max(i, j)]/n - products[1+i]/n*products[1+j]/n
 		}
 	}
-	return s
+	return d.first, mean, cov
 }
 
 // robustRow is Σ uuᵀ/N of regressors with that location and scatter, about the centre a; nil if no row lies far out.
-func (d design) robustRow(w *Pooled, a []float64) *mat.SymDense {
+func (d design) robustRow(w *family.Pooled, a []float64) *mat.SymDense {
 	if len(w.Regressors) == 0 || !(w.Regressors[d.columns] > 0) {
 		return nil
 	}
@@ -260,11 +264,13 @@ func (d design) width() int {
 // features puts the response of each row, less what coefficients in common explain in the table w, if that is given,
 // and the own regressors' columns into dst, n×width from its column at on. Columns of rows far out are brought nearer,
 // by the location and scatter that w has.
-func (d design) features(o *Observed, w *Pooled, response func(row []float64) float64, dst []float64, width, at int) {
+func (d design) features(
+	o *family.Observed, w *family.Pooled, response func(row []float64) float64, dst []float64, width, at int,
+) {
 	within := func(_ int, v float64) float64 { return v }
 	if w != nil && len(w.Regressors) > 0 {
 		within = func(j int, v float64) float64 {
-			mean, far := w.Regressors[j], math.Sqrt(furthest(1, w.N)*w.Regressors[d.columns+j*(d.columns+1)])
+			mean, far := w.Regressors[j], math.Sqrt(huber.Furthest(1, w.N)*w.Regressors[d.columns+j*(d.columns+1)])
 			return min(max(v, mean-far), mean+far)
 		}
 	}
@@ -287,16 +293,16 @@ func (d design) features(o *Observed, w *Pooled, response func(row []float64) fl
 func (d design) predict(u, line, dst []float64) {
 	clear(dst)
 	for j, b := range line {
-		linalg.Axpy(b, at(u, j, len(dst)), dst)
+		linalg.Axpy(b, linalg.Row(u, j, len(dst)), dst)
 	}
 }
 
 // present are weights without those of rows that have no response; scratch is as long.
-func (o *Observed) present(weights, scratch []float64) []float64 {
+func present(o *family.Observed, weights, scratch []float64) []float64 {
 	if o.Complete {
 		return weights
 	}
-	for i, e := range o.e {
+	for i, e := range o.Exposures {
 		scratch[i] = e * weights[i]
 	}
 	return scratch
@@ -306,11 +312,11 @@ func (o *Observed) present(weights, scratch []float64) []float64 {
 func addProducts(t []float64, m int, w, scratch, sums []float64) {
 	n := len(w)
 	for i := range m {
-		for row, v := range at(t, i, n) {
+		for row, v := range linalg.Row(t, i, n) {
 			scratch[row] = w[row] * v
 		}
 		for j := i; j < m; j++ {
-			sums[i*m+j] += linalg.Dot(scratch, at(t, j, n))
+			sums[i*m+j] += linalg.Dot(scratch, linalg.Row(t, j, n))
 		}
 	}
 }
@@ -340,8 +346,7 @@ func submatrix(m mat.Symmetric, places []int) *mat.SymDense {
 
 // undetermined is the first regressor that those before it determine in a class; ok is false where there is one.
 func (d design) undetermined(gram *mat.SymDense) (regressor int, ok bool) {
-	g := gaussian{d: d.size()}
-	return g.undetermined(append([]float64(nil), gram.RawSymmetric().Data...))
+	return linalg.Undetermined(d.size(), append([]float64(nil), gram.RawSymmetric().Data...))
 }
 
 // identified is an error where the table does not determine the coefficients: n rows, about the means of x.
@@ -361,7 +366,7 @@ func (d design) identified(gram *mat.SymDense, n float64) error {
 		case d.columnOf(i) < d.first:
 		case v == 0:
 			return framework.FaultyColumn(d.columnOf(i), framework.ErrConstant)
-		case !(v > narrowest && v < widest):
+		case !(v > variances.Narrowest && v < variances.Widest):
 			return framework.FaultyColumn(d.columnOf(i),
 				fmt.Errorf("has the mean square %.3g, near the limits of float64: rescale it", v/n))
 		}
@@ -371,7 +376,7 @@ func (d design) identified(gram *mat.SymDense, n float64) error {
 	case ok:
 		return nil
 	case d.intercept && regressor == 0:
-		return errEmpty
+		return variances.ErrNoRows
 	}
 	return framework.FaultyColumn(d.columnOf(regressor), errRegressor)
 }
@@ -385,7 +390,7 @@ func dependent() error {
 
 // unit is the upper triangular U with UᵀU = Σ uuᵀ/N of the table, of the regressors given: in the coordinates U⁻ᵀu its
 // matrix is I.
-func (d design) unit(w *Pooled, products []float64, m int, of []int) *mat.TriDense {
+func (d design) unit(w *family.Pooled, products []float64, m int, of []int) *mat.TriDense {
 	g := submatrix(d.gram(products, m), of)
 	g.ScaleSym(1/w.Sums[0], g)
 	if _, ok := linalg.NewCholesky(len(of), g.RawSymmetric().Data); !ok {
@@ -404,7 +409,7 @@ func sandwich(a *mat.TriDense, trans blas.Transpose, s mat.Symmetric) *mat.SymDe
 }
 
 // count is Σ q uuᵀ of a class's own regressors in the coordinates of unit.
-func (d design) count(sums []float64, m int, w *Pooled, products []float64, dst *mat.SymDense) {
+func (d design) count(sums []float64, m int, w *family.Pooled, products []float64, dst *mat.SymDense) {
 	dst.CopySym(sandwich(d.unit(w, products, m, d.own), blas.Trans, submatrix(d.gram(sums, m), d.own)))
 }
 
@@ -453,7 +458,7 @@ func (d design) leverage(precision mat.Symmetric, unit *mat.TriDense) (leverage,
 // deviations puts the standard errors of a class's own coefficients, given those that all classes share, into dst, from
 // the information about the line. How well the others are known, no class says alone: NaN.
 func (d design) deviations(information mat.Symmetric, centre, dst []float64) {
-	linalg.Fill(dst, nan)
+	linalg.Fill(dst, math.NaN())
 	inverse, known := inverseInUnits(submatrix(information, d.own))
 	v := mat.NewVecDense(len(d.own), nil) // the intercept by the line
 	for i, j := range d.own {
@@ -497,12 +502,12 @@ func inverseInUnits(information *mat.SymDense) (inverse *mat.SymDense, ok bool) 
 }
 
 // numbers describes the coefficients.
-func (d design) numbers() (list []Number) {
+func (d design) numbers() (list []family.Number) {
 	for j := range d.size() {
 		if c := d.columnOf(j); c < d.first {
-			list = append(list, Number{"intercept", 0, 0})
+			list = append(list, family.Number{Name: "intercept", From: 0, To: 0})
 		} else {
-			list = append(list, Number{"coefficient", c, c})
+			list = append(list, family.Number{Name: "coefficient", From: c, To: c})
 		}
 	}
 	return list
@@ -512,7 +517,7 @@ func (d design) numbers() (list []Number) {
 func (d design) Response() int { return 0 }
 
 // lowered adds −½‖R(x−m)‖² to scores of complete rows.
-func (d design) lowered(o *Observed, root, m, to []float64) {
+func (d design) lowered(o *family.Observed, root, m, to []float64) {
 	if !slices.ContainsFunc(root, func(v float64) bool { return v != 0 }) { // no tilt
 		return
 	}

@@ -1,4 +1,4 @@
-package family
+package regress
 
 import (
 	"gonum.org/v1/gonum/blas"
