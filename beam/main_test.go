@@ -20,7 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/latent-go/latent/data"
-	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/mixture"
 )
@@ -113,7 +113,7 @@ var ofFile = Register("file", func(_ context.Context, s fileSpec) (*work, error)
 	if err != nil {
 		return nil, err
 	}
-	return &work{Model: mixture.Model{Family: family.Gaussian{}}, Source: slow{src, s}, Files: []string{s.Path}, Close: store.Close}, nil
+	return &work{Model: mixture.Model{Family: normal.Family{}}, Source: slow{src, s}, Files: []string{s.Path}, Close: store.Close}, nil
 })
 
 // A slow source has passes take their time in a worker process.

@@ -18,14 +18,15 @@ import (
 
 	"github.com/latent-go/latent/bootstrap"
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/bpca"
 	"github.com/latent-go/latent/models/mixture"
 )
 
 var (
-	gaussians  = mixture.Model{Family: family.Gaussian{Covariance: family.Diagonal}}
-	tied       = mixture.Model{Family: family.Gaussian{Covariance: family.Tied}} // no component collapses onto a row
+	gaussians  = mixture.Model{Family: normal.Family{Covariance: normal.Diagonal}}
+	tied       = mixture.Model{Family: normal.Family{Covariance: normal.Tied}} // no component collapses onto a row
 	bernoullis = mixture.Model{Family: family.Bernoulli{}}
 	em         = framework.Options{Method: framework.EM, Tolerance: 1e-7}
 )
@@ -283,7 +284,7 @@ func TestBadInputIsOneClearError(t *testing.T) {
 		assert.EqualError(t, err, one.want, name)
 	}
 
-	variational := mixture.Variational{Family: family.Gaussian{}}
+	variational := mixture.Variational{Family: normal.Family{}}
 	_, err = bootstrap.LikelihoodRatio(t.Context(), variational, src, 1, bootstrap.Options{Draws: 5})
 	assert.EqualError(t, err, "bootstrap: mixture.Variational cannot be drawn from: it does not implement bootstrap.Resampler (a Resample method)")
 	_, err = bootstrap.LikelihoodRatio(t.Context(), tied, src, 1, bootstrap.Options{})

@@ -2,7 +2,7 @@
 // intervals of its parameters, and whether K latent dimensions are too few. It uses a model through the interfaces of
 // package framework and those here alone, which say how to draw its rows and align its labels.
 //
-//	m := mixture.Model{Family: family.Gaussian{}}
+//	m := mixture.Model{Family: normal.Family{}}
 //	res, err := framework.Fit(ctx, m, table, framework.Options{K: 2, Method: framework.EM})
 //	e, err := bootstrap.StandardErrors(ctx, m, table, res.Parameters, (*mixture.Parameters).Vector,
 //		bootstrap.Options{Draws: 200, Fit: framework.Options{Method: framework.EM}})

@@ -6,7 +6,7 @@ import (
 
 	"github.com/latent-go/latent/bootstrap"
 	"github.com/latent-go/latent/data"
-	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/mixture"
 )
@@ -26,7 +26,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	m, o := mixture.Model{Family: family.Gaussian{}}, bootstrap.Options{Draws: 19, Fit: framework.Options{Method: framework.EM}}
+	m, o := mixture.Model{Family: normal.Family{}}, bootstrap.Options{Draws: 19, Fit: framework.Options{Method: framework.EM}}
 	test, err := bootstrap.LikelihoodRatio(ctx, m, table, 1, o)
 	if err != nil {
 		panic(err)

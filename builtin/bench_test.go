@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/latent-go/latent/builtin"
-	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/mixture"
 )
@@ -41,7 +41,7 @@ func BenchmarkLogProb(b *testing.B) {
 		if err := json.Unmarshal(text, &file); err != nil {
 			b.Fatal(err)
 		}
-		score, err := mixture.Model{Family: family.Gaussian{}}.Scorer(file.Params)
+		score, err := mixture.Model{Family: normal.Family{}}.Scorer(file.Params)
 		if err != nil {
 			b.Fatal(err)
 		}

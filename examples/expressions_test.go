@@ -11,6 +11,7 @@ import (
 
 	"github.com/latent-go/latent/builtin"
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/family/regress"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/numeric"
@@ -93,7 +94,7 @@ func (pair) LogProb(x, mean, _ []float64) float64 {
 // The families and models that stand in the text of the guides fit tables of their columns.
 func TestExpressionsOfTheGuides(t *testing.T) {
 	ctx, o := context.Background(), framework.Options{K: 2, Method: framework.EM, MaxIterations: 20}
-	m := mixture.Model{Family: family.Product{family.Gaussian{}, family.Of{Family: numeric.Family{Density: pair{}}, Width: 2}}}
+	m := mixture.Model{Family: family.Product{normal.Family{}, family.Of{Family: numeric.Family{Density: pair{}}, Width: 2}}}
 	_, err := framework.Fit(ctx, m, columns(t, 60, 4), o)
 	require.NoError(t, err)
 	_, err = framework.Fit(ctx, experts.Model{Family: regress.Family{}, Gate: []int{1}, Columns: []int{0, 1}}, columns(t, 60, 2), o)

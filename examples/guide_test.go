@@ -39,7 +39,7 @@ func TestGuideIsCompiled(t *testing.T) {
 			blocks++
 			found := false
 			for _, source := range sources {
-				found = found || holds(source, normal(block[1]))
+				found = found || holds(source, normalised(block[1]))
 			}
 			assert.True(t, found, "%s: not in any example:\n%s", page, block[1])
 		}
@@ -71,11 +71,11 @@ func holds(source, block []string) bool {
 func lines(t *testing.T, file string) []string {
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
-	return normal(string(text))
+	return normalised(string(text))
 }
 
 // normal are the lines without indentation, and with one space where gofmt aligns with several.
-func normal(text string) (list []string) {
+func normalised(text string) (list []string) {
 	for line := range strings.Lines(text) {
 		list = append(list, strings.Join(strings.Fields(line), " "))
 	}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/internal/simd"
-	"github.com/latent-go/latent/prior"
 )
 
 // Collapsible is a [FactorPrior] whose parameters can be integrated out. With Z(h) the integral of the density of
@@ -185,7 +184,7 @@ func (q *exponentialPrior) factors(
 		if e == 0 {
 			continue
 		}
-		cell, out, count := q.cell(t[i*stride:], c), leftOut(share, i), -1
+		cell, out, count := q.cell(t[i*stride:], c), linalg.Entry(share, i), -1
 		if q.s == 1 && e == 1 && out == 0 && cell[0] >= 0 && cell[0] < float64(len(known)) && cell[0] == math.Trunc(cell[0]) {
 			count = int(cell[0])
 		}
@@ -368,100 +367,4 @@ func (l exponentialKernel) statistics(o *Observed) (t []float64, stride int) {
 		}
 	}
 	return o.Work, l.cells
-}
-
-// ---- Gaussians
-
-// LogEvidence is [prior.NormalInverseWishart.LogEvidence]; NaN if there is none.
-func (q *normalWishart) LogEvidence(h []float64) float64 {
-	v, err := q.at(h).LogEvidence(q.of, q.norm)
-	if err != nil {
-		return nan
-	}
-	return v
-}
-
-func (q *normalWishart) AddPredictive(o *Observed, hyper, scores Table, out, r []float64) {
-	q.eachRow(o, hyper, scores, func(s prior.Student, _, i int, distance float64) {
-		r[i] += s.LogPredictive(distance, leftOut(out, i))
-	})
-}
-
-func (q *normalWishart) AddSpread(o *Observed, hyper, scores Table, weights, dst []float64) {
-	q.eachRow(o, hyper, scores, func(s prior.Student, k, i int, distance float64) {
-		if w := weights[i]; w != 0 {
-			dst[k] += w / 2 * s.Curvature(distance)
-		}
-	})
-}
-
-// leftOut is the share of a row that is left out.
-func leftOut(out []float64, i int) float64 {
-	if out == nil {
-		return 0
-	}
-	return out[i]
-}
-
-// eachRow visits the rows of each class, i being their places in what is laid out as r.
-func (q *normalWishart) eachRow(
-	o *Observed, hyper, scores Table, visit func(s prior.Student, k, i int, distance float64),
-) {
-	distances := make([]float64, o.Padded())
-	o.Work = linalg.Resize(o.Work, simd.ScoresWork(q.d))
-	for k := range hyper.K {
-		p := q.at(hyper.Row(k, 3+q.d+q.d*q.d))
-		m, root := q.split(scores.Row(k, 1+q.d+q.d*q.d), 1)
-		s := p.Student(root, q.of, q.norm)
-		clear(distances)
-		simd.GaussianScores(distances, o.X, q.d, len(distances), 0, m, root, o.Work)
-		for i, v := range distances[:o.N] {
-			visit(s, k, k*len(distances)+i, -2*v/p.Nu)
-		}
-	}
-}
-
-// LogEvidence is the sum of [prior.IsotropicNormal.LogEvidence] over the groups.
-func (q *isotropicPrior) LogEvidence(h []float64) float64 {
-	sum := 0.0
-	for i := range q.groups {
-		sum += q.group(h, i).LogEvidence(q.group(q.before, i))
-	}
-	return sum
-}
-
-func (q *isotropicPrior) AddPredictive(o *Observed, hyper, _ Table, out, r []float64) {
-	q.eachCell(o, hyper, func(s prior.Student, _, i int, distance float64) {
-		r[i] += s.LogPredictive(distance, leftOut(out, i))
-	})
-}
-
-func (q *isotropicPrior) AddSpread(o *Observed, hyper, _ Table, weights, dst []float64) {
-	q.eachCell(o, hyper, func(s prior.Student, k, i int, distance float64) {
-		if w := weights[i]; w != 0 {
-			dst[k] += w / 2 * s.Curvature(distance)
-		}
-	})
-}
-
-// eachCell visits the groups of each class and row that are not missing.
-func (q *isotropicPrior) eachCell(o *Observed, hyper Table, visit func(s prior.Student, k, i int, distance float64)) {
-	padded := o.Padded()
-	for k := range hyper.K {
-		h := hyper.Row(k, q.groups*(q.width+3))
-		for g := range q.groups {
-			p := q.group(h, g)
-			s := p.Student(q.group(q.before, g))
-			for i := range o.N {
-				squared := 0.0
-				for j, m := range p[:q.width] {
-					d := o.X[(g*q.width+j)*padded+i] - m
-					squared += d * d
-				}
-				if squared == squared {
-					visit(s, k, k*padded+i, p.Distance(squared))
-				}
-			}
-		}
-	}
 }

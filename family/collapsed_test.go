@@ -1,4 +1,4 @@
-package family
+package family_test
 
 import (
 	"context"
@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/prior"
 )
@@ -15,19 +17,19 @@ import (
 // A collapsing is a table of a family with a prior, of which one class holds every row once.
 type collapsing struct {
 	name  string
-	b     *Posterior
+	b     *family.Posterior
 	table *framework.Table
 }
 
 // evidence is ln Z of the rows with weights, and the sums and hyperparameters of the class.
-func (c *collapsing) evidence(t require.TestingT, weights []float64) (float64, *Classes, []float64) {
+func (c *collapsing) evidence(t require.TestingT, weights []float64) (float64, *family.Classes, []float64) {
 	rows := c.table.All()
 	classes, h := c.b.Classes(1), make([]float64, c.b.Size().Hyper)
 	c.b.Update(classes, h)
 	constant := make([]float64, 1)
 	require.NoError(t, c.b.Prepare(classes, h, nil, constant))
 	require.NoError(t, classes.Observe(rows, 0, rows.N))
-	r := make([]float64, Padded(rows.N))
+	r := make([]float64, family.Padded(rows.N))
 	copy(r, weights)
 	classes.Add(rows.N, weights, r)
 	c.b.Update(classes, h)
@@ -40,7 +42,7 @@ func (c *collapsing) evidence(t require.TestingT, weights []float64) (float64, *
 func collapsings(t *testing.T) (list []collapsing) {
 	rng := rand.New(rand.NewPCG(4, 4))
 	const n = 12
-	normal := func() float64 { return 2 + rng.NormFloat64() }
+	bell := func() float64 { return 2 + rng.NormFloat64() }
 	count := func() float64 { return float64(rng.IntN(6)) }
 	bit := func() float64 { return float64(rng.IntN(2)) }
 	gap := func(draw func() float64) func() float64 {
@@ -51,7 +53,7 @@ func collapsings(t *testing.T) (list []collapsing) {
 			return math.NaN()
 		}
 	}
-	add := func(name string, f Family, p prior.Prior, draws ...func() float64) {
+	add := func(name string, f family.Family, p prior.Prior, draws ...func() float64) {
 		x := make([]float64, 0, n*len(draws))
 		for range n {
 			for _, draw := range draws {
@@ -60,24 +62,24 @@ func collapsings(t *testing.T) (list []collapsing) {
 		}
 		table, err := framework.FromIncomplete(x, n, len(draws))
 		require.NoError(t, err)
-		_, plan, err := Pool(context.Background(), table, f)
+		_, plan, err := family.Pool(context.Background(), table, f)
 		require.NoError(t, err)
 		b, err := plan.Posterior(p)
 		require.NoError(t, err)
 		require.NoError(t, b.Collapses())
 		list = append(list, collapsing{name, b, table})
 	}
-	add("bernoulli", Bernoulli{}, prior.Beta{A: 0.5, B: 2}, bit, gap(bit), bit)
-	add("categorical", Categorical{Levels: 6}, nil, count, gap(count))
-	add("multinomial", Multinomial{Categories: 3}, prior.Concentrations{0.5, 1, 2}, count, count, count)
-	add("poisson", Poisson{}, nil, count, gap(count))
-	add("exponential", Exponential{}, prior.Gamma{Shape: 2, Rate: 3}, rng.ExpFloat64, gap(rng.ExpFloat64))
-	add("gamma", Gamma{}, nil, func() float64 { return 1 + rng.ExpFloat64() })
-	add("diagonal", Gaussian{Covariance: Diagonal}, nil, normal, gap(normal))
-	add("lognormal", Lognormal{}, nil, func() float64 { return math.Exp(normal()) }, gap(rng.ExpFloat64))
-	add("spherical", Gaussian{Covariance: Spherical}, nil, normal, normal, normal)
-	add("full", Gaussian{Covariance: Full}, prior.DataScaled{Kappa: 0.5}, normal, normal, normal)
-	add("product", Product{Bernoulli{}, Poisson{}, Of{Gaussian{Covariance: Full}, 2}}, nil, gap(bit), count, normal, normal)
+	add("bernoulli", family.Bernoulli{}, prior.Beta{A: 0.5, B: 2}, bit, gap(bit), bit)
+	add("categorical", family.Categorical{Levels: 6}, nil, count, gap(count))
+	add("multinomial", family.Multinomial{Categories: 3}, prior.Concentrations{0.5, 1, 2}, count, count, count)
+	add("poisson", family.Poisson{}, nil, count, gap(count))
+	add("exponential", family.Exponential{}, prior.Gamma{Shape: 2, Rate: 3}, rng.ExpFloat64, gap(rng.ExpFloat64))
+	add("gamma", family.Gamma{}, nil, func() float64 { return 1 + rng.ExpFloat64() })
+	add("diagonal", normal.Family{Covariance: normal.Diagonal}, nil, bell, gap(bell))
+	add("lognormal", normal.Lognormal{}, nil, func() float64 { return math.Exp(bell()) }, gap(rng.ExpFloat64))
+	add("spherical", normal.Family{Covariance: normal.Spherical}, nil, bell, bell, bell)
+	add("full", normal.Family{Covariance: normal.Full}, prior.DataScaled{Kappa: 0.5}, bell, bell, bell)
+	add("product", family.Product{family.Bernoulli{}, family.Poisson{}, family.Of{Family: normal.Family{Covariance: normal.Full}, Width: 2}}, nil, gap(bit), count, bell, bell)
 	return list
 }
 
@@ -91,7 +93,7 @@ func TestPredictiveDensitiesAreRatiosOfEvidences(t *testing.T) {
 		}
 		_, classes, h := c.evidence(t, ones)
 		for _, out := range []float64{0, 0.3, 1} {
-			shares, got := make([]float64, Padded(n)), make([]float64, Padded(n))
+			shares, got := make([]float64, family.Padded(n)), make([]float64, family.Padded(n))
 			for i := range shares {
 				shares[i] = out
 			}
@@ -105,9 +107,9 @@ func TestPredictiveDensitiesAreRatiosOfEvidences(t *testing.T) {
 				require.InDelta(t, with-without, got[i]+classes.BaseOf(i), 1e-9*max(1, math.Abs(with)), "%s, row %d, %v left out", c.name, i, out)
 			}
 		}
-		plain, zero := make([]float64, Padded(n)), make([]float64, Padded(n))
+		plain, zero := make([]float64, family.Padded(n)), make([]float64, family.Padded(n))
 		c.b.AddPredictive(classes, h, nil, plain)
-		c.b.AddPredictive(classes, h, make([]float64, Padded(n)), zero)
+		c.b.AddPredictive(classes, h, make([]float64, family.Padded(n)), zero)
 		require.Equal(t, zero, plain, c.name)
 	}
 }
@@ -122,7 +124,7 @@ func TestSpreadIsTheSecondDerivativeOfTheEvidence(t *testing.T) {
 		}
 		_, classes, h := c.evidence(t, w)
 		for i := range n {
-			one, got := make([]float64, Padded(n)), make([]float64, 1)
+			one, got := make([]float64, family.Padded(n)), make([]float64, 1)
 			one[i] = 1
 			c.b.AddSpread(classes, h, one, got)
 			const step = 0.02
@@ -146,7 +148,7 @@ func TestNoMoreIsLeftOutThanThereIs(t *testing.T) {
 			w := make([]float64, n)
 			w[0] = left
 			_, classes, h := c.evidence(t, w)
-			out, got := make([]float64, Padded(n)), make([]float64, Padded(n))
+			out, got := make([]float64, family.Padded(n)), make([]float64, family.Padded(n))
 			for i := range out {
 				out[i] = 1
 			}
@@ -166,7 +168,7 @@ func TestSharedParametersAreNotIntegratedOut(t *testing.T) {
 	}
 	table, err := framework.FromSlice(x, 20, 2)
 	require.NoError(t, err)
-	_, plan, err := Pool(context.Background(), table, Gaussian{Covariance: Tied})
+	_, plan, err := family.Pool(context.Background(), table, normal.Family{Covariance: normal.Tied})
 	require.NoError(t, err)
 	b, err := plan.Posterior(nil)
 	require.NoError(t, err)

@@ -16,13 +16,13 @@ func choose[T prior.Prior](p prior.Prior, name string, otherwise T) (T, error) {
 	}
 	own, ok := p.(T)
 	if !ok {
-		return own, wrongPrior(p, name, otherwise)
+		return own, WrongPrior(p, name, otherwise)
 	}
 	return own, own.Check()
 }
 
-// wrongPrior says which prior a family takes.
-func wrongPrior(p prior.Prior, name string, takes ...prior.Prior) error {
+// WrongPrior says which prior a family takes.
+func WrongPrior(p prior.Prior, name string, takes ...prior.Prior) error {
 	text := ""
 	for i, t := range takes {
 		if i > 0 {

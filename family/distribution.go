@@ -5,7 +5,6 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/mathext"
-	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // A Distributor knows the distribution function of its columns: a [Factor], or an [ExponentialFamily] of one column.
@@ -51,45 +50,6 @@ func ofColumn[A any](
 		return ability, params, within, f.Name(), nil
 	}
 	return ability, nil, 0, "", fmt.Errorf("family: there is no column %d: columns are 0 to %d", column, p.size.Columns-1)
-}
-
-// normalBelow is the distribution function of a normal variable.
-func normalBelow(mean, variance, x float64) (less, atMost float64) {
-	p := distuv.UnitNormal.CDF((x - mean) / math.Sqrt(variance))
-	return p, p
-}
-
-// Below is that of the marginal distribution.
-func (g gaussian) Below(xi []float64, column int, x float64) (less, atMost float64) {
-	mean, cov := g.split(xi, 0)
-	return normalBelow(mean[column], cov[column*(g.d+1)], x)
-}
-
-// Below is that of the marginal distribution, with the factors integrated out.
-func (f analyser) Below(xi []float64, column int, x float64) (less, atMost float64) {
-	return f.gaussian.Below(f.normal(xi), column, x)
-}
-
-// Below is that of a normal variable.
-func (g isotropic) Below(xi []float64, column int, x float64) (less, atMost float64) {
-	mean, variance := g.moments(xi)
-	return normalBelow(mean[column], variance[column/g.width], x)
-}
-
-// Below is that of the logarithm.
-func (g lognormal) Below(xi []float64, column int, x float64) (less, atMost float64) {
-	if !(x > 0) {
-		return 0, 0
-	}
-	return g.isotropic.Below(xi, column, math.Log(x))
-}
-
-// Below is that of the marginal distribution.
-func (f studentT) Below(xi []float64, column int, x float64) (less, atMost float64) {
-	last := len(xi) - 1
-	mean, cov := f.split(xi[:last], 0)
-	p := distuv.StudentsT{Mu: mean[column], Sigma: math.Sqrt(cov[column*(f.d+1)]), Nu: xi[last]}.CDF(x)
-	return p, p
 }
 
 // Below is Σ_{i<x} e^−λ λⁱ/i! by the incomplete gamma function.

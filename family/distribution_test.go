@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 )
 
 // The share of draws below a value is its probability: 5 standard errors of 20,000 draws are 0.018 at most.
@@ -19,12 +20,12 @@ func TestDistributionFunctionsAreThoseOfDraws(t *testing.T) {
 		xi     []float64
 		at     []float64
 	}{
-		{family.Gaussian{}, 2, []float64{1, -2, 4, 1, 1, 2}, []float64{-1, 0, 1.5}},
-		{family.Gaussian{Covariance: family.Diagonal}, 2, []float64{1, -2, 4, 2}, []float64{-1, 0, 1.5}},
-		{family.Gaussian{Covariance: family.Spherical}, 2, []float64{1, -2, 4}, []float64{-1, 0, 1.5}},
-		{family.FactorAnalysers{Factors: 1}, 3, []float64{1, -2, 0, 1, 2, 1, 0.5, -1, 2, 1}, []float64{-1, 0, 1.5}},
-		{family.Lognormal{}, 1, []float64{0.5, 0.3}, []float64{-1, 0.5, 2}},
-		{family.StudentT{}, 2, []float64{1, -2, 4, 1, 1, 2, 3}, []float64{-3, 0, 1.5}},
+		{normal.Family{}, 2, []float64{1, -2, 4, 1, 1, 2}, []float64{-1, 0, 1.5}},
+		{normal.Family{Covariance: normal.Diagonal}, 2, []float64{1, -2, 4, 2}, []float64{-1, 0, 1.5}},
+		{normal.Family{Covariance: normal.Spherical}, 2, []float64{1, -2, 4}, []float64{-1, 0, 1.5}},
+		{normal.FactorAnalysers{Factors: 1}, 3, []float64{1, -2, 0, 1, 2, 1, 0.5, -1, 2, 1}, []float64{-1, 0, 1.5}},
+		{normal.Lognormal{}, 1, []float64{0.5, 0.3}, []float64{-1, 0.5, 2}},
+		{normal.StudentT{}, 2, []float64{1, -2, 4, 1, 1, 2, 3}, []float64{-3, 0, 1.5}},
 		{family.Poisson{}, 1, []float64{3.3}, []float64{-1, 0, 2, 2.5, 7}},
 		{family.Exponential{}, 1, []float64{2}, []float64{-1, 0, 0.4}},
 		{family.Gamma{}, 1, []float64{2, 3}, []float64{-1, 0.4, 1.3}},

@@ -1,13 +1,13 @@
 // Package family provides the distributions of the rows of a class: of the components of a mixture, the states of a
-// Markov chain or the leaves of a tree of gates. Families are Gaussians with full, tied, diagonal or spherical
-// covariances, [FactorAnalysers], Poisson, exponential, gamma, lognormal, Bernoulli, categorical, ordinal and
-// multinomial distributions, and a [Product] of them over the columns of a table of mixed types
-// (docs/theory/mixtures.md). Package regress has regressions of one column on the others.
+// Markov chain or the leaves of a tree of gates. Families are Poisson, exponential, gamma, Bernoulli, categorical,
+// ordinal and multinomial distributions, and a [Product] of families over the columns of a table of mixed types
+// (docs/theory/mixtures.md). Package normal has Gaussians, t distributions, factor analysers and lognormals, package
+// regress regressions of one column on the others.
 //
 // A model uses a family by a [Plan], which lays it out on the columns of a table, and by [Classes],
 // the sums of K classes:
 //
-//	pooled, plan, err := family.Pool(ctx, table, family.Gaussian{}) // the table as one class: scales and defaults
+//	pooled, plan, err := family.Pool(ctx, table, normal.Family{}) // the table as one class: scales and defaults
 //	classes, counts, err := plan.Begin(ctx, table, pooled, k, family.KMeans, rng)
 //	err = classes.Estimate(params)                    // global step: parameters of each class, K×P
 //	err = classes.Prepare(params, tilt, constant)     // local step, once a shard

@@ -5,12 +5,13 @@ import (
 	"math/rand/v2"
 
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 )
 
 // A table of a measurement, a count and a yes/no answer, and a class of its rows: the mean and the covariance, the share of the
 // rows that are below a value, and a draw.
 func Example() {
-	f := family.Product{family.Of{Family: family.Gaussian{Covariance: family.Diagonal}, Width: 1}, family.Poisson{}, family.Bernoulli{}}
+	f := family.Product{family.Of{Family: normal.Family{Covariance: normal.Diagonal}, Width: 1}, family.Poisson{}, family.Bernoulli{}}
 	plan, err := family.NewPlan(f, 3)
 	if err != nil {
 		panic(err)
@@ -40,7 +41,7 @@ func Example() {
 
 // A class of a Gaussian mixture is a normal distribution of package distmv, and its columns are of package distuv.
 func ExampleNewPlan() {
-	plan, err := family.NewPlan(family.Gaussian{}, 2)
+	plan, err := family.NewPlan(normal.Family{}, 2)
 	if err != nil {
 		panic(err)
 	}
@@ -58,19 +59,6 @@ func ExampleNewPlan() {
 	// *distmv.Normal, ln p = -4.382; distuv.Normal, ln p = -2.266
 }
 
-// The covariance structures by the names of mclust, and what fits of each are called.
-func ExampleStructures() {
-	names, forms := family.Structures()
-	for i := range names[:4] {
-		fmt.Println(names[i], family.Gaussian{Covariance: forms[i]}.Name())
-	}
-	// Output:
-	// EII gaussian-eii
-	// VII gaussian-spherical
-	// EEI gaussian-eei
-	// VEI gaussian-vei
-}
-
 // What On of an exponential family returns: one factor of as many cells as columns.
 func ExampleIndependent() {
 	factors, err := family.Independent(family.Poisson{}, 3)
@@ -84,7 +72,7 @@ func ExampleIndependent() {
 
 // Without a floor, classes that collapse are errors.
 func ExampleWithFloor() {
-	f := family.WithFloor(family.Gaussian{}, family.NoFloor)
-	fmt.Println(f.Name(), f.(family.Gaussian).Floor)
+	f := family.WithFloor(normal.Family{}, family.NoFloor)
+	fmt.Println(f.Name(), f.(normal.Family).Floor)
 	// Output: gaussian -1
 }

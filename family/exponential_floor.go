@@ -8,7 +8,7 @@ import (
 )
 
 // A flooredLaw is an [ExponentialFamily] of single numbers that could collapse onto equal ones: their variance has a
-// floor, which is that of a [Gaussian].
+// floor, which is that of a Gaussian column (package normal).
 type flooredLaw interface {
 	ExponentialFamily
 	// factor is that of the squared resolutions; 0: there is no floor.

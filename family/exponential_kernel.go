@@ -498,3 +498,16 @@ func (q *exponentialPrior) Rand(h []float64, rng *rand.Rand, xi []float64) {
 		of.Rand(q.pseudoCounts(h, c), rng, q.params(xi, c))
 	}
 }
+
+// AppendDiagonal appends a diagonal block of a size to dst, for [Factor].Information: the previous one in the memory of
+// dst, if it has that size. It returns the block's entries, for the caller to set.
+func AppendDiagonal(dst []laplace.Block, size int) ([]laplace.Block, laplace.Diagonal) {
+	n := len(dst)
+	if n < cap(dst) {
+		if d, ok := dst[:n+1][n].(laplace.Diagonal); ok && len(d) == size {
+			return dst[:n+1], d // the same interface value: wrapping d again would allocate
+		}
+	}
+	d := make(laplace.Diagonal, size)
+	return append(dst, d), d
+}

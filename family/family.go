@@ -255,7 +255,8 @@ type Pooled struct {
 	Anchor     []float64 `json:"anchor,omitempty"`
 	Units      []float64 `json:"units,omitempty"` // further units of coordinates without units, of a [RowFactor]
 	// Floor is, of each column, the least variance that a class may have, in squared units of the data, or of ln x at the
-	// table's mean of it for [Lognormal] (see [Bounder]); 0 of columns without one, and empty where there is none at all.
+	// table's mean of it for lognormal columns (see [Bounder]); 0 of columns without one, and empty where there is none at
+	// all.
 	Floor []float64 `json:"floor,omitempty"`
 	// Reference is the centre ξ of a unit-information prior if rows lie so far out that it differs from Parameters: these
 	// rows have no weight in it.
@@ -264,8 +265,8 @@ type Pooled struct {
 	Regressors []float64 `json:"regressors,omitempty"`
 }
 
-// reference is Reference, or Parameters.
-func (w *Pooled) reference() []float64 {
+// Center is the centre of a unit-information prior: Reference, or Parameters if no row lies far out.
+func (w *Pooled) Center() []float64 {
 	if len(w.Reference) > 0 {
 		return w.Reference
 	}
@@ -281,5 +282,5 @@ type Table struct {
 // Row is the part of class k.
 func (t Table) Row(k, n int) []float64 { return t.Data[k*t.Stride : k*t.Stride+n] }
 
-// from begins with column i.
-func (t Table) from(i int) Table { return Table{t.K, t.Stride, t.Data[i:]} }
+// From begins with column i.
+func (t Table) From(i int) Table { return Table{t.K, t.Stride, t.Data[i:]} }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 )
 
@@ -81,7 +82,7 @@ func (neither) Observe(framework.Rows, int, int, int, *family.Observed) error {
 }
 
 func TestEqualNeighboursOfAProductAreOneFactor(t *testing.T) {
-	diagonal := family.Gaussian{Covariance: family.Diagonal}
+	diagonal := normal.Family{Covariance: normal.Diagonal}
 	for _, c := range []struct {
 		family  family.Product
 		factors int
@@ -91,12 +92,12 @@ func TestEqualNeighboursOfAProductAreOneFactor(t *testing.T) {
 		{family.Product{diagonal, family.Of{Family: diagonal, Width: 2}, family.Bernoulli{}, diagonal}, 3},
 		{family.Product{family.Product{diagonal, family.Poisson{}}, family.Poisson{}}, 2},
 		{family.Product{family.Categorical{Levels: 2}, family.Categorical{Levels: 3}, family.Categorical{Levels: 3}}, 2},
-		{family.Product{family.Of{Family: family.Gaussian{}, Width: 2}, family.Of{Family: family.Gaussian{}, Width: 2}}, 2},
+		{family.Product{family.Of{Family: normal.Family{}, Width: 2}, family.Of{Family: normal.Family{}, Width: 2}}, 2},
 		{family.Product{family.Multinomial{Categories: 2}, family.Multinomial{Categories: 2}}, 2},
-		{family.Product{family.Lognormal{}, family.Of{Family: family.Lognormal{}, Width: 2}}, 1},
-		{family.Product{family.Lognormal{}, diagonal}, 2},
-		{family.Product{diagonal, family.Lognormal{}}, 2},
-		{family.Product{family.Of{Family: family.Gaussian{Covariance: family.EEI}, Width: 2}, diagonal}, 2},
+		{family.Product{normal.Lognormal{}, family.Of{Family: normal.Lognormal{}, Width: 2}}, 1},
+		{family.Product{normal.Lognormal{}, diagonal}, 2},
+		{family.Product{diagonal, normal.Lognormal{}}, 2},
+		{family.Product{family.Of{Family: normal.Family{Covariance: normal.EEI}, Width: 2}, diagonal}, 2},
 	} {
 		list, err := c.family.On(c.family.Columns())
 		require.NoError(t, err)
@@ -106,7 +107,7 @@ func TestEqualNeighboursOfAProductAreOneFactor(t *testing.T) {
 
 // One family that takes any number of columns has those that the others of a product leave; two do not know their share.
 func TestOneFamilyOfAProductTakesWhatTheOthersLeave(t *testing.T) {
-	full, two := family.Gaussian{}, family.Of{Family: family.Poisson{}, Width: 2}
+	full, two := normal.Family{}, family.Of{Family: family.Poisson{}, Width: 2}
 	for _, p := range []family.Product{{full, two}, {two, full}, {family.Poisson{}, full, family.Poisson{}}} {
 		require.Zero(t, p.Columns())
 		factors, err := p.On(5)
@@ -116,7 +117,7 @@ func TestOneFamilyOfAProductTakesWhatTheOthersLeave(t *testing.T) {
 	}
 	_, err := family.Product{full, two}.On(2)
 	require.ErrorContains(t, err, "describes 2 columns, and the table of 2 leaves none for gaussian")
-	_, err = family.Product{full, family.StudentT{}}.On(4)
+	_, err = family.Product{full, normal.StudentT{}}.On(4)
 	require.ErrorContains(t, err, "both gaussian and")
 	_, err = family.Product{two, family.Bernoulli{}}.On(4)
 	require.ErrorContains(t, err, "describes 3 columns, and the table has 4")

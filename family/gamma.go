@@ -25,7 +25,7 @@ import (
 //
 // The variance α/β² of a class has the floor of a Gaussian column, and estimates are exact maxima above it.
 type Gamma struct {
-	Floor float64 // that of a [Gaussian]
+	Floor float64 // that of normal.Family
 }
 
 // Name is "gamma".
@@ -69,26 +69,12 @@ func (Gamma) Estimate(n float64, t, xi []float64) error {
 		return fmt.Errorf("family: the numbers of a gamma distribution are equal to working precision: %w; lower K, "+
 			"allow pruning, or take MAP", framework.ErrDegenerate)
 	}
-	w := gammaSpread(s)
+	w := special.GammaSpread(s)
 	if xi[0], xi[1] = 1/w, 1/(w*mean); math.IsInf(xi[1], 1) {
 		return fmt.Errorf("family: numbers around %v are too small for a gamma distribution's rate: rescale the column: %w",
 			mean, framework.ErrDegenerate)
 	}
 	return nil
-}
-
-// gammaSpread solves ln α − ψ(α) = s for w = 1/α. The left side is convex in w and between w/2 and w, so that Newton's
-// method converges monotonically from w = 2s.
-func gammaSpread(s float64) float64 {
-	w := 2 * s
-	for range 50 {
-		step := (w*special.DigammaGap(1/w) - s) / special.TrigammaGap(1/w)
-		w -= step
-		if math.Abs(step) <= 1e-15*w {
-			break
-		}
-	}
-	return w
 }
 
 // logGap returns the mean of x, and its logarithm less the mean of ln x: half the squared
@@ -215,18 +201,18 @@ func (f Gamma) posteriorMode(n float64, t, xi []float64, of cellReference, floor
 	to := [2]float64{g.location, g.scale}
 	if n > 0 {
 		shape := xi[0]
-		to[0] = crossing(func(m float64) float64 {
+		to[0] = special.Crossing(func(m float64) float64 {
 			return n*shape*math.Expm1(g.log-m) - g.locationPrecision*(m-g.location)
 		}, min(g.log, g.location), max(g.log, g.location))
 		gap := g.gapAt(to[0])
-		to[1] = crossing(func(y float64) float64 {
+		to[1] = special.Crossing(func(y float64) float64 {
 			shape := math.Exp(-y)
 			return n*(shape*gap-special.DigammaGap(shape)) - g.scalePrecision*(y-g.scale)
 		}, max(g.scale-n/g.scalePrecision, min(g.scale, math.Log(gap))), max(g.scale, math.Log(2*gap)))
 	}
 	if floor > 0 {
 		least := math.Log(floor)
-		raise(g.value, func(m float64) float64 { return least - 2*m }, &from, &to)
+		variances.Raise(g.value, func(m float64) float64 { return least - 2*m }, &from, &to)
 	}
 	xi[0] = math.Exp(-to[1])
 	xi[1] = xi[0] / math.Exp(to[0])
@@ -243,7 +229,7 @@ func (Gamma) unitTerms(n float64, t, xi []float64, of cellReference, add func(la
 	for _, p := range []struct{ shift, precision, information float64 }{
 		{m - g.location, g.locationPrecision, location}, {y - g.scale, g.scalePrecision, scale}} {
 		add(laplace.Term{Size: 1, Count: n, Worth: of.worth, Distance: p.precision / 2 * p.shift * p.shift,
-			Information: gained(n, of.worth, of.worth*p.information/p.precision)})
+			Information: laplace.Gained(n, of.worth, of.worth*p.information/p.precision)})
 	}
 }
 
@@ -262,7 +248,7 @@ func (Gamma) narrowest(n float64, t, xi []float64) (ok bool) {
 	if !(math.Abs(s) <= roundingOf(mean)) {
 		return false
 	}
-	w := gammaSpread(roundingOf(mean))
+	w := special.GammaSpread(roundingOf(mean))
 	xi[0], xi[1] = 1/w, 1/(w*mean)
 	return xi[1] < math.MaxFloat64
 }

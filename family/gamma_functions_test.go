@@ -2,6 +2,7 @@ package family
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -61,5 +62,36 @@ func TestDigammaGapHardlyBends(t *testing.T) {
 		x := math.Exp(u)
 		slope := special.DigammaGap(x) - special.TrigammaGap(x) // in ln x
 		require.True(t, slope <= 1e-12 && slope > -0.12, "%v: %v", x, slope)
+	}
+}
+
+// TestGammasHaveTheConstrainedMaximum: nothing near the estimates of gamma classes, above the floor, is likelier, and what lies
+// above it stays.
+func TestGammasHaveTheConstrainedMaximum(t *testing.T) {
+	rng := seeded(7)
+	for range 200 {
+		shape, mean, floor := math.Exp(3*rng.NormFloat64()), math.Exp(rng.NormFloat64()), math.Exp(3*rng.NormFloat64()-2)
+		estimate := []float64{shape, shape / mean}
+		sums := make([]float64, 2)
+		Gamma{}.Expect(estimate, sums)
+		loss := func(xi []float64) float64 {
+			eta := make([]float64, 2)
+			partition := Gamma{}.Natural(xi, eta)
+			return partition - eta[0]*sums[0] - eta[1]*sums[1]
+		}
+		xi := slices.Clone(estimate)
+		Gamma{}.bound(floor, xi)
+		at, variance := Gamma{}.moments(xi)
+		require.GreaterOrEqual(t, variance, floor*(1-1e-12))
+		if _, before := (Gamma{}).moments(estimate); before >= floor {
+			require.Equal(t, estimate, xi)
+		}
+		for i := range 200 {
+			size := math.Pow(10, -float64(i%8))
+			near := at * math.Exp(size*rng.NormFloat64())
+			other := max(floor, variance*math.Exp(size*rng.NormFloat64()))
+			to := []float64{near * near / other, near / other}
+			require.LessOrEqual(t, loss(xi), loss(to)+1e-10*(1+math.Abs(loss(to))), "%v %v", estimate, floor)
+		}
 	}
 }

@@ -1,9 +1,7 @@
 package family
 
 import (
-	"errors"
 	"fmt"
-	"math"
 	"math/rand/v2"
 
 	"gonum.org/v1/gonum/mat"
@@ -26,7 +24,7 @@ type Univariate interface {
 }
 
 // Distribution is the distribution of a row in a class with parameters ξ as a type of package distmv: a *distmv.Normal
-// of a [Gaussian] with any covariance and of [FactorAnalysers], a *distmv.StudentsT of a [StudentT]. It is nil for
+// of a Gaussian with any covariance and of factor analysers, a *distmv.StudentsT of a t distribution. It is nil for
 // families that package distmv lacks. src may be nil, for the global generator. It returns an error if ξ has no density
 // in floating point.
 func (p *Plan) Distribution(xi []float64, src rand.Source) (distmv.RandLogProber, error) {
@@ -126,82 +124,6 @@ func (p *Plan) variance(xi []float64, column int, covariance *mat.SymDense) (mea
 	}
 	covariance.SetSym(column, column, moments.Variance())
 	return moments.Mean(), nil
-}
-
-var errSingular = errors.New(
-	"family: the covariance is singular to working precision: rescale the columns, or raise the floor",
-)
-
-// Distribution is a *distmv.Normal.
-func (g gaussian) Distribution(xi []float64, src rand.Source) (distmv.RandLogProber, error) {
-	mean, cov := g.split(xi, 0)
-	law, ok := distmv.NewNormal(mean, mat.NewSymDense(g.d, cov), src)
-	if !ok {
-		return nil, errSingular
-	}
-	return law, nil
-}
-
-// Marginal is a distuv.Normal.
-func (g gaussian) Marginal(xi []float64, column int, src rand.Source) distuv.RandLogProber {
-	mean, cov := g.split(xi, 0)
-	return distuv.Normal{Mu: mean[column], Sigma: math.Sqrt(cov[column*(g.d+1)]), Src: src}
-}
-
-// Distribution is a *distmv.Normal.
-func (f analyser) Distribution(xi []float64, src rand.Source) (distmv.RandLogProber, error) {
-	return f.gaussian.Distribution(f.normal(xi), src)
-}
-
-// Marginal is a distuv.Normal.
-func (f analyser) Marginal(xi []float64, column int, src rand.Source) distuv.RandLogProber {
-	return f.gaussian.Marginal(f.normal(xi), column, src)
-}
-
-// Distribution is a *distmv.StudentsT.
-func (f studentT) Distribution(xi []float64, src rand.Source) (distmv.RandLogProber, error) {
-	last := len(xi) - 1
-	location, scale := f.split(xi[:last], 0)
-	law, ok := distmv.NewStudentsT(location, mat.NewSymDense(f.d, scale), xi[last], src)
-	if !ok {
-		return nil, errSingular
-	}
-	return law, nil
-}
-
-// Marginal is a distuv.StudentsT.
-func (f studentT) Marginal(xi []float64, column int, src rand.Source) distuv.RandLogProber {
-	location, scale := f.split(xi[:len(xi)-1], 0)
-	return distuv.StudentsT{Mu: location[column], Sigma: math.Sqrt(scale[column*(f.d+1)]), Nu: xi[len(xi)-1], Src: src}
-}
-
-// Distribution is a *distmv.Normal.
-func (g isotropic) Distribution(xi []float64, src rand.Source) (distmv.RandLogProber, error) {
-	mean, variance := g.moments(xi)
-	cov := mat.NewSymDense(len(mean), nil)
-	for j := range mean {
-		cov.SetSym(j, j, variance[j/g.width])
-	}
-	law, ok := distmv.NewNormal(mean, cov, src)
-	if !ok {
-		return nil, errSingular
-	}
-	return law, nil
-}
-
-// Marginal is a distuv.Normal.
-func (g isotropic) Marginal(xi []float64, column int, src rand.Source) distuv.RandLogProber {
-	mean, variance := g.moments(xi)
-	return distuv.Normal{Mu: mean[column], Sigma: math.Sqrt(variance[column/g.width]), Src: src}
-}
-
-// Distribution is nil.
-func (lognormal) Distribution([]float64, rand.Source) (distmv.RandLogProber, error) { return nil, nil }
-
-// Marginal is a distuv.LogNormal.
-func (g lognormal) Marginal(xi []float64, column int, src rand.Source) distuv.RandLogProber {
-	mean, variance := g.moments(xi)
-	return distuv.LogNormal{Mu: mean[column], Sigma: math.Sqrt(variance[column/g.width]), Src: src}
 }
 
 // Marginal is a distuv.Poisson.

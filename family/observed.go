@@ -20,6 +20,8 @@ type Observed struct {
 	// Exposures are those of the cells, 0 where one is missing, if not complete, as the factor lays them out.
 	Exposures []float64
 
+	Memory any // the factor's own, from one chunk to the next
+
 	rows      framework.Rows
 	at        int       // first column
 	first     int       // first row
@@ -27,12 +29,9 @@ type Observed struct {
 	stride    int
 	own       []float64 // memory for t where it is not the rows themselves
 	sparse    bool      // of rows as entries, with one number of t an entry and e as scratch
-	underflow underflow
-	inner     []float64 // log densities of a family that noise is added to
 	labels    []float64 // of categorical cells, column-major, once they are asked for
 	labelling labelling
-	coded     bool  // of rows whose labels stand for t
-	gaps      *gaps // of rows with missing values of a covariance matrix
+	coded     bool // of rows whose labels stand for t
 }
 
 // labelling says whether the cells of a chunk are labels.
@@ -54,16 +53,14 @@ func (o *Observed) Transpose(b framework.Rows, at, first, n, d int) (finite bool
 		return false, errSparse
 	}
 	*o = Observed{
-		N:         n,
-		Complete:  true,
-		X:         o.X,
-		Work:      o.Work,
-		rows:      b,
-		at:        at,
-		first:     first,
-		underflow: o.underflow,
-		gaps:      o.gaps,
-		inner:     o.inner,
+		N:        n,
+		Complete: true,
+		X:        o.X,
+		Work:     o.Work,
+		rows:     b,
+		at:       at,
+		first:    first,
+		Memory:   o.Memory,
 	}
 	o.X = linalg.Resize(o.X, d*o.Padded())
 	return simd.Columns(o.X, b.X[first*b.Stride+at:], n, d, b.Stride), nil
@@ -85,16 +82,16 @@ func (Real) Columns() int { return 1 }
 
 // Observe puts the column into X, and returns an error for infinite numbers.
 func (Real) Observe(b framework.Rows, at, first, n int, o *Observed) error {
-	return o.numbers(b, at, first, n, 1)
+	return o.Numbers(b, at, first, n, 1)
 }
 
 // Features are the numbers.
 func (Real) Features(o *Observed, dst []float64, width, at int) {
-	o.copyTo(dst, width, at, 1)
+	o.CopyTo(dst, width, at, 1)
 }
 
-// numbers keeps columns of finite numbers, NaN if missing.
-func (o *Observed) numbers(b framework.Rows, at, first, n, d int) error {
+// Numbers keeps rows first to first+n of a block, d columns from column at on, of finite numbers, NaN if missing.
+func (o *Observed) Numbers(b framework.Rows, at, first, n, d int) error {
 	if whole, err := o.Transpose(b, at, first, n, d); whole || err != nil {
 		return err
 	}
@@ -109,8 +106,8 @@ func (o *Observed) numbers(b framework.Rows, at, first, n, d int) error {
 	return nil
 }
 
-// copyTo puts d columns into dst, n×width from its column at on.
-func (o *Observed) copyTo(dst []float64, width, at, d int) {
+// CopyTo puts d columns into dst, n×width from its column at on.
+func (o *Observed) CopyTo(dst []float64, width, at, d int) {
 	for i := range o.N {
 		copy(dst[i*width+at:], o.Row(i, d))
 	}

@@ -42,7 +42,7 @@ type part struct {
 // NewPlan lays a family out on the given number of columns.
 func NewPlan(f Family, columns int) (*Plan, error) {
 	if f == nil {
-		return nil, errors.New("family: the model has no family: choose one, such as family.Gaussian{}")
+		return nil, errors.New("family: the model has no family: choose one, such as normal.Family{}")
 	}
 	list, err := layOut(f, columns)
 	if err != nil {
@@ -252,7 +252,7 @@ func (p *Plan) share(sums, anchors, params Table) error {
 	for i := range p.parts {
 		f := &p.parts[i]
 		if s, ok := f.Factor.(Sharer); ok {
-			if err := s.Share(sums.from(f.at.Sums), anchors.from(f.at.Anchor), params.from(f.at.Params), f.pooled); err != nil {
+			if err := s.Share(sums.From(f.at.Sums), anchors.From(f.at.Anchor), params.From(f.at.Params), f.pooled); err != nil {
 				return shift(err, f.at.Columns)
 			}
 			if err := p.bound(f, params); err != nil {
@@ -287,14 +287,14 @@ func (f *part) score(xi, score []float64) error {
 	if err := f.Score(xi, score); err != nil {
 		return err
 	}
-	if r, ok := f.Factor.(refiner); ok && f.pooled != nil {
+	if r, ok := f.Factor.(Refiner); ok && f.pooled != nil {
 		r.Refine(f.pooled, xi, score)
 	}
 	return nil
 }
 
-// A scoreSharer computes what the scores of several classes have in common once.
-type scoreSharer interface {
+// A ScoreSharer computes what the scores of several classes have in common once.
+type ScoreSharer interface {
 	// ScoreAs is Score where another class's is known, with the same bits; ok is false where they have nothing in common.
 	ScoreAs(xi, other, otherScore, score []float64) (ok bool)
 }
@@ -305,7 +305,7 @@ func (p *Plan) scoreAll(params, scores Table) error {
 		xi, score := params.Row(k, p.size.Params), scores.Row(k, p.size.Score)
 		for i := range p.parts {
 			f := &p.parts[i]
-			if s, ok := f.Factor.(scoreSharer); ok && k > 0 &&
+			if s, ok := f.Factor.(ScoreSharer); ok && k > 0 &&
 				s.ScoreAs(f.ofParams(xi), f.ofParams(params.Data), f.ofScore(scores.Data), f.ofScore(score)) {
 				continue
 			}

@@ -168,7 +168,7 @@ func Repeats(f Family) bool {
 	return ok && r.Repeats()
 }
 
-// Floored families have parts with an adjustable floor of variances (see [Gaussian]).
+// Floored families have parts with an adjustable floor of variances (see normal.Family).
 type Floored interface{ WithFloor(floor float64) Family }
 
 // WithFloor returns a family with another Floor in those parts that have one.
@@ -190,3 +190,6 @@ func (p Product) WithFloor(floor float64) Family {
 	}
 	return list
 }
+
+// NoFloor is the Floor of a family without one.
+const NoFloor = -1

@@ -41,10 +41,22 @@ type Reference struct {
 	Pooled *Pooled // the factor's part of the table as one class
 	Prior  prior.UnitInformation
 
+	Kept   Table   // K×H: what a global step has found that integrals need, too; empty if nobody asks for them
 	Memory *Memory // of the factor, from one step to the next
+	Once   *Once   // of the plan, for what the factor makes of the table
+}
 
-	kept  Table          // K×H: what a global step has found that integrals need, too
-	white *whiteningOnce // of the plan
+// A Once is a value that is made when it is first needed, for all fits of a plan.
+type Once struct {
+	once  sync.Once
+	value any
+	err   error
+}
+
+// Do returns what make has returned when it was called first.
+func (o *Once) Do(make func() (any, error)) (any, error) {
+	o.once.Do(func() { o.value, o.err = make() })
+	return o.value, o.err
 }
 
 // Memory is what a factor keeps from one global step to the next.
@@ -59,9 +71,9 @@ type proper struct {
 	once sync.Once
 	err  error
 
-	unit  prior.UnitInformation
-	exact []FactorPrior   // one a factor; nil of a factor that is [Proper]
-	white []whiteningOnce // one a factor
+	unit   prior.UnitInformation
+	exact  []FactorPrior // one a factor; nil of a factor that is [Proper]
+	tables []Once        // one a factor
 }
 
 // WithPrior sets the prior of the evidence: [prior.UnitInformation] or conjugate priors, nil for unit information.
@@ -93,7 +105,7 @@ func (r *proper) make(p *Plan) error {
 			}
 		}
 	}
-	r.exact, r.white = make([]FactorPrior, len(p.parts)), make([]whiteningOnce, len(p.parts))
+	r.exact, r.tables = make([]FactorPrior, len(p.parts)), make([]Once, len(p.parts))
 	for i := range p.parts {
 		f := &p.parts[i]
 		kernel, exponential := f.Factor.(interface{ exponential() exponentialKernel })
@@ -105,7 +117,7 @@ func (r *proper) make(p *Plan) error {
 				return shift(err, f.at.Columns)
 			}
 		case !hasPrior(f.Factor):
-			return unprior(f.Factor)
+			return NoPrior(f.Factor)
 		case own[i] != nil:
 			return fmt.Errorf("family: the prior of %s is %T; the evidence needs prior.UnitInformation", f.Name(), own[i])
 		}
@@ -140,14 +152,14 @@ func CheckPrior(f Family, p prior.Prior) error {
 	}
 	for _, one := range list {
 		if !hasPrior(one) {
-			return unprior(one)
+			return NoPrior(one)
 		}
 	}
 	return nil
 }
 
-// unprior says that a factor has no prior.
-func unprior(f Factor) error { return unpriorError(f.Name()) }
+// NoPrior is the error of a factor without a proper prior; it is [errors.ErrUnsupported].
+func NoPrior(f Factor) error { return unpriorError(f.Name()) }
 
 // An unpriorError names a family; it is [errors.ErrUnsupported].
 type unpriorError string
@@ -181,12 +193,12 @@ func (c *Classes) references(hyper []float64) []Reference {
 		c.about = make([]Reference, len(p.parts))
 		for i := range p.parts {
 			c.about[i] = Reference{Pooled: p.parts[i].pooled, Prior: p.priors.unit,
-				white: &p.priors.white[i], Memory: new(Memory)}
+				Once: &p.priors.tables[i], Memory: new(Memory)}
 		}
 	}
 	for i := range p.parts {
-		if c.about[i].kept = (Table{}); p.parts[i].size.Hyper > 0 && len(hyper) == c.K*p.size.Hyper {
-			c.about[i].kept = Table{c.K, p.size.Hyper, hyper[p.parts[i].at.Hyper:]}
+		if c.about[i].Kept = (Table{}); p.parts[i].size.Hyper > 0 && len(hyper) == c.K*p.size.Hyper {
+			c.about[i].Kept = Table{c.K, p.size.Hyper, hyper[p.parts[i].at.Hyper:]}
 		}
 	}
 	return c.about

@@ -31,7 +31,7 @@ type cellReference struct {
 }
 
 func (of *Reference) cell(l exponentialKernel, c int) cellReference {
-	return cellReference{l.params(of.Pooled.reference(), c), of.Prior.RowsOr()}
+	return cellReference{l.params(of.Pooled.Center(), c), of.Prior.RowsOr()}
 }
 
 // integrates says that the parameters are integrated out exactly, under p or the default.
@@ -39,12 +39,6 @@ func (l exponentialKernel) integrates(p prior.Prior) bool {
 	_, conjugated := l.law.(ConjugateFamily)
 	_, unit := l.law.(unitLaw)
 	return conjugated && (p != nil || !unit)
-}
-
-// gained is the Information of one parameter of which n rows have ratio times the information of the prior's: −½ ln(1 +
-// n·ratio/worth) less the charge of a [laplace.Term] of size 1.
-func gained(n, worth, ratio float64) float64 {
-	return (math.Log1p(n/worth*ratio) - math.Log1p(n/worth)) / 2
 }
 
 // MaximizePosterior is the estimate with the prior's rows.
@@ -64,7 +58,7 @@ func (l exponentialKernel) MaximizePosterior(sums, _, params Table, of *Referenc
 				}
 				unit.posteriorMode(n, l.cell(t, c), xi, of.cell(l, c), floor)
 			case !(n > 0):
-				copy(xi, l.params(of.Pooled.reference(), c))
+				copy(xi, l.params(of.Pooled.Center(), c))
 			default:
 				floats.AddScaledTo(with, l.cell(t, c), worth/exposures[c], l.cell(totals, c))
 				if err := l.law.Estimate(n+worth, with, xi); err != nil {
@@ -88,7 +82,7 @@ func (l exponentialKernel) Integrals(
 	for k := range params.K {
 		e, t := l.split(sums.Row(k, l.cells*(1+l.s)))
 		for c, n := range e {
-			xi, all := l.params(params.Row(k, l.cells*l.p), c), l.params(of.Pooled.reference(), c)
+			xi, all := l.params(params.Row(k, l.cells*l.p), c), l.params(of.Pooled.Center(), c)
 			if own {
 				unit.unitTerms(n, l.cell(t, c), xi, of.cell(l, c), func(t laplace.Term) { add(k, c, t) })
 				continue
@@ -107,53 +101,4 @@ func (l exponentialKernel) Integrals(
 		}
 	}
 	return nil
-}
-
-// ---- Locations and scales with a floor
-
-// raise moves a location and a logarithm of a scale, which have the maximum of value at or near to, to where it is
-// largest above the floor least(location), which falls by 2 where the location rises by 1 or is constant. Nothing is
-// lower than from, where that is above the floor.
-func raise(value func(location, scale float64) float64, least func(location float64) float64, from, to *[2]float64) {
-	if to[1] >= least(to[0]) {
-		return
-	}
-	m, y := to[0], to[1]
-	on := func(m float64) float64 { return max(y, least(m)) }
-	to[0] = highest(func(m float64) float64 { return value(m, on(m)) }, min(m, from[0]), max(from[0], m+(least(m)-y)/2))
-	to[1] = on(to[0])
-	if from[1] >= least(from[0]) && value(from[0], from[1]) > value(to[0], to[1]) {
-		*to = *from
-	}
-}
-
-// highest is where f has its maximum between a and b, by golden sections.
-func highest(f func(x float64) float64, a, b float64) float64 {
-	const part = 0.6180339887498949
-	low, high := b-part*(b-a), a+part*(b-a)
-	left, right := f(low), f(high)
-	for range 80 {
-		if left >= right {
-			b, high, right = high, low, left
-			low = b - part*(b-a)
-			left = f(low)
-		} else {
-			a, low, left = low, high, right
-			high = a + part*(b-a)
-			right = f(high)
-		}
-	}
-	return (a + b) / 2
-}
-
-// crossing is where a falling function crosses 0 between a and b.
-func crossing(f func(x float64) float64, a, b float64) float64 {
-	for range 64 {
-		if middle := a + (b-a)/2; f(middle) > 0 {
-			a = middle
-		} else {
-			b = middle
-		}
-	}
-	return a + (b-a)/2
 }

@@ -32,43 +32,6 @@ type Regressing interface {
 	RegressorScatter(pooled *Pooled) (first int, mean, covariance []float64)
 }
 
-func (g gaussian) ScatterForm() (groups, width int, matrix bool) { return 1, g.d, true }
-
-func (g isotropic) ScatterForm() (groups, width int, matrix bool) { return g.groups, g.width, false }
-
-func (g axial) ScatterForm() (groups, width int, matrix bool) {
-	if g.form == EII {
-		return 1, g.columns(), false
-	}
-	return g.columns(), 1, false
-}
-
-// Lognormal columns are Gaussian in something else than the columns.
-func (lognormal) ScatterForm() (groups, width int, matrix bool) { return 0, 0, false }
-
-func (f analyser) ScatterForm() (groups, width int, matrix bool) { return f.d, 1, false }
-
-// That of noise is the family's.
-func (f noisy) ScatterForm() (groups, width int, matrix bool) {
-	if of, ok := f.inner.(Scattered); ok {
-		return of.ScatterForm()
-	}
-	return 0, 0, false
-}
-
-func (g gaussian) ScatterOf(xi []float64) []float64 { return xi }
-
-func (g isotropic) ScatterOf(xi []float64) []float64 { return xi }
-
-func (f studentT) ScatterOf(xi []float64) []float64 { return xi[:len(xi)-1] }
-
-func (f analyser) ScatterOf(xi []float64) []float64 { return xi[:2*f.d] }
-
-func (f noisy) ScatterOf(xi []float64) []float64 { return f.inner.(Scattered).ScatterOf(f.params(xi)) }
-
-// Scatter gives analysers without factors their variances.
-func (f analyser) Scatter(_, _, xi []float64) { copy(xi, f.withoutFactors(xi)) }
-
 // scatterForm is that of the factor.
 func (f *part) scatterForm() (groups, width int, matrix bool) {
 	if of, ok := f.Factor.(Scattered); ok {

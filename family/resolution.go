@@ -30,9 +30,9 @@ type Bounder interface {
 	Doubts(pooled *Pooled) []error
 }
 
-// A refiner has scores that are more exact when the table as one class is known, such as those of classes on their
+// A Refiner has scores that are more exact when the table as one class is known, such as those of classes on their
 // floor.
-type refiner interface {
+type Refiner interface {
 	Refine(pooled *Pooled, xi, score []float64)
 }
 
@@ -51,7 +51,7 @@ func (p *Plan) setFloors(ctx context.Context, src framework.Source[framework.Row
 	for i := range p.parts {
 		f := &p.parts[i]
 		if b, ok := f.Factor.(Bounder); ok {
-			for j, v := range b.Spread(f.ofParams(w.reference())) {
+			for j, v := range b.Spread(f.ofParams(w.Center())) {
 				bounded = true
 				steps[f.at.Columns+j] = resolution{most: most, enough: math.Sqrt(12 * variances.Finest * max(0, v))}
 			}
@@ -96,7 +96,7 @@ func (f *part) bounded() bool { return f.pooled != nil && len(f.pooled.Floor) > 
 // bound bounds the parameters of some classes.
 func (p *Plan) bound(f *part, params Table) error {
 	if b, ok := f.Factor.(Bounder); ok && f.bounded() {
-		if err := b.Bound(f.pooled, params.from(f.at.Params)); err != nil {
+		if err := b.Bound(f.pooled, params.From(f.at.Params)); err != nil {
 			return shift(err, f.at.Columns)
 		}
 	}
@@ -104,7 +104,7 @@ func (p *Plan) bound(f *part, params Table) error {
 }
 
 // Doubts reports columns of the pooled table, or directions, that vary so little that the floor replaces their variance
-// (see [Gaussian]): they separate no rows. Each error is a [framework.DataError].
+// (see normal.Family): they separate no rows. Each error is a [framework.DataError].
 func (p *Plan) Doubts() (list []error) {
 	for i := range p.parts {
 		f := &p.parts[i]

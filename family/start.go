@@ -242,7 +242,7 @@ func (p *Plan) Begin(
 	}
 	if g, wide := p.wide(rows.N, k, start); wide {
 		_, _, sums := c.tables(&p.parts[0])
-		g.poolWithin(sums)
+		g.PoolWithin(sums)
 	}
 	if !p.aroundRows(start) { // else they have the weight that they are to have
 		factor := w.N / floats.Sum(rows.Weights)

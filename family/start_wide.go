@@ -10,16 +10,16 @@ import (
 	"github.com/latent-go/latent/internal/linalg"
 )
 
-// In many columns the rows of a sample that are nearest to one seed may be too few for a covariance of
-// their own, and EM that begins with such covariances ends at classes of a few rows. So starts of full
-// covariances there are k-means itself, by Lloyd's steps from several seeds, and their classes begin with one
-// covariance, that within the classes.
-
-// A start is wide from wideColumns columns on, where a sample has fewer than wideRows rows for each column of a class.
-const (
-	wideColumns = 16
-	wideRows    = 10
-)
+// A Pooler is a factor whose classes begin with one covariance, that within the classes, at their own means. In many
+// columns the rows of a sample that are nearest to one seed may be too few for a covariance of their own, and EM that
+// begins with such covariances ends at classes of a few rows. The start is then k-means itself, by Lloyd's steps from
+// several seeds.
+type Pooler interface {
+	// Pools reports whether a sample of n rows is too small for k covariances.
+	Pools(n, k int) bool
+	// PoolWithin gives the sums of all classes the covariance within them.
+	PoolWithin(sums Table)
+}
 
 // lloydSteps bounds Lloyd's steps, and wideTries is the number of k-means at each kind of distance.
 const (
@@ -28,12 +28,12 @@ const (
 )
 
 // wide is the factor of a plan whose starts of k classes from n rows are wide.
-func (p *Plan) wide(n, k int, start Start) (g gaussian, ok bool) {
+func (p *Plan) wide(n, k int, start Start) (g Pooler, ok bool) {
 	if len(p.parts) != 1 || !start.clusters() {
-		return g, false
+		return nil, false
 	}
-	g, ok = p.parts[0].Factor.(gaussian)
-	return g, ok && !g.tied && g.d >= wideColumns && n < wideRows*k*g.d
+	g, ok = p.parts[0].Factor.(Pooler)
+	return g, ok && g.Pools(n, k)
 }
 
 // clusterWide labels rows, which are white when they are whitened, by k-means at their distances, which
@@ -94,33 +94,4 @@ func (c *points) tiedFit(label []int, k int, total []float64) float64 {
 		return math.Inf(-1)
 	}
 	return fit - n/2*chol.LogDet()
-}
-
-// poolWithin gives all classes the covariance within them, at their own means.
-func (g gaussian) poolWithin(sums Table) {
-	d, n := g.d, 0.0
-	within := make([]float64, d*d)
-	each := func(visit func(nk float64, first, second []float64)) {
-		for k := range sums.K {
-			row := sums.Row(k, 1+d+d*d)
-			if first, second := g.split(row, 1); row[0] > 0 {
-				visit(row[0], first, second)
-			}
-		}
-	}
-	each(func(nk float64, first, second []float64) {
-		n += nk
-		for a := range d {
-			for c := a; c < d; c++ {
-				within[a*d+c] += second[a*d+c] - first[a]*(first[c]/nk)
-			}
-		}
-	})
-	each(func(nk float64, first, second []float64) {
-		for a := range d {
-			for c := a; c < d; c++ {
-				second[a*d+c] = nk/n*within[a*d+c] + first[a]*(first[c]/nk)
-			}
-		}
-	})
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/latent-go/latent/data"
-	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/families"
 )
@@ -15,9 +15,9 @@ type Structure struct{ Name, Family string }
 
 // Structures are all covariance structures, those with fewer parameters first.
 func Structures() (list []Structure) {
-	names, of := family.Structures()
+	names, of := normal.Structures()
 	for i, name := range names {
-		list = append(list, Structure{name, family.Gaussian{Covariance: of[i]}.Name()})
+		list = append(list, Structure{name, normal.Family{Covariance: of[i]}.Name()})
 	}
 	return list
 }

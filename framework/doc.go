@@ -14,7 +14,7 @@
 // evidence instead of gFIC.
 //
 //	src, err := framework.FromMatrix(x)               // rows × columns
-//	res, err := framework.Fit(ctx, mixture.Model{Family: family.Gaussian{}}, src, framework.Options{K: 20})
+//	res, err := framework.Fit(ctx, mixture.Model{Family: normal.Family{}}, src, framework.Options{K: 20})
 //	res.Shape.K, res.Value, res.Parameters            // dimensions left, the evidence, estimates
 //
 // A [Criterion] is a value, set by an option: [Evidence], [GFIC], [FIC],

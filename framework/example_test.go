@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/hmm"
 	"github.com/latent-go/latent/models/mixture"
@@ -26,7 +27,7 @@ func must[T any](v T, err error) T {
 func Example() {
 	x := []float64{1.2, 3.1, 0.8, 2.7, 1.0, 3.3, 1.5, 2.9, 0.9, 3.0, 6.1, 7.9, 5.8, 8.4, 6.3, 8.0, 5.9, 8.2, 6.2, 7.7}
 	table := must(framework.FromSlice(x, 10, 2))
-	m := mixture.Model{Family: family.Gaussian{Covariance: family.Spherical}}
+	m := mixture.Model{Family: normal.Family{Covariance: normal.Spherical}}
 	res := must(framework.Fit(context.Background(), m, table, framework.Options{K: 4, Also: []framework.Criterion{framework.BIC}}))
 	fmt.Println("components:", res.Shape.K, "weights:", res.Parameters.Weights, res.Status)
 	// Output: components: 2 weights: [0.5 0.5] converged
@@ -37,7 +38,7 @@ func ExampleFitBest() {
 	x := []float64{1.2, 3.1, 0.8, 2.7, 1.0, 3.3, 1.5, 2.9, 0.9, 3.0, 6.1, 7.9, 5.8, 8.4, 6.3, 8.0, 5.9, 8.2, 6.2, 7.7}
 	table := must(framework.FromSlice(x, 10, 2))
 	models := []framework.Model[framework.Rows, *mixture.Parameters, *mixture.Statistics]{
-		mixture.Model{Family: family.Gaussian{Covariance: family.EII}}, mixture.Model{Family: family.Gaussian{Covariance: family.VII}},
+		mixture.Model{Family: normal.Family{Covariance: normal.EII}}, mixture.Model{Family: normal.Family{Covariance: normal.VII}},
 	}
 	o := framework.Options{K: 4, Criterion: framework.Evidence}
 	best := must(framework.FitBest(context.Background(), models, table, framework.Evidence, o))
@@ -53,11 +54,11 @@ func ExampleModelPosterior() {
 	table := must(framework.FromSlice(x, 10, 2))
 	chain := must(framework.NewSequences(table, []int{10}))
 	var values []float64
-	for _, f := range []family.Family{family.Gaussian{}, family.Gaussian{Covariance: family.EII}, family.StudentT{}} {
+	for _, f := range []family.Family{normal.Family{}, normal.Family{Covariance: normal.EII}, normal.StudentT{}} {
 		m := mixture.Model{Family: f}
 		values = append(values, must(framework.Fit(context.Background(), m, table, framework.Options{K: 4})).Value)
 	}
-	m := hmm.Model{Family: family.Gaussian{Covariance: family.EII}}
+	m := hmm.Model{Family: normal.Family{Covariance: normal.EII}}
 	values = append(values, must(framework.Fit(context.Background(), m, chain, framework.Options{K: 4})).Value)
 	for i, p := range must(framework.ModelPosterior(values, nil)) {
 		fmt.Printf("%s: %.1f nats, %.3f\n", []string{"full", "spherical", "Student-t", "spherical, in a chain"}[i], values[i], p)
@@ -197,7 +198,7 @@ func (h halves) Step(ctx context.Context, at framework.State[*mixture.Parameters
 func ExampleElsewhere() {
 	x := []float64{1.2, 3.1, 0.8, 2.7, 1.0, 3.3, 1.5, 2.9, 0.9, 3.0, 6.1, 7.9, 5.8, 8.4, 6.3, 8.0, 5.9, 8.2, 6.2, 7.7}
 	table := must(framework.FromSlice(x, 10, 2))
-	m := mixture.Model{Family: family.Gaussian{Covariance: family.Spherical}}
+	m := mixture.Model{Family: normal.Family{Covariance: normal.Spherical}}
 	here := must(framework.Fit(context.Background(), m, table, framework.Options{K: 4}))
 	there := must(framework.Fit(context.Background(), m, framework.Elsewhere(table, halves{m, table}), framework.Options{K: 4}))
 	fmt.Println(here.Value == there.Value, there.Shape.K)

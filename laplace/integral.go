@@ -199,3 +199,9 @@ func LogVarianceMode(n, w, worth float64) (x float64) {
 	}
 	return max(least, x)
 }
+
+// Gained is the Information of a [Term] of one parameter of which n rows have ratio times the information of the
+// prior's: −½ ln(1 + n·ratio/worth) less the charge of the term.
+func Gained(n, worth, ratio float64) float64 {
+	return (math.Log1p(n/worth*ratio) - math.Log1p(n/worth)) / 2
+}

@@ -6,7 +6,7 @@ import (
 	"log"
 
 	"github.com/latent-go/latent/data"
-	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/mixture"
 	"github.com/latent-go/latent/mpi"
@@ -30,7 +30,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	res, err := framework.Fit(context.Background(), mixture.Model{Family: family.Gaussian{}}, rows, framework.Options{K: 10, Group: group})
+	res, err := framework.Fit(context.Background(), mixture.Model{Family: normal.Family{}}, rows, framework.Options{K: 10, Group: group})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/bpca"
 	"github.com/latent-go/latent/models/mixture"
@@ -29,8 +30,8 @@ type beyondCase struct {
 }
 
 var beyondCases = []beyondCase{
-	{"faithful", "faithful", "mixture of Gaussians", 10, 6, func(*data.Table) family.Family { return family.Gaussian{} }},
-	{"iris", "iris", "mixture of Gaussians", 10, 6, func(*data.Table) family.Family { return family.Gaussian{} }},
+	{"faithful", "faithful", "mixture of Gaussians", 10, 6, func(*data.Table) family.Family { return normal.Family{} }},
+	{"iris", "iris", "mixture of Gaussians", 10, 6, func(*data.Table) family.Family { return normal.Family{} }},
 	{"housevotes84", "housevotes84", "mixture of Bernoulli columns", 15, 8, func(*data.Table) family.Family {
 		return family.Bernoulli{}
 	}},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/latent-go/latent/evidence"
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/categorical"
 	"github.com/latent-go/latent/models/bernmix"
@@ -31,7 +32,7 @@ type calibrationTruth struct {
 var calibrationTruths = []calibrationTruth{
 	{
 		name:        "gaussian-2",
-		family:      family.Gaussian{},
+		family:      normal.Family{},
 		columns:     2,
 		levels:      3,
 		apart:       1,
@@ -41,7 +42,7 @@ var calibrationTruths = []calibrationTruth{
 	},
 	{
 		name:        "gaussian-4",
-		family:      family.Gaussian{},
+		family:      normal.Family{},
 		columns:     4,
 		levels:      3,
 		apart:       2,
@@ -51,7 +52,7 @@ var calibrationTruths = []calibrationTruth{
 	},
 	{
 		name:        "diagonal-4",
-		family:      family.Gaussian{Covariance: family.Diagonal},
+		family:      normal.Family{Covariance: normal.Diagonal},
 		columns:     4,
 		levels:      3,
 		apart:       2,
@@ -169,7 +170,7 @@ func (c calibrationCell) draw(rng *rand.Rand) (*framework.Table, error) {
 		noise := rng.NormFloat64()
 		for _, level := range profiles[k] {
 			switch t.family.(type) {
-			case family.Gaussian:
+			case normal.Family:
 				x = append(x, strength*float64(level)+scale[k]*noise)
 				noise = rho[k]*noise + math.Sqrt(1-rho[k]*rho[k])*rng.NormFloat64()
 			case family.Poisson:

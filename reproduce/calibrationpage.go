@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 )
 
 // A calibrationRun is what one table gives: K by method, or biases in nats, or K and the value of House Votes.
@@ -103,7 +104,7 @@ against an exact sum over labellings, or annealed importance sampling for Gaussi
 // kind is what the columns are.
 func (t calibrationTruth) kind() string {
 	switch t.family.(type) {
-	case family.Gaussian:
+	case normal.Family:
 		return "Gaussian"
 	case family.Poisson:
 		return "Poisson"

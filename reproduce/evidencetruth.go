@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/categorical"
 )
@@ -30,7 +31,7 @@ type evidenceSetting struct {
 
 // evidenceForms are the structures, and which of them compete where a few do.
 var (
-	evidenceForms, evidenceCovariances = family.Structures()
+	evidenceForms, evidenceCovariances = normal.Structures()
 	evidenceFew                        = []string{"EII", "EEI", "VVI", "EEE", "VVV"}
 )
 
@@ -355,7 +356,7 @@ func (t *evidenceTruth) spoil(x []float64, rng *rand.Rand) {
 func (s evidenceSetting) family(form string) family.Family {
 	switch s.columns {
 	case "gaussian":
-		return family.Gaussian{Covariance: evidenceCovariances[slices.Index(evidenceForms, form)]}
+		return normal.Family{Covariance: evidenceCovariances[slices.Index(evidenceForms, form)]}
 	case "poisson":
 		return family.Poisson{}
 	case "bernoulli":

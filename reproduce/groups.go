@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/grouping"
 	"github.com/latent-go/latent/internal/agreement"
@@ -142,7 +142,7 @@ func (c groupCell) indices(ctx context.Context, seed uint64) (list []float64, er
 	if err != nil {
 		return nil, err
 	}
-	m := mixture.Model{Family: family.Gaussian{}}
+	m := mixture.Model{Family: normal.Family{}}
 	o := framework.Options{K: 10, DoubleTo: c.n / (c.d + 1), Restarts: 5, Seed: seed, Workers: 1}
 	fit, err := framework.Fit(ctx, m, src, o)
 	if err != nil {

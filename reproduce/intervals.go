@@ -12,6 +12,7 @@ import (
 
 	"github.com/latent-go/latent/bootstrap"
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/mixture"
 	"github.com/latent-go/latent/prior"
@@ -33,7 +34,7 @@ func posteriorCells() (cells []posteriorCell) {
 		for k := 1; k <= 3; k++ {
 			cells = append(cells,
 				posteriorCell{"Bernoulli", family.Bernoulli{}, prior.Beta{A: 1, B: 1}, 6, n, k},
-				posteriorCell{"Gaussian", family.Gaussian{Covariance: family.Diagonal}, spread, 2, n, k})
+				posteriorCell{"Gaussian", normal.Family{Covariance: normal.Diagonal}, spread, 2, n, k})
 		}
 	}
 	return cells
@@ -155,7 +156,7 @@ const errorDraws = 199
 func (c errorCell) run(ctx context.Context, seed uint64) (run intervalRun, err error) {
 	truth := []float64{0, c.apart, 1, 1, 0.4}
 	rng := rand.New(rand.NewPCG(seed, uint64(c.n)))
-	m := mixture.Model{Family: family.Gaussian{}}
+	m := mixture.Model{Family: normal.Family{}}
 	from := &mixture.Parameters{K: 2, D: 1, Weights: []float64{0.4, 0.6}, Components: []float64{0, 1, c.apart, 1}}
 	x, _, err := m.Sample(from, c.n, rng)
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 
-	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/hmm"
 )
@@ -35,7 +35,7 @@ func (c stateCell) draw(seed uint64) (*framework.SequenceTable, error) {
 	for i := range lengths {
 		lengths[i], ends[i] = c.steps, (i+1)*c.steps
 	}
-	x, _, err := hmm.Model{Family: family.Gaussian{}}.Sample(p, lengths, rand.New(rand.NewPCG(seed, 15)))
+	x, _, err := hmm.Model{Family: normal.Family{}}.Sample(p, lengths, rand.New(rand.NewPCG(seed, 15)))
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +52,7 @@ func (c stateCell) choose(ctx context.Context, seed uint64) (chosen []int, err e
 	if err != nil {
 		return nil, err
 	}
-	m := hmm.Model{Family: family.Gaussian{}, Workers: 1}
+	m := hmm.Model{Family: normal.Family{}, Workers: 1}
 	o := framework.Options{K: stateMost, Seed: seed, Restarts: 2, Workers: 1, Tolerance: 1e-7}
 	for _, of := range papers {
 		o.Method, o.Criterion = of.Method, of.Criterion

@@ -7,13 +7,13 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
-	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/mixture"
 )
 
 // structureForms are those that a fit of measured columns compares by default, the last being what it had alone before.
-var structureForms = []family.Covariance{family.EII, family.EEI, family.VVI, family.EEE, family.VVE, family.VVV}
+var structureForms = []normal.Covariance{normal.EII, normal.EEI, normal.VVI, normal.EEE, normal.VVE, normal.VVV}
 
 // A structureFit is what a rule knows of a fit of one structure, and how far it comes.
 type structureFit struct {
@@ -90,7 +90,7 @@ func (c groupCell) structures(ctx context.Context, seed uint64) (fits []structur
 		return nil, err
 	}
 	for _, form := range structureForms {
-		m := mixture.Model{Family: family.Gaussian{Covariance: form}}
+		m := mixture.Model{Family: normal.Family{Covariance: form}}
 		o := framework.Options{K: 10, DoubleTo: c.n / (c.d + 1), Restarts: 5, Seed: seed, Workers: 1,
 			Also: []framework.Criterion{framework.BIC}}
 		fit, err := framework.Fit(ctx, m, src, o)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/bpca"
 	"github.com/latent-go/latent/models/mixture"
@@ -119,14 +120,14 @@ func workloads() ([]workload, error) {
 	if err != nil {
 		return nil, err
 	}
-	gaussian, bernoulli := mixture.Model{Family: family.Gaussian{}}, mixture.Model{Family: family.Bernoulli{}}
+	gaussian, bernoulli := mixture.Model{Family: normal.Family{}}, mixture.Model{Family: family.Bernoulli{}}
 	em, gfab := framework.EM, framework.GFAB
 	return []workload{
 		{"Gaussian mixture by EM, K = 3, faithful", 5, 3, em, of(gaussian, faithful)},
 		{"Gaussian mixture by EM, K = 3, iris", 5, 3, em, of(gaussian, iris)},
 		{"Gaussian mixture by EM, K = 6, satellite", 1, 6, em, of(gaussian, satellite)},
 		{"Gaussian mixture, mode (MAP), K = 6, iris", 5, 6, em, of(mixture.MAP{Model: gaussian}, iris)},
-		{"Gaussian mixture, variational, K = 6, iris", 5, 6, em, of(mixture.Variational{Family: family.Gaussian{}}, iris)},
+		{"Gaussian mixture, variational, K = 6, iris", 5, 6, em, of(mixture.Variational{Family: normal.Family{}}, iris)},
 		{"Bernoulli mixture by EM, K = 4, house votes", 5, 4, em, of(bernoulli, votes)},
 		{"Bernoulli mixture, variational, K = 8, house votes", 5, 8, em, of(mixture.Variational{Family: family.Bernoulli{}},
 			votes)},

@@ -16,6 +16,7 @@ import (
 	"syscall"
 
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/hmm"
 )
@@ -41,7 +42,7 @@ func main() {
 }
 
 func run(file string, k, steps, length, iterations int) error {
-	m := hmm.Model{Family: family.Gaussian{Covariance: family.Diagonal}, Workers: 1}
+	m := hmm.Model{Family: normal.Family{Covariance: normal.Diagonal}, Workers: 1}
 	p := truth(k)
 	var ends []int
 	for end := length; end <= steps; end += length {

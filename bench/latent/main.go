@@ -25,6 +25,7 @@ import (
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/bpca"
 	"github.com/latent-go/latent/models/factor"
@@ -121,8 +122,8 @@ func (j job) source(name string, limit int) (*framework.Table, int, error) {
 	return src, 8 * len(x), err
 }
 
-var shapes = map[string]family.Gaussian{
-	"full": {}, "tied": {Covariance: family.Tied}, "diag": {Covariance: family.Diagonal},
+var shapes = map[string]normal.Family{
+	"full": {}, "tied": {Covariance: normal.Tied}, "diag": {Covariance: normal.Diagonal},
 }
 
 // gaussian is iterations of EM from given parameters, with so many per cent of the values missing.
@@ -159,7 +160,7 @@ func (j job) gaussian() (outcome, error) {
 	for i := range d {
 		spread[i*d+i] = 1
 	}
-	if shape.Covariance == family.Diagonal {
+	if shape.Covariance == normal.Diagonal {
 		spread = spread[:d]
 		for i := range spread {
 			spread[i] = 1
@@ -294,7 +295,7 @@ func (j job) ends() (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
-	m := mixture.Model{Family: family.Gaussian{}}
+	m := mixture.Model{Family: normal.Family{}}
 	begin := time.Now()
 	res, err := framework.Fit(background, m, src, framework.Options{
 		K:             v[1],
@@ -332,7 +333,7 @@ func (j job) allocations() (outcome, error) {
 	count := func(iterations int) (runtime.MemStats, error) {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		res, err := framework.Fit(background, mixture.Model{Family: family.Gaussian{}}, src, framework.Options{
+		res, err := framework.Fit(background, mixture.Model{Family: normal.Family{}}, src, framework.Options{
 			K: k, Method: framework.EM, Tolerance: math.SmallestNonzeroFloat64, MaxIterations: iterations, Workers: workers})
 		runtime.ReadMemStats(&after)
 		if err == nil && res.Iterations != iterations {
@@ -376,7 +377,7 @@ func (j job) choose() (outcome, error) {
 		return outcome{}, err
 	}
 	begin := time.Now()
-	res, err := framework.Fit(background, mixture.Model{Family: family.Gaussian{}}, src,
+	res, err := framework.Fit(background, mixture.Model{Family: normal.Family{}}, src,
 		framework.Options{K: 20, Tolerance: tolerance, Workers: workers})
 	if err != nil {
 		return outcome{}, err
@@ -476,7 +477,7 @@ func (j job) start() (outcome, error) {
 		return outcome{}, err
 	}
 	begin := time.Now()
-	p, err := mixture.Model{Family: family.Gaussian{}}.Init(background, src, v[0], rand.New(rand.NewPCG(1, 0)))
+	p, err := mixture.Model{Family: normal.Family{}}.Init(background, src, v[0], rand.New(rand.NewPCG(1, 0)))
 	if err != nil {
 		return outcome{}, err
 	}

@@ -19,7 +19,7 @@ import (
 	"reflect"
 	"time"
 
-	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/mixture"
 )
@@ -52,7 +52,7 @@ func main() {
 	iterations := flag.Int("iterations", 3, "of each fit")
 	read := flag.Float64("read", 2, "GB that a worker reads in a second")
 	flag.Parse()
-	model := mixture.Model{Family: family.Gaussian{Covariance: family.Full}}
+	model := mixture.Model{Family: normal.Family{Covariance: normal.Full}}
 	options := func(shards int) framework.Options {
 		return framework.Options{
 			K:             components,

@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/stat/distmv"
 
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/laplace"
 )
@@ -66,7 +67,7 @@ type Model struct{}
 func (Model) Init(
 	ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand,
 ) (*Parameters, error) {
-	pooled, _, err := family.Pool(ctx, src, family.Gaussian{Covariance: family.Diagonal})
+	pooled, _, err := family.Pool(ctx, src, normal.Family{Covariance: normal.Diagonal})
 	if err != nil {
 		return nil, err
 	}

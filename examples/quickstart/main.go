@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/data"
-	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/mixture"
 )
@@ -20,7 +20,7 @@ func describe(ctx context.Context, x mat.Matrix) error {
 	if err != nil {
 		return err
 	}
-	m := mixture.Model{Family: family.Gaussian{}}
+	m := mixture.Model{Family: normal.Family{}}
 	res, err := framework.Fit(ctx, m, table, framework.Options{K: 10}) // at most ten components
 	if err != nil {
 		return err

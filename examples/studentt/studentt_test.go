@@ -14,6 +14,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/lvmtest"
 	"github.com/latent-go/latent/framework/numeric"
@@ -87,7 +88,7 @@ func TestHeavyTailsAreFound(t *testing.T) {
 				assert.InDelta(t, 0, min(math.Abs(at[3]), math.Abs(at[3]-8)), 0.5)
 			}
 		}
-		normal := fit(t, family.Gaussian{Covariance: family.Diagonal}, two, o)
+		normal := fit(t, normal.Family{Covariance: normal.Diagonal}, two, o)
 		t.Logf("seed %d: gFIC %.2f, of normal distributions %.2f at K = %d", seed, alone.Value, normal.Value, normal.Shape.K)
 		assert.Greater(t, normal.Shape.K, 3)
 		assert.Greater(t, alone.Value, normal.Value+2)

@@ -13,7 +13,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/lvmtest"
 	"github.com/latent-go/latent/framework/numeric"
@@ -177,7 +177,7 @@ func TestNormalLimit(t *testing.T) {
 	table, err := framework.FromSlice(x, len(x), 1)
 	require.NoError(t, err)
 	for _, o := range []framework.Options{{K: 1, Criterion: framework.GFIC}, {K: 4, Criterion: framework.GFIC}} {
-		want, err := framework.Fit(context.Background(), mixture.Model{Family: family.Gaussian{}}, table, o)
+		want, err := framework.Fit(context.Background(), mixture.Model{Family: normal.Family{}}, table, o)
 		require.NoError(t, err)
 		got := fit(t, WithSums{}, table, o)
 		assert.Equal(t, want.Shape, got.Shape)

@@ -38,7 +38,7 @@ const (
 // contribute to its class; a row with a response needs all regressors.
 //
 // Estimates of a normal response are weighted least squares, and its variance has a floor, Δ²/12 with Δ the resolution
-// of the response, and 1e-10 of its variance in the table if that is more (see [family.Gaussian]). Newton's method
+// of the response, and 1e-10 of its variance in the table if that is more (see normal.Family). Newton's method
 // estimates the other responses from the rows, with η in a class at most 10 from that of the table as one class, in the
 // root of the mean square over the table. So there is a maximum even if a class's responses are all 0, or separated.
 // Differences that Fixed coefficients could compensate do not count.
@@ -51,7 +51,7 @@ type Family struct {
 	// Fixed are the places of coefficients that all classes share: the intercept, if there is one, is 0, and the
 	// regressors follow. At least one coefficient must differ between classes.
 	Fixed []int
-	Floor float64 // of a normal response, as for [family.Gaussian]
+	Floor float64 // of a normal response, as for normal.Family
 }
 
 var regressionNames = [...]string{"regression", "regression-poisson", "regression-binomial"}

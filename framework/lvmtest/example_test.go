@@ -6,7 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/lvmtest"
 	"github.com/latent-go/latent/models/hmm"
@@ -22,7 +22,7 @@ func ExampleMatrix() {
 	}
 	turned := mat.NewDense(3, 3, []float64{0, 1, 0, 1, 0, 0, 0, 0, -1})
 	err := lvmtest.Check(lvmtest.Case[framework.Rows, *mixture.Parameters, *mixture.Statistics]{
-		Model: mixture.Model{Family: family.Gaussian{}},
+		Model: mixture.Model{Family: normal.Family{}},
 		Data:  lvmtest.Matrix(x),
 		K:     []int{1, 2},
 		Units: []lvmtest.Units[framework.Rows]{lvmtest.Rescaled("centimetres", x, []float64{100, 100, 100}), lvmtest.Affine("turned", x, turned)},
@@ -41,7 +41,7 @@ func ExampleSequences() {
 		}
 	}
 	err := lvmtest.Check(lvmtest.Case[framework.Sequences, *hmm.Parameters, *hmm.Statistics]{
-		Model: hmm.Model{Family: family.Gaussian{}},
+		Model: hmm.Model{Family: normal.Family{}},
 		Data:  lvmtest.Sequences(x, ends),
 		K:     []int{1, 2},
 	})

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/numeric"
 	"github.com/latent-go/latent/models/mixture"
@@ -56,7 +56,7 @@ func TestSharedParameters(t *testing.T) {
 		if method == framework.GFAB {
 			o.Criterion = framework.GFIC
 		}
-		want, err := framework.Fit(ctx, mixture.Model{Family: family.Gaussian{Covariance: family.Tied}}, src, o)
+		want, err := framework.Fit(ctx, mixture.Model{Family: normal.Family{Covariance: normal.Tied}}, src, o)
 		require.NoError(t, err)
 		for _, d := range []numeric.Density{tied{}, tiedGradient{}, tiedEstimate{}} {
 			got, err := framework.Fit(ctx, mixture.Model{Family: numeric.Family{Density: d}}, src, o)

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/numeric"
 	"github.com/latent-go/latent/models/mixture"
@@ -40,7 +41,7 @@ func incomplete(t *testing.T, n int) *framework.Table {
 // A density beside other columns, with rows that miss it or them, is as good as the family that it is the twin of.
 func TestProductsWithMissingValues(t *testing.T) {
 	src := incomplete(t, 150)
-	twin := family.Product{family.Poisson{}, family.Of{Family: family.Gaussian{Covariance: family.Diagonal}, Width: 2}}
+	twin := family.Product{family.Poisson{}, family.Of{Family: normal.Family{Covariance: normal.Diagonal}, Width: 2}}
 	density := family.Product{family.Poisson{}, family.Of{Family: numeric.Family{Density: diagonal{}}, Width: 2}}
 	for _, o := range []framework.Options{{K: 1}, {K: 2, Method: framework.EM}, {K: 2, Criterion: framework.GFIC, FixedK: true}} {
 		o.Tolerance = 1e-11
@@ -74,8 +75,8 @@ func TestGaussianBesideADensity(t *testing.T) {
 	for i := range 40 {
 		table = append(table, x[2*i], x[2*i+1], x[80+2*i], x[81+2*i])
 	}
-	beside := family.Product{family.Gaussian{}, family.Of{Family: numeric.Family{Density: diagonal{}}, Width: 2}}
-	twin := family.Product{family.Of{Family: family.Gaussian{}, Width: 2}, family.Of{Family: family.Gaussian{Covariance: family.Diagonal}, Width: 2}}
+	beside := family.Product{normal.Family{}, family.Of{Family: numeric.Family{Density: diagonal{}}, Width: 2}}
+	twin := family.Product{family.Of{Family: normal.Family{}, Width: 2}, family.Of{Family: normal.Family{Covariance: normal.Diagonal}, Width: 2}}
 	var values []float64
 	for _, f := range []family.Product{beside, twin} {
 		res, err := framework.Fit(ctx, mixture.Model{Family: f}, tableOf(t, table, 4), framework.Options{K: 2, Method: framework.EM, Tolerance: 1e-11})

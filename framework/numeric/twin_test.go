@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/numeric"
 	"github.com/latent-go/latent/internal/tier"
@@ -75,7 +76,7 @@ func (categorical) LogProb(x, p, _ []float64) float64 {
 	return sum
 }
 
-// diagonal is the twin of family.Gaussian with a diagonal covariance.
+// diagonal is the twin of normal.Family with a diagonal covariance.
 type diagonal struct{}
 
 func (diagonal) Layout(d int) numeric.Layout {
@@ -91,7 +92,7 @@ func (diagonal) LogProb(x, xi, _ []float64) float64 {
 	return sum
 }
 
-// full is the twin of family.Gaussian with a covariance of each component.
+// full is the twin of normal.Family with a covariance of each component.
 type full struct{}
 
 func (full) Layout(d int) numeric.Layout {
@@ -172,8 +173,8 @@ func TestTwinsOfMixtureFamilies(t *testing.T) {
 		{"poisson", poisson{}, family.Poisson{}, counts(150, 2, 1), 2, 5},
 		{"bernoulli", bernoulli{}, family.Bernoulli{}, answers(150, 2, 2), 6, 3},
 		{"categorical", categorical{}, family.Categorical{Levels: 3}, answers(200, 3, 3), 6, 2},
-		{"diagonal", diagonal{}, family.Gaussian{Covariance: family.Diagonal}, clouds(200, 4), 2, 4},
-		{"full", full{}, family.Gaussian{}, clouds(200, 5), 2, 3},
+		{"diagonal", diagonal{}, normal.Family{Covariance: normal.Diagonal}, clouds(200, 4), 2, 4},
+		{"full", full{}, normal.Family{}, clouds(200, 5), 2, 3},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if c.name != "poisson" && c.name != "bernoulli" {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/families"
@@ -244,11 +245,11 @@ func MostByRows(table *framework.Table, of family.Family) int {
 	n, d := table.Dims()
 	each := 2
 	switch g := of.(type) {
-	case family.Gaussian:
-		if g.Covariance == family.Full {
+	case normal.Family:
+		if g.Covariance == normal.Full {
 			each = d + 1
 		}
-	case family.FactorAnalysers:
+	case normal.FactorAnalysers:
 		each = d + 1
 	}
 	return max(1, min(n/each, MostByDefault))

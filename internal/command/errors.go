@@ -11,6 +11,7 @@ import (
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/families"
 	"github.com/latent-go/latent/prior"
@@ -282,7 +283,7 @@ func (in *input) flagsAbout(err error) string {
 		return "--missing empty"
 	case errors.Is(err, framework.ErrConstant), errors.Is(err, framework.ErrNoValue):
 		return dropping(in.faulty(err))
-	case errors.Is(err, family.ErrDependent):
+	case errors.Is(err, normal.ErrDependent):
 		return dropping(in.faulty(err)) + ", or --family gaussian-diagonal"
 	case errors.Is(err, family.ErrSupport) && in.flags.oneFamily():
 		return "correct it, " + dropping(in.faulty(err)) + ", or take --model mixture --family auto"

@@ -9,6 +9,7 @@ import (
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/families"
@@ -113,8 +114,8 @@ func (in *input) rows(s *session, f *modelFlags) (*fitted.Table, error) {
 
 // overTable gives noise the box of a table.
 func overTable(f family.Family, x []float64, d int) family.Family {
-	if n, ok := f.(family.Noise); ok {
-		n.Low, n.High = family.Ranges(x, d)
+	if n, ok := f.(normal.Noise); ok {
+		n.Low, n.High = normal.Ranges(x, d)
 		return n
 	}
 	return f

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/latent-go/latent/data"
-	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/families"
@@ -40,10 +40,10 @@ func covariances() (names []string, named map[string]string) {
 		"diagonal":  families.Diagonal,
 		"spherical": families.Spherical,
 	}
-	all, forms := family.Structures()
+	all, forms := normal.Structures()
 	for i, name := range all {
 		names = append(names, name)
-		named[strings.ToLower(name)] = family.Gaussian{Covariance: forms[i]}.Name()
+		named[strings.ToLower(name)] = normal.Family{Covariance: forms[i]}.Name()
 	}
 	return names, named
 }
@@ -139,9 +139,9 @@ type comparisonRow struct {
 // candidates are the families that --family all or --cov all compares on a table: Gaussians of every
 // structure, and those of positive numbers and of counts where all columns are such.
 func (c *selectCommand) candidates(in *input) (list []string) {
-	_, forms := family.Structures()
+	_, forms := normal.Structures()
 	for _, form := range forms {
-		list = append(list, family.Gaussian{Covariance: form}.Name())
+		list = append(list, normal.Family{Covariance: form}.Name())
 	}
 	if c.compares != familyAll {
 		return list

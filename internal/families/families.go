@@ -11,6 +11,7 @@ import (
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/prior"
 )
 
@@ -55,27 +56,27 @@ type Distribution struct {
 	Moments func(v func(name string) float64) (mean, sd float64)
 }
 
-func gaussian(c family.Covariance) func(int) family.Family {
-	return func(int) family.Family { return family.Gaussian{Covariance: c} }
+func gaussian(c normal.Covariance) func(int) family.Family {
+	return func(int) family.Family { return normal.Family{Covariance: c} }
 }
 
 // All are the families, the default first.
 var All = func() []Distribution {
-	normal := Distribution{
+	gauss := Distribution{
 		Keys:    []string{"kappa", "nu"},
 		Prior:   func(v map[string]float64) prior.Prior { return prior.DataScaled{Kappa: v["kappa"], Nu: v["nu"]} },
 		Moments: func(v func(string) float64) (mean, sd float64) { return v("mean"), v("sd") },
 	}
-	full, tied, diagonal, spherical := normal, normal, normal, normal
-	full.Name, full.Joint, full.Normal, full.Varies = Gaussian, gaussian(family.Full), true, true
+	full, tied, diagonal, spherical := gauss, gauss, gauss, gauss
+	full.Name, full.Joint, full.Normal, full.Varies = Gaussian, gaussian(normal.Full), true, true
 	full.Single = func(int) family.Family {
-		return family.Of{Family: family.Gaussian{Covariance: family.Diagonal}, Width: 1}
+		return family.Of{Family: normal.Family{Covariance: normal.Diagonal}, Width: 1}
 	}
-	tied.Name, tied.Joint, tied.Normal, tied.Varies = Tied, gaussian(family.Tied), true, true
+	tied.Name, tied.Joint, tied.Normal, tied.Varies = Tied, gaussian(normal.Tied), true, true
 	diagonal.Name = Diagonal // gaussian of each column
-	spherical.Name, spherical.Joint, spherical.Normal = Spherical, gaussian(family.Spherical), true
-	logs := normal // prior and its keys
-	logs.Name, logs.Varies, logs.Single = Lognormal, true, func(int) family.Family { return family.Lognormal{} }
+	spherical.Name, spherical.Joint, spherical.Normal = Spherical, gaussian(normal.Spherical), true
+	logs := gauss // prior and its keys
+	logs.Name, logs.Varies, logs.Single = Lognormal, true, func(int) family.Family { return normal.Lognormal{} }
 	logs.Moments = func(v func(string) float64) (mean, sd float64) {
 		variance := v("log sd") * v("log sd")
 		mean = math.Exp(v("log mean") + variance/2)
@@ -131,15 +132,15 @@ var All = func() []Distribution {
 // structured are the families of covariance structures that have no name but that of mclust, like tied but for the
 // name, and that of heavy tails.
 func structured(tied Distribution) (list []Distribution) {
-	_, forms := family.Structures()
+	_, forms := normal.Structures()
 	for _, form := range forms {
-		if form >= family.EII { // the others have names of their own
+		if form >= normal.EII { // the others have names of their own
 			one := tied
-			one.Name, one.Joint = family.Gaussian{Covariance: form}.Name(), gaussian(form)
+			one.Name, one.Joint = normal.Family{Covariance: form}.Name(), gaussian(form)
 			list = append(list, one)
 		}
 	}
-	student := Distribution{Name: StudentT, Joint: func(int) family.Family { return family.StudentT{} }, Varies: true}
+	student := Distribution{Name: StudentT, Joint: func(int) family.Family { return normal.StudentT{} }, Varies: true}
 	student.Moments = func(v func(string) float64) (mean, sd float64) {
 		nu := max(2, v("degrees of freedom")) // the variance of 2 is infinite
 		return v("mean"), v("scale sd") * math.Sqrt(nu/(nu-2))
@@ -149,7 +150,7 @@ func structured(tied Distribution) (list []Distribution) {
 
 // analysers are the distribution of at most so many factors: 0 stands for the default of the library.
 func analysers(factors int) Distribution {
-	f := family.FactorAnalysers{Factors: factors}
+	f := normal.FactorAnalysers{Factors: factors}
 	return Distribution{Name: f.Name(), Joint: func(int) family.Family { return f }, Normal: true, Varies: true,
 		Moments: func(v func(string) float64) (mean, sd float64) { return v("mean"), v("sd") }}
 }
@@ -165,7 +166,7 @@ func analysersNamed(name string) (d Distribution, ok bool) {
 		return d, false
 	}
 	if factors == 0 {
-		factors = family.NoFactors
+		factors = normal.NoFactors
 	}
 	d = analysers(factors)
 	return d, d.Name == name
@@ -178,7 +179,7 @@ func noisy(d Distribution) Distribution {
 		return Distribution{Name: d.Name + NoiseSuffix}
 	}
 	d.Name, d.Single, d.Keys = d.Name+NoiseSuffix, nil, nil
-	d.Joint = func(columns int) family.Family { return family.Noise{Family: without(columns)} }
+	d.Joint = func(columns int) family.Family { return normal.Noise{Family: without(columns)} }
 	return d
 }
 
@@ -272,9 +273,9 @@ func (s Set) Joint(name string) bool { return s.named(name).Joint != nil }
 
 // WholeMatrix says whether a family has a D×D covariance.
 func WholeMatrix(name string) bool {
-	names, forms := family.Structures()
+	names, forms := normal.Structures()
 	for i, form := range forms {
-		if (family.Gaussian{Covariance: form}).Name() == name {
+		if (normal.Family{Covariance: form}).Name() == name {
 			return names[i][2] != 'I'
 		}
 	}

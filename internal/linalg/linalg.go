@@ -383,6 +383,14 @@ func MulSerial(transA, transB bool, alpha float64, a, b blas64.General, beta flo
 	}
 }
 
+// Entry is entry i of a vector, 0 if it is nil.
+func Entry(v []float64, i int) float64 {
+	if v == nil {
+		return 0
+	}
+	return v[i]
+}
+
 // Row is row i of a row-major matrix of n columns.
 func Row(v []float64, i, n int) []float64 { return v[i*n : (i+1)*n] }
 

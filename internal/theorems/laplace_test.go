@@ -13,6 +13,7 @@ import (
 
 	"github.com/latent-go/latent/evidence"
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/laplace"
 	"github.com/latent-go/latent/models/bpca"
@@ -188,10 +189,10 @@ var lemma3 = []struct {
 		}
 		return reported, coordinates
 	}, nil},
-	{given{mixture.Model{Family: family.Gaussian{Covariance: family.Full}}, nil, 2, normalClusters}, normalInformation(2, logDet2, 4, -2*math.Ln2), nil},
-	{given{mixture.Model{Family: family.Gaussian{Covariance: family.Diagonal}}, nil, 2, normalClusters}, normalInformation(2, logSum, 3, -2*math.Ln2), nil},
-	{given{mixture.Model{Family: family.Gaussian{Covariance: family.Spherical}}, nil, 2, normalClusters}, normalInformation(2, func(c []float64) float64 { return math.Log(c[0]) }, 4, 0), nil},
-	{given{mixture.Model{Family: family.Gaussian{Covariance: family.Tied}}, nil, 2, normalClusters}, normalInformation(2, logDet2, 1, 0), func(xi, all []float64) float64 {
+	{given{mixture.Model{Family: normal.Family{Covariance: normal.Full}}, nil, 2, normalClusters}, normalInformation(2, logDet2, 4, -2*math.Ln2), nil},
+	{given{mixture.Model{Family: normal.Family{Covariance: normal.Diagonal}}, nil, 2, normalClusters}, normalInformation(2, logSum, 3, -2*math.Ln2), nil},
+	{given{mixture.Model{Family: normal.Family{Covariance: normal.Spherical}}, nil, 2, normalClusters}, normalInformation(2, func(c []float64) float64 { return math.Log(c[0]) }, 4, 0), nil},
+	{given{mixture.Model{Family: normal.Family{Covariance: normal.Tied}}, nil, 2, normalClusters}, normalInformation(2, logDet2, 1, 0), func(xi, all []float64) float64 {
 		return -3*(logDet2(xi[2:])-logDet2(all[2:])) - 2*math.Ln2
 	}},
 }

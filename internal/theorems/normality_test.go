@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/laplace"
 	"github.com/latent-go/latent/models/mixture"
 	"github.com/latent-go/latent/prior"
@@ -22,7 +23,7 @@ func integrate(f func(x float64) float64, w, h float64) float64 {
 	return sum * h
 }
 
-func normal(x float64) float64 { return math.Exp(-x*x/2) / math.Sqrt(2*math.Pi) }
+func standardNormal(x float64) float64 { return math.Exp(-x*x/2) / math.Sqrt(2*math.Pi) }
 
 // posteriors are exact posteriors of one parameter given X and Z, as log densities in the
 // coordinate θ of F; mode is the coordinate of the estimate.
@@ -93,13 +94,13 @@ func TestProposition9(t *testing.T) {
 						if math.IsNaN(density) {
 							density = 0 // beyond the range of the parameter
 						}
-						return math.Abs(density-scale*normal(scale*x)) / 2
+						return math.Abs(density-scale*standardNormal(scale*x)) / 2
 					}, 15, 2e-3)
 				}
 				const e = 0.2
 				first, third := (h(e)-h(-e))/(2*e), (h(2*e)-2*h(e)+2*h(-e)-h(-2*e))/(2*e*e*e)
 				first -= third * e * e / 6
-				predicted = integrate(func(x float64) float64 { return normal(x) * math.Abs(first*x+third*x*x*x/6) / 2 }, 15, 2e-3)
+				predicted = integrate(func(x float64) float64 { return standardNormal(x) * math.Abs(first*x+third*x*x*x/6) / 2 }, 15, 2e-3)
 				return s.N, against(1), predicted, against(math.Sqrt(2))
 			}
 			var n, tv []float64
@@ -121,7 +122,7 @@ func TestProposition9(t *testing.T) {
 // TestProposition9OfTwoParameters: mean and variance of a normal component together, against
 // the two-dimensional normal distribution.
 func TestProposition9OfTwoParameters(t *testing.T) {
-	g := given{mixture.Model{Family: family.Gaussian{Covariance: family.Diagonal}}, prior.NormalInverseGamma{Mean: 1, Kappa: 0.5, Shape: 2, Rate: 3}, 1, [][]float64{{0, 2, 1, 4, 2.5}, {11, 9, 14, 12}}}
+	g := given{mixture.Model{Family: normal.Family{Covariance: normal.Diagonal}}, prior.NormalInverseGamma{Mean: 1, Kappa: 0.5, Shape: 2, Rate: 3}, 1, [][]float64{{0, 2, 1, 4, 2.5}, {11, 9, 14, 12}}}
 	var n, tv []float64
 	for _, copies := range []float64{16, 256, 4096} {
 		s, p := g.statistics(t)
@@ -137,7 +138,7 @@ func TestProposition9OfTwoParameters(t *testing.T) {
 		assert.InDelta(t, 0, f.At(0, 1), 1e-12)
 		distance := integrate(func(y float64) float64 {
 			return integrate(func(x float64) float64 {
-				return math.Abs(math.Exp(posterior.LogProb(mean+sdMean*x, variance+sdVariance*y))*sdMean*sdVariance-normal(x)*normal(y)) / 2
+				return math.Abs(math.Exp(posterior.LogProb(mean+sdMean*x, variance+sdVariance*y))*sdMean*sdVariance-standardNormal(x)*standardNormal(y)) / 2
 			}, 9, 0.05)
 		}, 9, 0.05)
 		n, tv = append(n, s.N), append(tv, distance)

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 
-	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/experts"
 )
@@ -24,7 +24,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	m := experts.Model{Family: family.Gaussian{}, Gate: []int{0}}
+	m := experts.Model{Family: normal.Family{}, Gate: []int{0}}
 	res, err := framework.Fit(context.Background(), m, table, framework.Options{K: 5})
 	if err != nil {
 		panic(err)

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/internal/simd"
@@ -238,12 +239,12 @@ func design(ctx context.Context, src framework.Source[framework.Rows], columns [
 	if len(columns) == 0 {
 		return []float64{1}, nil
 	}
-	pooled, _, err := family.Pool(ctx, framework.ColumnsOf(src, columns), family.Gaussian{Floor: family.NoFloor})
+	pooled, _, err := family.Pool(ctx, framework.ColumnsOf(src, columns), normal.Family{Floor: family.NoFloor})
 	if fault, ok := errors.AsType[*framework.DataError](err); ok {
 		switch {
 		case errors.Is(err, framework.ErrConstant):
 			fault.Reason = errConstant
-		case errors.Is(err, family.ErrDependent):
+		case errors.Is(err, normal.ErrDependent):
 			fault.Reason = errDependent
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/lvmtest"
 	"github.com/latent-go/latent/models/experts"
@@ -62,7 +63,7 @@ func TestModelConforms(t *testing.T) {
 		heights.SetRow(i, []float64{a, 5*k + rng.NormFloat64(), 3*k*b + rng.NormFloat64(), b})
 	}
 	questions := mat.DenseCopyOf(answers.Slice(0, 150, 0, 6))
-	diagonal := family.Gaussian{Covariance: family.Diagonal}
+	diagonal := normal.Family{Covariance: normal.Diagonal}
 	bernoulli := family.Bernoulli{}
 	for _, c := range []struct {
 		name  string

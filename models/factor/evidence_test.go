@@ -12,7 +12,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/evidence"
-	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/bpca"
 	"github.com/latent-go/latent/models/factor"
@@ -399,7 +399,7 @@ func TestEvidenceOfASaturatedAnalysisIsThatOfTheFullCovariance(t *testing.T) {
 		require.NoError(t, err)
 		m := moments(t, src)
 		s := solve(t, m, factor.Structure{}, 1)
-		one, err := framework.Fit(background, mixture.Model{Family: family.Gaussian{}}, src,
+		one, err := framework.Fit(background, mixture.Model{Family: normal.Family{}}, src,
 			framework.Options{K: 1, FixedK: true, Criterion: framework.Evidence, Also: []framework.Criterion{framework.BIC}})
 		require.NoError(t, err)
 		fits, err := s.Values(framework.BIC)

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/family/regress"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/experts"
@@ -33,10 +34,10 @@ func TestEvidenceHasOneScale(t *testing.T) {
 	src := rows(t, x, 3)
 	steps, err := framework.NewSequences(src, []int{60})
 	require.NoError(t, err)
-	gaussian := func(form family.Covariance) mixture.Model {
-		return mixture.Model{Family: family.Gaussian{Covariance: form}}
+	gaussian := func(form normal.Covariance) mixture.Model {
+		return mixture.Model{Family: normal.Family{Covariance: form}}
 	}
-	same := func(want float64, form ...family.Covariance) {
+	same := func(want float64, form ...normal.Covariance) {
 		for _, one := range form {
 			m := gaussian(one)
 			assert.InDelta(t, want, of(t, m, src, 1), 1e-8, "%v", one)
@@ -44,12 +45,12 @@ func TestEvidenceHasOneScale(t *testing.T) {
 			assert.InDelta(t, want, of(t, experts.Model{Family: m.Family, Gate: []int{2}, Columns: []int{0, 1, 2}}, src, 1), 1e-8, "gate, %v", one)
 		}
 	}
-	full := of(t, gaussian(family.VVV), src, 1)
-	same(full, family.EEE, family.VEV, family.EVE, family.EVV)
-	diagonal := of(t, gaussian(family.VVI), src, 1)
-	same(diagonal, family.EEI, family.VEI)
-	spherical := of(t, gaussian(family.VII), src, 1)
-	same(spherical, family.EII)
+	full := of(t, gaussian(normal.VVV), src, 1)
+	same(full, normal.EEE, normal.VEV, normal.EVE, normal.EVV)
+	diagonal := of(t, gaussian(normal.VVI), src, 1)
+	same(diagonal, normal.EEI, normal.VEI)
+	spherical := of(t, gaussian(normal.VII), src, 1)
+	same(spherical, normal.EII)
 	m := moments(t, src)
 	assert.InDelta(t, diagonal, evidences(t, m, factor.Structure{}, 0)[0], 1e-8)
 	assert.InDelta(t, spherical, evidences(t, m, factor.Structure{Isotropic: true}, 0)[0], 1e-8)
@@ -59,7 +60,7 @@ func TestEvidenceHasOneScale(t *testing.T) {
 	for i := range counts {
 		counts[i] = math.Floor(math.Exp(x[i] + 1))
 	}
-	assert.InDelta(t, of(t, mixture.Model{Family: family.Gaussian{}}, rows(t, column, 1), 1),
+	assert.InDelta(t, of(t, mixture.Model{Family: normal.Family{}}, rows(t, column, 1), 1),
 		of(t, mixture.Model{Family: regress.Family{}}, rows(t, column, 1), 1), 0.02)
 	assert.InDelta(t, of(t, mixture.Model{Family: family.Poisson{}}, rows(t, counts, 1), 1),
 		of(t, mixture.Model{Family: regress.Family{Response: regress.Counts}}, rows(t, counts, 1), 1), 0.1)

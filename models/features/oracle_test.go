@@ -14,6 +14,7 @@ import (
 	"gonum.org/v1/gonum/stat/distmv"
 
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/laplace"
 	"github.com/latent-go/latent/models/mixture"
@@ -166,7 +167,7 @@ func TestAFitIsAMixtureOfTiedMeans(t *testing.T) {
 	_, x := simulated(t, 2, k, 200, 1.5, false)
 	src := table(t, x)
 	res := fit(t, Model{}, src, framework.Options{K: k, Method: framework.EM, Also: []framework.Criterion{framework.AIC}})
-	p, tied := res.Parameters, family.Gaussian{Covariance: family.Tied}
+	p, tied := res.Parameters, normal.Family{Covariance: normal.Tied}
 	pooled, _, err := family.Pool(context.Background(), src, tied)
 	require.NoError(t, err)
 	q := &mixture.Parameters{K: 1 << k, D: d, Pooled: pooled}

@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 )
 
@@ -89,7 +90,7 @@ func (m Model) pool(ctx context.Context, src framework.Source[framework.Rows]) (
 	if err := check(ctx, src); err != nil {
 		return nil, err
 	}
-	pooled, _, err := family.Pool(ctx, src, family.Gaussian{Covariance: family.Diagonal})
+	pooled, _, err := family.Pool(ctx, src, normal.Family{Covariance: normal.Diagonal})
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/hmm"
 )
@@ -45,7 +45,7 @@ func TestStatesHaveFactorsOfTheirOwn(t *testing.T) {
 	require.NoError(t, err)
 	src, err := framework.NewSequences(table, []int{n})
 	require.NoError(t, err)
-	res, err := framework.Fit(context.Background(), hmm.Model{Family: family.FactorAnalysers{Factors: 4}}, src, framework.Options{Criterion: framework.GFIC, K: 4})
+	res, err := framework.Fit(context.Background(), hmm.Model{Family: normal.FactorAnalysers{Factors: 4}}, src, framework.Options{Criterion: framework.GFIC, K: 4})
 	require.NoError(t, err)
 	require.Equal(t, 2, res.Shape.K)
 	assert.Zero(t, res.Fall)

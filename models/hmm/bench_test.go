@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/hmm"
 )
@@ -32,7 +32,7 @@ func spread(k int) *hmm.Parameters {
 
 // An iteration of EM, start and end of the fit left out, by the length of the sequences.
 func BenchmarkIteration(b *testing.B) {
-	m := hmm.Model{Family: family.Gaussian{Covariance: family.Diagonal}, Workers: 1}
+	m := hmm.Model{Family: normal.Family{Covariance: normal.Diagonal}, Workers: 1}
 	for _, k := range []int{4, 10} {
 		for _, length := range []int{100, 1_000_000} {
 			b.Run(fmt.Sprintf("K=%d/length=%d", k, length), func(b *testing.B) {

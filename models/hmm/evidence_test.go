@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/ranks"
 	"github.com/latent-go/latent/laplace"
@@ -326,7 +327,7 @@ func TestStartsThatHadNotBegunResumeWithTheirGoal(t *testing.T) {
 	require.NoError(t, err)
 	src, err := framework.NewSequences(rows, nil)
 	require.NoError(t, err)
-	m, o := hmm.Model{Family: family.Gaussian{}}, framework.Options{K: 4, Seed: 1, Restarts: 10, Workers: 1}
+	m, o := hmm.Model{Family: normal.Family{}}, framework.Options{K: 4, Seed: 1, Restarts: 10, Workers: 1}
 	whole := fit(t, m, src, o)
 	var saved []byte
 	o.Recorder = framework.RecorderFunc(func(e framework.Event) (err error) {

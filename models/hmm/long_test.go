@@ -12,7 +12,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat/distuv"
 
-	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/laplace"
 	"github.com/latent-go/latent/models/hmm"
@@ -116,7 +116,7 @@ func (c longChain) draw(n int, rng *rand.Rand) (*hmm.Parameters, []float64) {
 	for j, v := range c.means {
 		p.Components = append(p.Components, v, c.variances[j])
 	}
-	x, _, err := hmm.Model{Family: family.Gaussian{Covariance: family.Diagonal}}.Sample(p, []int{n}, rng)
+	x, _, err := hmm.Model{Family: normal.Family{Covariance: normal.Diagonal}}.Sample(p, []int{n}, rng)
 	if err != nil {
 		panic(err)
 	}
@@ -135,7 +135,7 @@ func TestLongSequencesAreThoseOfOnePart(t *testing.T) {
 			short := x[n/2-4 : n/2+5]
 			src, err := sequencesOf(t, short, x, short).WithWeights([]float64{1, 2, 3})
 			require.NoError(t, err)
-			m := hmm.Model{Family: family.Gaussian{Covariance: family.Diagonal}}
+			m := hmm.Model{Family: normal.Family{Covariance: normal.Diagonal}}
 			none := make([]float64, p.K)
 			long, smoothed, _ := textbook(p, x, none, none)
 			few, smoothedFew, _ := textbook(p, short, none, none)
@@ -191,7 +191,7 @@ func TestWorkersDoNotChangeBitsOfALongSequence(t *testing.T) {
 	src := sequencesOf(t, x)
 	var first *hmm.Statistics
 	for _, workers := range []int{1, 2, 3, 16} {
-		m := hmm.Model{Family: family.Gaussian{Covariance: family.Diagonal}, Workers: workers}
+		m := hmm.Model{Family: normal.Family{Covariance: normal.Diagonal}, Workers: workers}
 		s, entropy, err := framework.LocalStep(context.Background(), m, src, p, 1)
 		require.NoError(t, err)
 		if s.Labels = entropy; first == nil {

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/lvmtest"
 	"github.com/latent-go/latent/models/hmm"
@@ -83,7 +84,7 @@ func conformingCases() []conforming {
 	mixed := func(z int, rng *rand.Rand) []float64 { return append(gaussianState(z, rng)[:1], poisson(z, rng)...) }
 	var list []conforming
 	x, ends := drawn(lengths(30), 2, gaussianState, 0)
-	list = append(list, conforming{name: "diagonal Gaussian", family: family.Gaussian{Covariance: family.Diagonal}, x: x, ends: ends, units: [][]float64{{10, 0.01}}, steps: 4,
+	list = append(list, conforming{name: "diagonal Gaussian", family: normal.Family{Covariance: normal.Diagonal}, x: x, ends: ends, units: [][]float64{{10, 0.01}}, steps: 4,
 		move: func(p *hmm.Parameters, xi, step []float64) []float64 {
 			to, whole := slices.Clone(xi), p.Pooled.Parameters
 			for j := range 2 {
@@ -92,8 +93,8 @@ func conformingCases() []conforming {
 			}
 			return to
 		}})
-	list = append(list, conforming{name: "full Gaussian", family: family.Gaussian{}, x: x, ends: ends, units: [][]float64{{10, 0.01}}, ks: []int{1, 2}})
-	list = append(list, conforming{name: "tied Gaussian", family: family.Gaussian{Covariance: family.Tied}, x: x, ends: ends})
+	list = append(list, conforming{name: "full Gaussian", family: normal.Family{}, x: x, ends: ends, units: [][]float64{{10, 0.01}}, ks: []int{1, 2}})
+	list = append(list, conforming{name: "tied Gaussian", family: normal.Family{Covariance: normal.Tied}, x: x, ends: ends})
 	x, ends = drawn(lengths(30), 1, poisson, 0)
 	list = append(list, conforming{name: "Poisson", family: family.Poisson{}, x: x, ends: ends, steps: 1,
 		move: func(_ *hmm.Parameters, xi, step []float64) []float64 {
@@ -102,7 +103,7 @@ func conformingCases() []conforming {
 			return to
 		}})
 	x, ends = drawn(lengths(30), 2, mixed, 0.15)
-	list = append(list, conforming{name: "incomplete product", family: family.Product{family.Of{Family: family.Gaussian{Covariance: family.Diagonal}, Width: 1}, family.Poisson{}}, x: x, ends: ends})
+	list = append(list, conforming{name: "incomplete product", family: family.Product{family.Of{Family: normal.Family{Covariance: normal.Diagonal}, Width: 1}, family.Poisson{}}, x: x, ends: ends})
 	return list
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/latent-go/latent/bootstrap"
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/hmm"
 	"github.com/latent-go/latent/models/mixture"
@@ -114,7 +115,7 @@ func TestViterbiIsTheBestOfAllPaths(t *testing.T) {
 }
 
 func TestViterbiGoesOverBorders(t *testing.T) {
-	m := hmm.Model{Family: family.Gaussian{Covariance: family.Diagonal}}
+	m := hmm.Model{Family: normal.Family{Covariance: normal.Diagonal}}
 	p, x := longChains()[0].draw(2500, rand.New(rand.NewPCG(15, 16)))
 	states, logJoint, err := m.Viterbi(sequencesOf(t, x).All(), p)
 	require.NoError(t, err)
@@ -213,7 +214,7 @@ func TestMovesThatAreImpossibleStaySo(t *testing.T) {
 		_, x := c.draw(300, rand.New(rand.NewPCG(uint64(i), 1)))
 		lists = append(lists, x)
 	}
-	m := hmm.Model{Family: family.Gaussian{Covariance: family.Diagonal}, Structure: hmm.Structure{Initial: hmm.FirstState, LeftRight: 1}}
+	m := hmm.Model{Family: normal.Family{Covariance: normal.Diagonal}, Structure: hmm.Structure{Initial: hmm.FirstState, LeftRight: 1}}
 	for _, o := range []framework.Options{{K: 3, Method: framework.EM, Restarts: 4}, {K: 5, Restarts: 2}} {
 		p := fit(t, m, sequencesOf(t, lists...), o).Parameters
 		for i := range p.K {
@@ -245,7 +246,7 @@ func TestPathsPassThroughStatesThatAreLeftOut(t *testing.T) {
 func TestSegmentsFindTheOrderOfStates(t *testing.T) {
 	truth := &hmm.Parameters{K: 4, D: 1, Start: []float64{1, 0, 0, 0}, Components: []float64{0, 1, 3, 1, 0, 1, -3, 1},
 		Transitions: []float64{0.95, 0.05, 0, 0, 0, 0.9, 0.1, 0, 0, 0, 0.95, 0.05, 0, 0, 0, 1}}
-	m := hmm.Model{Family: family.Gaussian{Covariance: family.Diagonal}, Structure: hmm.Structure{Initial: hmm.FirstState, LeftRight: 1}}
+	m := hmm.Model{Family: normal.Family{Covariance: normal.Diagonal}, Structure: hmm.Structure{Initial: hmm.FirstState, LeftRight: 1}}
 	lengths := slices.Repeat([]int{70}, 30)
 	x, _, err := m.Sample(truth, lengths, rand.New(rand.NewPCG(23, 24)))
 	require.NoError(t, err)
@@ -331,7 +332,7 @@ func TestBoundOfNothingIsZero(t *testing.T) {
 }
 
 func TestPseudoResidualsOfTheModelAreNormal(t *testing.T) {
-	m := hmm.Model{Family: family.Gaussian{Covariance: family.Diagonal}}
+	m := hmm.Model{Family: normal.Family{Covariance: normal.Diagonal}}
 	p, x := longChains()[0].draw(5000, rand.New(rand.NewPCG(19, 20)))
 	x[7] = math.NaN()
 	r, err := m.PseudoResiduals(sequencesOf(t, x).All(), p)
@@ -380,7 +381,7 @@ func TestBadInput(t *testing.T) {
 	}
 	_, err := framework.Fit(ctx, m, sequencesOf(t, []float64{1, -4}), framework.Options{K: 1})
 	assert.ErrorContains(t, err, "row 2, column 1 is -4")
-	m = hmm.Model{Family: family.Gaussian{Covariance: family.Diagonal}}
+	m = hmm.Model{Family: normal.Family{Covariance: normal.Diagonal}}
 	const far = 1e160 // whose square is beyond float64
 	p := &hmm.Parameters{K: 2, D: 1, Start: []float64{1, 0}, Transitions: []float64{0, 1, 0, 1}, Components: []float64{0, 1, far, 1}}
 	_, err = m.LogProb(sequencesOf(t, []float64{0, far}, []float64{far, far}).All(), p, nil)

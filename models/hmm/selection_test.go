@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/tier"
 	"github.com/latent-go/latent/models/hmm"
@@ -50,7 +51,7 @@ func between(n, low, high int) func(rng *rand.Rand) []int {
 func truths() []truth {
 	four := hmm.Parameters{K: 4, D: 2, Start: []float64{0.25, 0.25, 0.25, 0.25}, Transitions: stays(0.9, 0.8, 0.7, 0.85),
 		Components: []float64{0, 0, 1, 1, 3, 0, 1, 1, 0, 3, 1, 1, 3, 3, 1, 1}}
-	diagonal := family.Gaussian{Covariance: family.Diagonal}
+	diagonal := normal.Family{Covariance: normal.Diagonal}
 	return []truth{
 		{"four Gaussian states, 60 sequences of 20 to 150", diagonal, four, between(60, 20, 150), 8},
 		{"four Gaussian states, 400 sequences of 3 to 12", diagonal, four, between(400, 3, 12), 8},

@@ -13,6 +13,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/laplace"
@@ -42,7 +43,7 @@ func (m Model) Init(
 	if steps.Rows() <= src.Rows() {
 		return nil, errors.New("lds: no sequence has two steps")
 	}
-	table, _, err := family.Pool(ctx, steps, family.Gaussian{Covariance: family.Diagonal, Floor: family.NoFloor})
+	table, _, err := family.Pool(ctx, steps, normal.Family{Covariance: normal.Diagonal, Floor: family.NoFloor})
 	if err != nil {
 		return nil, err
 	}

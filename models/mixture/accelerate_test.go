@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/mixture"
 	"github.com/latent-go/latent/prior"
@@ -124,7 +125,7 @@ func TestAccelerationOfTooManyComponents(t *testing.T) {
 			MaxIterations: 500,
 			Workers:       1,
 		}
-		m := mixture.Model{Family: family.Gaussian{Covariance: rapid.SampledFrom([]family.Covariance{family.Full, family.Tied, family.Diagonal, family.Spherical}).Draw(t, "covariance"), Floor: family.NoFloor}}
+		m := mixture.Model{Family: normal.Family{Covariance: rapid.SampledFrom([]normal.Covariance{normal.Full, normal.Tied, normal.Diagonal, normal.Spherical}).Draw(t, "covariance"), Floor: family.NoFloor}}
 		if _, err := framework.Fit(t.Context(), m, src, o); err != nil {
 			return
 		}
@@ -145,7 +146,7 @@ func TestAccelerationOfTooManyComponents(t *testing.T) {
 
 func TestAcceleratedIterationsAllocateNothing(t *testing.T) {
 	src := embedded(t, "iris", 4)
-	m := mixture.Model{Family: family.Gaussian{Floor: family.NoFloor}} // extrapolated covariances go below it
+	m := mixture.Model{Family: normal.Family{Floor: family.NoFloor}} // extrapolated covariances go below it
 	count := func(iterations int, accelerate bool) float64 {
 		o := framework.Options{K: 3, Method: framework.EM, Workers: 1, Accelerate: accelerate, MaxIterations: iterations, Seed: 2, Tolerance: 1e-300}
 		least := math.Inf(1) // what others allocate meanwhile is on top
@@ -166,7 +167,7 @@ func TestStudentTIsExtrapolated(t *testing.T) {
 	for i := range 120 {
 		x.SetRow(i, []float64{rng.NormFloat64() + 6*float64(i%2), rng.NormFloat64()})
 	}
-	m, src := mixture.Model{Family: family.StudentT{}}, incompleteTable(t, x)
+	m, src := mixture.Model{Family: normal.StudentT{}}, incompleteTable(t, x)
 	o := framework.Options{K: 2, FixedK: true, NoMoves: true, Seed: 1}
 	whole := fit(t, m, src, o)
 	assert.Less(t, whole.Iterations, 300)

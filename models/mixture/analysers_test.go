@@ -13,6 +13,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/lvmtest"
 	"github.com/latent-go/latent/internal/agreement"
@@ -74,7 +75,7 @@ func TestComponentsAndTheirFactorsAreFoundInOneFit(t *testing.T) {
 				x, labels := analysed(seed, truth.n, truth.d, truth.factors...)
 				src, err := framework.FromSlice(x, truth.n, truth.d)
 				require.NoError(t, err)
-				m := mixture.Model{Family: family.FactorAnalysers{}}
+				m := mixture.Model{Family: normal.FactorAnalysers{}}
 				res, err := framework.Fit(context.Background(), m, src, framework.Options{K: 6, Seed: seed})
 				require.NoError(t, err)
 				got := factorsOf(res.Parameters)
@@ -97,7 +98,7 @@ func TestFactorsAreAdded(t *testing.T) {
 	x, _ := analysed(4, n, d, 2)
 	src, err := framework.FromSlice(x, n, d)
 	require.NoError(t, err)
-	m := mixture.Model{Family: family.FactorAnalysers{}}
+	m := mixture.Model{Family: normal.FactorAnalysers{}}
 	start := func(ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand) (*mixture.Parameters, error) {
 		p, err := m.Init(ctx, src, k, rng)
 		if err == nil {
@@ -145,9 +146,9 @@ func TestFactorAnalysersConform(t *testing.T) {
 	const n, d = 300, 8
 	x, _ := analysed(8, n, d, 1, 2)
 	rows := mat.NewDense(n, d, x)
-	for _, f := range []family.FactorAnalysers{{Factors: 2, Fixed: true}, {Factors: 2}} {
+	for _, f := range []normal.FactorAnalysers{{Factors: 2, Fixed: true}, {Factors: 2}} {
 		t.Run(fmt.Sprintf("fixed %v", f.Fixed), func(t *testing.T) {
-			c := conforming{family: family.Gaussian{}, x: rows, ks: []int{1, 2}}
+			c := conforming{family: normal.Family{}, x: rows, ks: []int{1, 2}}
 			model := mixture.Model{Family: f}
 			lv := c.estimates(model)
 			lv.Units = []lvmtest.Units[framework.Rows]{lvmtest.Rescaled("columns rescaled", rows, []float64{10, 0.01, 1000, 1, 3, 0.2, 1, 5})}
@@ -212,7 +213,7 @@ func TestFactorsHaveTheSquaresOfTheTheorem(t *testing.T) {
 	}
 	src, err := framework.FromSlice(x, n, d)
 	require.NoError(t, err)
-	m := mixture.Model{Family: family.FactorAnalysers{Factors: 1, Fixed: true}}
+	m := mixture.Model{Family: normal.FactorAnalysers{Factors: 1, Fixed: true}}
 	res, err := framework.Fit(context.Background(), m, src, framework.Options{Criterion: framework.GFIC, K: 2, FixedK: true, Tolerance: 1e-13})
 	require.NoError(t, err)
 	counts := res.Statistics.Nk
@@ -232,7 +233,7 @@ func TestOneComponentIsFactorAnalysis(t *testing.T) {
 		if q == 0 {
 			continue
 		}
-		m := mixture.Model{Family: family.FactorAnalysers{Factors: q, Fixed: true}}
+		m := mixture.Model{Family: normal.FactorAnalysers{Factors: q, Fixed: true}}
 		res, err := framework.Fit(context.Background(), m, src, framework.Options{K: 1, Criterion: framework.FIC, Also: []framework.Criterion{framework.BIC}})
 		require.NoError(t, err)
 		assert.InDelta(t, want, res.Evaluation.LogLikelihood, 1e-3, "%d factors", q)
@@ -240,7 +241,7 @@ func TestOneComponentIsFactorAnalysis(t *testing.T) {
 		assert.InDelta(t, want+charge, res.Value, 1e-3, "%d factors", q)
 		assert.Equal(t, d*q+2*d-q*(q-1)/2, res.Shape.Identifiable())
 	}
-	free, err := framework.Fit(context.Background(), mixture.Model{Family: family.FactorAnalysers{}}, src, framework.Options{K: 1})
+	free, err := framework.Fit(context.Background(), mixture.Model{Family: normal.FactorAnalysers{}}, src, framework.Options{K: 1})
 	require.NoError(t, err)
 	assert.Equal(t, []int{3}, factorsOf(free.Parameters), "as FIC, BIC and sBIC choose")
 }
@@ -295,9 +296,9 @@ func TestWithoutFactorsTheyAreDiagonalGaussians(t *testing.T) {
 	src, err := framework.FromSlice(x, n, d)
 	require.NoError(t, err)
 	for _, o := range []framework.Options{{K: 6, Criterion: framework.GFIC}, {K: 3, Method: framework.EM, Criterion: framework.BIC}} {
-		want, err := framework.Fit(context.Background(), mixture.Model{Family: family.Gaussian{Covariance: family.Diagonal}}, src, o)
+		want, err := framework.Fit(context.Background(), mixture.Model{Family: normal.Family{Covariance: normal.Diagonal}}, src, o)
 		require.NoError(t, err)
-		got, err := framework.Fit(context.Background(), mixture.Model{Family: family.FactorAnalysers{Factors: family.NoFactors}}, src, o)
+		got, err := framework.Fit(context.Background(), mixture.Model{Family: normal.FactorAnalysers{Factors: normal.NoFactors}}, src, o)
 		require.NoError(t, err)
 		assert.Equal(t, want.Shape, got.Shape)
 		assert.InDelta(t, want.Value, got.Value, 1e-6)
@@ -316,7 +317,7 @@ func TestFactorsOfIncompleteRows(t *testing.T) {
 	}
 	src, err := framework.FromIncomplete(x, n, d)
 	require.NoError(t, err)
-	res, err := framework.Fit(context.Background(), mixture.Model{Family: family.FactorAnalysers{}}, src, framework.Options{K: 6})
+	res, err := framework.Fit(context.Background(), mixture.Model{Family: normal.FactorAnalysers{}}, src, framework.Options{K: 6})
 	require.NoError(t, err)
 	got := factorsOf(res.Parameters)
 	slices.Sort(got)
@@ -328,17 +329,17 @@ func TestFactorAnalysersThatCannotBe(t *testing.T) {
 	src, err := framework.FromSlice([]float64{1, 2, 3, 4, 2, 1, 5, 3, 8, 1, 4, 4}, 6, 2)
 	require.NoError(t, err)
 	for _, c := range []struct {
-		family family.FactorAnalysers
+		family normal.FactorAnalysers
 		says   string
 	}{
-		{family.FactorAnalysers{Factors: 2}, "2 factors of 2 columns: there must be fewer factors than columns"},
-		{family.FactorAnalysers{Factors: -2}, "-2 factors"},
-		{family.FactorAnalysers{Floor: math.NaN()}, "floor"},
+		{normal.FactorAnalysers{Factors: 2}, "2 factors of 2 columns: there must be fewer factors than columns"},
+		{normal.FactorAnalysers{Factors: -2}, "-2 factors"},
+		{normal.FactorAnalysers{Floor: math.NaN()}, "floor"},
 	} {
 		_, err := framework.Fit(context.Background(), mixture.Model{Family: c.family}, src, framework.Options{K: 1})
 		assert.ErrorContains(t, err, c.says)
 	}
-	_, err = framework.Fit(context.Background(), mixture.Variational{Family: family.FactorAnalysers{Factors: 1}}, src, framework.Options{K: 1, Method: framework.EM, Criterion: framework.ELBO})
+	_, err = framework.Fit(context.Background(), mixture.Variational{Family: normal.FactorAnalysers{Factors: 1}}, src, framework.Options{K: 1, Method: framework.EM, Criterion: framework.ELBO})
 	assert.ErrorContains(t, err, "no conjugate prior")
 }
 
@@ -355,7 +356,7 @@ func TestFactorsOfDegenerateColumns(t *testing.T) {
 	src, err := framework.FromSlice(x, n, d)
 	require.NoError(t, err)
 	for _, factors := range []int{1, 3} {
-		m := mixture.Model{Family: family.FactorAnalysers{Factors: factors}}
+		m := mixture.Model{Family: normal.FactorAnalysers{Factors: factors}}
 		res, err := framework.Fit(context.Background(), m, src, framework.Options{Criterion: framework.GFIC, K: 3})
 		require.NoError(t, err)
 		assert.False(t, math.IsNaN(res.Value) || math.IsInf(res.Value, 0))
@@ -364,6 +365,6 @@ func TestFactorsOfDegenerateColumns(t *testing.T) {
 		require.NoError(t, err)
 		assert.Len(t, doubts, 1, "the constant column")
 	}
-	_, err = framework.Fit(context.Background(), mixture.Model{Family: family.FactorAnalysers{Factors: 1, Floor: family.NoFloor}}, src, framework.Options{Criterion: framework.GFIC, K: 1})
+	_, err = framework.Fit(context.Background(), mixture.Model{Family: normal.FactorAnalysers{Factors: 1, Floor: family.NoFloor}}, src, framework.Options{Criterion: framework.GFIC, K: 1})
 	assert.ErrorContains(t, err, "column 5")
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/latent-go/latent/evidence"
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/mixture"
 	"github.com/latent-go/latent/prior"
@@ -45,7 +46,7 @@ func TestAnnealingEstimatesTheEvidence(t *testing.T) {
 	}
 	exact := floats.LogSumExp(terms)
 
-	m := mixture.Variational{Family: family.Gaussian{Covariance: family.Diagonal}, Prior: niw, Weights: prior.Dirichlet{Alpha: alpha}}
+	m := mixture.Variational{Family: normal.Family{Covariance: normal.Diagonal}, Prior: niw, Weights: prior.Dirichlet{Alpha: alpha}}
 	src := source(t, x, len(x), 1)
 	target, err := mixture.NewAnnealer(context.Background(), m, src, 2)
 	require.NoError(t, err)
@@ -68,10 +69,10 @@ func TestOneComponentsBoundIsItsEvidence(t *testing.T) {
 		d      int
 		draw   func() float64
 	}{
-		{family.Gaussian{}, 2, rng.NormFloat64},
-		{family.Gaussian{Covariance: family.Tied}, 2, rng.NormFloat64},
-		{family.Gaussian{Covariance: family.Diagonal}, 2, rng.NormFloat64},
-		{family.Gaussian{Covariance: family.Spherical}, 2, rng.NormFloat64},
+		{normal.Family{}, 2, rng.NormFloat64},
+		{normal.Family{Covariance: normal.Tied}, 2, rng.NormFloat64},
+		{normal.Family{Covariance: normal.Diagonal}, 2, rng.NormFloat64},
+		{normal.Family{Covariance: normal.Spherical}, 2, rng.NormFloat64},
 		{family.Poisson{}, 2, func() float64 { return float64(rng.IntN(7)) }},
 		{family.Exponential{}, 1, rng.ExpFloat64},
 		{family.Gamma{}, 1, func() float64 { return rng.ExpFloat64() + rng.ExpFloat64() }},

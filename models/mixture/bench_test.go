@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/mixture"
 )
@@ -22,12 +23,12 @@ func BenchmarkIteration(b *testing.B) {
 		d, k   int
 		draw   func(component int) float64
 	}{
-		{family.Gaussian{}, 2, 10, nil},
-		{family.Gaussian{}, 5, 20, nil},
-		{family.Gaussian{}, 10, 10, nil},
-		{family.Gaussian{}, 50, 10, nil},
-		{family.Gaussian{Covariance: family.Diagonal}, 10, 10, nil},
-		{family.Gaussian{Covariance: family.Diagonal}, 50, 10, nil},
+		{normal.Family{}, 2, 10, nil},
+		{normal.Family{}, 5, 20, nil},
+		{normal.Family{}, 10, 10, nil},
+		{normal.Family{}, 50, 10, nil},
+		{normal.Family{Covariance: normal.Diagonal}, 10, 10, nil},
+		{normal.Family{Covariance: normal.Diagonal}, 50, 10, nil},
 		{family.Bernoulli{}, 200, 10, func(k int) float64 { return float64(min(1, rng.IntN(k+2))) }},
 		{family.Poisson{}, 10, 10, func(k int) float64 { return float64(rng.IntN(5 + k)) }},
 	} {
@@ -93,7 +94,7 @@ func BenchmarkSeparated(b *testing.B) {
 				}
 				src, err := framework.FromSlice(x, n, d)
 				require.NoError(b, err)
-				m := mixture.Model{Family: family.Gaussian{}}
+				m := mixture.Model{Family: normal.Family{}}
 				p, err := m.Init(context.Background(), src, k, rng)
 				require.NoError(b, err)
 				st := m.NewStatistics(p)

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/ranks"
 	"github.com/latent-go/latent/models/mixture"
@@ -19,9 +20,9 @@ import (
 type rivalling = framework.Model[framework.Rows, *mixture.Parameters, *mixture.Statistics]
 
 // rivals are mixtures of Gaussians of some structures.
-func rivals(forms ...family.Covariance) (list []rivalling) {
+func rivals(forms ...normal.Covariance) (list []rivalling) {
 	for _, form := range forms {
-		list = append(list, mixture.Model{Family: family.Gaussian{Covariance: form}})
+		list = append(list, mixture.Model{Family: normal.Family{Covariance: form}})
 	}
 	return list
 }
@@ -41,7 +42,7 @@ func elongated(t *testing.T) *framework.Table {
 
 func TestTheBestOfSeveralStructures(t *testing.T) {
 	ctx, src := context.Background(), elongated(t)
-	forms := []family.Covariance{family.EII, family.VVI, family.EEE, family.VVE, family.VVV}
+	forms := []normal.Covariance{normal.EII, normal.VVI, normal.EEE, normal.VVE, normal.VVV}
 	for _, o := range []framework.Options{
 		{K: 8, Restarts: 4, Criterion: framework.Evidence, Workers: 1},
 		{K: 3, Restarts: 3, Criterion: framework.BIC, FixedK: true, Workers: 1},
@@ -49,7 +50,7 @@ func TestTheBestOfSeveralStructures(t *testing.T) {
 	} {
 		c, err := framework.FitBest(ctx, rivals(forms...), src, o.Criterion, o)
 		require.NoError(t, err)
-		require.Equal(t, family.EEE, forms[c.Model])
+		require.Equal(t, normal.EEE, forms[c.Model])
 		require.Equal(t, 3, c.Shape.K)
 		for i, m := range rivals(forms...) {
 			alone, err := framework.Fit(ctx, m, src, o)
@@ -94,7 +95,7 @@ func TestModelsThatAreTheSameAndThatCannotBe(t *testing.T) {
 	require.NoError(t, err)
 	o := framework.Options{K: 4, Restarts: 3, Criterion: framework.Evidence}
 	none := mixture.Model{Family: family.Product{family.Poisson{}, family.Poisson{}}} // of negative numbers
-	c, err := framework.FitBest(context.Background(), append(rivals(family.EEE, family.VVE, family.VVV), none), src, o.Criterion, o)
+	c, err := framework.FitBest(context.Background(), append(rivals(normal.EEE, normal.VVE, normal.VVV), none), src, o.Criterion, o)
 	require.NoError(t, err)
 	require.Equal(t, 1, c.Shape.K)
 	require.Equal(t, 0, c.Model) // of one class all three are the same
@@ -109,13 +110,13 @@ func TestModelsThatAreTheSameAndThatCannotBe(t *testing.T) {
 	_, err = framework.FitBest(context.Background(), rivals(), src, o.Criterion, o)
 	require.ErrorContains(t, err, "no models")
 	o.K = 0
-	_, err = framework.FitBest(context.Background(), rivals(family.EEE), src, o.Criterion, o)
+	_, err = framework.FitBest(context.Background(), rivals(normal.EEE), src, o.Criterion, o)
 	require.ErrorContains(t, err, "K is 0")
 }
 
 // A comparison that is interrupted after any iteration goes on to the same bits.
 func TestComparisonsGoOn(t *testing.T) {
-	src, forms := elongated(t), []family.Covariance{family.EII, family.EEE, family.VVE}
+	src, forms := elongated(t), []normal.Covariance{normal.EII, normal.EEE, normal.VVE}
 	o := framework.Options{K: 6, Restarts: 3, Criterion: framework.Evidence, Workers: 2}
 	seen := 0
 	var models []int
@@ -153,7 +154,7 @@ func TestComparisonsGoOn(t *testing.T) {
 
 		_, err = framework.FitBest(context.Background(), rivals(forms[1:]...), src, o.Criterion, o)
 		require.ErrorContains(t, err, "holds 3 models; this comparison has 2")
-		_, err = framework.FitBest(context.Background(), rivals(family.EII, family.VVI, family.VVE), src, o.Criterion, o)
+		_, err = framework.FitBest(context.Background(), rivals(normal.EII, normal.VVI, normal.VVE), src, o.Criterion, o)
 		require.ErrorContains(t, err, "belongs to another fit")
 		_, err = framework.Fit(context.Background(), rivals(forms[0])[0], src, o)
 		require.ErrorContains(t, err, "belongs to a comparison and cannot resume a fit")
@@ -167,7 +168,7 @@ func TestComparisonsGoOn(t *testing.T) {
 
 // Several processes compare together, to the bits of one.
 func TestProcessesCompareTogether(t *testing.T) {
-	src, forms := elongated(t), []family.Covariance{family.EII, family.EEE, family.VVE}
+	src, forms := elongated(t), []normal.Covariance{normal.EII, normal.EEE, normal.VVE}
 	o := framework.Options{K: 6, Restarts: 3, Criterion: framework.Evidence}
 	one, err := framework.FitBest(context.Background(), rivals(forms...), src, o.Criterion, o)
 	require.NoError(t, err)
@@ -191,11 +192,11 @@ func TestProcessesCompareTogether(t *testing.T) {
 // Models are compared by what their states have: a criterion that takes passes, or that needs what the fits do not evaluate, is refused.
 // By the evidence less the entropy of the labels, three long classes are three ellipses, and what is behind is so by that.
 func TestModelsAreComparedByAnotherCriterion(t *testing.T) {
-	ctx, src, forms := context.Background(), elongated(t), []family.Covariance{family.EII, family.EEE, family.VVV}
+	ctx, src, forms := context.Background(), elongated(t), []normal.Covariance{normal.EII, normal.EEE, normal.VVV}
 	o := framework.Options{K: 8, Restarts: 2, Criterion: framework.Evidence, Workers: 1}
 	c, err := framework.FitBest(ctx, rivals(forms...), src, framework.Completed, o)
 	require.NoError(t, err)
-	require.Equal(t, family.EEE, forms[c.Model])
+	require.Equal(t, normal.EEE, forms[c.Model])
 	require.Equal(t, 3, c.Shape.K)
 	require.Equal(t, c.Evaluation.Evidence, c.Value)
 	require.Equal(t, c.Value-c.Evaluation.LabelEntropy, c.Compared[c.Model].Value)
@@ -221,12 +222,12 @@ func TestComponentsThatOverlapAreSeveral(t *testing.T) {
 	src, err := framework.FromSlice(x, n, d)
 	require.NoError(t, err)
 	o := framework.Options{K: 3, Restarts: 2, Criterion: framework.Evidence}
-	c, err := framework.FitBest(context.Background(), rivals(family.EII, family.VVV), src, framework.Completed, o)
+	c, err := framework.FitBest(context.Background(), rivals(normal.EII, normal.VVV), src, framework.Completed, o)
 	require.NoError(t, err)
 	require.Equal(t, 0, c.Model)
 	require.Equal(t, 2, c.Shape.K)
 	require.ErrorIs(t, c.Compared[1].Err, framework.ErrSingle)
-	one, err := framework.Fit(context.Background(), rivals(family.VVV)[0], src, o)
+	one, err := framework.Fit(context.Background(), rivals(normal.VVV)[0], src, o)
 	require.NoError(t, err)
 	require.Equal(t, 1, one.Shape.K)
 	require.Greater(t, one.Value, c.Value-c.Evaluation.LabelEntropy) // the entropy alone would take it

@@ -16,6 +16,7 @@ import (
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/evidence"
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/tier"
 	"github.com/latent-go/latent/prior"
@@ -52,7 +53,7 @@ func tinyTables(t *testing.T) (list []tiny) {
 		}
 		return 0
 	}
-	normal := func(class, _ int) float64 { return 4*float64(class) + rng.NormFloat64() }
+	bell := func(class, _ int) float64 { return 4*float64(class) + rng.NormFloat64() }
 	gap := func(draw func(class, column int) float64) func(int, int) float64 {
 		return func(class, column int) float64 {
 			if v := draw(class, column); column == 0 || rng.Float64() > 0.2 {
@@ -82,15 +83,15 @@ func tinyTables(t *testing.T) (list []tiny) {
 	add(family.Gamma{}, nil, 1, 2, func(class, _ int) float64 {
 		return distuv.Gamma{Alpha: 4, Beta: math.Pow(8, float64(-class)), Src: rng}.Rand()
 	})
-	add(family.Gaussian{Covariance: family.Diagonal}, nil, 1, 3, gap(normal))
-	add(family.Gaussian{Covariance: family.Spherical}, nil, 1, 3, normal)
+	add(normal.Family{Covariance: normal.Diagonal}, nil, 1, 3, gap(bell))
+	add(normal.Family{Covariance: normal.Spherical}, nil, 1, 3, bell)
 	// Five rows a class hardly tell a covariance: near one another, they have several readings.
-	add(family.Gaussian{}, nil, 1, 2, normal)
+	add(normal.Family{}, nil, 1, 2, bell)
 	list[len(list)-1].overlaps = true
 	distant := func(class, _ int) float64 { return 8*float64(class) + rng.NormFloat64() }
 	known := prior.NormalInverseWishart{Mean: []float64{4, 4}, Kappa: 0.1, Nu: 6, Scale: []float64{5, 0, 0, 5}}
-	add(family.Gaussian{}, known, 1, 2, distant)
-	add(family.Product{family.Bernoulli{}, family.Poisson{}, family.Of{Family: family.Gaussian{}, Width: 2}}, family.Priors{"gaussian": known}, 1, 4, func(class, j int) float64 {
+	add(normal.Family{}, known, 1, 2, distant)
+	add(family.Product{family.Bernoulli{}, family.Poisson{}, family.Of{Family: normal.Family{}, Width: 2}}, family.Priors{"gaussian": known}, 1, 4, func(class, j int) float64 {
 		return []func(int, int) float64{bit, count, distant, distant}[j](class, j)
 	})
 	return list
@@ -287,7 +288,7 @@ func TestExactICLIsAnIntegralOverParameters(t *testing.T) {
 				return 2*math.Log(0.5) - lnFactorial(1) + 2*u - 0.5*math.Exp(u) + float64(len(x))*u - math.Exp(u)*floats.Sum(x)
 			})
 		}},
-		{family.Gaussian{Covariance: family.Diagonal}, prior.NormalInverseGamma{Mean: 1, Kappa: 0.5, Shape: 2, Rate: 3}, func(v float64) float64 { return v }, func(x []float64) float64 {
+		{normal.Family{Covariance: normal.Diagonal}, prior.NormalInverseGamma{Mean: 1, Kappa: 0.5, Shape: 2, Rate: 3}, func(v float64) float64 { return v }, func(x []float64) float64 {
 			return integral(-8, 12, func(u float64) float64 { // u = ln σ², and the mean in standard deviations
 				v, scale := math.Exp(u), math.Exp(u/2)
 				front := 2*math.Log(3) - lnFactorial(1) - 2*u - 3/v
@@ -360,8 +361,8 @@ func TestPredictiveDistributionsSumToOne(t *testing.T) {
 		from, to, step float64
 	}{
 		{family.Poisson{}, 0, 3000, 1},
-		{family.Gaussian{Covariance: family.Diagonal}, -4000, 4000, 0.05},
-		{family.Gaussian{}, -4000, 4000, 0.05},
+		{normal.Family{Covariance: normal.Diagonal}, -4000, 4000, 0.05},
+		{normal.Family{}, -4000, 4000, 0.05},
 		{family.Exponential{}, 0.005, 4000, 0.01},
 	} {
 		m := Variational{Family: c.family, Weights: prior.Dirichlet{Alpha: 0.1}}
@@ -450,7 +451,7 @@ func TestThinnedStartsEndWhereOthersDo(t *testing.T) {
 	cancel()
 	_, err = m.Thinned(cancelled, table, 10, rand.New(rand.NewPCG(1, 1)))
 	require.ErrorIs(t, err, context.Canceled)
-	tied := CVB0{Variational{Family: family.Gaussian{Covariance: family.Tied}}}
+	tied := CVB0{Variational{Family: normal.Family{Covariance: normal.Tied}}}
 	complete, err := framework.FromSlice([]float64{1, 2, 4, 7, 11, 16}, 6, 1)
 	require.NoError(t, err)
 	_, err = tied.Thinned(ctx, complete, 2, rand.New(rand.NewPCG(1, 1)))
@@ -497,10 +498,10 @@ func TestWhatCollapsingRefuses(t *testing.T) {
 		_, err := framework.Fit(context.Background(), m, table, o)
 		return err
 	}
-	tied := Variational{Family: family.Gaussian{Covariance: family.Tied}}
+	tied := Variational{Family: normal.Family{Covariance: normal.Tied}}
 	require.ErrorContains(t, fit(CVB0{tied}, framework.Options{Method: framework.PrunedEM}), "parameters that the classes share")
 	require.ErrorContains(t, fit(tied, framework.Options{Method: framework.EM, Criterion: framework.Collapsed}), "parameters that the classes share")
-	full := Variational{Family: family.Gaussian{}}
+	full := Variational{Family: normal.Family{}}
 	require.ErrorContains(t, fit(CVB0{full}, framework.Options{Method: framework.PrunedEM, Temper: 0.5}), "Temper")
 	require.ErrorContains(t, fit(full, framework.Options{Method: framework.EM, Temper: 0.5, Also: []framework.Criterion{framework.Collapsed}}), "tempered")
 	require.ErrorContains(t, fit(CVB0{full}, framework.Options{Method: framework.PrunedEM, Accelerate: true}), "Accelerate")
@@ -534,7 +535,7 @@ func TestCodeLengthIsTheNormalisedMaximumLikelihood(t *testing.T) {
 	want := normalised(1, 4) + normalised(2, 3) + normalised(1, 3) + normalised(0, 1) + normalised(1, 1)
 	require.InDelta(t, want, got, 1e-12)
 
-	c = tiny{"gaussian", Variational{Family: family.Gaussian{Covariance: family.Diagonal}}, table, 2, false}
+	c = tiny{"gaussian", Variational{Family: normal.Family{Covariance: normal.Diagonal}}, table, 2, false}
 	_, err = c.statistics(t, c.bayes(t), labels).codeLength()
 	require.ErrorContains(t, err, "gaussian-diagonal has infinitely many values, and so no normalised maximum likelihood")
 }

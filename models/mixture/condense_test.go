@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/mixture"
 )
@@ -73,7 +74,7 @@ func TestRowsThatDoNotRepeatStayAsTheyAre(t *testing.T) {
 	ctx := context.Background()
 	same, err := framework.FromSlice(make([]float64, 100), 100, 1)
 	require.NoError(t, err)
-	for _, f := range []family.Family{family.Gaussian{}, family.Exponential{}, family.Product{family.Poisson{}, family.Gamma{}}, nil} {
+	for _, f := range []family.Family{normal.Family{}, family.Exponential{}, family.Product{family.Poisson{}, family.Gamma{}}, nil} {
 		assert.Same(t, same, mixture.Model{Family: f}.Condense(ctx, same))
 	}
 	for n, rows := range map[int]int{50: 50, 49: 49} { // different rows of 100

@@ -106,7 +106,7 @@ func (d *Distribution) mustFit(x []float64) {
 }
 
 // Component returns the distribution of the rows of component k, from 0: a *distmv.Normal for a Gaussian with any
-// covariance and for factor analysers, a *distmv.StudentsT for a family.StudentT, otherwise a *Distribution of one
+// covariance and for factor analysers, a *distmv.StudentsT for a normal.StudentT, otherwise a *Distribution of one
 // component. It returns an error if a covariance is singular to working precision.
 func (d *Distribution) Component(k int) (distmv.RandLogProber, error) {
 	if err := d.p.has(k); err != nil {

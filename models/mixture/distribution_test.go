@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/stat/distmv"
 
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/family/regress"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/mixture"
@@ -24,20 +25,20 @@ var laws = []struct {
 	named   bool        // package distmv has the distribution of a component
 	moments bool
 }{
-	{family.Gaussian{}, 2, [][]float64{{1, -2, 4, 1, 1, 2}, {5, 0, 1, -0.5, -0.5, 1}}, true, true},
-	{family.Gaussian{Covariance: family.Tied}, 2, [][]float64{{1, -2, 4, 1, 1, 2}, {5, 0, 4, 1, 1, 2}}, true, true},
-	{family.Gaussian{Covariance: family.Diagonal}, 2, [][]float64{{1, -2, 4, 2}, {5, 0, 1, 3}}, true, true},
-	{family.Gaussian{Covariance: family.Spherical}, 2, [][]float64{{1, -2, 4}, {5, 0, 1}}, true, true},
-	{family.FactorAnalysers{Factors: 1}, 3, [][]float64{{1, -2, 0, 1, 2, 1, 0.5, -1, 2, 1}, {5, 0, 1, 1, 1, 1, 1, 1, 1, 1}}, true, true},
-	{family.StudentT{}, 2, [][]float64{{1, -2, 4, 1, 1, 2, 7}, {5, 0, 1, -0.5, -0.5, 1, 9}}, true, true},
-	{family.Lognormal{}, 1, [][]float64{{0.5, 0.03}, {2, 0.1}}, false, true},
+	{normal.Family{}, 2, [][]float64{{1, -2, 4, 1, 1, 2}, {5, 0, 1, -0.5, -0.5, 1}}, true, true},
+	{normal.Family{Covariance: normal.Tied}, 2, [][]float64{{1, -2, 4, 1, 1, 2}, {5, 0, 4, 1, 1, 2}}, true, true},
+	{normal.Family{Covariance: normal.Diagonal}, 2, [][]float64{{1, -2, 4, 2}, {5, 0, 1, 3}}, true, true},
+	{normal.Family{Covariance: normal.Spherical}, 2, [][]float64{{1, -2, 4}, {5, 0, 1}}, true, true},
+	{normal.FactorAnalysers{Factors: 1}, 3, [][]float64{{1, -2, 0, 1, 2, 1, 0.5, -1, 2, 1}, {5, 0, 1, 1, 1, 1, 1, 1, 1, 1}}, true, true},
+	{normal.StudentT{}, 2, [][]float64{{1, -2, 4, 1, 1, 2, 7}, {5, 0, 1, -0.5, -0.5, 1, 9}}, true, true},
+	{normal.Lognormal{}, 1, [][]float64{{0.5, 0.03}, {2, 0.1}}, false, true},
 	{family.Poisson{}, 1, [][]float64{{3.3}, {0}}, false, true},
 	{family.Exponential{}, 1, [][]float64{{2}, {0.3}}, false, true},
 	{family.Gamma{}, 1, [][]float64{{2, 3}, {9, 1}}, false, true},
 	{family.Bernoulli{}, 1, [][]float64{{0.3}, {1}}, false, true},
 	{family.Categorical{Levels: 3}, 1, [][]float64{{0.2, 0.5, 0.3}, {0, 1, 0}}, false, false},
 	{family.Ordinal{Levels: 4}, 1, [][]float64{{1.4, 0.6}, {3, 0.2}}, false, false},
-	{family.Product{family.Of{Family: family.Gaussian{}, Width: 2}, family.Poisson{}}, 3,
+	{family.Product{family.Of{Family: normal.Family{}, Width: 2}, family.Poisson{}}, 3,
 		[][]float64{{1, -2, 4, 1, 1, 2, 3.3}, {5, 0, 1, -0.5, -0.5, 1, 9}}, false, true},
 }
 
@@ -107,14 +108,14 @@ func TestMomentsAreThoseOfDraws(t *testing.T) {
 }
 
 func TestResponsibilitiesOfAMatrix(t *testing.T) {
-	d := distributionOf(t, family.Gaussian{Covariance: family.Diagonal}, 2, []float64{0, 0, 1, 1}, []float64{5, 5, 1, 1})
+	d := distributionOf(t, normal.Family{Covariance: normal.Diagonal}, 2, []float64{0, 0, 1, 1}, []float64{5, 5, 1, 1})
 	x := mat.NewDense(2, 3, []float64{0, 5, 2.5, 0, 5, math.NaN()})
 	q, err := d.Responsibilities(x.T())
 	require.NoError(t, err)
 	assert.InDelta(t, 1, q.At(0, 0), 1e-9)
 	assert.InDelta(t, 1, q.At(1, 1), 1e-9)
 	assert.InDelta(t, 0.3, q.At(2, 0), 1e-9, "half way, and the other column missing")
-	assert.InDelta(t, distributionOf(t, family.Gaussian{}, 1, []float64{0, 1}, []float64{5, 1}).LogProb([]float64{2}),
+	assert.InDelta(t, distributionOf(t, normal.Family{}, 1, []float64{0, 1}, []float64{5, 1}).LogProb([]float64{2}),
 		d.LogProb([]float64{2, math.NaN()}), 1e-12)
 	_, err = d.Responsibilities(x)
 	assert.ErrorContains(t, err, "2×3")
@@ -127,14 +128,14 @@ func TestWhatIsNoDistributionOfRows(t *testing.T) {
 	for _, x := range []float64{-1, 0.5, math.Inf(1)} {
 		assert.Equal(t, math.Inf(-1), d.LogProb([]float64{x}))
 	}
-	spherical := distributionOf(t, family.Gaussian{Covariance: family.Spherical}, 2, []float64{0, 0, 1})
+	spherical := distributionOf(t, normal.Family{Covariance: normal.Spherical}, 2, []float64{0, 0, 1})
 	assert.True(t, math.IsNaN(spherical.LogProb([]float64{0, math.NaN()})))
 	assert.Equal(t, math.Inf(-1), spherical.LogProb([]float64{0, 1e200}), "below the range of floating point")
 	_, err := d.Component(1)
 	assert.ErrorContains(t, err, "no component 1")
 	_, err = d.Marginal(0, 1)
 	assert.ErrorContains(t, err, "no column 1")
-	heavy := distributionOf(t, family.StudentT{Nu: 2}, 1, []float64{0, 1, 2})
+	heavy := distributionOf(t, normal.StudentT{Nu: 2}, 1, []float64{0, 1, 2})
 	_, _, err = heavy.Moments(0)
 	assert.ErrorContains(t, err, "no covariance")
 	for _, f := range []family.Family{family.Multinomial{Categories: 2}, regress.Family{}} {
@@ -146,7 +147,7 @@ func TestWhatIsNoDistributionOfRows(t *testing.T) {
 
 // gonum's functions of distributions take a component as it is.
 func TestComponentsGoIntoGonum(t *testing.T) {
-	d := distributionOf(t, family.Gaussian{}, 2, []float64{1, -2, 4, 1, 1, 2}, []float64{5, 0, 1, -0.5, -0.5, 1})
+	d := distributionOf(t, normal.Family{}, 2, []float64{1, -2, 4, 1, 1, 2}, []float64{5, 0, 1, -0.5, -0.5, 1})
 	var normal [2]*distmv.Normal
 	for k := range normal {
 		law, err := d.Component(k)

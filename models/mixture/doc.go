@@ -2,11 +2,11 @@
 // codes, and products of them over the columns of a table of mixed types (paper G, Hayashi, Maeda & Fujimaki 2015,
 // sections 1 and 2.1; docs/theory/mixtures.md).
 //
-//	res, err := framework.Fit(ctx, mixture.Model{Family: family.Gaussian{}}, table, framework.Options{K: 20})
+//	res, err := framework.Fit(ctx, mixture.Model{Family: normal.Family{}}, table, framework.Options{K: 20})
 //
 // res.Shape.K, res.Parameters.Weights // the number of components kept, and their weights
 //
-//	q, err := mixture.Model{Family: family.Gaussian{}}.Responsibilities(rows, res.Parameters, nil)
+//	q, err := mixture.Model{Family: normal.Family{}}.Responsibilities(rows, res.Parameters, nil)
 //
 // finds the number of components in one pass by gFAB. [Model.Distribution] returns the fit as a distribution of
 // package distmv, with gonum's distributions as components and matrices as arguments. Other methods are options

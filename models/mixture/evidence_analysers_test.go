@@ -13,6 +13,7 @@ import (
 
 	"github.com/latent-go/latent/evidence"
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/evidencetest"
 	"github.com/latent-go/latent/models/mixture"
@@ -23,8 +24,8 @@ func TestEvidenceOfAnalysersWithoutFactors(t *testing.T) {
 	const n, d = 200, 4
 	x, _ := analysed(5, n, d, 0, 0, 0)
 	for _, k := range []int{2, 0} {
-		diagonal := evident(t, mixture.Model{Family: family.Gaussian{Covariance: family.Diagonal}}, source(t, x, n, d), k)
-		without := evident(t, mixture.Model{Family: family.FactorAnalysers{Factors: family.NoFactors}}, source(t, x, n, d), k)
+		diagonal := evident(t, mixture.Model{Family: normal.Family{Covariance: normal.Diagonal}}, source(t, x, n, d), k)
+		without := evident(t, mixture.Model{Family: normal.FactorAnalysers{Factors: normal.NoFactors}}, source(t, x, n, d), k)
 		assert.InDelta(t, diagonal.Value, without.Value, 1e-6*n)
 		assert.Equal(t, diagonal.Shape.K, without.Shape.K)
 	}
@@ -34,7 +35,7 @@ func TestEvidenceOfAnalysersWithoutFactors(t *testing.T) {
 func TestEvidenceFindsAnalysersAndTheirFactors(t *testing.T) {
 	const n, d = 300, 10
 	x, _ := analysed(1, n, d, 1, 2, 3)
-	res := fit(t, mixture.Model{Family: family.FactorAnalysers{}}, source(t, x, n, d), framework.Options{K: 6, Criterion: framework.Evidence})
+	res := fit(t, mixture.Model{Family: normal.FactorAnalysers{}}, source(t, x, n, d), framework.Options{K: 6, Criterion: framework.Evidence})
 	got := factorsOf(res.Parameters)
 	slices.Sort(got)
 	assert.Equal(t, []int{1, 2, 3}, got)
@@ -46,7 +47,7 @@ func TestEvidenceOfAnalysersWithAWildCell(t *testing.T) {
 	const n, d = 200, 5
 	x, _ := analysed(3, n, d, 1, 1)
 	x[7*d+2] = 1e6
-	res := fit(t, mixture.Model{Family: family.FactorAnalysers{}}, source(t, x, n, d), framework.Options{K: 6, Criterion: framework.Evidence})
+	res := fit(t, mixture.Model{Family: normal.FactorAnalysers{}}, source(t, x, n, d), framework.Options{K: 6, Criterion: framework.Evidence})
 	sizes := slices.Clone(res.Statistics.Nk)
 	slices.Sort(sizes)
 	require.Len(t, sizes, 3)
@@ -98,9 +99,9 @@ func TestEvidenceOfAnalysersAgainstAnnealing(t *testing.T) {
 	}{{20, 3, 0, 0}, {20, 3, 1, 1}, {12, 4, 1, 1}, {40, 4, 1, 1}, {15, 3, 1, 0}} {
 		t.Run(fmt.Sprint(one), func(t *testing.T) {
 			x, _ := analysed(uint64(i), one.n, one.d, one.truth)
-			m := mixture.Model{Family: family.FactorAnalysers{Factors: max(1, one.k), Fixed: one.k > 0, Floor: family.NoFloor}}
+			m := mixture.Model{Family: normal.FactorAnalysers{Factors: max(1, one.k), Fixed: one.k > 0, Floor: family.NoFloor}}
 			if one.k == 0 {
-				m.Family = family.FactorAnalysers{Factors: family.NoFactors, Floor: family.NoFloor}
+				m.Family = normal.FactorAnalysers{Factors: normal.NoFactors, Floor: family.NoFloor}
 			}
 			value := evident(t, m, source(t, x, one.n, one.d), 1).Value
 			y, jacobian := x, 0.0

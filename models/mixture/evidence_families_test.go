@@ -15,6 +15,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/special"
 	"github.com/latent-go/latent/models/mixture"
@@ -95,10 +96,10 @@ func TestEvidenceOfFamiliesIsBelowTheExactOne(t *testing.T) {
 		grid   func(table []float64, xi []float64) quadrature
 		above  float64 // what Laplace's method may err upwards
 	}{
-		{family.Lognormal{Floor: family.NoFloor}, positive, lognormalGrid, 0.02},
+		{normal.Lognormal{Floor: family.NoFloor}, positive, lognormalGrid, 0.02},
 		{family.Gamma{Floor: family.NoFloor}, positive, gammaGrid, 0.05},
 		{family.Ordinal{Levels: 4}, codes, ordinalGrid, 0.1},
-		{family.StudentT{Nu: 4, Floor: family.NoFloor}, positive, studentGrid(4), 0.05},
+		{normal.StudentT{Nu: 4, Floor: family.NoFloor}, positive, studentGrid(4), 0.05},
 	} {
 		for i, x := range c.tables {
 			for k := 1; k <= 2; k++ {
@@ -174,7 +175,7 @@ func TestEvidenceOfStudentTAndNoiseIsBelowTheExactOne(t *testing.T) {
 		}
 		x[0] *= math.Pow(2, float64(i))
 		src := source(t, x, len(x), 1)
-		student := family.StudentT{Floor: family.NoFloor}
+		student := normal.StudentT{Floor: family.NoFloor}
 		xi := pooledOf(t, student, src)
 		nu := xi[len(xi)-1]
 		exact := over(math.Log1p(1./200), math.Log(3), func(phi float64) float64 {
@@ -190,8 +191,8 @@ func TestEvidenceOfStudentTAndNoiseIsBelowTheExactOne(t *testing.T) {
 		assert.LessOrEqual(t, value, exact+0.1)
 		assert.GreaterOrEqual(t, value, exact-2)
 
-		low, high := family.Ranges(x, 1)
-		noise := family.Noise{Family: family.Gaussian{Floor: family.NoFloor}, Low: low, High: high}
+		low, high := normal.Ranges(x, 1)
+		noise := normal.Noise{Family: normal.Family{Floor: family.NoFloor}, Low: low, High: high}
 		xi = pooledOf(t, noise, src)
 		exact = over(0, math.Pi, func(w float64) float64 {
 			sin := math.Sin(w / 2)
@@ -291,14 +292,14 @@ func properCases() []properCase {
 		}
 	}
 	return []properCase{
-		{"lognormal", family.Lognormal{}, 3, positive, true, true},
+		{"lognormal", normal.Lognormal{}, 3, positive, true, true},
 		{"gamma", family.Gamma{}, 3, positive, true, true},
 		{"gamma on its floor", family.Gamma{}, 2, func(rng *rand.Rand, class int, row []float64) {
 			for j := range row {
 				row[j] = float64(1 + 5*class + rng.IntN(8)/7)
 			}
 		}, true, true},
-		{"lognormal on its floor", family.Lognormal{}, 2, func(rng *rand.Rand, class int, row []float64) {
+		{"lognormal on its floor", normal.Lognormal{}, 2, func(rng *rand.Rand, class int, row []float64) {
 			for j := range row {
 				row[j] = float64(1 + 5*class + rng.IntN(8)/7)
 			}
@@ -308,9 +309,9 @@ func properCases() []properCase {
 				row[j] = float64(min(4, 3*class+rng.IntN(3)))
 			}
 		}, true, false},
-		{"student-t", family.StudentT{}, 2, far(6), false, true},
-		{"student-t of 5 degrees", family.StudentT{Nu: 5}, 1, far(12), false, true},
-		{"noise", family.Noise{Family: family.Gaussian{}, Low: []float64{-60, -60}, High: []float64{60, 60}}, 2,
+		{"student-t", normal.StudentT{}, 2, far(6), false, true},
+		{"student-t of 5 degrees", normal.StudentT{Nu: 5}, 1, far(12), false, true},
+		{"noise", normal.Noise{Family: normal.Family{}, Low: []float64{-60, -60}, High: []float64{60, 60}}, 2,
 			func(rng *rand.Rand, class int, row []float64) {
 				outlier := rng.IntN(40) == 0
 				for j := range row {
@@ -319,14 +320,14 @@ func properCases() []properCase {
 					}
 				}
 			}, false, false},
-		{"noise beside gamma", family.Noise{Family: family.Gamma{}, Low: []float64{0, 0, 0}, High: []float64{60, 60, 60}}, 3, positive, false, false},
-		{"noise beside counts", family.Noise{Family: family.Poisson{}, Low: []float64{0, 0}, High: []float64{30, 30}}, 2,
+		{"noise beside gamma", normal.Noise{Family: family.Gamma{}, Low: []float64{0, 0, 0}, High: []float64{60, 60, 60}}, 3, positive, false, false},
+		{"noise beside counts", normal.Noise{Family: family.Poisson{}, Low: []float64{0, 0}, High: []float64{30, 30}}, 2,
 			func(rng *rand.Rand, class int, row []float64) {
 				for j := range row {
 					row[j] = float64(rng.IntN(4) + 12*class)
 				}
 			}, false, false},
-		{"mixed columns", family.Product{family.Of{Family: family.Gaussian{}, Width: 1}, family.Poisson{}, family.Gamma{}, family.Ordinal{Levels: 3}, family.Lognormal{}}, 5,
+		{"mixed columns", family.Product{family.Of{Family: normal.Family{}, Width: 1}, family.Poisson{}, family.Gamma{}, family.Ordinal{Levels: 3}, normal.Lognormal{}}, 5,
 			func(rng *rand.Rand, class int, row []float64) {
 				c := float64(class)
 				copy(row, []float64{4*c + rng.NormFloat64(), float64(rng.IntN(3) + 8*class), (1 + 5*c) * (0.5 + rng.Float64()),

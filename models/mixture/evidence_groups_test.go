@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/mixture"
 )
@@ -39,24 +40,24 @@ func TestEvidenceKeepsToTheGroupOfItsStructure(t *testing.T) {
 	plain := embedded(t, "iris", 4).All()
 	wild := slices.Clone(plain.X)
 	wild[4*10+1] = 1e4
-	value := func(form family.Covariance, x, weights []float64) float64 {
+	value := func(form normal.Covariance, x, weights []float64) float64 {
 		src := source(t, x, len(x)/4, 4)
 		if weights != nil {
 			var err error
 			src, err = src.WithWeights(weights)
 			require.NoError(t, err)
 		}
-		m := mixture.Model{Family: family.Gaussian{Covariance: form, Floor: family.NoFloor}, Start: family.KMeans}
+		m := mixture.Model{Family: normal.Family{Covariance: form, Floor: family.NoFloor}, Start: family.KMeans}
 		return fit(t, m, src, framework.Options{K: 2, FixedK: true, Criterion: framework.Evidence, Tolerance: 1e-13, Restarts: 3}).Value
 	}
 	for _, group := range []struct {
 		a     [4][4]float64
 		det   float64
-		forms []family.Covariance
+		forms []normal.Covariance
 	}{
-		{linear, 2.5, []family.Covariance{family.VVV, family.EEE, family.VEE, family.EVV}},
-		{columns, 7, []family.Covariance{family.VVI, family.EEI, family.VEI, family.EVI}},
-		{turn, 1e4, []family.Covariance{family.VII, family.EII}},
+		{linear, 2.5, []normal.Covariance{normal.VVV, normal.EEE, normal.VEE, normal.EVV}},
+		{columns, 7, []normal.Covariance{normal.VVI, normal.EEI, normal.VEI, normal.EVI}},
+		{turn, 1e4, []normal.Covariance{normal.VII, normal.EII}},
 	} {
 		for i, form := range group.forms {
 			tables, most := [][]float64{plain.X}, 1e-9

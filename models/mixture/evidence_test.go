@@ -13,6 +13,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/laplace"
 	"github.com/latent-go/latent/models/mixture"
@@ -34,19 +35,19 @@ func evident(t testing.TB, m mixture.Model, src *framework.Table, k int, also ..
 // Of one class with a full covariance the evidence is that of BIC with one row more; the values are those of a derivation by hand in another
 // program (docs/theory/evidence.md, "Held by tests").
 func TestEvidenceOfTheGeyser(t *testing.T) {
-	m, src := mixture.Model{Family: family.Gaussian{}, Prior: prior.UnitInformation{Covariance: 1}}, embedded(t, "faithful", 2)
+	m, src := mixture.Model{Family: normal.Family{}, Prior: prior.UnitInformation{Covariance: 1}}, embedded(t, "faithful", 2)
 	one := evident(t, m, src, 1, framework.BIC)
 	n := one.N
 	assert.InDelta(t, one.Evaluation.LogLikelihood-5./2*math.Log(n+1), one.Value, 1e-3)
 	assert.InDelta(t, -1303.82, one.Value, 0.01)
 	assert.InDelta(t, -1164.82, evident(t, m, src, 2).Value, 0.01)
 	assert.Equal(t, 2, evident(t, m, src, 0).Shape.K)
-	assert.Equal(t, 2, evident(t, mixture.Model{Family: family.Gaussian{}}, src, 0).Shape.K, "at √2 rows")
+	assert.Equal(t, 2, evident(t, mixture.Model{Family: normal.Family{}}, src, 0).Shape.K, "at √2 rows")
 }
 
 // Components that the evidence has emptied leave several at once; the fit is that of two components.
 func TestEmptyComponentsLeaveTogether(t *testing.T) {
-	m, src := mixture.Model{Family: family.Gaussian{}}, embedded(t, "faithful", 2)
+	m, src := mixture.Model{Family: normal.Family{}}, embedded(t, "faithful", 2)
 	res := evident(t, m, src, 0)
 	several := func(p framework.Pruned) bool {
 		return len(p.Dimensions) > 1 && p.Rule == "objective" && p.After > p.Before
@@ -61,7 +62,7 @@ func TestEvidenceKeepsAWrongCellApart(t *testing.T) {
 		src := embedded(t, "faithful", 2)
 		x := slices.Clone(src.All().X)
 		x[2*row] = 999
-		res := evident(t, mixture.Model{Family: family.Gaussian{}}, source(t, x, 272, 2), 0)
+		res := evident(t, mixture.Model{Family: normal.Family{}}, source(t, x, 272, 2), 0)
 		sizes := slices.Clone(res.Statistics.Nk)
 		slices.Sort(sizes)
 		require.Len(t, sizes, 3)
@@ -81,16 +82,16 @@ func TestEvidenceOfManyColumns(t *testing.T) {
 		}
 	}
 	src := source(t, x, n, d)
-	assert.Equal(t, 2, evident(t, mixture.Model{Family: family.Gaussian{Covariance: family.EII}}, src, 0).Shape.K)
+	assert.Equal(t, 2, evident(t, mixture.Model{Family: normal.Family{Covariance: normal.EII}}, src, 0).Shape.K)
 }
 
 // Every structure: the objective never falls, and its mode is a fixed point of the global step, beyond which it is lower.
 func TestEvidenceOfStructures(t *testing.T) {
 	src := embedded(t, "iris", 4)
-	names, forms := family.Structures()
+	names, forms := normal.Structures()
 	for i, form := range forms {
 		t.Run(names[i], func(t *testing.T) {
-			m := mixture.Model{Family: family.Gaussian{Covariance: form}}
+			m := mixture.Model{Family: normal.Family{Covariance: form}}
 			res := evident(t, m, src, 3)
 			assert.Less(t, res.Value, res.Evaluation.Bound())
 			next, err := m.MaximizePosterior(res.Statistics, res.Parameters, nil)
@@ -146,8 +147,8 @@ func TestEvidenceIsInvariant(t *testing.T) {
 			moved[(n-1-i)*4+to] = scale[to]*x[i*4+j] + 3*scale[to]
 		}
 	}
-	for _, form := range []family.Covariance{family.VVV, family.EEE, family.VEE, family.EVV, family.VVI, family.EEI, family.VEI, family.EVI} {
-		m := mixture.Model{Family: family.Gaussian{Covariance: form, Floor: family.NoFloor}}
+	for _, form := range []normal.Covariance{normal.VVV, normal.EEE, normal.VEE, normal.EVV, normal.VVI, normal.EEI, normal.VEI, normal.EVI} {
+		m := mixture.Model{Family: normal.Family{Covariance: form, Floor: family.NoFloor}}
 		of := evident(t, m, src, 2)
 		there := evident(t, m, source(t, moved, n, 4), 2)
 		assert.InEpsilon(t, of.Value, there.Value+float64(n)*logDet, 1e-9, fmt.Sprint(form))
@@ -172,8 +173,8 @@ func TestEvidenceIsInvariantUnderRotations(t *testing.T) {
 	const unit = 25.4
 	q.Scale(unit, &q)
 	turned.Mul(mat.NewDense(n, 4, x), &q)
-	for _, form := range []family.Covariance{family.EII, family.VII, family.EEV, family.VEV, family.EVE, family.VVE} {
-		m := mixture.Model{Family: family.Gaussian{Covariance: form, Floor: family.NoFloor}}
+	for _, form := range []normal.Covariance{normal.EII, normal.VII, normal.EEV, normal.VEV, normal.EVE, normal.VVE} {
+		m := mixture.Model{Family: normal.Family{Covariance: form, Floor: family.NoFloor}}
 		of := evident(t, m, src, 2)
 		there := evident(t, m, source(t, turned.RawMatrix().Data, n, 4), 2)
 		assert.InEpsilon(t, of.Value, there.Value+4*float64(n)*math.Log(unit), 1e-9, fmt.Sprint(form))
@@ -197,8 +198,8 @@ func TestEvidenceOfAnEmptyComponent(t *testing.T) {
 		x  []float64
 		k  int
 	}{
-		{family.Poisson{}, x, 1}, {family.Gaussian{Covariance: family.VEV}, x, 1},
-		{family.Gaussian{}, tight, 2}, {family.Gaussian{Covariance: family.EII}, tight, 2}, {family.Lognormal{}, positive(tight), 2}, {family.Gamma{}, positive(tight), 2},
+		{family.Poisson{}, x, 1}, {normal.Family{Covariance: normal.VEV}, x, 1},
+		{normal.Family{}, tight, 2}, {normal.Family{Covariance: normal.EII}, tight, 2}, {normal.Lognormal{}, positive(tight), 2}, {family.Gamma{}, positive(tight), 2},
 	} {
 		src, m := source(t, c.x, n, d), mixture.Model{Family: c.of}
 		full := evident(t, m, src, c.k)

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/family/regress"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/mixture"
@@ -34,7 +35,7 @@ func TestEvidenceWithAWildCell(t *testing.T) {
 		for _, row := range []int{0, 135, 271} {
 			for column := range 2 {
 				t.Run(fmt.Sprint(value, row, column), func(t *testing.T) {
-					sizes := withCell(t, func([]float64) family.Family { return family.Gaussian{} }, row, column, value)
+					sizes := withCell(t, func([]float64) family.Family { return normal.Family{} }, row, column, value)
 					require.Len(t, sizes, 3)
 					assert.InDelta(t, 1, sizes[0], 0.25)
 					assert.InDelta(t, 96.5, sizes[1], 1.5)
@@ -44,12 +45,12 @@ func TestEvidenceWithAWildCell(t *testing.T) {
 	}
 	for _, value := range []float64{1e6, 1e12} {
 		sizes := withCell(t, func(x []float64) family.Family {
-			low, high := family.Ranges(x, 2)
-			return family.Noise{Family: family.Gaussian{}, Low: low, High: high}
+			low, high := normal.Ranges(x, 2)
+			return normal.Noise{Family: normal.Family{}, Low: low, High: high}
 		}, 135, 0, value)
 		require.Len(t, sizes, 2, "noise, %v", value)
 		assert.InDelta(t, 97, sizes[0], 1.5)
-		sizes = withCell(t, func([]float64) family.Family { return family.StudentT{} }, 135, 0, value)
+		sizes = withCell(t, func([]float64) family.Family { return normal.StudentT{} }, 135, 0, value)
 		require.GreaterOrEqual(t, len(sizes), 2)
 		assert.InDelta(t, 174, sizes[len(sizes)-1], 3, "Student-t, %v", value)
 	}
@@ -112,7 +113,7 @@ func (b bare) On(columns int) ([]family.Factor, error) {
 }
 
 func TestEvidenceSaysWhichFamilyHasNoPrior(t *testing.T) {
-	m := mixture.Model{Family: bare{family.StudentT{}}}
+	m := mixture.Model{Family: bare{normal.StudentT{}}}
 	_, err := framework.Fit(t.Context(), m, embedded(t, "faithful", 2), framework.Options{K: 2, Criterion: framework.Evidence})
 	require.ErrorIs(t, err, errors.ErrUnsupported)
 	assert.ErrorContains(t, err, "that of student-t is not known: give it the methods of family.Proper, or take another criterion, such as gFIC")

@@ -11,6 +11,7 @@ import (
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/evidence"
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/mixture"
 )
@@ -34,7 +35,7 @@ func faithful() *framework.Table {
 
 // From at most ten components gFAB keeps the two that the data need.
 func Example() {
-	m, table := mixture.Model{Family: family.Gaussian{}}, faithful()
+	m, table := mixture.Model{Family: normal.Family{}}, faithful()
 	res, err := framework.Fit(context.Background(), m, table, framework.Options{K: 10})
 	if err != nil {
 		panic(err)
@@ -61,10 +62,10 @@ func Example() {
 
 // One fit compares covariance structures by the evidence: the best of them has the fit that framework.Fit would make of it alone.
 func ExampleModel_structures() {
-	names, forms := family.Structures()
+	names, forms := normal.Structures()
 	var models []framework.Model[framework.Rows, *mixture.Parameters, *mixture.Statistics]
 	for _, form := range forms {
-		models = append(models, mixture.Model{Family: family.Gaussian{Covariance: form}})
+		models = append(models, mixture.Model{Family: normal.Family{Covariance: form}})
 	}
 	best, err := framework.FitBest(context.Background(), models, faithful(), framework.Evidence, framework.Options{K: 10, Restarts: 10, Criterion: framework.Evidence})
 	if err != nil {
@@ -84,7 +85,7 @@ func ExampleModel_structures() {
 
 // A fitted mixture is a distribution of package distmv, and so are its components; responsibilities are a matrix.
 func ExampleModel_Distribution() {
-	m, table := mixture.Model{Family: family.Gaussian{}}, faithful()
+	m, table := mixture.Model{Family: normal.Family{}}, faithful()
 	res, err := framework.Fit(context.Background(), m, table, framework.Options{K: 2, Method: framework.EM})
 	if err != nil {
 		panic(err)
@@ -156,7 +157,7 @@ func ExampleProduct() {
 	if err != nil {
 		panic(err)
 	}
-	m := mixture.Model{Family: family.Product{family.Of{Family: family.Gaussian{Covariance: family.Diagonal}, Width: 1}, family.Poisson{}, family.Bernoulli{}}}
+	m := mixture.Model{Family: family.Product{family.Of{Family: normal.Family{Covariance: normal.Diagonal}, Width: 1}, family.Poisson{}, family.Bernoulli{}}}
 	res, err := framework.Fit(context.Background(), m, table, framework.Options{K: 4})
 	if err != nil {
 		panic(err)
@@ -181,7 +182,7 @@ func ExampleModel_Groups() {
 	if err != nil {
 		panic(err)
 	}
-	m := mixture.Model{Family: family.Gaussian{}}
+	m := mixture.Model{Family: normal.Family{}}
 	res, err := framework.Fit(ctx, m, table, framework.Options{K: 10})
 	if err != nil {
 		panic(err)

@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/mixture"
 )
@@ -250,8 +251,8 @@ func TestFamiliesExplainWhatTheyCannotFit(t *testing.T) {
 		{family.Exponential{}, []float64{0, 0, 0, 0}, "column 1 is constant"},
 		{family.Gamma{}, []float64{0, 1, 3, 1}, "positive numbers"},
 		{family.Gamma{}, []float64{3, 3, 3, 3}, "column 1 is constant"},
-		{family.Lognormal{}, []float64{2, 1, 0, 1}, "row 3, column 1 is 0: outside the support of lognormal: finite positive numbers"},
-		{family.Lognormal{}, []float64{3, 3, 3, 3}, "column 1 is constant"},
+		{normal.Lognormal{}, []float64{2, 1, 0, 1}, "row 3, column 1 is 0: outside the support of lognormal: finite positive numbers"},
+		{normal.Lognormal{}, []float64{3, 3, 3, 3}, "column 1 is constant"},
 		{family.Ordinal{Levels: 2}, []float64{0, 1, 0, 1}, "set Levels to 3"},
 		{family.Ordinal{Levels: 3}, []float64{0, 1, 3, 1}, "the codes 0 to 2"},
 	} {

@@ -13,6 +13,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/mixture"
 )
@@ -52,8 +53,8 @@ func TestNearlyConstantColumnsDoNotDecide(t *testing.T) {
 		x, labels := promotions(seed, n)
 		src := source(t, x, n, 3)
 		m := mixture.Model{}
-		for c := range family.Covariance(2) {
-			m.Family = family.Gaussian{Covariance: c}
+		for c := range normal.Covariance(2) {
+			m.Family = normal.Family{Covariance: c}
 			res, err := framework.Fit(t.Context(), m, src, framework.Options{K: 10})
 			require.NoError(t, err)
 			assert.GreaterOrEqual(t, res.Shape.K, 3)
@@ -62,7 +63,7 @@ func TestNearlyConstantColumnsDoNotDecide(t *testing.T) {
 			require.NoError(t, err)
 			assert.Greater(t, purity(mixture.Labels(q, res.Shape.K), labels), 0.98)
 		}
-		bernoulli := family.Product{family.Of{Family: family.Gaussian{}, Width: 2}, family.Bernoulli{}}
+		bernoulli := family.Product{family.Of{Family: normal.Family{}, Width: 2}, family.Bernoulli{}}
 		res, err := framework.Fit(t.Context(), mixture.Model{Family: bernoulli}, src, framework.Options{K: 10})
 		require.NoError(t, err)
 		assert.Equal(t, 3, res.Shape.K)
@@ -89,11 +90,11 @@ func collapsing(seed uint64) (x []float64, n, d int) {
 func TestStepsOntoTheFloorNeverLowerTheObjective(t *testing.T) {
 	for seed := range uint64(4) {
 		x, n, d := collapsing(seed)
-		_, forms := family.Structures()
+		_, forms := normal.Structures()
 		for _, c := range forms {
-			base := mixture.Model{Family: family.Gaussian{Covariance: c}}
+			base := mixture.Model{Family: normal.Family{Covariance: c}}
 			models := []framework.Model[framework.Rows, *mixture.Parameters, *mixture.Statistics]{base}
-			if c <= family.Spherical { // others have no prior
+			if c <= normal.Spherical { // others have no prior
 				models = append(models, mixture.MAP{Model: base})
 			}
 			for _, model := range models {
@@ -115,9 +116,9 @@ func TestConstantComponentsAreKnown(t *testing.T) {
 	x, _ := promotions(5, n)
 	src := source(t, x, n, d)
 	constant := 0
-	for _, c := range []family.Covariance{family.Full, family.Diagonal} {
+	for _, c := range []normal.Covariance{normal.Full, normal.Diagonal} {
 		for k := range 5 {
-			m := mixture.Model{Family: family.Gaussian{Covariance: c}}
+			m := mixture.Model{Family: normal.Family{Covariance: c}}
 			res, err := framework.Fit(t.Context(), m, src, framework.Options{K: k + 1, Method: framework.EM})
 			require.NoError(t, err)
 			p := res.Parameters
@@ -158,8 +159,8 @@ func TestFloorHasNoUnits(t *testing.T) {
 			scaled[i*d+j] *= u
 		}
 	}
-	for _, c := range []family.Covariance{family.Full, family.Tied, family.Diagonal, family.EEI, family.VEI, family.EVI, family.VEE} {
-		m := mixture.Model{Family: family.Gaussian{Covariance: c}}
+	for _, c := range []normal.Covariance{normal.Full, normal.Tied, normal.Diagonal, normal.EEI, normal.VEI, normal.EVI, normal.VEE} {
+		m := mixture.Model{Family: normal.Family{Covariance: c}}
 		fit := func(x []float64) *framework.Result[*mixture.Parameters, *mixture.Statistics] {
 			res, err := framework.Fit(t.Context(), m, source(t, x, n, d), framework.Options{K: 6, Seed: 3})
 			require.NoError(t, err)
@@ -174,10 +175,10 @@ func TestFloorHasNoUnits(t *testing.T) {
 // TestFloorChangesNothingWhereNothingCollapses to the bit.
 func TestFloorChangesNothingWhereNothingCollapses(t *testing.T) {
 	src := embedded(t, "faithful", 2)
-	_, forms := family.Structures()
+	_, forms := normal.Structures()
 	for _, c := range forms {
 		fit := func(floor float64) *mixture.Parameters {
-			res, err := framework.Fit(t.Context(), mixture.Model{Family: family.Gaussian{Covariance: c, Floor: floor}}, src, framework.Options{K: 2, Method: framework.EM})
+			res, err := framework.Fit(t.Context(), mixture.Model{Family: normal.Family{Covariance: c, Floor: floor}}, src, framework.Options{K: 2, Method: framework.EM})
 			require.NoError(t, err)
 			return res.Parameters
 		}
@@ -192,7 +193,7 @@ func TestFloorChangesNothingWhereNothingCollapses(t *testing.T) {
 // TestFloorIsSavedWithTheModel, and a fit that is resumed has it.
 func TestFloorIsSavedWithTheModel(t *testing.T) {
 	x, _ := promotions(6, 150)
-	m := mixture.Model{Family: family.Product{family.Bernoulli{}, family.Of{Family: family.Gaussian{}, Width: 2}}}
+	m := mixture.Model{Family: family.Product{family.Bernoulli{}, family.Of{Family: normal.Family{}, Width: 2}}}
 	for i := range 150 { // promo first
 		copy(x[3*i:], []float64{x[3*i+2], x[3*i], x[3*i+1]})
 	}
@@ -233,11 +234,11 @@ func TestNoFamilyGainsFromTies(t *testing.T) {
 		}
 		x = append(x, max(1, a), 5*math.Exp(0.5*rng.NormFloat64())+float64(i%4))
 	}
-	low, high := family.Ranges(x, d)
+	low, high := normal.Ranges(x, d)
 	for name, f := range map[string]family.Family{
-		"student-t": family.StudentT{}, "lognormal": family.Lognormal{}, "gamma": family.Gamma{},
-		"noise": family.Noise{Family: family.Gaussian{}, Low: low, High: high}, "noise eev": family.Noise{Family: family.Gaussian{Covariance: family.EEV}, Low: low, High: high},
-		"noise t": family.Noise{Family: family.StudentT{}, Low: low, High: high},
+		"student-t": normal.StudentT{}, "lognormal": normal.Lognormal{}, "gamma": family.Gamma{},
+		"noise": normal.Noise{Family: normal.Family{}, Low: low, High: high}, "noise eev": normal.Noise{Family: normal.Family{Covariance: normal.EEV}, Low: low, High: high},
+		"noise t": normal.Noise{Family: normal.StudentT{}, Low: low, High: high},
 	} {
 		for _, method := range []framework.Method{framework.EM, framework.GFAB} {
 			m := mixture.Model{Family: f}
@@ -250,7 +251,7 @@ func TestNoFamilyGainsFromTies(t *testing.T) {
 				xi := p.Components[k*size:]
 				var variance float64
 				switch f.(type) {
-				case family.Lognormal:
+				case normal.Lognormal:
 					variance = xi[d] * math.Exp(2*xi[0])
 				case family.Gamma:
 					variance = xi[0] / (xi[1] * xi[1])

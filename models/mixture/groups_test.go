@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/grouping"
 	"github.com/latent-go/latent/models/mixture"
@@ -38,7 +39,7 @@ func overlapOf(t *testing.T, m mixture.Model, p *mixture.Parameters) *grouping.O
 
 // Two spheres of equal size: by symmetry the pass is half way, where both have the density exp(−d²/8)/2π.
 func TestThePassOfTwoSpheresIsHalfWay(t *testing.T) {
-	m := mixture.Model{Family: family.Gaussian{}}
+	m := mixture.Model{Family: normal.Family{}}
 	p := spheres([]float64{0, 0, 3, 0}, 1, 1)
 	terrain, err := m.Terrain(p, overlapOf(t, m, p))
 	require.NoError(t, err)
@@ -53,7 +54,7 @@ func TestThePassOfTwoSpheresIsHalfWay(t *testing.T) {
 // mixture along the plane is 0 (Ray & Lindsay 2005, theorem 1). The pass found among 65 points is held to a search over
 // the plane for the saddle itself.
 func TestThePassIsTheSaddleOfTheDensity(t *testing.T) {
-	m := mixture.Model{Family: family.Gaussian{}}
+	m := mixture.Model{Family: normal.Family{}}
 	p := &mixture.Parameters{K: 2, D: 2, Weights: []float64{0.4, 0.6},
 		Components: []float64{0, 0, 1, 0.5, 0.5, 0.8, 3.5, 1, 0.6, -0.2, -0.2, 2}}
 	terrain, err := m.Terrain(p, overlapOf(t, m, p))
@@ -94,7 +95,7 @@ func saddle(f func(x []float64) float64, at ...float64) []float64 {
 
 // A wide component around a narrow one shares its mode, and a third one is apart.
 func TestAComponentAroundAnotherIsOneGroup(t *testing.T) {
-	m := mixture.Model{Family: family.Gaussian{}}
+	m := mixture.Model{Family: normal.Family{}}
 	p := spheres([]float64{0, 0, 1, 0, 30, 0}, 1, 9, 1)
 	x, _, err := m.Sample(p, 2000, rand.New(rand.NewPCG(3, 4)))
 	require.NoError(t, err)
@@ -114,7 +115,7 @@ func TestAComponentAroundAnotherIsOneGroup(t *testing.T) {
 
 // Units of the columns change nothing: the terrain moves by their Jacobian, and the hierarchy stays.
 func TestGroupsDoNotDependOnUnits(t *testing.T) {
-	m := mixture.Model{Family: family.Gaussian{}}
+	m := mixture.Model{Family: normal.Family{}}
 	p := spheres([]float64{0, 0, 2, 1, 4, -1, 9, 9}, 1, 2, 0.5, 1)
 	o := overlapOf(t, m, p)
 	before, err := m.Terrain(p, o)
@@ -135,14 +136,14 @@ func TestGroupsDoNotDependOnUnits(t *testing.T) {
 
 // Independent columns have the ridge line of full covariances that are diagonal.
 func TestWaysOfDiagonalCovariances(t *testing.T) {
-	diagonal := mixture.Model{Family: family.Gaussian{Covariance: family.Diagonal}}
+	diagonal := mixture.Model{Family: normal.Family{Covariance: normal.Diagonal}}
 	p := &mixture.Parameters{K: 2, D: 2, Weights: []float64{0.5, 0.5}, Components: []float64{0, 0, 1, 100, 2, 30, 0.25, 400}}
 	full := &mixture.Parameters{K: 2, D: 2, Weights: p.Weights,
 		Components: []float64{0, 0, 1, 0, 0, 100, 2, 30, 0.25, 0, 0, 400}}
 	o := overlapOf(t, diagonal, p)
 	got, err := diagonal.Terrain(p, o)
 	require.NoError(t, err)
-	want, err := mixture.Model{Family: family.Gaussian{}}.Terrain(full, o)
+	want, err := mixture.Model{Family: normal.Family{}}.Terrain(full, o)
 	require.NoError(t, err)
 	require.InDeltaSlice(t, want, got, 1e-9)
 	require.Less(t, got[1], min(got[0], got[3]))
@@ -158,13 +159,13 @@ func TestFamiliesWithATerrain(t *testing.T) {
 	}
 	src, err := framework.FromSlice(x, n, d)
 	require.NoError(t, err)
-	low, high := family.Ranges(x, d)
+	low, high := normal.Ranges(x, d)
 	for name, of := range map[string]family.Family{
-		"spherical": family.Gaussian{Covariance: family.Spherical}, "diagonal": family.Gaussian{Covariance: family.Diagonal},
-		"tied": family.Gaussian{Covariance: family.Tied}, "VVE": family.Gaussian{Covariance: family.VVE},
-		"EVI": family.Gaussian{Covariance: family.EVI}, "student": family.StudentT{Nu: 1},
-		"noise": family.Noise{Family: family.Gaussian{}, Low: low, High: high}, "analysers": family.FactorAnalysers{Factors: 1},
-		"columns": family.Product{family.Gaussian{Covariance: family.Diagonal}, family.Gaussian{Covariance: family.Diagonal}},
+		"spherical": normal.Family{Covariance: normal.Spherical}, "diagonal": normal.Family{Covariance: normal.Diagonal},
+		"tied": normal.Family{Covariance: normal.Tied}, "VVE": normal.Family{Covariance: normal.VVE},
+		"EVI": normal.Family{Covariance: normal.EVI}, "student": normal.StudentT{Nu: 1},
+		"noise": normal.Noise{Family: normal.Family{}, Low: low, High: high}, "analysers": normal.FactorAnalysers{Factors: 1},
+		"columns": family.Product{normal.Family{Covariance: normal.Diagonal}, normal.Family{Covariance: normal.Diagonal}},
 	} {
 		m := mixture.Model{Family: of}
 		r, err := framework.Fit(context.Background(), m, src, framework.Options{K: 3, FixedK: true, Workers: 1, Seed: 1,
@@ -180,7 +181,7 @@ func TestFamiliesWithATerrain(t *testing.T) {
 	for i, v := range x {
 		x[i] = math.Exp(v / 4)
 	}
-	m := mixture.Model{Family: family.Lognormal{}}
+	m := mixture.Model{Family: normal.Lognormal{}}
 	r, err := framework.Fit(context.Background(), m, src, framework.Options{K: 3, FixedK: true, Workers: 1, Seed: 1,
 		Method: framework.EM})
 	require.NoError(t, err)

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	_ "github.com/latent-go/latent/internal/fixedseed"
 	"github.com/latent-go/latent/models/mixture"
@@ -56,18 +57,18 @@ func hostileFamily(c chooser, width int) hostileColumns {
 	reals := []float64{0, 1, -1, 1e-300, -1e-300, 1e300, -1e300, 1e8, 1e8 + 1e-7, 1e8 + 1e-6, 3, 1e-160, 1e160, math.MaxFloat64, math.SmallestNonzeroFloat64, math.Copysign(0, -1)}
 	counts := []float64{0, 1, 2, 3, 7, 1000, 1e8, 1e8 + 1, 1 << 53, 1e15}
 	positive := []float64{1, 2, 1e-300, 1e300, 1e8, 1e8 + 1e-7, 0.3, math.SmallestNonzeroFloat64, math.MaxFloat64, 1e-8, 1 + 1e-15}
-	normal := func(rng *rand.Rand) float64 { return rng.NormFloat64() }
+	bell := func(rng *rand.Rand) float64 { return rng.NormFloat64() }
 	count := func(rng *rand.Rand) float64 { return math.Floor(5 * rng.ExpFloat64()) }
 	bit := func(rng *rand.Rand) float64 { return float64(rng.IntN(2)) }
 	switch c(11) {
 	case 0:
-		return hostileColumns{family.Gaussian{Covariance: family.Full}, width, reals, normal}
+		return hostileColumns{normal.Family{Covariance: normal.Full}, width, reals, bell}
 	case 1:
-		return hostileColumns{family.Gaussian{Covariance: family.Tied}, width, reals, normal}
+		return hostileColumns{normal.Family{Covariance: normal.Tied}, width, reals, bell}
 	case 2:
-		return hostileColumns{family.Gaussian{Covariance: family.Diagonal}, width, reals, normal}
+		return hostileColumns{normal.Family{Covariance: normal.Diagonal}, width, reals, bell}
 	case 3:
-		return hostileColumns{family.Gaussian{Covariance: family.Spherical}, width, reals, normal}
+		return hostileColumns{normal.Family{Covariance: normal.Spherical}, width, reals, bell}
 	case 4:
 		return hostileColumns{family.Poisson{}, width, counts, count}
 	case 5:
@@ -77,7 +78,7 @@ func hostileFamily(c chooser, width int) hostileColumns {
 	case 7:
 		return hostileColumns{family.Bernoulli{}, width, []float64{0, 1}, bit}
 	case 8:
-		return hostileColumns{family.Lognormal{}, width, positive, func(rng *rand.Rand) float64 { return math.Exp(rng.NormFloat64()) }}
+		return hostileColumns{normal.Lognormal{}, width, positive, func(rng *rand.Rand) float64 { return math.Exp(rng.NormFloat64()) }}
 	case 9:
 		levels := 3 + c(3)
 		return hostileColumns{family.Ordinal{Levels: levels}, width, []float64{0, 1, 2, 3, 4}[:levels], func(rng *rand.Rand) float64 { return float64(rng.IntN(levels)) }}
@@ -115,7 +116,7 @@ func newHostileCase(c chooser) hostileCase {
 					few[i] = g.draw(rng)
 				}
 			}
-			if _, ok := g.family.(family.Gaussian); !ok || tame {
+			if _, ok := g.family.(normal.Family); !ok || tame {
 				scale = 1
 			}
 			columns = append(columns, func() float64 {
@@ -265,7 +266,7 @@ func requireParameters(t require.TestingT, m mixture.Model, p *mixture.Parameter
 	requireFinite(t, "sample", x)
 	components, weights, err := m.StandardErrors(s, p)
 	require.NoError(t, err)
-	if _, unknown := m.Family.(family.FactorAnalysers); !unknown { // those of loadings depend on a rotation
+	if _, unknown := m.Family.(normal.FactorAnalysers); !unknown { // those of loadings depend on a rotation
 		requireNoNaN(t, "standard errors", components)
 	}
 	requireFinite(t, "standard errors of weights", weights)
@@ -314,7 +315,7 @@ func TestHostileTablesOfFactorAnalysersGiveAnErrorOrAFiniteFit(t *testing.T) {
 		choose := func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "choice") }
 		for range 10 {
 			h := newHostileCase(choose)
-			h.model, h.family = "model", family.FactorAnalysers{Factors: choose(5) - 1, Fixed: choose(4) == 0, Floor: choice(choose, 0., 0, 1e3, family.NoFloor)}
+			h.model, h.family = "model", normal.FactorAnalysers{Factors: choose(5) - 1, Fixed: choose(4) == 0, Floor: choice(choose, 0., 0, 1e3, family.NoFloor)}
 			t.Log(h)
 			h.survives(t)
 		}
@@ -373,12 +374,12 @@ func TestWhatFuzzingFound(t *testing.T) {
 		h       hostileCase
 		mention string // nothing where it is to be fitted
 	}{
-		{"a variance that is denormal", hostileCase{family: family.Gaussian{}, x: narrow, d: 1, options: em(1)}, "column 1 has the variance 1.26e-320"},
-		{"the same, of independent columns", hostileCase{family: family.Gaussian{Covariance: family.Diagonal}, x: narrow, d: 1, options: em(1)}, "rescale it"},
-		{"the same, of one variance", hostileCase{family: family.Gaussian{Covariance: family.Spherical}, x: narrow, d: 1, options: em(1)}, "rescale it"},
+		{"a variance that is denormal", hostileCase{family: normal.Family{}, x: narrow, d: 1, options: em(1)}, "column 1 has the variance 1.26e-320"},
+		{"the same, of independent columns", hostileCase{family: normal.Family{Covariance: normal.Diagonal}, x: narrow, d: 1, options: em(1)}, "rescale it"},
+		{"the same, of one variance", hostileCase{family: normal.Family{Covariance: normal.Spherical}, x: narrow, d: 1, options: em(1)}, "rescale it"},
 		{"the largest number", hostileCase{family: family.Gamma{}, model: "variational", x: []float64{0.5, 0.3, math.MaxFloat64, 1, 2}, d: 1, options: em(1)}, "sums over the rows overflow"},
-		{"a row of weight 0 beyond all", hostileCase{family: family.Gaussian{}, x: []float64{1, 2, 3, 5, 1e300}, d: 1, weights: []float64{1, 1, 1, 1, 0}, options: em(1)}, ""},
-		{"a tied covariance that is regular from its first column and not from its last", hostileCase{family: family.Gaussian{Covariance: family.Tied}, x: nearlyPlane, d: 3, weights: []float64{1, 2, 1, 4, 3},
+		{"a row of weight 0 beyond all", hostileCase{family: normal.Family{}, x: []float64{1, 2, 3, 5, 1e300}, d: 1, weights: []float64{1, 1, 1, 1, 0}, options: em(1)}, ""},
+		{"a tied covariance that is regular from its first column and not from its last", hostileCase{family: normal.Family{Covariance: normal.Tied}, x: nearlyPlane, d: 3, weights: []float64{1, 2, 1, 4, 3},
 			options: framework.Options{K: 4, MaxIterations: 60, Restarts: 2, Seed: 199}}, ""},
 		{"half a group", hostileCase{family: family.Multinomial{Categories: 2}, x: []float64{1, 2, 3, math.NaN()}, d: 2, options: em(1)}, "row 2, column 1 is 3: the group must be complete or missing as a whole"},
 		{"an empty component under a prior", hostileCase{family: family.Exponential{}, model: "map", start: family.RandomResponsibilities, x: []float64{1.4, 0.9, 0.7, 1.4, 0.3, 0.5, 0.9, 0.9, 1, 1.4, 0.8, 0.5, 0.9, 0.8, 0.5, 0.9, 0.3, 0.5, 1.4, 0.8, 1}, d: 3, options: em(6)}, ""},
@@ -444,18 +445,18 @@ func TestColumnsOfOneValueAreFittedOrNamed(t *testing.T) {
 		shift  float64
 		says   string
 	}{
-		{family.Gaussian{Floor: family.NoFloor}, 0, "column 2 is constant, to working precision: drop it"},
-		{family.Gaussian{Covariance: family.Tied, Floor: family.NoFloor}, 1e8, "column 2 is constant, to working precision: drop it"},
-		{family.Gaussian{Covariance: family.Diagonal, Floor: family.NoFloor}, 0.1, "column 2 is constant, to working precision: drop it"},
-		{family.Gaussian{}, 0, ""},
-		{family.Gaussian{Covariance: family.Tied}, 1e8, ""},
-		{family.Gaussian{Covariance: family.Diagonal}, 0.1, ""},
-		{family.Gaussian{Covariance: family.Spherical}, 0, ""},
+		{normal.Family{Floor: family.NoFloor}, 0, "column 2 is constant, to working precision: drop it"},
+		{normal.Family{Covariance: normal.Tied, Floor: family.NoFloor}, 1e8, "column 2 is constant, to working precision: drop it"},
+		{normal.Family{Covariance: normal.Diagonal, Floor: family.NoFloor}, 0.1, "column 2 is constant, to working precision: drop it"},
+		{normal.Family{}, 0, ""},
+		{normal.Family{Covariance: normal.Tied}, 1e8, ""},
+		{normal.Family{Covariance: normal.Diagonal}, 0.1, ""},
+		{normal.Family{Covariance: normal.Spherical}, 0, ""},
 		{family.Gamma{}, 1, ""},
-		{family.Lognormal{}, 1, ""},
-		{family.StudentT{Floor: family.NoFloor}, 0, "column 2 is constant"},
+		{normal.Lognormal{}, 1, ""},
+		{normal.StudentT{Floor: family.NoFloor}, 0, "column 2 is constant"},
 		{family.Gamma{Floor: family.NoFloor}, 1, "column 2 is constant"},
-		{family.Lognormal{Floor: family.NoFloor}, 1, "column 2 is constant"},
+		{normal.Lognormal{Floor: family.NoFloor}, 1, "column 2 is constant"},
 		{family.Ordinal{Levels: 3}, 0, ""},
 		{family.Exponential{}, 0, ""},
 		{family.Poisson{}, 0, ""},
@@ -480,9 +481,9 @@ func TestRowsThatAreAllEqualAndTooManyComponents(t *testing.T) {
 	equal := []float64{1, 0, 1, 0, 1, 0, 1, 0}
 	two := []float64{1, 0, 1, 0, 0, 1, 1, 0}
 	for start := range family.Start(3) {
-		for _, f := range []family.Family{family.Bernoulli{}, family.Poisson{}, family.Categorical{Levels: 2}, family.Gaussian{Covariance: family.Diagonal}, family.Gaussian{Covariance: family.Spherical}} {
+		for _, f := range []family.Family{family.Bernoulli{}, family.Poisson{}, family.Categorical{Levels: 2}, normal.Family{Covariance: normal.Diagonal}, normal.Family{Covariance: normal.Spherical}} {
 			m := mixture.Model{Family: f, Start: start}
-			_, gaussian := f.(family.Gaussian)
+			_, gaussian := f.(normal.Family)
 			says := "2 components for 1 distinct rows: choose K up to 1"
 			if gaussian {
 				says = "is constant"
@@ -517,10 +518,10 @@ func TestImpossibleHyperparametersAreNamed(t *testing.T) {
 			{family.Exponential{}, prior.Gamma{Shape: bad, Rate: 1}, "Gamma.Shape"},
 			{family.Categorical{Levels: 2}, prior.Dirichlet{Alpha: bad}, "Dirichlet.Alpha"},
 			{family.Categorical{Levels: 2}, prior.Concentrations{1, bad}, "oncentration"},
-			{family.Gaussian{Covariance: family.Diagonal}, prior.NormalInverseGamma{Kappa: bad, Shape: 1, Rate: 1}, "NormalInverseGamma.Kappa"},
-			{family.Gaussian{Covariance: family.Spherical}, prior.NormalInverseGamma{Kappa: 1, Shape: 1, Rate: bad}, "NormalInverseGamma.Rate"},
-			{family.Gaussian{}, prior.NormalInverseWishart{Mean: []float64{0, 0}, Kappa: 1, Nu: bad, Scale: []float64{1, 0, 0, 1}}, "NormalInverseWishart.Nu"},
-			{family.Gaussian{Covariance: family.Tied}, prior.NormalInverseWishart{Mean: []float64{0, 0}, Kappa: bad, Nu: 3, Scale: []float64{1, 0, 0, 1}}, "NormalInverseWishart.Kappa"},
+			{normal.Family{Covariance: normal.Diagonal}, prior.NormalInverseGamma{Kappa: bad, Shape: 1, Rate: 1}, "NormalInverseGamma.Kappa"},
+			{normal.Family{Covariance: normal.Spherical}, prior.NormalInverseGamma{Kappa: 1, Shape: 1, Rate: bad}, "NormalInverseGamma.Rate"},
+			{normal.Family{}, prior.NormalInverseWishart{Mean: []float64{0, 0}, Kappa: 1, Nu: bad, Scale: []float64{1, 0, 0, 1}}, "NormalInverseWishart.Nu"},
+			{normal.Family{Covariance: normal.Tied}, prior.NormalInverseWishart{Mean: []float64{0, 0}, Kappa: bad, Nu: 3, Scale: []float64{1, 0, 0, 1}}, "NormalInverseWishart.Kappa"},
 		} {
 			for _, err := range []error{
 				errorOf(framework.Fit(context.Background(), mixture.MAP{Model: mixture.Model{Family: c.family}, Prior: c.prior}, source(t, x, 3, 2), framework.Options{K: 1, Method: framework.EM})),
@@ -543,19 +544,19 @@ func errorOf[R any](_ R, err error) error { return err }
 // determine, and starts of as many components as rows.
 func TestSingularTablesAndStartsAreErrorsOrFits(t *testing.T) {
 	few := []float64{1, 2, 3, 4, 5, 7, 0, 1, -1} // 3 rows span a plane
-	for _, c := range []family.Covariance{family.Full, family.Tied} {
-		m := mixture.Model{Family: family.Gaussian{Covariance: c, Floor: family.NoFloor}}
+	for _, c := range []normal.Covariance{normal.Full, normal.Tied} {
+		m := mixture.Model{Family: normal.Family{Covariance: c, Floor: family.NoFloor}}
 		_, err := fitting(t, m, few, 3, framework.Options{K: 1})
 		require.ErrorContains(t, err, "is a linear combination of other columns: drop it, or take a diagonal covariance")
-		m.Family = family.Gaussian{Covariance: c}
+		m.Family = normal.Family{Covariance: c}
 		res, err := fitting(t, m, few, 3, framework.Options{K: 1})
 		require.NoError(t, err)
 		requireParameters(t, m, res.Parameters, source(t, few, 3, 3), res.Statistics)
 	}
 	x := []float64{1, 2, 4, 5, 7, 0, 1, -1, 3, 3}
 	for _, start := range []family.Start{family.KMeans, family.RandomResponsibilities, family.RandomRows} {
-		for c := range family.Covariance(4) {
-			m := mixture.Model{Family: family.Gaussian{Covariance: c}, Start: start}
+		for c := range normal.Covariance(4) {
+			m := mixture.Model{Family: normal.Family{Covariance: c}, Start: start}
 			p, err := m.Init(context.Background(), source(t, x, 5, 2), 5, rand.New(rand.NewPCG(1, 0)))
 			require.NoError(t, err)
 			require.NoError(t, m.Check(p))
@@ -587,8 +588,8 @@ func TestComponentsThatLoseAllTheirRowsArePrunedOrNamed(t *testing.T) {
 // TestRowsToBeJudgedMayBeAnything: errors that name the row, or numbers.
 func TestRowsToBeJudgedMayBeAnything(t *testing.T) {
 	nan, x := math.NaN(), []float64{1, 2, 4, 5, 7, 0, 1, -1, 3, 3, 2, 8}
-	for c := range family.Covariance(4) {
-		m := mixture.Model{Family: family.Gaussian{Covariance: c}}
+	for c := range normal.Covariance(4) {
+		m := mixture.Model{Family: normal.Family{Covariance: c}}
 		res, err := fitting(t, m, x, 2, framework.Options{K: 2, FixedK: true, MaxIterations: 3})
 		require.NoError(t, err)
 		p := res.Parameters
@@ -611,7 +612,7 @@ func TestRowsToBeJudgedMayBeAnything(t *testing.T) {
 		require.ErrorContains(t, judge(3, 1, 2, 3), "a row of 3 columns does not match a model of 2")
 		require.ErrorContains(t, judge(1, 1), "a row of 1 columns does not match a model of 2")
 		require.NoError(t, judge(2))
-		if c == family.Spherical {
+		if c == normal.Spherical {
 			require.ErrorContains(t, judge(2, nan, 1), "row 5, column 1 is missing: gaussian")
 			continue
 		}
@@ -625,7 +626,7 @@ func TestRowsToBeJudgedMayBeAnything(t *testing.T) {
 }
 
 func TestSamplesOfOneComponentAndOfNone(t *testing.T) {
-	m := mixture.Model{Family: family.Gaussian{}}
+	m := mixture.Model{Family: normal.Family{}}
 	res, err := fitting(t, m, []float64{1, 2, 4, 5, 7, 0}, 2, framework.Options{K: 1})
 	require.NoError(t, err)
 	x, labels, err := m.Sample(res.Parameters, 5, rand.New(rand.NewPCG(1, 1)))
@@ -646,7 +647,7 @@ func TestCheckRefusesDamagedParameters(t *testing.T) {
 		family family.Family
 		bad    float64 // in place of the last number of the second component
 	}{
-		{family.Gaussian{}, -1}, {family.Gaussian{Covariance: family.Tied}, 0}, {family.Gaussian{Covariance: family.Diagonal}, 0}, {family.Gaussian{Covariance: family.Spherical}, -1},
+		{normal.Family{}, -1}, {normal.Family{Covariance: normal.Tied}, 0}, {normal.Family{Covariance: normal.Diagonal}, 0}, {normal.Family{Covariance: normal.Spherical}, -1},
 		{family.Poisson{}, -1}, {family.Exponential{}, -1}, {family.Gamma{}, -1}, {family.Bernoulli{}, 1.1}, {family.Categorical{Levels: 8}, 0.9}, {family.Multinomial{Categories: 2}, -0.1},
 	} {
 		m := mixture.Model{Family: c.family}
@@ -703,7 +704,7 @@ func TestSparseRowsWithImpossibleColumnsAreErrors(t *testing.T) {
 	require.ErrorContains(t, err, "a row of 4 columns does not match a model of 3")
 	_, err = m.LogProb(framework.Rows{N: 1, D: 3, Entries: &framework.Entries{Start: []int{0, 1}, Columns: []int{1}, Values: []float64{2}}}, res.Parameters, nil)
 	require.ErrorContains(t, err, "row 1, column 2 is 2: outside the support of bernoulli: ")
-	for _, f := range []family.Family{family.Gaussian{}, family.Gamma{}, family.Categorical{Levels: 2}, family.Product{family.Bernoulli{}, family.Poisson{}, family.Poisson{}}} {
+	for _, f := range []family.Family{normal.Family{}, family.Gamma{}, family.Categorical{Levels: 2}, family.Product{family.Bernoulli{}, family.Poisson{}, family.Poisson{}}} {
 		_, err := framework.Fit(context.Background(), mixture.Model{Family: f}, table, framework.Options{K: 1})
 		require.ErrorContains(t, err, "sparse rows need")
 		requireUseful(t, err, 1)
@@ -743,9 +744,9 @@ func TestFaultsOfAProductNameTheColumnOfTheTable(t *testing.T) {
 		copy(x[i*3:], []float64{rng.NormFloat64(), rng.NormFloat64(), float64(i % 2)})
 	}
 	src := source(t, x, n, 3)
-	for form := range family.Covariance(4) {
-		second := family.Gaussian{Covariance: form, Floor: family.NoFloor}
-		m := mixture.Model{Family: family.Product{family.Of{Family: family.Gaussian{}, Width: 2}, family.Of{Family: second, Width: 1}}}
+	for form := range normal.Covariance(4) {
+		second := normal.Family{Covariance: form, Floor: family.NoFloor}
+		m := mixture.Model{Family: family.Product{family.Of{Family: normal.Family{}, Width: 2}, family.Of{Family: second, Width: 1}}}
 		_, err := framework.Fit(context.Background(), m, src, framework.Options{K: 2, Method: framework.EM})
 		var fault *framework.DataError
 		require.ErrorAs(t, err, &fault, second.Name())

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/lvmtest"
 	"github.com/latent-go/latent/internal/categorical"
@@ -39,10 +40,10 @@ func chartOf(f family.Family, d int) []chart {
 		return list
 	case family.Of:
 		return chartOf(f.Family, f.Width)
-	case family.Gaussian:
+	case normal.Family:
 		return []chart{gaussianChart(f.Covariance, d)}
-	case family.Lognormal:
-		return []chart{gaussianChart(family.Diagonal, d)}
+	case normal.Lognormal:
+		return []chart{gaussianChart(normal.Diagonal, d)}
 	}
 	return []chart{exponentialChart(f.(family.ExponentialFamily), d)}
 }
@@ -113,9 +114,9 @@ func mapped(f func(float64) float64, v []float64) []float64 {
 // gaussianChart: (μ, vech Σ) after the linear map that gives the table covariance I, that of
 // a tied covariance being fixed; (μ_j, σ_j²) column by column, and (μ, σ²), in units of the
 // table's variances.
-func gaussianChart(form family.Covariance, d int) chart {
+func gaussianChart(form normal.Covariance, d int) chart {
 	switch form {
-	case family.Diagonal:
+	case normal.Diagonal:
 		return chart{params: 2 * d, steps: 2 * d, hypers: 4 * d, hyper: normalGammas(4),
 			move: func(whole, xi, step []float64) []float64 {
 				to := slices.Clone(xi)
@@ -126,7 +127,7 @@ func gaussianChart(form family.Covariance, d int) chart {
 				}
 				return to
 			}}
-	case family.Spherical:
+	case normal.Spherical:
 		return chart{params: d + 1, steps: d + 1, hypers: d + 3, hyper: normalGammas(d + 3),
 			move: func(whole, xi, step []float64) []float64 {
 				to := slices.Clone(xi)
@@ -138,7 +139,7 @@ func gaussianChart(form family.Covariance, d int) chart {
 			}}
 	}
 	steps := d
-	if form == family.Full {
+	if form == normal.Full {
 		steps += d * (d + 1) / 2
 	}
 	return chart{params: d + d*d, steps: steps,
@@ -150,7 +151,7 @@ func gaussianChart(form family.Covariance, d int) chart {
 			for j := range d {
 				to[j] += shift.AtVec(j)
 			}
-			if form == family.Full {
+			if form == normal.Full {
 				addSymmetric(to[d:], u, step[d:], d)
 			}
 			return to
@@ -360,21 +361,21 @@ func conformingModels(t *testing.T) []conforming {
 	affine := lvmtest.Affine("an affine map", x, mat.NewDense(d, d, []float64{10, 3, 0, 0, 0.1, 0.02, -2, 0, 7}))
 	same := lvmtest.Rescaled("times 1000", x, []float64{1000, 1000, 1000})
 	for _, g := range []struct {
-		form  family.Covariance
+		form  normal.Covariance
 		units []lvmtest.Units[framework.Rows]
 	}{
-		{family.Full, []lvmtest.Units[framework.Rows]{scaled, affine}},
-		{family.Tied, []lvmtest.Units[framework.Rows]{scaled, affine}},
-		{family.Diagonal, []lvmtest.Units[framework.Rows]{scaled}},
-		{family.Spherical, []lvmtest.Units[framework.Rows]{same}},
+		{normal.Full, []lvmtest.Units[framework.Rows]{scaled, affine}},
+		{normal.Tied, []lvmtest.Units[framework.Rows]{scaled, affine}},
+		{normal.Diagonal, []lvmtest.Units[framework.Rows]{scaled}},
+		{normal.Spherical, []lvmtest.Units[framework.Rows]{same}},
 	} {
-		f := family.Gaussian{Covariance: g.form}
-		list = append(list, conforming{name: f.Name(), family: f, x: x, ks: []int{1, 2, 3}, units: g.units, covariance: g.form <= family.Tied})
+		f := normal.Family{Covariance: g.form}
+		list = append(list, conforming{name: f.Name(), family: f, x: x, ks: []int{1, 2, 3}, units: g.units, covariance: g.form <= normal.Tied})
 	}
 	var powers mat.Dense
 	powers.Apply(func(_, _ int, v float64) float64 { return math.Exp(v / 4) }, x)
 	rescaled := lvmtest.Rescaled("columns rescaled", &powers, []float64{10, 0.01, 1000})
-	list = append(list, conforming{name: "lognormal", family: family.Lognormal{}, x: &powers, ks: []int{1, 2, 3}, units: []lvmtest.Units[framework.Rows]{rescaled}})
+	list = append(list, conforming{name: "lognormal", family: normal.Lognormal{}, x: &powers, ks: []int{1, 2, 3}, units: []lvmtest.Units[framework.Rows]{rescaled}})
 	return append(list, mixedColumns(0), mixedColumns(0.1))
 }
 
@@ -400,7 +401,7 @@ func mixedColumns(share float64) conforming {
 		}
 		x.SetRow(i, row)
 	}
-	f := family.Product{family.Of{Family: family.Gaussian{}, Width: 2}, family.Of{Family: family.Gaussian{Covariance: family.Diagonal}, Width: 1},
+	f := family.Product{family.Of{Family: normal.Family{}, Width: 2}, family.Of{Family: normal.Family{Covariance: normal.Diagonal}, Width: 1},
 		family.Poisson{}, family.Bernoulli{}, family.Categorical{Levels: 3}}
 	c := conforming{name: "product", family: f, x: x, ks: []int{1, 2}, covariance: true}
 	if share > 0 {
@@ -414,7 +415,7 @@ type mixtureCase = lvmtest.Case[framework.Rows, *mixture.Parameters, *mixture.St
 func (c conforming) estimates(m framework.Model[framework.Rows, *mixture.Parameters, *mixture.Statistics]) mixtureCase {
 	_, d := c.x.Dims()
 	charts, tied := chartOf(c.family, d), 0
-	if c.family == (family.Gaussian{Covariance: family.Tied}) {
+	if c.family == (normal.Family{Covariance: normal.Tied}) {
 		tied = d
 	}
 	model, ok := m.(mixture.Model)
@@ -563,7 +564,7 @@ func TestConformance(t *testing.T) {
 			lvmtest.Test(t, mode)
 		})
 		run(" VB", func(t *testing.T) { lvmtest.Test(t, bayesian(v, c, lvmtest.Matrix(c.x), c.units)) })
-		if c.family != (family.Gaussian{Covariance: family.Tied}) { // whose covariance is not integrated out class by class
+		if c.family != (normal.Family{Covariance: normal.Tied}) { // whose covariance is not integrated out class by class
 			run(" CVB0", func(t *testing.T) { lvmtest.Test(t, collapsed(bayesian(v, c, lvmtest.Matrix(c.x), c.units))) })
 		}
 		if !c.sparse {

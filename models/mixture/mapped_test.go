@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/latent-go/latent/data"
-	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/panics"
 	"github.com/latent-go/latent/models/mixture"
@@ -35,7 +35,7 @@ func TestMappedFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.npy")
 
 	for _, workers := range []int{1, 2} {
-		for _, covariance := range []family.Covariance{family.Full, family.Diagonal} {
+		for _, covariance := range []normal.Covariance{normal.Full, normal.Diagonal} {
 			t.Run(fmt.Sprint(workers, covariance), func(t *testing.T) {
 				require.NoError(t, os.WriteFile(path, text.Bytes(), 0o600))
 				file, err := os.Open(path)
@@ -51,7 +51,7 @@ func TestMappedFile(t *testing.T) {
 				src, err := framework.FromSlice(values, n, d)
 				require.NoError(t, err)
 
-				m := mixture.Model{Family: family.Gaussian{Covariance: covariance}}
+				m := mixture.Model{Family: normal.Family{Covariance: covariance}}
 				o := framework.Options{K: 4, Workers: workers, Seed: 3}
 				want, err := framework.Fit(context.Background(), m, memory, o)
 				require.NoError(t, err)

@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat/distmv"
 
-	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/lvmtest"
 	"github.com/latent-go/latent/internal/tier"
@@ -40,8 +40,8 @@ func incompleteTable(t testing.TB, x *mat.Dense) *framework.Table {
 }
 
 // completable are the covariances that missing values are integrated out of.
-func completable() map[string]family.Covariance {
-	return map[string]family.Covariance{"VVV": family.Full, "EEE": family.Tied, "VEE": family.VEE, "EVE": family.EVE, "VVE": family.VVE, "EEV": family.EEV, "VEV": family.VEV, "EVV": family.EVV}
+func completable() map[string]normal.Covariance {
+	return map[string]normal.Covariance{"VVV": normal.Full, "EEE": normal.Tied, "VEE": normal.VEE, "EVE": normal.EVE, "VVE": normal.VVE, "EEV": normal.EEV, "VEV": normal.VEV, "EVV": normal.EVV}
 }
 
 // TestMissingValuesOfCovariancesConform: with a fifth of the values missing, in patterns of all kinds.
@@ -49,11 +49,11 @@ func TestMissingValuesOfCovariancesConform(t *testing.T) {
 	x := holed(overlapping(150), 0.2)
 	for name, form := range completable() {
 		t.Run(name, func(t *testing.T) {
-			if form != family.Full && name != "VVE" {
+			if form != normal.Full && name != "VVE" {
 				tier.Leave(t, "covariances of their own, which have a prior, and those of common axes")
 			}
-			c := conforming{family: family.Gaussian{}, x: x, ks: []int{1, 2}, incomplete: true}
-			model := mixture.Model{Family: family.Gaussian{Covariance: form}}
+			c := conforming{family: normal.Family{}, x: x, ks: []int{1, 2}, incomplete: true}
+			model := mixture.Model{Family: normal.Family{Covariance: form}}
 			lv := c.estimates(model)
 			lv.NoAllocations, lv.Free = false, structureFree(name, 3)
 			units := []float64{1000, 0.1, 7}
@@ -68,7 +68,7 @@ func TestMissingValuesOfCovariancesConform(t *testing.T) {
 			}
 			lv.Units = []lvmtest.Units[framework.Rows]{scaled}
 			lvmtest.Test(t, lv)
-			if form == family.Full || form == family.Tied {
+			if form == normal.Full || form == normal.Tied {
 				lv.Model = mixture.MAP{Model: model, Weights: prior.Dirichlet{Alpha: 2}}
 				t.Run("MAP", func(t *testing.T) { lvmtest.Test(t, lv) })
 				vb := bayesian(mixture.Variational{Family: model.Family}, conforming{family: model.Family, x: x, ks: c.ks}, lvmtest.Matrix(x), lv.Units)
@@ -85,7 +85,7 @@ func TestMissingValuesAreIntegratedOut(t *testing.T) {
 	x := holed(overlapping(150), 0.25)
 	table := incompleteTable(t, x)
 	for name, form := range completable() {
-		m := mixture.Model{Family: family.Gaussian{Covariance: form}}
+		m := mixture.Model{Family: normal.Family{Covariance: form}}
 		res, err := framework.Fit(context.Background(), m, table, framework.Options{K: 2, FixedK: true, Method: framework.EM, Tolerance: 1e-13, MaxIterations: 20000})
 		require.NoError(t, err, name)
 		require.Zero(t, res.Fall, name)
@@ -140,8 +140,8 @@ func TestMissingValuesDoNotHideClusters(t *testing.T) {
 		k := float64(i % 3)
 		x.SetRow(i, []float64{8*k + a, 8*k*(2-k) + a + 0.5*b, 100 + c - a})
 	}
-	for _, form := range []family.Covariance{family.Full, family.Tied, family.EEV} {
-		m := mixture.Model{Family: family.Gaussian{Covariance: form}}
+	for _, form := range []normal.Covariance{normal.Full, normal.Tied, normal.EEV} {
+		m := mixture.Model{Family: normal.Family{Covariance: form}}
 		res, err := framework.Fit(context.Background(), m, incompleteTable(t, holed(x, 0.33)), framework.Options{K: 6, Restarts: 3})
 		require.NoError(t, err)
 		require.Equal(t, 3, res.Shape.K, form)
@@ -184,7 +184,7 @@ func TestMissingValuesDoNotEndAFit(t *testing.T) {
 			row.MulVec(roots[i%k], z)
 			row.AddVec(row, means.RowView(i%k))
 		}
-		m := mixture.Model{Family: family.Gaussian{}}
+		m := mixture.Model{Family: normal.Family{}}
 		res, err := framework.Fit(context.Background(), m, incompleteTable(t, holed(x, c.share)), framework.Options{K: 10, Restarts: 3, Seed: c.seed})
 		require.NoError(t, err)
 		require.Equal(t, k, res.Shape.K)

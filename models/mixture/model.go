@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/laplace"
@@ -244,9 +245,9 @@ func (m Model) Scorer(
 }
 
 // NoiseProbability returns the probability that each row is noise, computed from the rows' log densities (LogProb),
-// in dst, which grows if it is too short. It returns nil unless the family is a [family.Noise].
+// in dst, which grows if it is too short. It returns nil unless the family is a [normal.Noise].
 func (m Model) NoiseProbability(logProb []float64, p *Parameters, dst []float64) []float64 {
-	noise, ok := m.Family.(family.Noise)
+	noise, ok := m.Family.(normal.Noise)
 	if !ok {
 		return nil
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/mixture"
 	"github.com/latent-go/latent/prior"
@@ -29,7 +30,7 @@ func clusters(t *testing.T, n, k int) *framework.Table {
 // they are resumed in the middle of a move.
 func TestMovesRaiseTheCriterion(t *testing.T) {
 	src := clusters(t, 600, 6)
-	m := mixture.MAP{Model: mixture.Model{Family: family.Gaussian{Covariance: family.Tied}, Start: family.RandomRows}, Prior: prior.DataScaled{Kappa: 0.01}}
+	m := mixture.MAP{Model: mixture.Model{Family: normal.Family{Covariance: normal.Tied}, Start: family.RandomRows}, Prior: prior.DataScaled{Kappa: 0.01}}
 	moved := 0
 	for seed := range uint64(12) {
 		o := framework.Options{K: 6, Method: framework.EM, Seed: seed, Workers: 1, NoMoves: true, MaxIterations: 3000}
@@ -77,7 +78,7 @@ func TestMovesRaiseTheCriterion(t *testing.T) {
 
 // TestKDoublesByItself from 2 to what six clusters need, and no further.
 func TestKDoublesByItself(t *testing.T) {
-	src, m := clusters(t, 1200, 6), mixture.Model{Family: family.Gaussian{}}
+	src, m := clusters(t, 1200, 6), mixture.Model{Family: normal.Family{}}
 	o := framework.Options{K: 2, Restarts: 2, DoubleTo: 100}
 	res := fit(t, m, src, o)
 	assert.Equal(t, 6, res.Shape.K)
@@ -95,7 +96,7 @@ func TestStartsThatAreTheSame(t *testing.T) {
 	src := clusters(t, 300, 2)
 	for k, want := range map[int][]int{1: {0, 0, 0, 0}, 4: {0, 1, 2, 3}} {
 		var same []int
-		for _, r := range fit(t, mixture.Model{Family: family.Gaussian{}}, src, framework.Options{K: k, Restarts: 4}).Restarts {
+		for _, r := range fit(t, mixture.Model{Family: normal.Family{}}, src, framework.Options{K: k, Restarts: 4}).Restarts {
 			same = append(same, r.Same)
 		}
 		assert.Equal(t, want, same, "K = %d", k)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/lvmtest"
 	"github.com/latent-go/latent/internal/tier"
@@ -59,23 +60,23 @@ func littered(n int) *mat.Dense {
 	return x
 }
 
-func noiseOver(f family.Family, x *mat.Dense) family.Noise {
+func noiseOver(f family.Family, x *mat.Dense) normal.Noise {
 	_, d := x.Dims()
-	low, high := family.Ranges(x.RawMatrix().Data, d)
-	return family.Noise{Family: f, Low: low, High: high}
+	low, high := normal.Ranges(x.RawMatrix().Data, d)
+	return normal.Noise{Family: f, Low: low, High: high}
 }
 
 func TestNoiseConforms(t *testing.T) {
 	x := tailed(160) // two classes, far apart
-	low, high := family.Ranges(littered(160).RawMatrix().Data, 3)
-	for name, form := range map[string]family.Covariance{"VVV": family.Full, "EEE": family.Tied, "VEI": family.VEI, "EEV": family.EEV} {
+	low, high := normal.Ranges(littered(160).RawMatrix().Data, 3)
+	for name, form := range map[string]normal.Covariance{"VVV": normal.Full, "EEE": normal.Tied, "VEI": normal.VEI, "EEV": normal.EEV} {
 		t.Run(name, func(t *testing.T) {
 			if name != "VVV" && name != "VEI" {
 				tier.Leave(t, "noise beside covariances of their own, and beside a structure")
 			}
-			f := family.Noise{Family: family.Gaussian{Covariance: form}, Low: low, High: high}
+			f := normal.Noise{Family: normal.Family{Covariance: form}, Low: low, High: high}
 			model := mixture.Model{Family: f}
-			lv := conforming{family: family.Gaussian{}, x: x, ks: []int{1, 2}}.estimates(model)
+			lv := conforming{family: normal.Family{}, x: x, ks: []int{1, 2}}.estimates(model)
 			lv.NoAllocations, lv.Latent, lv.Units, lv.Free = false, nil, nil, noiseFree(name, 3)
 			lvmtest.Test(t, lv)
 		})
@@ -86,7 +87,7 @@ func TestNoiseConforms(t *testing.T) {
 func TestNoiseIsOneComponentOfAConstantDensity(t *testing.T) {
 	x := littered(300)
 	fit := func(x *mat.Dense) *framework.Result[*mixture.Parameters, *mixture.Statistics] {
-		res, err := framework.Fit(context.Background(), mixture.Model{Family: noiseOver(family.Gaussian{}, x)}, incompleteTable(t, x), framework.Options{K: 8, Restarts: 3})
+		res, err := framework.Fit(context.Background(), mixture.Model{Family: noiseOver(normal.Family{}, x)}, incompleteTable(t, x), framework.Options{K: 8, Restarts: 3})
 		require.NoError(t, err)
 		require.Zero(t, res.Fall)
 		return res
@@ -94,7 +95,7 @@ func TestNoiseIsOneComponentOfAConstantDensity(t *testing.T) {
 	res := fit(x)
 	require.Equal(t, 3, res.Shape.K)
 	require.Equal(t, 3*9+2+1, res.Shape.Identifiable())
-	f := noiseOver(family.Gaussian{}, x)
+	f := noiseOver(normal.Family{}, x)
 	m := mixture.Model{Family: f}
 	p := res.Parameters
 	share := p.Component(0)[12]
@@ -119,13 +120,13 @@ func TestNoiseIsOneComponentOfAConstantDensity(t *testing.T) {
 		require.InDelta(t, floats.LogSumExp(joint), v, 1e-10)
 		require.InDelta(t, math.Exp(joint[0]-v), m.NoiseProbability(got, p, nil)[i], 1e-10)
 	}
-	require.Nil(t, mixture.Model{Family: family.Gaussian{}}.NoiseProbability(got, p, nil))
+	require.Nil(t, mixture.Model{Family: normal.Family{}}.NoiseProbability(got, p, nil))
 	scaled := mat.DenseCopyOf(x)
 	scaled.Apply(func(_, j int, v float64) float64 { return v * []float64{1000, 0.1, 7}[j] }, scaled)
 	other := fit(scaled)
 	require.Equal(t, 3, other.Shape.K)
 	require.InDelta(t, res.Value-300*math.Log(700), other.Value, 1e-5)
-	plain, err := framework.Fit(context.Background(), mixture.Model{Family: family.Gaussian{}}, incompleteTable(t, x), framework.Options{K: 8, Restarts: 3})
+	plain, err := framework.Fit(context.Background(), mixture.Model{Family: normal.Family{}}, incompleteTable(t, x), framework.Options{K: 8, Restarts: 3})
 	require.NoError(t, err)
 	require.Greater(t, res.Value, plain.Value)
 }
@@ -138,10 +139,10 @@ func TestNoiseOfMclust(t *testing.T) {
 	require.NoError(t, err)
 	x = append(slices.Clone(x), 2, 150, 118, 5, 60, 5, 5, 100, 115, 120, 40, 100, 80, 90, 60, 150, 110, 40, 8, 8)
 	rows := mat.NewDense(n+10, 2, x)
-	for form, want := range map[family.Covariance]float64{
-		family.Full: -753.553535, family.Tied: -755.883383, family.VII: -756.794376, family.EEV: -754.668028,
+	for form, want := range map[normal.Covariance]float64{
+		normal.Full: -753.553535, normal.Tied: -755.883383, normal.VII: -756.794376, normal.EEV: -754.668028,
 	} {
-		m := mixture.Model{Family: noiseOver(family.Gaussian{Covariance: form}, rows), Start: family.Seeded}
+		m := mixture.Model{Family: noiseOver(normal.Family{Covariance: form}, rows), Start: family.Seeded}
 		res, err := framework.Fit(context.Background(), m, incompleteTable(t, rows), framework.Options{K: 4, FixedK: true, Method: framework.EM, Tolerance: 1e-12, Restarts: 10, MaxIterations: 20000, NoMoves: true})
 		require.NoError(t, err, form)
 		t.Logf("%v: %.6f, mclust %.6f", form, res.Evaluation.LogLikelihood, want)
@@ -151,12 +152,12 @@ func TestNoiseOfMclust(t *testing.T) {
 
 func TestNoiseExplainsItself(t *testing.T) {
 	x := littered(60)
-	_, err := framework.Fit(context.Background(), mixture.Model{Family: family.Noise{Family: family.Gaussian{}}}, incompleteTable(t, x), framework.Options{K: 2})
+	_, err := framework.Fit(context.Background(), mixture.Model{Family: normal.Noise{Family: normal.Family{}}}, incompleteTable(t, x), framework.Options{K: 2})
 	require.ErrorContains(t, err, "needs Low and High, the box of the table")
-	_, err = framework.Fit(context.Background(), mixture.Model{Family: noiseOver(family.Gaussian{}, x)}, incompleteTable(t, holed(x, 0.1)), framework.Options{K: 2})
+	_, err = framework.Fit(context.Background(), mixture.Model{Family: noiseOver(normal.Family{}, x)}, incompleteTable(t, holed(x, 0.1)), framework.Options{K: 2})
 	require.ErrorContains(t, err, "needs complete rows")
-	_, err = framework.Fit(context.Background(), mixture.MAP{Model: mixture.Model{Family: noiseOver(family.Gaussian{}, x)}}, incompleteTable(t, x), framework.Options{K: 2, Method: framework.EM})
+	_, err = framework.Fit(context.Background(), mixture.MAP{Model: mixture.Model{Family: noiseOver(normal.Family{}, x)}}, incompleteTable(t, x), framework.Options{K: 2, Method: framework.EM})
 	require.ErrorContains(t, err, "has no conjugate prior")
-	_, err = family.Noise{Family: family.Product{family.Poisson{}, family.Bernoulli{}}}.On(2)
+	_, err = normal.Noise{Family: family.Product{family.Poisson{}, family.Bernoulli{}}}.On(2)
 	require.ErrorContains(t, err, "one factor on all columns")
 }

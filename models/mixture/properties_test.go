@@ -13,6 +13,7 @@ import (
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/categorical"
 	"github.com/latent-go/latent/internal/tier"
@@ -68,7 +69,7 @@ func TestRealDataGiveOneAnswerFromEverySeed(t *testing.T) {
 		src := embedded(t, c.name, c.columns, c.scale...)
 		var first *framework.Result[*mixture.Parameters, *mixture.Statistics]
 		for seed := range uint64(10) {
-			res := fit(t, mixture.Model{Family: family.Gaussian{}}, src, framework.Options{K: 8, Seed: seed})
+			res := fit(t, mixture.Model{Family: normal.Family{}}, src, framework.Options{K: 8, Seed: seed})
 			require.Equal(t, framework.Converged, res.Status)
 			assert.Zero(t, res.Fall, "the objective fell")
 			if first == nil {
@@ -85,15 +86,15 @@ func TestRealDataGiveOneAnswerFromEverySeed(t *testing.T) {
 // moves gFIC by −N ln|det A|, for each family the maps that it allows.
 func TestUnitsChangeNothingButTheJacobian(t *testing.T) {
 	for _, c := range []struct {
-		covariance family.Covariance
+		covariance normal.Covariance
 		scale      []float64
 	}{
-		{family.Full, []float64{10, 0.01, 1, 1000}},
-		{family.Tied, []float64{10, 0.01, 1, 1000}},
-		{family.Diagonal, []float64{10, 0.01, 1, 1000}},
-		{family.Spherical, []float64{1000, 1000, 1000, 1000}},
+		{normal.Full, []float64{10, 0.01, 1, 1000}},
+		{normal.Tied, []float64{10, 0.01, 1, 1000}},
+		{normal.Diagonal, []float64{10, 0.01, 1, 1000}},
+		{normal.Spherical, []float64{1000, 1000, 1000, 1000}},
 	} {
-		m := mixture.Model{Family: family.Gaussian{Covariance: c.covariance}}
+		m := mixture.Model{Family: normal.Family{Covariance: c.covariance}}
 		o := framework.Options{K: 6, Seed: 3}
 		plain, scaled := fit(t, m, embedded(t, "iris", 4), o), fit(t, m, embedded(t, "iris", 4, c.scale...), o)
 		logDet := 0.0
@@ -132,7 +133,7 @@ func TestGFABFindsSixComponents(t *testing.T) {
 		src := sixComponents(t, rows, draw)
 		iterations := 0
 		for seed := range seeds {
-			res := fit(t, mixture.Model{Family: family.Gaussian{}}, src, framework.Options{K: 20, Seed: seed, Tolerance: 1e-7})
+			res := fit(t, mixture.Model{Family: normal.Family{}}, src, framework.Options{K: 20, Seed: seed, Tolerance: 1e-7})
 			assert.Equal(t, 6, res.Shape.K, "draw %d, seed %d", draw, seed)
 			iterations += res.Passes
 		}
@@ -206,8 +207,8 @@ func TestWeightsAreRepetitions(t *testing.T) {
 	}
 	weighted, err := source(t, base, 10, 2).WithWeights(slicesRepeat(100, 10))
 	require.NoError(t, err)
-	for _, c := range []family.Covariance{family.Full, family.Tied, family.Diagonal, family.Spherical} {
-		m := mixture.Model{Family: family.Gaussian{Covariance: c}}
+	for _, c := range []normal.Covariance{normal.Full, normal.Tied, normal.Diagonal, normal.Spherical} {
+		m := mixture.Model{Family: normal.Family{Covariance: c}}
 		o := framework.Options{K: 2, Also: []framework.Criterion{framework.BIC, framework.ICL}}
 		few, many := fit(t, m, weighted, o), fit(t, m, source(t, repeated, 1000, 2).Distinct(), o)
 		assert.InEpsilon(t, few.Value, many.Value, 1e-9)
@@ -255,9 +256,9 @@ func TestResumedFitsKeepTheBits(t *testing.T) {
 		assert.Equal(t, bits(whole.Trace), bits(resumed.Trace))
 		assert.Equal(t, bits(whole.Parameters.Components), bits(resumed.Parameters.Components))
 	}
-	resume(mixture.Model{Family: family.Gaussian{}}, framework.GFAB)
-	resume(mixture.Model{Family: family.Gaussian{Covariance: family.Diagonal}}, framework.FAB)
-	resume(mixture.MAP{Model: mixture.Model{Family: family.Gaussian{}}}, framework.EM)
+	resume(mixture.Model{Family: normal.Family{}}, framework.GFAB)
+	resume(mixture.Model{Family: normal.Family{Covariance: normal.Diagonal}}, framework.FAB)
+	resume(mixture.MAP{Model: mixture.Model{Family: normal.Family{}}}, framework.EM)
 }
 
 // TestSummariesTellTheColumns of a mixed table: what lies where, with standard errors.
@@ -268,7 +269,7 @@ func TestSummariesTellTheColumns(t *testing.T) {
 	for range n {
 		x = append(x, 3+2*rng.NormFloat64(), float64(rng.IntN(2)), float64(rng.IntN(3)), distuv.Poisson{Lambda: 4, Src: rng}.Rand())
 	}
-	m := mixture.Model{Family: family.Product{family.Of{Family: family.Gaussian{Covariance: family.Diagonal}, Width: 1}, family.Bernoulli{}, family.Categorical{Levels: 3}, family.Poisson{}}}
+	m := mixture.Model{Family: family.Product{family.Of{Family: normal.Family{Covariance: normal.Diagonal}, Width: 1}, family.Bernoulli{}, family.Categorical{Levels: 3}, family.Poisson{}}}
 	res := fit(t, m, source(t, x, n, 4), framework.Options{K: 1, Method: framework.EM})
 	list, err := m.Summarize(res.Statistics, res.Parameters)
 	require.NoError(t, err)
@@ -366,12 +367,12 @@ func TestCharacteristicColumnsAreByTheirDivergence(t *testing.T) {
 		c := float64(i % k)
 		x[i*d], x[i*d+1] = 4*c+(1+c)*rng.NormFloat64(), 10+(2-c)*rng.NormFloat64()
 	}
-	for _, form := range []family.Covariance{family.Full, family.Diagonal, family.Spherical} {
-		m := mixture.Model{Family: family.Gaussian{Covariance: form}}
+	for _, form := range []normal.Covariance{normal.Full, normal.Diagonal, normal.Spherical} {
+		m := mixture.Model{Family: normal.Family{Covariance: form}}
 		p := fit(t, m, source(t, x, n, d), framework.Options{K: k, Method: framework.EM, Criterion: framework.ELBO}).Parameters
 		normal := func(xi []float64, column int) distuv.Normal {
 			variance := xi[d+min(column, len(xi)-d-1)]
-			if form == family.Full {
+			if form == normal.Full {
 				variance = xi[d+column*d+column]
 			}
 			return distuv.Normal{Mu: xi[column], Sigma: math.Sqrt(variance)}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/family/regress"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/lvmtest"
@@ -509,7 +510,7 @@ func TestRegressionsOnAnInterceptAloneAreTheirFamilies(t *testing.T) {
 		regression, plain family.Family
 		draw              func(i int) float64
 	}{
-		{regress.Family{}, family.Gaussian{}, func(i int) float64 { return 5*float64(i%2) + rng.NormFloat64() }},
+		{regress.Family{}, normal.Family{}, func(i int) float64 { return 5*float64(i%2) + rng.NormFloat64() }},
 		{regress.Family{Response: regress.Counts}, family.Poisson{}, func(i int) float64 {
 			return distuv.Poisson{Lambda: 3 + 12*float64(i%2), Src: rng}.Rand()
 		}},

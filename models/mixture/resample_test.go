@@ -11,6 +11,7 @@ import (
 
 	"github.com/latent-go/latent/bootstrap"
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/mixture"
 )
@@ -42,7 +43,7 @@ func resampled(t *testing.T, m mixture.Model, x []float64, rows int, w []float64
 // TestResampleKeepsWhatIsGiven: the rows that weights stand for, missing values and numbers of trials.
 func TestResampleKeepsWhatIsGiven(t *testing.T) {
 	nan := math.NaN()
-	m := mixture.Model{Family: family.Product{family.Gaussian{Covariance: family.Diagonal}, family.Multinomial{Categories: 3}, family.Bernoulli{}}}
+	m := mixture.Model{Family: family.Product{normal.Family{Covariance: normal.Diagonal}, family.Multinomial{Categories: 3}, family.Bernoulli{}}}
 	x := []float64{
 		1.5, 5, 3, 2, 1,
 		nan, 1, 0, 0, 0,
@@ -80,7 +81,7 @@ func TestStartAtIsOneIteration(t *testing.T) {
 	for _, m := range []interface {
 		framework.Model[framework.Rows, *mixture.Parameters, *mixture.Statistics]
 		bootstrap.Starter[framework.Rows, *mixture.Parameters]
-	}{mixture.Model{Family: family.Gaussian{}}, mixture.MAP{Model: mixture.Model{Family: family.Gaussian{}}}} {
+	}{mixture.Model{Family: normal.Family{}}, mixture.MAP{Model: mixture.Model{Family: normal.Family{}}}} {
 		o := framework.Options{K: 2, Method: framework.EM, MaxIterations: 3}
 		few, err := framework.Fit(t.Context(), m, src, o)
 		require.NoError(t, err)

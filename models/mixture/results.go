@@ -80,7 +80,7 @@ func (m Model) Doubts(p *Parameters) ([]error, error) {
 	return pl.Doubts(), nil
 }
 
-// OnFloor returns, for each component, the columns whose variance in it is at the floor (see [family.Gaussian]),
+// OnFloor returns, for each component, the columns whose variance in it is at the floor (see [normal.Family]),
 // although it is above the floor in the table. Such a component may stand for repeated values rather than for a
 // group.
 func (m Model) OnFloor(p *Parameters) ([][]int, error) {

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/mixture"
 )
@@ -33,7 +34,7 @@ func TestAFitToASampleStartsAFit(t *testing.T) {
 	require.NoError(t, err)
 	table, err = table.WithWeights(weights)
 	require.NoError(t, err)
-	ctx, m := context.Background(), mixture.Model{Family: family.Gaussian{}, Start: family.RandomResponsibilities}
+	ctx, m := context.Background(), mixture.Model{Family: normal.Family{}, Start: family.RandomResponsibilities}
 	for _, method := range []framework.Method{framework.EM, framework.GFAB} {
 		o := framework.Options{K: k, Method: method, Seed: 3, NoMoves: true, FixedK: true}
 		without, err := framework.Fit(ctx, m, table, o)

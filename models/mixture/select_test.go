@@ -10,6 +10,7 @@ import (
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/mixture"
 )
@@ -29,18 +30,18 @@ func columnsOf(t *testing.T, name string, without ...string) *framework.Table {
 
 // TestLikelihoodsOfASelectionDoNotFall as K grows, though single starts of each K do.
 func TestLikelihoodsOfASelectionDoNotFall(t *testing.T) {
-	diagonal := family.Gaussian{Covariance: family.Diagonal}
+	diagonal := normal.Family{Covariance: normal.Diagonal}
 	for _, c := range []struct {
 		name   string
 		table  *framework.Table
 		family family.Family
 		most   int
 	}{
-		{"faithful", columnsOf(t, "faithful"), family.Gaussian{}, 8},
-		{"geyser", columnsOf(t, "geyser"), family.Gaussian{}, 8},
-		{"iris", columnsOf(t, "iris", "Species"), family.Gaussian{}, 6},
+		{"faithful", columnsOf(t, "faithful"), normal.Family{}, 8},
+		{"geyser", columnsOf(t, "geyser"), normal.Family{}, 8},
+		{"iris", columnsOf(t, "iris", "Species"), normal.Family{}, 6},
 		{"iris, diagonal", columnsOf(t, "iris", "Species"), diagonal, 8},
-		{"crabs", columnsOf(t, "crabs", "class"), family.Gaussian{Covariance: family.Tied}, 8},
+		{"crabs", columnsOf(t, "crabs", "class"), normal.Family{Covariance: normal.Tied}, 8},
 		{"ruspini", columnsOf(t, "ruspini"), diagonal, 8},
 		{"tonedata", columnsOf(t, "tonedata"), diagonal, 8},
 		{"earthquakes", columnsOf(t, "earthquakes", "year"), family.Poisson{}, 6},
@@ -85,7 +86,7 @@ func TestSelectionsResumeWithinAddedRuns(t *testing.T) {
 }
 
 func resumes(t *testing.T, ks []int, by framework.Criterion, method framework.Method) {
-	table, m := columnsOf(t, "geyser"), mixture.Model{Family: family.Gaussian{}, Start: family.Seeded}
+	table, m := columnsOf(t, "geyser"), mixture.Model{Family: normal.Family{}, Start: family.Seeded}
 	o := framework.Options{Method: method, Tolerance: 1e-7, Workers: 1}
 	if method != framework.EM {
 		o.Restarts = 1

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/mixture"
 )
@@ -55,8 +56,8 @@ func TestStartsAreAsGoodAsKMeans(t *testing.T) {
 		for k := 2; k <= c.most; k++ {
 			for seed := range uint64(2) {
 				o := framework.Options{K: k, FixedK: true, Method: framework.EM, Restarts: 10, Tolerance: 1e-9, Seed: seed + 1}
-				got := fit(t, mixture.Model{Family: family.Gaussian{}}, src, o).Evaluation.LogLikelihood
-				means := fit(t, mixture.Model{Family: family.Gaussian{}, Start: family.KMeans}, src, o).Evaluation.LogLikelihood
+				got := fit(t, mixture.Model{Family: normal.Family{}}, src, o).Evaluation.LogLikelihood
+				means := fit(t, mixture.Model{Family: normal.Family{}, Start: family.KMeans}, src, o).Evaluation.LogLikelihood
 				assert.GreaterOrEqual(t, got, means-1e-4, "%s, K = %d", c.name, k)
 				if k == c.most {
 					assert.GreaterOrEqual(t, got, c.least, c.name)
@@ -82,7 +83,7 @@ func TestStartsKeepToAnyOrderOfTheRows(t *testing.T) {
 		}
 		other := source(t, x, all.N, all.D)
 		for start := family.KMeans; start <= family.Seeded; start++ {
-			m := mixture.Model{Family: family.Gaussian{}, Start: start}
+			m := mixture.Model{Family: normal.Family{}, Start: start}
 			a, err := m.Init(context.Background(), table, 4, rand.New(rand.NewPCG(1, 24)))
 			require.NoError(t, err)
 			b, err := m.Init(context.Background(), other, 4, rand.New(rand.NewPCG(1, 24)))
@@ -94,9 +95,9 @@ func TestStartsKeepToAnyOrderOfTheRows(t *testing.T) {
 			continue
 		}
 		o := framework.Options{K: 8, Restarts: 5}
-		a, err := framework.Fit(context.Background(), mixture.Model{Family: family.Gaussian{}}, table, o)
+		a, err := framework.Fit(context.Background(), mixture.Model{Family: normal.Family{}}, table, o)
 		require.NoError(t, err)
-		b, err := framework.Fit(context.Background(), mixture.Model{Family: family.Gaussian{}}, other, o)
+		b, err := framework.Fit(context.Background(), mixture.Model{Family: normal.Family{}}, other, o)
 		require.NoError(t, err)
 		assert.Equal(t, a.Shape.K, b.Shape.K)
 		assert.InEpsilon(t, a.Value, b.Value, 1e-7)
@@ -113,7 +114,7 @@ func TestStartsThatHaveLostAreGivenUp(t *testing.T) {
 	}
 	src, err := framework.FromSlice(x, 600, 2)
 	require.NoError(t, err)
-	m := mixture.Model{Family: family.Gaussian{}}
+	m := mixture.Model{Family: normal.Family{}}
 	o := framework.Options{K: 3, DoubleTo: 24, Restarts: 6, Workers: 1, NoMoves: true}
 	res := fit(t, m, src, o)
 	starts, lost := map[int]int{}, 0

@@ -13,6 +13,7 @@ import (
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/lvmtest"
 	"github.com/latent-go/latent/internal/tier"
@@ -229,8 +230,8 @@ func turned(x *mat.Dense) lvmtest.Units[framework.Rows] {
 	return lvmtest.Affine("turned and rescaled", x, a)
 }
 
-func newStructures() (names []string, forms []family.Covariance) {
-	all, list := family.Structures()
+func newStructures() (names []string, forms []normal.Covariance) {
+	all, list := normal.Structures()
 	for i, form := range list {
 		if !slices.Contains([]string{"VII", "VVI", "EEE", "VVV"}, all[i]) { // which TestConformance has
 			names, forms = append(names, all[i]), append(forms, form)
@@ -251,7 +252,7 @@ func overlapping(n int) *mat.Dense {
 }
 
 func TestStructuresConform(t *testing.T) {
-	c := conforming{family: family.Gaussian{}, x: overlapping(150), ks: []int{1, 2, 3}}
+	c := conforming{family: normal.Family{}, x: overlapping(150), ks: []int{1, 2, 3}}
 	scaled := lvmtest.Rescaled("columns rescaled", c.x, []float64{10, 0.01, 1000})
 	affine := lvmtest.Affine("an affine map", c.x, mat.NewDense(3, 3, []float64{10, 3, 0, 0, 0.1, 0.02, -2, 0, 7}))
 	names, forms := newStructures()
@@ -270,7 +271,7 @@ func TestStructuresConform(t *testing.T) {
 			if !slices.Contains([]string{"EEI", "VEI", "VVE", "EEV"}, name) {
 				tier.Leave(t, "a structure of fixed axes with volumes alike and not, one of axes alike, one of axes of their own; TestStructuresReachTheConstrainedMaximum has all")
 			}
-			model := mixture.Model{Family: family.Gaussian{Covariance: form}}
+			model := mixture.Model{Family: normal.Family{Covariance: form}}
 			lv := c.estimates(model)
 			lv.Units, lv.NoAllocations = []lvmtest.Units[framework.Rows]{units}, false
 			lv.Free, lv.Latent = structureFree(name, 3), structureLatent(name, 3)
@@ -290,7 +291,7 @@ func TestStructuresReachTheConstrainedMaximum(t *testing.T) {
 	for i, form := range forms {
 		name := names[i]
 		t.Run(name, func(t *testing.T) {
-			m := mixture.Model{Family: family.Gaussian{Covariance: form}, Start: family.RandomResponsibilities}
+			m := mixture.Model{Family: normal.Family{Covariance: form}, Start: family.RandomResponsibilities}
 			p, err := m.Init(context.Background(), table, k, rand.New(rand.NewPCG(1, 2)))
 			require.NoError(t, err)
 			s := m.NewStatistics(p)
@@ -355,9 +356,9 @@ func TestStructuresOnCrabs(t *testing.T) {
 	require.NoError(t, err)
 	table, err := framework.FromSlice(x, n, d)
 	require.NoError(t, err)
-	names, forms := family.Structures()
+	names, forms := normal.Structures()
 	for i, form := range forms {
-		m := near{mixture.Model{Family: family.Gaussian{Covariance: form}}, class}
+		m := near{mixture.Model{Family: normal.Family{Covariance: form}}, class}
 		res, err := framework.Fit(context.Background(), m, table, framework.Options{K: 4, FixedK: true, Method: framework.EM, Criterion: framework.BIC, Tolerance: 1e-13, MaxIterations: 20000, NoMoves: true})
 		require.NoError(t, err, names[i])
 		got := res.Evaluation.LogLikelihood

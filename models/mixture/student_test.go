@@ -13,6 +13,7 @@ import (
 	"gonum.org/v1/gonum/stat/distmv"
 
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/lvmtest"
 	"github.com/latent-go/latent/models/mixture"
@@ -22,7 +23,7 @@ import (
 func studentFree(estimated bool) lvmtest.Coordinates[*mixture.Parameters, *mixture.Statistics] {
 	return func(_ *mixture.Statistics, p *mixture.Parameters) ([]float64, func([]float64) *mixture.Parameters) {
 		const d = 3
-		chart := gaussianChart(family.Full, d)
+		chart := gaussianChart(normal.Full, d)
 		n, width := chart.steps, len(p.Components)/p.K
 		if estimated {
 			n++
@@ -61,9 +62,9 @@ func tailed(n int) *mat.Dense {
 
 func TestStudentConforms(t *testing.T) {
 	x := tailed(160)
-	for _, f := range []family.StudentT{{}, {Nu: 4}} {
+	for _, f := range []normal.StudentT{{}, {Nu: 4}} {
 		t.Run(f.Name(), func(t *testing.T) {
-			c := conforming{family: family.Gaussian{}, x: x, ks: []int{1, 2}}
+			c := conforming{family: normal.Family{}, x: x, ks: []int{1, 2}}
 			model := mixture.Model{Family: f}
 			lv := c.estimates(model)
 			lv.Units = []lvmtest.Units[framework.Rows]{lvmtest.Affine("an affine map", x, mat.NewDense(3, 3, []float64{10, 3, 0, 0, 0.1, 0.02, -2, 0, 7}))}
@@ -77,7 +78,7 @@ func TestStudentConforms(t *testing.T) {
 func TestStudentDensityIsThatOfDistmv(t *testing.T) {
 	x := tailed(300)
 	table := incompleteTable(t, x)
-	m := mixture.Model{Family: family.StudentT{}}
+	m := mixture.Model{Family: normal.StudentT{}}
 	res, err := framework.Fit(context.Background(), m, table, framework.Options{K: 2, FixedK: true, Method: framework.EM, Tolerance: 1e-13, MaxIterations: 20000})
 	require.NoError(t, err)
 	require.Zero(t, res.Fall)
@@ -111,7 +112,7 @@ func TestStudentDensityIsThatOfDistmv(t *testing.T) {
 func TestStudentInformation(t *testing.T) {
 	x := tailed(100)
 	table := incompleteTable(t, x)
-	m := mixture.Model{Family: family.StudentT{}}
+	m := mixture.Model{Family: normal.StudentT{}}
 	res, err := framework.Fit(context.Background(), m, table, framework.Options{K: 1, Method: framework.EM})
 	require.NoError(t, err)
 	p := res.Parameters
@@ -125,7 +126,7 @@ func TestStudentInformation(t *testing.T) {
 	rows, _, err := m.Sample(p, n, rand.New(rand.NewPCG(5, 6)))
 	require.NoError(t, err)
 	block := framework.Rows{N: n, D: 3, Stride: 3, X: rows}
-	chart := gaussianChart(family.Full, 3)
+	chart := gaussianChart(normal.Full, 3)
 	slope := make([][]float64, 10)
 	for a := range slope {
 		score := func(h float64) []float64 {

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/hmm"
 	"github.com/latent-go/latent/models/mixture"
@@ -120,11 +121,11 @@ func TestStartsOfAFitElsewhereReadNoRows(t *testing.T) {
 		weighted bool
 		surveys  int // moments twice, the scatter, and the draw twice; with a sample its draw twice
 	}{
-		"Gaussian": {family.Gaussian{}, framework.Options{K: 4}, false, 5},
-		"weighted": {family.Gaussian{}, framework.Options{K: 4, Shards: 5}, true, 5},
-		"sample":   {family.Gaussian{}, framework.Options{K: 4, Sample: 2000}, false, 7},
-		"codes":    {family.Gaussian{}, framework.Options{K: 4, FixedK: true}, false, 6}, // the resolution, too
-		"diagonal": {family.Gaussian{Covariance: family.Diagonal}, framework.Options{K: 4, Restarts: 2, FixedK: true}, false, 10},
+		"Gaussian": {normal.Family{}, framework.Options{K: 4}, false, 5},
+		"weighted": {normal.Family{}, framework.Options{K: 4, Shards: 5}, true, 5},
+		"sample":   {normal.Family{}, framework.Options{K: 4, Sample: 2000}, false, 7},
+		"codes":    {normal.Family{}, framework.Options{K: 4, FixedK: true}, false, 6}, // the resolution, too
+		"diagonal": {normal.Family{Covariance: normal.Diagonal}, framework.Options{K: 4, Restarts: 2, FixedK: true}, false, 10},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.options.MaxIterations, c.options.NoMoves, c.options.Seed = 4, true, 3
@@ -160,7 +161,7 @@ func TestStartsOfSequencesElsewhereReadNoRows(t *testing.T) {
 	}
 	sequences, err := framework.NewSequences(table, ends)
 	require.NoError(t, err)
-	m, o := hmm.Model{Family: family.Gaussian{}}, framework.Options{K: 3, MaxIterations: 3, NoMoves: true}
+	m, o := hmm.Model{Family: normal.Family{}}, framework.Options{K: 3, MaxIterations: 3, NoMoves: true}
 	want, err := framework.Fit(t.Context(), m, sequences, o)
 	require.NoError(t, err)
 	whole, _, surveys := apart(t, framework.Source[framework.Sequences](sequences), func(src framework.Source[framework.Sequences]) {
@@ -176,7 +177,7 @@ func TestStartsOfSequencesElsewhereReadNoRows(t *testing.T) {
 func TestStartsOfAComparisonElsewhereAreThoseOfTheirModels(t *testing.T) {
 	src := framework.Source[framework.Rows](rowsOfThree(t, 20000, 3, false))
 	type model = framework.Model[framework.Rows, *mixture.Parameters, *mixture.Statistics]
-	models := []model{mixture.Model{Family: family.Gaussian{}}, mixture.Model{Family: family.Gaussian{Covariance: family.Diagonal}}}
+	models := []model{mixture.Model{Family: normal.Family{}}, mixture.Model{Family: normal.Family{Covariance: normal.Diagonal}}}
 	o := framework.Options{K: 3, MaxIterations: 4, Seed: 1}
 	want, err := framework.FitBest(t.Context(), models, src, framework.BIC, o)
 	require.NoError(t, err)
@@ -191,7 +192,7 @@ func TestStartsOfAComparisonElsewhereAreThoseOfTheirModels(t *testing.T) {
 // A start of one's own is not known to workers: the driver reads the rows for it.
 func TestStartsOfOnesOwnAreTheDrivers(t *testing.T) {
 	src := framework.Source[framework.Rows](rowsOfThree(t, 20000, 2, false))
-	m, o := mixture.Model{Family: family.Gaussian{}}, framework.Options{K: 3, MaxIterations: 3, NoMoves: true}
+	m, o := mixture.Model{Family: normal.Family{}}, framework.Options{K: 3, MaxIterations: 3, NoMoves: true}
 	begins := func(ctx context.Context, src framework.Source[framework.Rows], k int, _ *rand.Rand) (*mixture.Parameters, error) {
 		return m.Init(ctx, src, k, rand.New(rand.NewPCG(9, 9)))
 	}
@@ -209,7 +210,7 @@ func TestStartsOfOnesOwnAreTheDrivers(t *testing.T) {
 // A worker whose start asks for something else says so.
 func TestWorkersWithAnotherStartAreRefused(t *testing.T) {
 	src := framework.Source[framework.Rows](rowsOfThree(t, 20000, 2, false))
-	m, o := mixture.Model{Family: family.Gaussian{}}, framework.Options{K: 3}
+	m, o := mixture.Model{Family: normal.Family{}}, framework.Options{K: 3}
 	other := framework.Model[framework.Rows, *mixture.Parameters, *mixture.Statistics](otherStart{m})
 	apartErr := func(src framework.Source[framework.Rows]) {
 		_, err := framework.Fit(t.Context(), m, src, o)

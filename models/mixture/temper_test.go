@@ -15,6 +15,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/mixture"
 	"github.com/latent-go/latent/prior"
@@ -53,7 +54,7 @@ func TestTemperedBoundOfOneComponentIsTheTemperedEvidence(t *testing.T) {
 			func(n, sum, _, base float64) float64 {
 				return base + prior.Gamma{Shape: gamma.Shape + sum, Rate: gamma.Rate + n}.LogNorm() - gamma.LogNorm()
 			}},
-		{"gaussian", family.Gaussian{Covariance: family.Diagonal}, gaussian, func() float64 { return 1 + 2*rng.NormFloat64() },
+		{"gaussian", normal.Family{Covariance: normal.Diagonal}, gaussian, func() float64 { return 1 + 2*rng.NormFloat64() },
 			func(x float64, xi []float64) float64 { // ξ = ((μ − m)√κ/σ, ln σ²)
 				sigma := math.Exp(xi[1] / 2)
 				return distuv.Normal{Mu: gaussian.Mean + sigma*xi[0]/math.Sqrt(gaussian.Kappa), Sigma: sigma}.LogProb(x)
@@ -81,7 +82,7 @@ func TestTemperedBoundOfOneComponentIsTheTemperedEvidence(t *testing.T) {
 			assert.InDelta(t, c.closed(alpha*n, alpha*sum, alpha*square, alpha*base), got, 1e-10, "%s, α = %v", c.name, alpha)
 
 			if c.name == "gaussian" { // the same with a covariance matrix, 1×1
-				full := mixture.Variational{Family: family.Gaussian{}, Prior: prior.NormalInverseWishart{
+				full := mixture.Variational{Family: normal.Family{}, Prior: prior.NormalInverseWishart{
 					Mean: []float64{gaussian.Mean}, Kappa: gaussian.Kappa, Nu: 2 * gaussian.Shape, Scale: []float64{2 * gaussian.Rate}}}
 				assert.InDelta(t, got, fit(t, full, source(t, x, n, 1), framework.Options{K: 1, Method: framework.EM, Temper: alpha}).Value, 1e-10)
 			}
@@ -205,8 +206,8 @@ func everyFamily(t testing.TB) (families []family.Family, tables []*framework.Ta
 	for _, c := range conjugateTwoOfEach() {
 		families, tables = append(families, c.family), append(tables, c.table(t))
 	}
-	for _, form := range []family.Covariance{family.Full, family.Tied, family.Diagonal, family.Spherical} {
-		families, tables = append(families, family.Gaussian{Covariance: form}), append(tables, embedded(t, "iris", 4))
+	for _, form := range []normal.Covariance{normal.Full, normal.Tied, normal.Diagonal, normal.Spherical} {
+		families, tables = append(families, normal.Family{Covariance: form}), append(tables, embedded(t, "iris", 4))
 	}
 	return families, tables
 }
@@ -257,7 +258,7 @@ func TestSparseRowsTemperAsDenseOnesDo(t *testing.T) {
 
 func TestTemperedIterationsAllocateNothing(t *testing.T) {
 	src := embedded(t, "iris", 4)
-	m := mixture.Variational{Family: family.Gaussian{}}
+	m := mixture.Variational{Family: normal.Family{}}
 	count := func(iterations int) float64 {
 		o := framework.Options{K: 3, Method: framework.EM, Temper: 0.7, Workers: 1, MaxIterations: iterations, Tolerance: 1e-300}
 		return testing.AllocsPerRun(3, func() { fit(t, m, src, o) })

@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/latent-go/latent/data"
-	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/grouping"
@@ -39,7 +39,7 @@ func NewComponents(model mixture.Model, p *mixture.Parameters, needsAll bool) *C
 		Items: wording.Numbered("p", p.K),
 		Last:  []string{"log_likelihood"},
 	}
-	if _, noise := model.Family.(family.Noise); noise {
+	if _, noise := model.Family.(normal.Noise); noise {
 		c.Says.Last = append(c.Says.Last, "noise")
 	}
 	return c
