@@ -1,4 +1,5 @@
-// Package builtin has the models of latent, for programs that use what latent fit --out has written.
+// Package builtin registers the models of the command latent. Programs load model files with it that latent fit --out
+// has written.
 package builtin
 
 import (
@@ -15,20 +16,23 @@ import (
 	"github.com/latent-go/latent/internal/families"
 )
 
-// Load opens a model file of a model of [Models].
+// Load reads a model file of one of the [Models]. It returns an error if the file is missing, damaged, of another
+// format version or of another model.
 func Load(path string) (*fitted.Fitted, error) { return Models().Open(path) }
 
-// A Family is one of an author's own, for mixtures, hidden Markov models and gates.
+// A Family is an author's family of distributions, for the components of mixtures, with a gate or without, and for the
+// states of hidden Markov models.
 type Family struct {
 	Name string        // as --family and files have it: "negative-binomial"
 	Of   family.Family // of a single column; where Joint is true, of all columns together
-	// Joint families describe all columns together. Of others each column has its own, beside columns of other families.
+	// Joint is true if the family describes all columns together. Otherwise it describes one column, beside columns of
+	// other families.
 	Joint bool
 }
 
-// Models are those of latent, their components also of an author's own families. Their rows are rows of a table, of a
-// hidden Markov model the steps of a sequence, of a block model two nodes, and of a topic model the counts
-// of a document's words.
+// Models returns the definitions of all models of latent; own adds families for their components. A row is a row of the
+// table, except in three models: in a hidden Markov model it is the steps of a sequence, in a block model two nodes,
+// and in a topic model the counts of a document's words.
 func Models(own ...Family) fitted.Registry {
 	var set families.Set
 	for _, f := range own {

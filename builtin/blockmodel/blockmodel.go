@@ -1,5 +1,5 @@
-// Package blockmodel is the model of package builtin whose rows are the edges of a graph: its settings, what its fits
-// find and say of two nodes, and their files.
+// Package blockmodel defines the stochastic block model of package builtin, whose rows are the edges of a graph: its
+// settings, the results of its fits, predictions for pairs of nodes, and its model files.
 package blockmodel
 
 import (
@@ -18,7 +18,8 @@ import (
 	"github.com/latent-go/latent/models/blockmodel"
 )
 
-// Definition is that of stochastic block models: package [blockmodel].
+// Definition returns the definition of stochastic block models (package models/blockmodel) with edges of the given
+// families.
 func Definition(families fitted.Families) fitted.Definition {
 	return fitted.Definition{Name: "blockmodel", Title: "Stochastic block model", Pairs: true, Starts: 10, Part: "block",
 		About: "blocks of the nodes of a graph: the rows are edges, two names and perhaps a weight", Example: "karate",
@@ -43,7 +44,7 @@ func Definition(families fitted.Families) fitted.Definition {
 		}}
 }
 
-// Settings are those of graphs.
+// Settings describe the graph.
 type Settings struct {
 	Directed  bool    `json:"directed,omitempty" help:"Edges lead from the node of the first column to the node of the second. Default: undirected edges."`
 	Bipartite bool    `json:"bipartite,omitempty" help:"The nodes of the first column and those of the second are two sets, each with its own blocks; K counts the blocks of both."`
@@ -60,7 +61,7 @@ func (m *Settings) kind() blockmodel.Kind {
 	return blockmodel.Undirected
 }
 
-// Check refuses settings that exclude each other.
+// Check returns a *[fitted.SettingError] for settings that exclude each other.
 func (m *Settings) Check(r fitted.Request) error {
 	wrong := func(setting, reason string) error { return &fitted.SettingError{Setting: setting, Reason: reason} }
 	switch {
@@ -78,7 +79,7 @@ func (m *Settings) Check(r fitted.Request) error {
 	return nil
 }
 
-// Bind makes a graph of a list of edges.
+// Bind builds the graph from a list of edges.
 func (m *Settings) Bind(_ context.Context, t *fitted.Table, r fitted.Request) (*fitted.Bound, error) {
 	list, names := edgesOf(t.Pairs, m.kind() == blockmodel.Bipartite)
 	list.Kind, list.DropLoops = m.kind(), m.Loops != nil && *m.Loops == "drop"

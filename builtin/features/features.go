@@ -1,5 +1,5 @@
-// Package features is the model of package builtin whose rows have any of several binary features: its settings, what
-// its fits find and say of rows, and their files.
+// Package features defines the model of package builtin in which each row has any subset of several binary features:
+// its settings, the results of its fits, predictions for rows, and its model files.
 package features
 
 import (
@@ -22,7 +22,7 @@ import (
 	"github.com/latent-go/latent/report"
 )
 
-// Definition is that of binary features: package [features].
+// Definition returns the definition of binary latent features (package models/features).
 func Definition(families fitted.Families) fitted.Definition {
 	return fitted.Definition{Name: "features", Title: "Binary features", Part: "feature", Several: true, Starts: 5,
 		About:   "binary factors: a row has any of several features",
@@ -30,13 +30,13 @@ func Definition(families fitted.Families) fitted.Definition {
 		Methods: fitted.ByEvidence(framework.ICL, framework.ELBO)}
 }
 
-// Settings are those of binary features.
+// Settings choose the noise of the columns.
 type Settings struct{ fitted.NoiseSettings }
 
-// Check refuses nothing.
+// Check returns nil, because all settings are valid.
 func (*Settings) Check(fitted.Request) error { return nil }
 
-// Bind readies the model for the rows.
+// Bind prepares the model for the rows.
 func (m *Settings) Bind(_ context.Context, t *fitted.Table, _ fitted.Request) (*fitted.Bound, error) {
 	const most = 8 // 2^8 states a row are cheap
 	n, _ := t.Rows.Dims()

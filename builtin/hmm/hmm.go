@@ -1,5 +1,6 @@
-// Package hmm is the model of package builtin whose rows are the steps of sequences, each in a state that depends on
-// that of the step before: its settings, what its fits find and say of sequences, and their files.
+// Package hmm defines the hidden Markov model of package builtin, whose rows are the steps of sequences; the state of a
+// step depends on the state of the step before. It has the model's settings, the results of its fits, predictions for
+// sequences, and its model files.
 package hmm
 
 import (
@@ -24,7 +25,8 @@ import (
 	"github.com/latent-go/latent/prior"
 )
 
-// Definition is that of hidden Markov models, whose states have some families; nil: those of package family.
+// Definition returns the definition of hidden Markov models whose states have the given families; nil stands for the
+// families of package family.
 func Definition(of fitted.Families) fitted.Definition {
 	if of == nil {
 		of = families.Set{}
@@ -50,7 +52,7 @@ func methods() []fitted.Method {
 		fitted.Method{Name: "vb", Engine: framework.EM, Criteria: []framework.Criterion{framework.ELBO}, Prior: keys})
 }
 
-// Settings are those of hidden Markov models.
+// Settings are the options of hidden Markov models.
 type Settings struct {
 	classes.ColumnSettings
 	Start *string `json:"start,omitempty" placeholder:"NAME" help:"Initialisation of the states: kmeans, random (responsibilities), rows, scaled (k-means without whitening), hierarchical (Ward), seeded (k-means++ alone), or varied: kmeans, hierarchical, scaled and rows, then seeded and rows in turn. Default: varied. Instead, or after a comma, the distribution of the first state: free, uniform, stationary, or first (with --left-right). Default: free."`
@@ -89,7 +91,7 @@ func (m *Settings) starting() (start family.Start, first hmm.Initial, err error)
 	return start, first, nil
 }
 
-// Check refuses a distribution of the first state that the chain cannot have, and priors that do not go together.
+// Check returns an error for a distribution of the first state that the chain cannot have, and for inconsistent priors.
 func (m *Settings) Check(r fitted.Request) error {
 	if err := m.CheckFloor(r); err != nil {
 		return err
@@ -111,7 +113,7 @@ func (m *Settings) Check(r fitted.Request) error {
 	return &fitted.SettingError{Setting: "Start", Reason: reason}
 }
 
-// Bind readies the model for the sequences.
+// Bind prepares the model for the sequences.
 func (m *Settings) Bind(_ context.Context, t *fitted.Table, r fitted.Request) (*fitted.Bound, error) {
 	start, first, err := m.starting()
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package lds is the model of package builtin whose columns follow latent numbers that a linear dynamical system moves:
-// its settings, what its fits find and say of sequences, and their files.
+// Package lds defines the linear dynamical system of package builtin, whose columns are linear in latent numbers that
+// evolve from step to step: its settings, the results of its fits, predictions for sequences, and its model files.
 package lds
 
 import (
@@ -24,7 +24,7 @@ import (
 	"github.com/latent-go/latent/report"
 )
 
-// Definition is that of linear dynamical systems: package [lds].
+// Definition returns the definition of linear dynamical systems (package models/lds).
 func Definition(families fitted.Families) fitted.Definition {
 	return fitted.Definition{Name: "lds", Title: "Linear dynamical system", Sequences: true, Gaps: true, Starts: 5,
 		About:   "a linear dynamical system, for series",
@@ -38,20 +38,21 @@ func Definition(families fitted.Families) fitted.Definition {
 		}}
 }
 
-// Settings are those of linear dynamical systems.
+// Settings are the options of linear dynamical systems.
 type Settings struct {
 	fitted.SequenceSettings
 	fitted.NoiseSettings
 	Covariates []string `json:"covariates,omitempty" placeholder:"COL" help:"Known inputs, such as the weather: columns of numbers without gaps, which act on the other columns and on the latent numbers of their step. The fit finds the effects. The columns are not described."`
 }
 
-// CovariateColumns returns the columns of the inputs, which come last in the table.
+// CovariateColumns returns the names of the covariates, whose columns come last in the table.
 func (m *Settings) CovariateColumns() []string { return m.Covariates }
 
-// Check refuses nothing.
+// Check returns nil, because all settings are valid.
 func (*Settings) Check(fitted.Request) error { return nil }
 
-// Bind readies the model for the sequences. The covariates must be the last columns, in their order, without gaps.
+// Bind prepares the model for the sequences. The covariates must be the last columns, in the order of Covariates,
+// without missing values.
 func (m *Settings) Bind(_ context.Context, t *fitted.Table, _ fitted.Request) (*fitted.Bound, error) {
 	model, what, names := lds.Model{Isotropic: m.Isotropic(), Inputs: len(m.Covariates)}, "gaussian noise", t.Names()
 	if model.Inputs > 0 {

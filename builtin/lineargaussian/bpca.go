@@ -12,7 +12,7 @@ import (
 	"github.com/latent-go/latent/models/bpca"
 )
 
-// BPCA is Bayesian principal component analysis: package [bpca].
+// BPCA returns the definition of Bayesian principal component analysis (package models/bpca).
 func BPCA(families fitted.Families) fitted.Definition {
 	d := pcaOf("bpca", "Bayesian PCA", families)
 	further := []framework.Criterion{framework.Evidence}
@@ -26,7 +26,8 @@ func BPCA(families fitted.Families) fitted.Definition {
 	return d
 }
 
-// PPCA is probabilistic principal component analysis by maximum likelihood: package [bpca], its sizes compared by BIC.
+// PPCA returns the definition of probabilistic principal component analysis (package models/bpca), by maximum
+// likelihood. By default BIC compares its sizes.
 func PPCA(families fitted.Families) fitted.Definition {
 	d := pcaOf("ppca", "Probabilistic PCA", families)
 	d.About = "probabilistic PCA, by maximum likelihood"
@@ -54,10 +55,10 @@ func pcaOf(name, title string, families fitted.Families) fitted.Definition {
 		}}
 }
 
-// PCASettings are none.
+// PCASettings is empty: PCA has no options.
 type PCASettings struct{}
 
-// Check refuses two priors of one number.
+// Check returns an error if the prior gives both alpha, a fixed value, and a_alpha or b_alpha, the prior of alpha.
 func (*PCASettings) Check(r fitted.Request) error {
 	if r.Prior["alpha"] != 0 && (r.Prior["a_alpha"] != 0 || r.Prior["b_alpha"] != 0) {
 		return &fitted.SettingError{
@@ -67,7 +68,7 @@ func (*PCASettings) Check(r fitted.Request) error {
 	return nil
 }
 
-// Bind chooses how the rows reach the model.
+// Bind prepares the model for the rows.
 func (*PCASettings) Bind(ctx context.Context, t *fitted.Table, r fitted.Request) (*fitted.Bound, error) {
 	n, d := t.Rows.Dims()
 	// noise is left over: D columns have rank D, and N centred rows N − 1
@@ -94,8 +95,8 @@ func compares(c framework.Criterion, m fitted.Method) bool {
 	return c.Name != framework.ELBO.Name || m.Criteria[0].Name == c.Name
 }
 
-// pcaProblem has the rows reach the model through their D×D moments, which makes an iteration free of N, or block by
-// block where there are more columns than rows.
+// pcaProblem passes the rows to the model as their D×D moments, so that the time of an iteration does not depend on N,
+// or block by block if there are more columns than rows.
 func pcaProblem(ctx context.Context, t *fitted.Table, r fitted.Request) (fitted.Problem[fitted.Found], error) {
 	if r.Method.ClosedForm {
 		return solvedPCA(ctx, t, r.Workers)

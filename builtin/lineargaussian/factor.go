@@ -22,7 +22,8 @@ import (
 	"github.com/latent-go/latent/models/factor"
 )
 
-// Factor is factor analysis, canonical correlation and group factor analysis: package [factor].
+// Factor returns the definition of factor analysis, canonical correlation and group factor analysis (package
+// models/factor).
 func Factor(families fitted.Families) fitted.Definition {
 	evidence := []framework.Criterion{framework.Evidence}
 	methods := fitted.Estimating(evidence, framework.ELBO)
@@ -47,7 +48,7 @@ func Factor(families fitted.Families) fitted.Definition {
 		}}
 }
 
-// FactorSettings are those of factor analysis.
+// FactorSettings are the options of factor analysis.
 type FactorSettings struct {
 	fitted.NoiseSettings
 	Blocks string  `json:"blocks,omitempty" placeholder:"A,B;C,D" help:"Blocks of columns, within which the noise may correlate, so that factors are what blocks have in common. Two blocks: canonical correlation. Backslashes before commas and semicolons in names."`
@@ -58,7 +59,7 @@ func (m *FactorSettings) wrong(format string, args ...any) error {
 	return &fitted.SettingError{Setting: "Blocks", Reason: fmt.Sprintf(format, args...)}
 }
 
-// Check refuses blocks of noise with one variance.
+// Check returns an error if both Blocks and Noise are set, because noise correlates within a block.
 func (m *FactorSettings) Check(fitted.Request) error {
 	if m.Blocks != "" && m.Noise != nil {
 		return m.wrong("cannot be used with --noise %s: within a block the noise correlates", *m.Noise)
@@ -119,8 +120,8 @@ func (m *FactorSettings) unsolved(t *fitted.Table) string {
 	return ""
 }
 
-// Choose takes gFAB where there is no closed form: accelerated, since a column whose noise creeps to the floor would
-// take thousands of iterations.
+// Choose chooses gFAB if the table has no closed form. The fit is accelerated, because it would otherwise take
+// thousands of iterations if the noise of a column approaches its floor slowly.
 func (m *FactorSettings) Choose(t *fitted.Table, _ fitted.Request) fitted.Choice {
 	if reason := m.unsolved(t); reason != "" {
 		return fitted.Choice{Method: "gfab", Why: "there are " + reason, Elsewhere: "default elsewhere: closed-form",
@@ -132,7 +133,7 @@ func (m *FactorSettings) Choose(t *fitted.Table, _ fitted.Request) fitted.Choice
 // begun is the number of factors up to which factor analysis is solved first.
 const begun = 10
 
-// Bind reads all K off one covariance matrix, or readies iterations.
+// Bind prepares the closed form, which computes every K from one covariance matrix, or the iterations.
 func (m *FactorSettings) Bind(ctx context.Context, t *fitted.Table, r fitted.Request) (*fitted.Bound, error) {
 	n, d := t.Rows.Dims()
 	st, err := m.structure(t.Names())

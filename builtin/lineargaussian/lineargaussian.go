@@ -1,5 +1,5 @@
-// Package lineargaussian has the models of package builtin whose rows are linear in a few normal numbers, with normal
-// noise: their settings, what their fits find and say of rows, and their files.
+// Package lineargaussian defines the models of package builtin whose rows are linear in a few normal latent numbers,
+// with normal noise: their settings, the results of their fits, predictions for rows, and their model files.
 package lineargaussian
 
 import (

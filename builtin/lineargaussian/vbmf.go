@@ -17,7 +17,7 @@ import (
 	"github.com/latent-go/latent/report"
 )
 
-// VBMF is the variational Bayesian factorisation of a matrix: package [vbmf].
+// VBMF returns the definition of variational Bayesian matrix factorisation (package models/vbmf).
 func VBMF(families fitted.Families) fitted.Definition {
 	method := fitted.Method{
 		Engine:   framework.EM,
@@ -46,12 +46,12 @@ func VBMF(families fitted.Families) fitted.Definition {
 	}
 }
 
-// VBMFSettings are those of matrix factorisations.
+// VBMFSettings are the options of matrix factorisation.
 type VBMFSettings struct {
 	Center bool `json:"center,omitempty" help:"Centre the columns first."`
 }
 
-// Check refuses weights, and half a prior of the factors.
+// Check returns an error if rows have weights, or if the prior gives only one of a and b.
 func (*VBMFSettings) Check(r fitted.Request) error {
 	switch {
 	case r.Weighted:
@@ -66,7 +66,7 @@ func (*VBMFSettings) Check(r fitted.Request) error {
 	return nil
 }
 
-// Bind takes the table as a matrix, uncentred unless Center says so.
+// Bind takes the table as a matrix. It centres the columns only if Center is set.
 func (m *VBMFSettings) Bind(ctx context.Context, t *fitted.Table, r fitted.Request) (*fitted.Bound, error) {
 	n, d := t.Rows.Dims()
 	e := factorization{Table: *t, prior: r.Prior, mean: make([]float64, d)}

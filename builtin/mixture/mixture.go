@@ -1,5 +1,6 @@
-// Package mixture is the model of package builtin whose rows belong to components, each with a distribution of its own:
-// its settings, what its fits find and say of rows, and their files. Mixtures of Bernoulli columns are here as well.
+// Package mixture defines the mixture models of package builtin, in which each row belongs to a component with its own
+// distribution: their settings, the results of their fits, predictions for rows, and their model files. Mixtures of
+// Bernoulli columns are a separate model.
 package mixture
 
 import (
@@ -26,7 +27,7 @@ import (
 	"github.com/latent-go/latent/prior"
 )
 
-// Definition is that of mixtures of some families; nil: those of package family.
+// Definition returns the definition of mixtures of the given families; nil stands for the families of package family.
 func Definition(of fitted.Families) fitted.Definition {
 	if of == nil {
 		of = families.Set{}
@@ -42,7 +43,7 @@ func Definition(of fitted.Families) fitted.Definition {
 			"uses em, and gfab for the evidence. " + classes.AboutPrior}
 }
 
-// Bernoulli is the definition of mixtures of Bernoulli columns.
+// Bernoulli returns the definition of mixtures of Bernoulli columns.
 func Bernoulli() fitted.Definition {
 	of := families.Only{families.Bernoulli}
 	return fitted.Definition{Name: "bernmix", Starts: 10, Title: "Bernoulli mixture",
@@ -69,7 +70,7 @@ func methods(keys ...string) []fitted.Method {
 		Criteria: []framework.Criterion{framework.Collapsed}, Further: coded})
 }
 
-// Settings are those of mixtures.
+// Settings are the options of mixtures.
 type Settings struct {
 	classes.ColumnSettings
 	classes.StartSettings
@@ -78,7 +79,7 @@ type Settings struct {
 	classes.GateSettings
 }
 
-// BernoulliSettings are those of mixtures of Bernoulli columns.
+// BernoulliSettings are the options of mixtures of Bernoulli columns.
 type BernoulliSettings struct {
 	classes.StartSettings
 	classes.GateSettings
@@ -87,7 +88,7 @@ type BernoulliSettings struct {
 // weights is the key of the prior of the weights.
 const weights = "weights"
 
-// Check refuses settings that do not go together.
+// Check returns an error for inconsistent settings.
 func (m *Settings) Check(r fitted.Request) error {
 	if m.Noise && len(m.Gate) > 0 {
 		return &fitted.SettingError{Setting: "Gate", Reason: "cannot be used with --noise"}
@@ -96,13 +97,14 @@ func (m *Settings) Check(r fitted.Request) error {
 	return cmp.Or(m.CheckFloor(r), err, classes.CheckPrior(r, weights))
 }
 
-// Check refuses settings that do not go together.
+// Check returns an error for inconsistent settings.
 func (m *BernoulliSettings) Check(r fitted.Request) error {
 	_, err := m.Starting()
 	return cmp.Or(err, classes.CheckPrior(r, "a"))
 }
 
-// SetFamily makes a family of the number of factors, and of noise.
+// SetFamily adds the number of factors, and noise if it is set, to the name of a family. It returns a
+// *[fitted.SettingError] if the family cannot have noise.
 func (m *Settings) SetFamily(name string) (string, error) {
 	name, err := m.CovarianceSettings.SetFamily(name)
 	switch {
@@ -115,12 +117,12 @@ func (m *Settings) SetFamily(name string) (string, error) {
 	return name + families.NoiseSuffix, nil
 }
 
-// Choose takes cvb0 for a table of codes and counts, or says what keeps it from that.
+// Choose chooses cvb0 for a table of codes and counts without a gate, or reports what prevents it.
 func (m *Settings) Choose(t *fitted.Table, r fitted.Request) fitted.Choice {
 	return choose(m.Gate, t, r)
 }
 
-// Choose takes cvb0 for a table of codes and counts, or says what keeps it from that.
+// Choose chooses cvb0 for a table of codes and counts without a gate, or reports what prevents it.
 func (m *BernoulliSettings) Choose(t *fitted.Table, r fitted.Request) fitted.Choice {
 	return choose(m.Gate, t, r)
 }
@@ -136,7 +138,7 @@ func integrable(columns []data.Column) bool {
 	})
 }
 
-// choose takes cvb0 for a table of codes and counts without a gate, or says what keeps it from that.
+// choose chooses cvb0 for a table of codes and counts without a gate, or reports what prevents it.
 func choose(gate []string, t *fitted.Table, r fitted.Request) fitted.Choice {
 	if !integrable(t.Columns) || len(gate) > 0 {
 		return fitted.Choice{}
@@ -174,7 +176,7 @@ func largeCounts(t *fitted.Table) bool {
 	})
 }
 
-// Bind readies the model for the rows.
+// Bind prepares the model for the rows.
 func (m *Settings) Bind(_ context.Context, t *fitted.Table, r fitted.Request) (*fitted.Bound, error) {
 	e, err := bindingOf(t, r, &m.StartSettings)
 	if err != nil {
@@ -187,7 +189,7 @@ func (m *Settings) Bind(_ context.Context, t *fitted.Table, r fitted.Request) (*
 	return e.bind(m.Gate)
 }
 
-// Bind readies the model for the rows.
+// Bind prepares the model for the rows.
 func (m *BernoulliSettings) Bind(_ context.Context, t *fitted.Table, r fitted.Request) (*fitted.Bound, error) {
 	e, err := bindingOf(t, r, &m.StartSettings)
 	if err != nil {

@@ -1,5 +1,6 @@
-// Package regression is the model of package builtin that explains a column by others, in each component in a way of
-// its own: its settings, what its fits find and say of rows, and their files.
+// Package regression defines the mixture of regressions of package builtin, in which each component explains a column
+// by others with its own coefficients: its settings, the results of its fits, predictions for rows, and its model
+// files.
 package regression
 
 import (
@@ -24,7 +25,7 @@ import (
 	"github.com/latent-go/latent/report"
 )
 
-// Definition is that of mixtures of regressions.
+// Definition returns the definition of mixtures of regressions.
 func Definition() fitted.Definition {
 	return fitted.Definition{Name: "regression", Title: "Mixture of regressions",
 		About: "a mixture of regressions of one column on other columns", Part: "component", Classes: true, Starts: 10,
@@ -32,7 +33,7 @@ func Definition() fitted.Definition {
 		New: func() fitted.Settings { return new(Settings) }, Load: load, Methods: fitted.OfClasses(framework.Slope)}
 }
 
-// Settings say what is explained by what.
+// Settings name the response and the regressors.
 type Settings struct {
 	classes.ColumnSettings
 	classes.StartSettings
@@ -46,17 +47,17 @@ type Settings struct {
 	classes.GateSettings
 }
 
-// Powers are the degrees of polynomials by their columns.
+// Powers hold the degree of a polynomial for each of some columns.
 type Powers struct {
 	Names  []string // as they were given
 	Degree map[string]int
 	Text   string
 }
 
-// MarshalText is the text as it was given.
+// MarshalText returns the text that UnmarshalText has read.
 func (p Powers) MarshalText() ([]byte, error) { return []byte(p.Text), nil }
 
-// UnmarshalText reads COL=DEGREE,…; a comma of a name has a backslash before it.
+// UnmarshalText reads COL=DEGREE,…; a comma within a name needs a backslash before it.
 func (p *Powers) UnmarshalText(text []byte) error {
 	*p = Powers{Degree: map[string]int{}, Text: string(text)}
 	for _, item := range wording.Items(p.Text) {
@@ -80,12 +81,12 @@ func (p *Powers) UnmarshalText(text []byte) error {
 // size is the column that a response counts over; empty: none.
 func (m *Settings) size() string { return cmp.Or(m.Trials, m.Exposure) }
 
-// Explained says what is explained by what.
+// Explained names the response and the regressors.
 func (m *Settings) Explained() fitted.Explained {
 	return fitted.Explained{Response: m.Response, Over: m.size(), By: m.Regress, Powers: m.Power.Names}
 }
 
-// Check refuses settings that do not go together.
+// Check returns a *[fitted.SettingError] for inconsistent settings.
 func (m *Settings) Check(r fitted.Request) error {
 	wrong := func(setting, reason string, args ...any) error {
 		return &fitted.SettingError{Setting: setting, Reason: fmt.Sprintf(reason, args...)}
@@ -114,8 +115,8 @@ func (m *Settings) Check(r fitted.Request) error {
 // numeric is the family of columns of numbers that explain.
 const numeric = "regressor"
 
-// DescribeColumns says what the columns are: the response, what it is counted over, and regressors, which may be
-// categorical, and columns of the gate.
+// DescribeColumns returns the columns that the model reads: the response, its exposure or trials, the regressors, which
+// may be categorical, and the columns of the gate.
 func (m *Settings) DescribeColumns(t *data.Named, r fitted.Request) ([]data.Column, error) {
 	columns := make([]data.Column, len(t.Names))
 	for j, name := range t.Names {
@@ -211,7 +212,7 @@ func fix(g *design.Regression, names []string) error {
 	return nil
 }
 
-// Bind readies the model for the rows.
+// Bind prepares the model for the rows.
 func (m *Settings) Bind(_ context.Context, t *fitted.Table, r fitted.Request) (*fitted.Bound, error) {
 	g, err := m.design(t.Columns, r)
 	if err != nil {

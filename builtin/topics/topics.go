@@ -1,5 +1,5 @@
-// Package topics is the model of package builtin whose rows are the words of documents: its settings, what its fits
-// find and say of documents, and their files.
+// Package topics defines the topic model of package builtin, whose rows are the words of documents: its settings, the
+// results of its fits, predictions for documents, and its model files.
 package topics
 
 import (
@@ -25,7 +25,7 @@ import (
 	"github.com/latent-go/latent/report"
 )
 
-// Definition is that of topics: package [topics].
+// Definition returns the definition of latent Dirichlet allocation (package models/topics).
 func Definition(families fitted.Families) fitted.Definition {
 	return fitted.Definition{Name: "topics", Title: "Topics", Pairs: true, Part: "topic", Example: "bars",
 		About: "latent Dirichlet allocation, for a list of documents, words and counts", Families: families,
@@ -36,13 +36,13 @@ func Definition(families fitted.Families) fitted.Definition {
 			Criteria: []framework.Criterion{framework.Collapsed}, Prior: []string{"alpha", "beta"}}}}
 }
 
-// Settings are none.
+// Settings is empty: topics have no options.
 type Settings struct{}
 
-// Check refuses nothing.
+// Check returns nil, because there are no settings.
 func (*Settings) Check(fitted.Request) error { return nil }
 
-// Bind makes documents of a list of documents, words and counts.
+// Bind builds the documents from a list of documents, words and counts.
 func (*Settings) Bind(_ context.Context, t *fitted.Table, r fitted.Request) (*fitted.Bound, error) {
 	c, err := corpusOf(t.Pairs, nil)
 	if err != nil {
