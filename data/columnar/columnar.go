@@ -78,7 +78,7 @@ func Read(paths []string, o Options) (*data.Table, error) {
 		return nil, err
 	}
 	at := 0
-	err = all.each(all.rows, func(f source, columns []field, rows int) error {
+	err = all.each(rowsOf(nearby, all.columns[0]), func(f source, columns []field, rows int) error {
 		if at += rows; at > all.rows {
 			return errRows
 		}
@@ -103,10 +103,9 @@ func Blocks(paths []string, o Options) iter.Seq2[*data.Table, error] {
 			yield(nil, err)
 			return
 		}
-		const most = 1 << 20 // cells
 		o.Store = nil
 		at := 0
-		err = all.each(max(most/len(all.columns[0]), 1<<10), func(f source, columns []field, rows int) error {
+		err = all.each(rowsOf(1<<20, all.columns[0]), func(f source, columns []field, rows int) error {
 			t, err := newTable(columns, rows, o)
 			if err == nil {
 				err = guarded(func() error { return f.Put(t, columns, 0) })
@@ -126,6 +125,13 @@ func Blocks(paths []string, o Options) iter.Seq2[*data.Table, error] {
 		}
 	}
 }
+
+// nearby is how many cells of a table, which has its rows one after the other, stay in a processor's cache while they
+// are filled column by column.
+const nearby = 1 << 16
+
+// rowsOf is how many rows have so many cells.
+func rowsOf(cells int, columns []field) int { return max(cells/len(columns), 1<<10) }
 
 var errEnough = errors.New("no more tables are wanted")
 
