@@ -22,9 +22,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/latent-go/latent/builtin"
+	"github.com/latent-go/latent/command"
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
-	"github.com/latent-go/latent/internal/command"
 )
 
 // latent runs the command, which wrote the files that programs load.

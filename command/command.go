@@ -14,6 +14,7 @@ import (
 	"context"
 	"io"
 
+	"github.com/latent-go/latent/builtin"
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/command"
@@ -47,11 +48,19 @@ type Passes interface {
 }
 
 func (h Host) internal() command.Host {
-	host := command.Host{Name: h.Name, Models: h.Models, Group: h.Group, Local: h.Local}
+	host := command.Host{Name: h.Name, Models: known(h.Models), Group: h.Group, Local: h.Local}
 	if h.Passes != nil {
 		host.Passes = func(ctx context.Context, j command.Job) (command.Passes, error) { return h.Passes(ctx, Job(j)) }
 	}
 	return host
+}
+
+// known are the models of a host.
+func known(models fitted.Registry) fitted.Registry {
+	if models == nil {
+		return builtin.Models()
+	}
+	return models
 }
 
 // Main runs the command with the arguments of the process, until it is done or the process is told to end, and
@@ -69,7 +78,7 @@ type Opened struct{ opened *command.Opened }
 
 // Open opens the rows of a job and prepares its model, one of those of the [Host], for shares of its passes.
 func Open(ctx context.Context, models fitted.Registry, j Job) (*Opened, error) {
-	o, err := command.Open(ctx, models, command.Job(j))
+	o, err := command.Open(ctx, known(models), command.Job(j))
 	if err != nil {
 		return nil, err
 	}

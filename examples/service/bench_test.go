@@ -13,7 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/latent-go/latent/internal/command"
+	"github.com/latent-go/latent/command"
 )
 
 // BenchmarkLoad is the time of a request about one row of three full Gaussians in four columns, from when a client on

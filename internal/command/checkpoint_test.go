@@ -22,7 +22,7 @@ import (
 // after every iteration.
 func hurried(ctx context.Context, look func()) context.Context {
 	var now time.Time
-	around := new(surroundings)
+	around := &surroundings{host: host}
 	around.now = func() time.Time {
 		if around.writing.TryLock() {
 			around.writing.Unlock()
@@ -38,7 +38,7 @@ func hurried(ctx context.Context, look func()) context.Context {
 func found(t *testing.T, ctx context.Context, args []string) map[string]any {
 	t.Helper()
 	var out, errs bytes.Buffer
-	require.Equal(t, 0, run(ctx, args, strings.NewReader(""), &out, &errs), "%v: %s", args, &errs)
+	require.Equal(t, 0, run(informed(ctx), args, strings.NewReader(""), &out, &errs), "%v: %s", args, &errs)
 	var all map[string]any
 	require.NoError(t, json.Unmarshal(out.Bytes(), &all))
 	delete(all, "seconds")
@@ -160,7 +160,7 @@ func TestForeignAndDamagedCheckpointFilesAreRefused(t *testing.T) {
 	refused := func(want string, args ...string) {
 		t.Helper()
 		var out, errs bytes.Buffer
-		require.Equal(t, 1, run(context.Background(), args, strings.NewReader(""), &out, &errs), "%s", &out)
+		require.Equal(t, 1, run(informed(context.Background()), args, strings.NewReader(""), &out, &errs), "%s", &out)
 		assert.Contains(t, errs.String(), want)
 		assert.Contains(t, errs.String(), "name another file, or remove it to begin anew\n")
 		assert.Equal(t, 1, strings.Count(errs.String(), "\n"), "one line: %s", &errs)
@@ -198,7 +198,7 @@ func TestForeignAndDamagedCheckpointFilesAreRefused(t *testing.T) {
 		"is not a regular file":                                      "fit --checkpoint " + os.DevNull,
 	} {
 		var out, errs bytes.Buffer
-		require.Equal(t, 2, run(context.Background(), strings.Fields(line), strings.NewReader(""), &out, &errs), line)
+		require.Equal(t, 2, run(informed(context.Background()), strings.Fields(line), strings.NewReader(""), &out, &errs), line)
 		assert.Contains(t, errs.String(), want)
 	}
 }

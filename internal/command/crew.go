@@ -15,10 +15,10 @@ import (
 	"github.com/latent-go/latent/framework"
 )
 
-// A Host is what a program that runs the command sets; the zero value is the command latent in one process.
+// A Host is what a program that runs the command sets; without a group and passes it is one process.
 type Host struct {
 	Name   string          // of the program in its messages; empty: latent
-	Models fitted.Registry // the default of --model first; nil: those of package builtin
+	Models fitted.Registry // the default of --model first
 	Group  framework.Group // processes that run the command together, with the same arguments; nil: one process alone
 	// Passes readies passes that are made elsewhere, such as by a cluster; nil: here. Not with a Group.
 	Passes func(ctx context.Context, j Job) (Passes, error)

@@ -41,7 +41,7 @@ func crewed(t *testing.T, n int, arguments func(rank int) string) []said {
 
 func process(ctx context.Context, g framework.Group, n int, args string) said {
 	var out, errs bytes.Buffer
-	status := Run(ctx, Host{Group: g, Name: "latent-x", Local: n}, strings.Fields(args), strings.NewReader(""), &out, &errs)
+	status := Run(ctx, Host{Models: host.Models, Group: g, Name: "latent-x", Local: n}, strings.Fields(args), strings.NewReader(""), &out, &errs)
 	return said{status, out.String(), errs.String()}
 }
 

@@ -81,7 +81,7 @@ const asCommand = "LATENT_TESTS_RUN_THE_COMMAND"
 
 func init() {
 	if os.Getenv(asCommand) != "" {
-		os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+		os.Exit(run(informed(context.Background()), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 	}
 }
 

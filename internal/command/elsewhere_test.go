@@ -54,7 +54,7 @@ func passing(t *testing.T, lost error, line string) (s said, made int) {
 	begin := func(ctx context.Context, j Job) (Passes, error) {
 		w := &workers{made: &count, lost: lost}
 		for i := range w.opened {
-			o, err := Open(ctx, nil, j)
+			o, err := Open(ctx, host.Models, j)
 			if err != nil {
 				return nil, err
 			}
@@ -66,7 +66,7 @@ func passing(t *testing.T, lost error, line string) (s said, made int) {
 		return w, nil
 	}
 	var out, errs bytes.Buffer
-	status := Run(t.Context(), Host{Passes: begin, Name: "latent-x"}, strings.Fields(line), strings.NewReader(""), &out, &errs)
+	status := Run(t.Context(), Host{Models: host.Models, Passes: begin, Name: "latent-x"}, strings.Fields(line), strings.NewReader(""), &out, &errs)
 	return said{status, out.String(), errs.String()}, -int(count.Load())
 }
 

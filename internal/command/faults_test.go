@@ -100,7 +100,7 @@ func failsOnce(t *testing.T, line string, paths map[string]string, files []strin
 	}
 	out.Reset()
 	errs.Reset()
-	require.Equal(t, statusDone, run(context.Background(), args, strings.NewReader(""), &out, &errs), "%s; again: %s", what, &errs)
+	require.Equal(t, statusDone, run(informed(context.Background()), args, strings.NewReader(""), &out, &errs), "%s; again: %s", what, &errs)
 	return true
 }
 
@@ -145,7 +145,7 @@ func TestAnOutputThatEndsIsAFailure(t *testing.T) {
 		for _, room := range []int{0, 1, len(whole) / 2, len(whole) - 20} {
 			for _, fault := range []error{syscall.ENOSPC, syscall.EPIPE} {
 				var errs bytes.Buffer
-				require.Equal(t, statusFailed, run(context.Background(), args, strings.NewReader(""), &choked{max(0, room), fault}, &errs), "%s, %d bytes", line, room)
+				require.Equal(t, statusFailed, run(informed(context.Background()), args, strings.NewReader(""), &choked{max(0, room), fault}, &errs), "%s, %d bytes", line, room)
 				if errors.Is(fault, syscall.EPIPE) {
 					require.Empty(t, errs.String(), line)
 				} else {

@@ -79,7 +79,7 @@ func TestArrowOnAPipe(t *testing.T) {
 		require.NoError(t, err)
 		defer file.Close() //nolint:errcheck // nothing was written
 		var out, errs bytes.Buffer
-		require.Zero(t, run(t.Context(), append(args, "-"), file, &out, &errs), &errs)
+		require.Zero(t, run(informed(t.Context()), append(args, "-"), file, &out, &errs), &errs)
 		require.Equal(t, seconds.ReplaceAllString(want, ""), seconds.ReplaceAllString(out.String(), ""))
 
 		fails(t, statusFailed, "standard input: incomplete or damaged Arrow file", string(text[:len(text)/2]), append(args, "-")...)

@@ -20,7 +20,7 @@ func modelFiles(t testing.TB) (list [][]byte) {
 	} {
 		path := filepath.Join(t.TempDir(), "m.json")
 		var out bytes.Buffer
-		if run(t.Context(), append([]string{"fit", "--out", path}, strings.Fields(line)...), strings.NewReader(""), &out, &out) != 0 {
+		if run(informed(t.Context()), append([]string{"fit", "--out", path}, strings.Fields(line)...), strings.NewReader(""), &out, &out) != 0 {
 			t.Fatalf("%s: %s", line, &out)
 		}
 		text, err := os.ReadFile(path)
@@ -85,7 +85,7 @@ func FuzzCheckpoint(f *testing.F) {
 	path := filepath.Join(f.TempDir(), "checkpoint")
 	var out bytes.Buffer
 	args := []string{"fit", "--k", "1", "--max-iter", "2", "--checkpoint", path, "--keep-checkpoint"}
-	if run(f.Context(), args, strings.NewReader(""), &out, &out) != statusDone {
+	if run(informed(f.Context()), args, strings.NewReader(""), &out, &out) != statusDone {
 		f.Fatal(out.String())
 	}
 	text, err := os.ReadFile(path)
@@ -129,7 +129,7 @@ func FuzzFlags(f *testing.F) {
 			}
 		}
 		var out, errs bytes.Buffer
-		status := run(t.Context(), append(strings.Split(line, " "), "--data", "no-such-file"), strings.NewReader(""), &out, &errs)
+		status := run(informed(t.Context()), append(strings.Split(line, " "), "--data", "no-such-file"), strings.NewReader(""), &out, &errs)
 		switch {
 		case status == statusDone && !strings.Contains(line, "-"):
 			t.Errorf("%q is done: %s", line, &out)

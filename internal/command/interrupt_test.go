@@ -90,7 +90,7 @@ func TestReadingThatWaitsIsInterrupted(t *testing.T) {
 		for _, text := range []string{"", "eruptions,waiting\n1,2\n", "\x1f\x8b", "\x93NUMPY"} {
 			ctx, cancel := context.WithCancel(t.Context())
 			var out, errs bytes.Buffer
-			status := run(ctx, strings.Fields(strings.Replace(line, "MODEL", model, 1)), &endless{strings.NewReader(text), sync.OnceFunc(cancel)}, &out, &errs)
+			status := run(informed(ctx), strings.Fields(strings.Replace(line, "MODEL", model, 1)), &endless{strings.NewReader(text), sync.OnceFunc(cancel)}, &out, &errs)
 			require.Equal(t, statusFailed, status, line)
 			require.Equal(t, "latent: interrupted while reading -\n", errs.String(), line)
 			require.Empty(t, out.String())
@@ -134,7 +134,7 @@ func TestAnInterruptAtAnyMomentEndsTheCommand(t *testing.T) {
 			c = &counting{Context: ctx, end: cancel}
 			c.at.Store(at)
 			var out, errs bytes.Buffer
-			return c, run(c, args, strings.NewReader(""), &out, &errs), errs.String()
+			return c, run(informed(c), args, strings.NewReader(""), &out, &errs), errs.String()
 		}
 		whole, status, _ := begin(-1)
 		if status == statusUsage {

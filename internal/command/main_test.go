@@ -16,11 +16,13 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/latent-go/latent/builtin"
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
@@ -28,9 +30,20 @@ import (
 	"github.com/latent-go/latent/models/bpca"
 )
 
+// host is that of latent.
+var host = Host{Models: builtin.Models()}
+
+// informed is a context in which the command knows the models of latent.
+func informed(ctx context.Context) context.Context {
+	if _, is := ctx.Value(surroundingsKey{}).(*surroundings); is {
+		return ctx
+	}
+	return context.WithValue(ctx, surroundingsKey{}, &surroundings{host: host, now: time.Now})
+}
+
 // known are the models of the command.
 var known = func() *registry {
-	r, err := registryOf(nil)
+	r, err := registryOf(host.Models)
 	if err != nil {
 		panic(err)
 	}
@@ -40,7 +53,7 @@ var known = func() *registry {
 // latent runs the command in this process.
 func latent(stdin string, args ...string) (status int, stdout, stderr string) {
 	var out, errs bytes.Buffer
-	status = run(context.Background(), args, strings.NewReader(stdin), &out, &errs)
+	status = run(informed(context.Background()), args, strings.NewReader(stdin), &out, &errs)
 	return status, out.String(), errs.String()
 }
 
@@ -604,7 +617,7 @@ func TestAnInterruptedFitSaysSoAndLeavesNoFile(t *testing.T) {
 	cancel()
 	dir := t.TempDir()
 	var out, errs bytes.Buffer
-	status := run(ctx, []string{"fit", "--model", "bpca", "--out", filepath.Join(dir, "m.json")}, strings.NewReader(""), &out, &errs)
+	status := run(informed(ctx), []string{"fit", "--model", "bpca", "--out", filepath.Join(dir, "m.json")}, strings.NewReader(""), &out, &errs)
 	assert.Equal(t, 1, status)
 	assert.Contains(t, errs.String(), "latent: interrupted")
 	assert.Empty(t, out.String())
@@ -619,7 +632,7 @@ func TestAClosedPipeIsQuiet(t *testing.T) {
 	r, w := io.Pipe()
 	require.NoError(t, r.Close())
 	var errs bytes.Buffer
-	assert.Equal(t, 1, run(context.Background(), []string{"sample", model, "-n", "100000"}, strings.NewReader(""), w, &errs))
+	assert.Equal(t, 1, run(informed(context.Background()), []string{"sample", model, "-n", "100000"}, strings.NewReader(""), w, &errs))
 	assert.Empty(t, errs.String())
 }
 

@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"github.com/latent-go/latent/bootstrap"
-	"github.com/latent-go/latent/builtin"
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
@@ -43,9 +42,6 @@ type alias struct {
 
 // registryOf has the models of a host.
 func registryOf(list fitted.Registry) (*registry, error) {
-	if list == nil {
-		list = builtin.Models()
-	}
 	r := &registry{Registry: list, models: map[string]model{}}
 	if err := list.Check(); err != nil {
 		return nil, err

@@ -55,7 +55,7 @@ func TestOutNeverReplacesAnInput(t *testing.T) {
 	require.NoError(t, err)
 	defer stdin.Close() //nolint:errcheck // nothing was written
 	var out, errs bytes.Buffer
-	assert.Equal(t, 2, run(context.Background(), []string{"predict", model, "--data", "-", "--out", table}, stdin, &out, &errs))
+	assert.Equal(t, 2, run(informed(context.Background()), []string{"predict", model, "--data", "-", "--out", table}, stdin, &out, &errs))
 	assert.Contains(t, errs.String(), "--out is the input")
 	assert.Equal(t, smallTable, contents(t, table))
 	assert.Equal(t, saved, contents(t, model))
@@ -185,7 +185,7 @@ func TestAResultThatCannotBeWrittenIsOneLine(t *testing.T) {
 		{"version"},
 	} {
 		var errs bytes.Buffer
-		assert.Equal(t, 1, run(context.Background(), args, strings.NewReader(""), full{}, &errs), "%v", args)
+		assert.Equal(t, 1, run(informed(context.Background()), args, strings.NewReader(""), full{}, &errs), "%v", args)
 		assert.Equal(t, "latent: no space left on device\n", errs.String(), "%v", args)
 	}
 }

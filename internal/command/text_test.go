@@ -186,7 +186,7 @@ func TestNothingInNamesIsObeyed(t *testing.T) {
 		{"fit", "--data", path, "--k", "1", "--out", filepath.Join(dir, "m.json")}, {"select", "--data", path, "--na", evil, "--kmax", "1"},
 	} {
 		var out, errs bytes.Buffer
-		run(context.Background(), args, strings.NewReader(""), &out, &errs)
+		run(informed(context.Background()), args, strings.NewReader(""), &out, &errs)
 		text := out.String() + errs.String()
 		require.NotEmpty(t, text)
 		require.NotContains(t, text, "\x1b", "%q", args)

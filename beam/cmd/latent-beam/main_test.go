@@ -14,7 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/latent-go/latent/internal/command"
+	"github.com/latent-go/latent/command"
 )
 
 // mainEnv makes the test's program the command.

@@ -13,7 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/latent-go/latent/internal/command"
+	"github.com/latent-go/latent/command"
 	"github.com/latent-go/latent/mpi/internal/job"
 )
 

@@ -14,7 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/latent-go/latent/internal/command"
+	"github.com/latent-go/latent/command"
 	"github.com/latent-go/latent/mpi"
 	"github.com/latent-go/latent/mpi/internal/job"
 )
