@@ -30,17 +30,20 @@ const (
 // A File holds the contents of a model file for the loader of the model; docs/schema/model.json describes all its
 // fields.
 type File struct {
-	Model     string
-	Method    string
-	Criterion string
-	Family    string // the components' family, if the model has a choice
-	K         int
-	D         int
-	Groups    [][]int         // groups of components, from 1; nil for models without groups, and in files before version 4
-	Columns   []data.Column   // the columns of a row, in their order
-	Settings  json.RawMessage // an object
-	Params    json.RawMessage // nil once the model is loaded
-	Posterior json.RawMessage // likewise; nil if parameters are estimated
+	Model      string
+	Method     string
+	Criterion  string
+	Family     string // the components' family, if the model has a choice
+	K          int
+	D          int
+	N          Number          // sum of the weights of the rows
+	LogLik     Number          // ln p(X|Π), nats; 0 if the method has none
+	Groups     [][]int         // groups of components, from 1; nil for models without groups, and in files before version 4
+	Columns    []data.Column   // the columns of a row, in their order
+	Components []Class         // components or states, in their order; nil for models without
+	Settings   json.RawMessage // an object
+	Params     json.RawMessage // nil once the model is loaded
+	Posterior  json.RawMessage // likewise; nil if parameters are estimated
 }
 
 // Matches returns an error unless the file's K, D and number of columns match parameters of k dimensions and d

@@ -40,9 +40,12 @@ func (r *fitReport) html(in *input) (*report.Document, error) {
 	return page, err
 }
 
-// shortly is a warning that names the file without its folders.
-func (in *input) shortly(warning string) string {
-	return report.Printable(strings.ReplaceAll(warning, in.name, filepath.Base(in.name)))
+// shortened are warnings that name the file without its folders.
+func (in *input) shortened(warnings []string) (list []string) {
+	for _, one := range warnings {
+		list = append(list, report.Printable(strings.ReplaceAll(one, in.name, filepath.Base(in.name))))
+	}
+	return list
 }
 
 // title is the name of the file, without its folders.
@@ -64,9 +67,7 @@ func (r *fitReport) findingSection(in *input) ([]report.Section, error) {
 		list.Choose = "Choose a " + r.kind.Part
 	}
 	list.Text = strings.TrimSpace(list.Text + " " + r.clarity())
-	for _, warning := range r.Warnings {
-		list.Warnings = append(list.Warnings, in.shortly(warning))
-	}
+	list.Warnings = append(list.Warnings, in.shortened(r.Warnings)...)
 	return []report.Section{list}, nil
 }
 

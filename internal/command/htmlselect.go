@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/latent-go/latent/internal/wording"
 	"github.com/latent-go/latent/report"
 )
 
@@ -156,7 +157,7 @@ func (t *selection) criteriaSection() []report.Section {
 	for _, name := range t.Criteria {
 		best := math.Inf(-1)
 		for _, row := range t.Table {
-			best = max(best, finiteOr(float64(row.Values[name]), math.Inf(-1)))
+			best = max(best, wording.FiniteOr(float64(row.Values[name]), math.Inf(-1)))
 		}
 		series := report.Series{Name: name}
 		for _, row := range t.Table {
@@ -197,9 +198,8 @@ func (t *selection) floor() float64 {
 	var below []float64
 	kept := 10.0 // nats
 	for _, name := range t.Criteria {
-		best := slices.MaxFunc(t.Table, func(a, b selectionRow) int {
-			return cmp.Compare(finiteOr(float64(a.Values[name]), math.Inf(-1)), finiteOr(float64(b.Values[name]), math.Inf(-1)))
-		})
+		value := func(row selectionRow) float64 { return wording.FiniteOr(float64(row.Values[name]), math.Inf(-1)) }
+		best := slices.MaxFunc(t.Table, func(a, b selectionRow) int { return cmp.Compare(value(a), value(b)) })
 		for _, row := range t.Table {
 			v := float64(best.Values[name] - row.Values[name])
 			if v-v != 0 {
@@ -220,14 +220,6 @@ func (t *selection) floor() float64 {
 		return math.Inf(-1)
 	}
 	return -math.Ceil(kept)
-}
-
-// finiteOr is v, or another number where it is not finite.
-func finiteOr(v, other float64) float64 {
-	if v-v != 0 {
-		return other
-	}
-	return v
 }
 
 // fitsSection shows the fits behind the criteria.

@@ -12,12 +12,11 @@ import (
 
 type modelFile struct {
 	summary
-	Components []fitted.Class `json:"components"` // of classes
-	kind       model
-	saved      *fitted.Fitted
-	input      fitted.Input
-	layout     fitted.Layout
-	scorer     fitted.Scorer
+	kind   model
+	saved  *fitted.Fitted
+	input  fitted.Input
+	layout fitted.Layout
+	scorer fitted.Scorer
 }
 
 // saveModel writes a model file, completely or not at all.

@@ -2,14 +2,17 @@ package command
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"math"
+	"path/filepath"
 	"slices"
 	"strconv"
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/fitted"
+	"github.com/latent-go/latent/fitted/drift"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/atomicfile"
 	"github.com/latent-go/latent/report"
@@ -30,7 +33,7 @@ type predictCommand struct {
 	Report     string   `group:"output" brief:"Write DIR/index.html, which compares the rows with those of the fit." placeholder:"DIR" help:"Write DIR/index.html, which compares the rows with those of the fit: components then and now, how likely the rows are, which columns moved, and rows that the model does not expect."`
 	Fail       bool     `group:"output" brief:"Exit status 3 where the rows are unlike those of the fit." name:"fail-on-drift" help:"End with exit status 3 where the rows are unlike those of the fit, as --report says it; the predictions, and the report, are written all the same."`
 
-	drift *drift // of --report and --fail-on-drift
+	drift *drift.Drift // of --report and --fail-on-drift
 }
 
 // rowHead heads the column of row numbers.
@@ -117,9 +120,11 @@ func (c *predictCommand) report(s *session, in *input) error {
 	if c.drift == nil {
 		return nil
 	}
-	found := c.drift.find(s.notes)
+	found := c.drift.Find(s.notes)
 	if c.Report != "" {
-		if err := writePage(c.Report, c.drift.html(in, c.Saved, found)); err != nil {
+		page := c.drift.Document(isolated(in.title()), filepath.Base(c.Saved), found)
+		page.Sections[0].Warnings = in.shortened(found.Warnings)
+		if err := writePage(c.Report, page); err != nil {
 			return err
 		}
 		write := func(w io.Writer) error { return writeJSON(w, found) }
@@ -304,7 +309,10 @@ func (c *predictCommand) compare(s *session, m *modelFile) (err error) {
 	if err := s.checkWritten(c.inputFiles(), c.out(), written{flag: "--report", path: c.Report, page: true}); err != nil {
 		return err
 	}
-	c.drift, err = newDrift(m, flag)
+	c.drift, err = drift.New(m.saved)
+	if errors.Is(err, fitted.ErrNoLikelihood) {
+		return misused("%s needs the likelihood of rows, which a %s model does not have", flag, m.Model)
+	}
 	return err
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/fitted"
+	"github.com/latent-go/latent/fitted/drift"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/classes"
 )
@@ -20,7 +21,7 @@ type prediction struct {
 	first     int                         // rows of the table before those of in
 	carry     carry                       // rows before those of in
 
-	drift   *drift // gathers what the page of --report says; nil: nothing
+	drift   *drift.Drift // gathers what the page of --report says; nil: nothing
 	score   func(rows framework.Rows) ([]float64, error)
 	layout  fitted.Layout
 	in      *input
@@ -185,9 +186,9 @@ func (p *prediction) between(
 			return rendered(p.in.name + ": " + p.errors.render(err))
 		}
 		if p.drift != nil {
-			p.drift.add(b, table, func(i int) int { return p.origin(first + i) })
+			p.drift.Add(b, table, func(i int) int { return p.origin(first + i) })
 			if p.ends != nil {
-				p.drift.follow(p.series(b).Ends)
+				p.drift.Follow(p.series(b).Ends)
 			}
 		}
 		table = p.withNumbers(table, first, n)

@@ -219,3 +219,11 @@ func Word(text string) string {
 
 // Item is the name of a column as a flag with a list of names takes it.
 func Item(name string) string { return Word(strings.ReplaceAll(name, ",", `\,`)) }
+
+// FiniteOr is v, or another number where it is not finite.
+func FiniteOr(v, other float64) float64 {
+	if v-v != 0 {
+		return other
+	}
+	return v
+}

@@ -1,4 +1,7 @@
-package command
+// Package drift compares rows that come after a fit with those that the saved model expects: how likely they are, which
+// columns have moved, and which rows are unlike all others. A model file keeps no rows, so that most is compared with
+// rows drawn from the model. docs/decisions/command.md says why.
+package drift
 
 import (
 	"cmp"
@@ -29,9 +32,13 @@ const (
 	mostCellsDrawn = 20_000_000
 )
 
-// A drift gathers how rows lie beside what a model expects, block by block: its size does not grow with them.
-type drift struct {
-	m             *modelFile
+// Drift gathers how rows lie beside what a model expects, block by block: its size does not grow with them. One
+// goroutine uses it at a time.
+type Drift struct {
+	model         *fitted.Fitted
+	layout        fitted.Layout
+	input         fitted.Input
+	scorer        fitted.Scorer
 	at            int // of the log-likelihood among the numbers of a row
 	first         int // of the probabilities of the components among them; negative: there are none
 	now, expected gathering
@@ -85,25 +92,27 @@ func (r *reservoir) add(v float64, rng *rand.Rand) {
 	}
 }
 
-// newDrift is that of a model, which a flag asks for.
-func newDrift(m *modelFile, flag string) (*drift, error) {
-	names := m.layout.Names()
-	d := &drift{m: m, first: -1, rng: rand.New(rand.NewPCG(1, 1))}
-	d.at = slices.IndexFunc(names, func(name string) bool { return strings.HasPrefix(name, "log_") })
+// New prepares a comparison of rows with those of the fit that m was saved from. It returns [fitted.ErrNoLikelihood]
+// for a model without a likelihood of rows.
+func New(m *fitted.Fitted) (*Drift, error) {
+	d := &Drift{model: m, layout: m.Model.Layout(), input: m.Model.Input(), first: -1, rng: rand.New(rand.NewPCG(1, 1))}
+	d.at = slices.IndexFunc(d.layout.Names(), func(name string) bool { return strings.HasPrefix(name, "log_") })
 	if d.at < 0 {
-		return nil, misused("%s needs the likelihood of rows, which a %s model does not have", flag, m.Model)
+		return nil, fitted.ErrNoLikelihood
 	}
-	if m.layout.List == "responsibilities" {
-		d.first = len(m.layout.First)
+	if d.layout.List == "responsibilities" {
+		d.first = len(d.layout.First)
 	}
 	d.now, d.expected = d.gathering(), d.gathering()
-	return d, nil
+	var err error
+	d.scorer, err = m.Model.NewScorer()
+	return d, err
 }
 
 // draw gathers rows that the model draws, with the gaps of those that came. Where it takes columns as given, add has
 // done it.
-func (d *drift) draw() {
-	sampler, is := d.m.saved.Model.(fitted.Sampler)
+func (d *Drift) draw() {
+	sampler, is := d.model.Model.(fitted.Sampler)
 	switch {
 	case !is:
 		return
@@ -111,7 +120,7 @@ func (d *drift) draw() {
 		d.drawTables()
 		return
 	}
-	n, width := mostDrawn, len(d.m.Columns)
+	n, width := mostDrawn, len(d.model.File.Columns)
 	const few = 200
 	n = min(n, max(few, mostCellsDrawn/width))
 	x, _, err := sampler.NewSampler(d.rng)(n)
@@ -123,8 +132,8 @@ func (d *drift) draw() {
 }
 
 // withGaps are rows that the model drew, with gaps as those that came have.
-func (d *drift) withGaps(x []float64) framework.Rows {
-	width := len(d.m.Columns)
+func (d *Drift) withGaps(x []float64) framework.Rows {
+	width := len(d.model.File.Columns)
 	n := len(x) / width
 	for i := range n {
 		for _, j := range d.gaps[i%len(d.gaps)] {
@@ -134,8 +143,9 @@ func (d *drift) withGaps(x []float64) framework.Rows {
 	return framework.Rows{N: n, D: width, Stride: width, X: x}
 }
 
-// follow notes the lengths of sequences that came, up to the size of a table that is drawn.
-func (d *drift) follow(ends []int) {
+// Follow notes the lengths of sequences that came, up to the size of a table that is drawn: ends has the step after the
+// last one of each in the block of Add. Only a model of sequences needs it.
+func (d *Drift) Follow(ends []int) {
 	first, sum := 0, 0
 	for _, n := range d.lengths {
 		sum += n
@@ -150,7 +160,7 @@ func (d *drift) follow(ends []int) {
 
 // drawTables gathers tables of sequences as long as those that came: their steps are not independent, so that by how
 // much one table differs from another says what chance does.
-func (d *drift) drawTables() {
+func (d *Drift) drawTables() {
 	var ends []int
 	sum := 0
 	for _, n := range d.lengths {
@@ -158,13 +168,14 @@ func (d *drift) drawTables() {
 		ends = append(ends, sum)
 	}
 	const few = 20
-	for range min(mostTables, max(few, min(4*mostDrawn, mostCellsDrawn/len(d.m.Columns))/sum)) {
-		x, err := d.m.saved.Model.(fitted.SequenceSampler).SampleSequences(d.lengths, d.rng)
+	for range min(mostTables, max(few, min(4*mostDrawn, mostCellsDrawn/len(d.model.File.Columns))/sum)) {
+		x, err := d.model.Model.(fitted.SequenceSampler).SampleSequences(d.lengths, d.rng)
 		var table []float64
 		var b framework.Rows
 		if err == nil {
 			b = d.withGaps(x)
-			table, err = d.m.scoreSequences(framework.Sequences{Steps: b, Ends: ends})
+			table = make([]float64, b.N*d.layout.Width())
+			err = d.scorer.(fitted.SequenceScorer).ScoreSequences(framework.Sequences{Steps: b, Ends: ends}, table)
 		}
 		if err != nil {
 			d.fault = err
@@ -180,7 +191,7 @@ func (d *drift) drawTables() {
 // chance is how far a number of the rows that came may be from what the model expects: two standard errors of a mean of
 // standardised rows, or, of sequences, twice the deviation of the tables drawn, of which so is away from what is
 // expected.
-func (d *drift) chance(away func(g *gathering) float64) float64 {
+func (d *Drift) chance(away func(g *gathering) float64) float64 {
 	if len(d.drawn) == 0 {
 		return 2 / math.Sqrt(d.now.rows)
 	}
@@ -192,12 +203,12 @@ func (d *drift) chance(away func(g *gathering) float64) float64 {
 	return 2 * math.Sqrt(sum/float64(len(d.drawn))*d.drawn[0].rows/d.now.rows)
 }
 
-func (d *drift) gathering() gathering {
-	g := gathering{columns: make([]gatheredColumn, len(d.m.Columns))}
+func (d *Drift) gathering() gathering {
+	g := gathering{columns: make([]gatheredColumn, len(d.model.File.Columns))}
 	if d.first >= 0 {
-		g.shares = make([]float64, len(d.m.layout.Items))
+		g.shares = make([]float64, len(d.layout.Items))
 	}
-	for j, c := range d.m.Columns {
+	for j, c := range d.model.File.Columns {
 		if len(c.Levels) > 0 {
 			g.columns[j].levels = make([]float64, len(c.Levels))
 		}
@@ -206,19 +217,18 @@ func (d *drift) gathering() gathering {
 }
 
 // expect gathers rows that the model drew.
-func (d *drift) expect(b framework.Rows) {
-	var table []float64
-	var err error
-	if table, err = d.m.score(b); err != nil {
+func (d *Drift) expect(b framework.Rows) {
+	table := make([]float64, b.N*d.layout.Width())
+	if err := d.scorer.Score(b, table); err != nil {
 		d.fault = cmp.Or(d.fault, err)
 		return
 	}
 	d.gather(&d.expected, b, table)
 }
 
-// add gathers a block of rows, of which the model says the numbers of the table. origin is the number of a row of the
-// block, from 0.
-func (d *drift) add(b framework.Rows, table []float64, origin func(i int) int) {
+// Add gathers a block of rows, N×D, for which the model's scorer returned the numbers of the table, N×Width of its
+// layout. origin is the number, from 0, that a row of the block has where people look for it.
+func (d *Drift) Add(b framework.Rows, table []float64, origin func(i int) int) {
 	d.gather(&d.now, b, table)
 	width := len(table) / b.N
 	for i := range b.N {
@@ -237,7 +247,7 @@ func (d *drift) add(b framework.Rows, table []float64, origin func(i int) int) {
 			d.gaps[at] = missingOf(b.Row(i))
 		}
 	}
-	given, is := d.m.saved.Model.(fitted.ConditionalSampler)
+	given, is := d.model.Model.(fitted.ConditionalSampler)
 	if !is || d.expected.rows >= mostDrawn || d.fault != nil {
 		return
 	}
@@ -267,7 +277,7 @@ func missingOf(row []float64) (columns []int) {
 	return columns
 }
 
-func (d *drift) gather(g *gathering, b framework.Rows, table []float64) {
+func (d *Drift) gather(g *gathering, b framework.Rows, table []float64) {
 	width := len(table) / b.N
 	for i := range b.N {
 		said := table[i*width : (i+1)*width]
@@ -300,30 +310,29 @@ func (c *gatheredColumn) add(v float64) {
 	c.squares += step * (v - c.mean)
 }
 
-// A movement is how far a column has moved from what the model expects.
-type movement struct {
+// A moved is how far a column has moved from what the model expects.
+type moved struct {
 	column int
 	by     float64 // standard deviations of the model; of levels the part of the rows that would have to change theirs
 }
 
 // movements are those of all columns that the model describes, the farthest first. A regression describes none: what it
 // expects of a response is not the mean of all rows.
-func (d *drift) movements() (list []movement) {
-	if d.m.input.Optional > 0 {
+func (d *Drift) movements() (list []moved) {
+	if d.input.Optional > 0 {
 		return nil
 	}
-	given := setOf(d.m.taken())
-	for j, c := range d.m.Columns {
-		if by := d.moves(&d.now, j); !given[c.Name] && by-by == 0 {
-			list = append(list, movement{j, by})
+	for j := range len(d.model.File.Columns) - d.input.Given {
+		if by := d.moves(&d.now, j); by-by == 0 {
+			list = append(list, moved{j, by})
 		}
 	}
-	slices.SortStableFunc(list, func(a, b movement) int { return cmp.Compare(math.Abs(b.by), math.Abs(a.by)) })
+	slices.SortStableFunc(list, func(a, b moved) int { return cmp.Compare(math.Abs(b.by), math.Abs(a.by)) })
 	return list
 }
 
 // moves is how far column j of some rows is from what the model expects; NaN where there is no value.
-func (d *drift) moves(g *gathering, j int) (by float64) {
+func (d *Drift) moves(g *gathering, j int) (by float64) {
 	now, then := &g.columns[j], &d.expected.columns[j]
 	if now.levels == nil {
 		return (now.mean - then.mean) / then.sd()
@@ -336,7 +345,7 @@ func (d *drift) moves(g *gathering, j int) (by float64) {
 
 // farthest is the column of numbers in which a row is farthest from what the model expects, and how many of its
 // standard deviations; negative where there is none.
-func (d *drift) farthest(x []float64) (column int, by float64) {
+func (d *Drift) farthest(x []float64) (column int, by float64) {
 	column = -1
 	for j, v := range x {
 		then := d.expected.columns[j]

@@ -1,30 +1,28 @@
-package command
+package drift
 
 import (
 	"cmp"
 	"fmt"
 	"math"
-	"path/filepath"
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 
+	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/internal/classes"
+	"github.com/latent-go/latent/internal/wording"
 	"github.com/latent-go/latent/report"
 )
 
-// html says how the rows of a table lie beside those of the fit.
-func (d *drift) html(in *input, model string, found *driftFinding) *report.Document {
-	finding := report.Section{Title: "What was found", Wide: true, Text: d.verdict(found)}
-	for _, warning := range found.Warnings {
-		finding.Warnings = append(finding.Warnings, in.shortly(warning))
-	}
+// Document is a finding as a page, about a table by its title and a model by the name of its file.
+func (d *Drift) Document(title, model string, f *Finding) *report.Document {
+	finding := report.Section{Title: "What was found", Wide: true, Text: d.verdict(f), Warnings: f.Warnings}
 	return &report.Document{
-		Title: isolated(in.title()),
+		Title: title,
 		Lead: fmt.Sprintf("%s beside the %s of %s rows that %s holds, by latent predict.",
-			counted(int(d.now.rows), "new row"), d.m.Model, report.Readable(float64(d.m.N)),
-			isolated(report.Printable(filepath.Base(model)))),
+			wording.Counted(int(d.now.rows), "new row"), d.model.File.Model, report.Readable(float64(d.model.File.N)),
+			wording.Isolated(report.Printable(model))),
 		Foot: "Made by latent predict --report.",
 		Sections: slices.Concat([]report.Section{finding}, d.sharesSection(), d.likelihoodSection(),
 			d.columnsSection(), d.unlikeSection()),
@@ -33,18 +31,18 @@ func (d *drift) html(in *input, model string, found *driftFinding) *report.Docum
 
 // then is the mean log-likelihood of a row of the fit; of fits that have none, beside rows with gaps, whose
 // log-likelihood is that of fewer cells, and of sequences, of a row drawn from the model.
-func (d *drift) then() (mean float64, fitted bool) {
+func (d *Drift) then() (mean float64, ofFit bool) {
 	if (d.missing() > 0 || len(d.drawn) > 0) && d.expected.rows > 0 {
 		return d.expected.sum / d.expected.rows, false
 	}
-	if then := float64(d.m.LogLik / d.m.N); then != 0 && then-then == 0 { // a model file has 0 for none
+	if then := float64(d.model.File.LogLik / d.model.File.N); then != 0 && then-then == 0 { // a model file has 0 for none
 		return then, true
 	}
 	return d.expected.sum / d.expected.rows, false
 }
 
 // threshold is the log-likelihood below which a row is called unlike those that the model expects.
-func (d *drift) threshold() float64 { return d.expected.logs.quantile(unlikely) }
+func (d *Drift) threshold() float64 { return d.expected.logs.quantile(unlikely) }
 
 func (r *reservoir) quantile(p float64) float64 {
 	if len(r.kept) == 0 {
@@ -67,63 +65,64 @@ func (r *reservoir) below(v float64) float64 {
 	return float64(n) / float64(len(r.kept))
 }
 
-// Verdicts on new rows, the worst last; where the model draws no rows there is none.
+// Verdicts on new rows, the worst last; there is none if the model draws no rows.
 const (
-	rowsAlike     = "alike"
-	rowsLikelier  = "likelier"
-	rowsUncertain = "uncertain"
-	rowsPartly    = "partly unlike"
-	rowsLess      = "less likely"
-	rowsUnlike    = "unlike"
+	Alike        = "alike"
+	Likelier     = "likelier"
+	Uncertain    = "uncertain"
+	PartlyUnlike = "partly unlike"
+	LessLikely   = "less likely"
+	Unlike       = "unlike"
 )
 
 // verdicts are what is said of rows; %s is what is uncertain.
 var verdicts = map[string]string{
-	rowsAlike:    "The new rows are like those of the fit.",
-	rowsLikelier: "The new rows are likelier than those of the fit: they lie closer to what is typical of it.",
-	rowsUncertain: "The new rows do not differ clearly from those of the fit: the mean log-likelihood of %s " +
+	Alike:    "The new rows are like those of the fit.",
+	Likelier: "The new rows are likelier than those of the fit: they lie closer to what is typical of it.",
+	Uncertain: "The new rows do not differ clearly from those of the fit: the mean log-likelihood of %s " +
 		"is uncertain by ± %s nats (2 standard errors).",
-	rowsPartly: "Most of the new rows are like those of the fit, and some are not.",
-	rowsLess:   "The new rows are somewhat less likely than those of the fit.",
-	rowsUnlike: "The new rows are unlike those of the fit.",
+	PartlyUnlike: "Most of the new rows are like those of the fit, and some are not.",
+	LessLikely:   "The new rows are somewhat less likely than those of the fit.",
+	Unlike:       "The new rows are unlike those of the fit.",
 }
 
-// A driftFinding is how the rows of a table lie beside those of the fit.
-type driftFinding struct {
+// A Finding says how the rows of a table lie beside those of the fit.
+type Finding struct {
 	Verdict  string        `json:"verdict"`
 	Drift    bool          `json:"drift"` // the verdict is unlike
 	Rows     int           `json:"rows"`
-	LogLik   number        `json:"mean_loglik"`
-	Expected number        `json:"expected_mean_loglik"`
+	LogLik   fitted.Number `json:"mean_loglik"`
+	Expected fitted.Number `json:"expected_mean_loglik"`
 	Fitted   bool          `json:"expected_is_of_the_fit"` // and not of rows that the model has drawn
-	Shift    number        `json:"shift"`                  // of the mean, standard deviations of the log-likelihood of a row
-	Chance   number        `json:"shift_by_chance"`        // two standard errors
-	Unlikely number        `json:"unlikely_rows"`          // the part that is among the least likely 0.1 % of what is expected
-	Columns  []columnDrift `json:"columns"`
+	Shift    fitted.Number `json:"shift"`                  // of the mean, standard deviations of the log-likelihood of a row
+	Chance   fitted.Number `json:"shift_by_chance"`        // two standard errors
+	Unlikely fitted.Number `json:"unlikely_rows"`          // the part that is among the least likely 0.1 % of what is expected
+	Columns  []Movement    `json:"columns"`
 	Warnings []string      `json:"warnings"`
 
 	uncertain float64 // nats
 }
 
-// A columnDrift is how far a column has moved: the farthest first.
-type columnDrift struct {
-	Name   string `json:"name"`
-	Moved  number `json:"moved"` // standard deviations; of levels the part of the rows that would have to change theirs
-	Chance number `json:"moved_by_chance"`
-	Clear  bool   `json:"clear"`
+// A Movement says how far a column has moved.
+type Movement struct {
+	Name   string        `json:"name"`
+	Moved  fitted.Number `json:"moved"` // standard deviations; of levels the part of the rows that would have to change theirs
+	Chance fitted.Number `json:"moved_by_chance"`
+	Clear  bool          `json:"clear"`
 
-	movement movement
+	moved moved
 }
 
-// find draws the rows that the model expects, and compares.
-func (d *drift) find(warnings []string) *driftFinding {
+// Find draws the rows that the model expects, and compares. It is called once, after the last block; the finding has the
+// warnings, which may be nil, with those of its own.
+func (d *Drift) Find(warnings []string) *Finding {
 	const some, clear, few, many = 0.1, 0.5, 0.01, 0.05 // standard deviations of the log-likelihood, and parts of the rows
 	d.draw()
 	now := d.now.sum / d.now.rows
-	then, fitted := d.then()
-	f := &driftFinding{
-		Rows: int(d.now.rows), LogLik: number(now), Expected: number(then), Fitted: fitted,
-		Columns: []columnDrift{}, Warnings: append([]string{}, warnings...),
+	then, ofFit := d.then()
+	f := &Finding{
+		Rows: int(d.now.rows), LogLik: fitted.Number(now), Expected: fitted.Number(then), Fitted: ofFit,
+		Columns: []Movement{}, Warnings: append([]string{}, warnings...),
 	}
 	if d.fault != nil {
 		f.Warnings = append(f.Warnings, "the model could draw no rows to compare these with: "+d.fault.Error())
@@ -134,34 +133,34 @@ func (d *drift) find(warnings []string) *driftFinding {
 	sd, strange := stat.StdDev(d.expected.logs.kept, nil), d.now.logs.below(d.threshold())
 	shift := (now - then) / sd
 	sure := d.chance(func(g *gathering) float64 { return (g.sum/g.rows - d.expected.sum/d.expected.rows) / sd })
-	f.Shift, f.Chance, f.Unlikely, f.uncertain = number(shift), number(sure), number(strange), sure*sd
-	f.Verdict = rowsAlike
+	f.Shift, f.Chance, f.Unlikely, f.uncertain = fitted.Number(shift), fitted.Number(sure), fitted.Number(strange), sure*sd
+	f.Verdict = Alike
 	switch {
 	case shift < -max(clear, sure) || strange > many && strange-2*math.Sqrt(strange*(1-strange)/d.now.rows) > few:
-		f.Verdict, f.Drift = rowsUnlike, true
+		f.Verdict, f.Drift = Unlike, true
 	case shift < -max(some, sure):
-		f.Verdict = rowsLess
+		f.Verdict = LessLikely
 	case strange > few:
-		f.Verdict = rowsPartly
+		f.Verdict = PartlyUnlike
 	case shift > max(clear, sure):
-		f.Verdict = rowsLikelier
+		f.Verdict = Likelier
 	case math.Abs(shift) > some:
-		f.Verdict = rowsUncertain
+		f.Verdict = Uncertain
 	}
 	for _, m := range d.movements() {
 		chance := d.chance(func(g *gathering) float64 { return d.moves(g, m.column) })
-		if levels := d.m.Columns[m.column].Levels; len(levels) > 0 && len(d.drawn) == 0 {
+		if levels := d.model.File.Columns[m.column].Levels; len(levels) > 0 && len(d.drawn) == 0 {
 			chance = math.Sqrt(float64(len(levels)) / d.now.rows)
 		}
-		f.Columns = append(f.Columns, columnDrift{
-			d.m.Columns[m.column].Name, number(m.by), number(chance), math.Abs(m.by) >= max(2*some, chance), m,
+		f.Columns = append(f.Columns, Movement{
+			d.model.File.Columns[m.column].Name, fitted.Number(m.by), fitted.Number(chance), math.Abs(m.by) >= max(2*some, chance), m,
 		})
 	}
 	return f
 }
 
 // verdict says a finding in words.
-func (d *drift) verdict(f *driftFinding) string {
+func (d *Drift) verdict(f *Finding) string {
 	text := fmt.Sprintf("The log-likelihood of a row is %s nats on average, and was %s in the fit.",
 		report.Nats(float64(f.LogLik)).String(), report.Nats(float64(f.Expected)).String())
 	if !f.Fitted {
@@ -172,8 +171,8 @@ func (d *drift) verdict(f *driftFinding) string {
 		return text
 	}
 	words := verdicts[f.Verdict]
-	if f.Verdict == rowsUncertain {
-		words = fmt.Sprintf(words, counted(f.Rows, "row"), report.Nats(f.uncertain).String())
+	if f.Verdict == Uncertain {
+		words = fmt.Sprintf(words, wording.Counted(f.Rows, "row"), report.Nats(f.uncertain).String())
 	}
 	text = fmt.Sprintf("%s %s %s of them are among the least likely %s of what the model expects.", words, text,
 		report.Percentage(float64(f.Unlikely)), report.Percentage(unlikely))
@@ -185,11 +184,11 @@ func (d *drift) verdict(f *driftFinding) string {
 	var moved []string
 	for _, c := range f.Columns {
 		if c.Clear && len(moved) < classes.MostSaid {
-			moved = append(moved, d.moved(c.movement))
+			moved = append(moved, d.said(c.moved))
 		}
 	}
 	if len(moved) > 0 {
-		text += " Moved most: " + enumerated(moved) + "."
+		text += " Moved most: " + wording.Enumerated(moved) + "."
 	}
 	if gaps := d.missing(); gaps > 0 {
 		text += fmt.Sprintf(" %s of the cells are missing: the rows that the model draws for comparison have the same gaps.",
@@ -199,7 +198,7 @@ func (d *drift) verdict(f *driftFinding) string {
 }
 
 // missing is the part of the cells that are missing.
-func (d *drift) missing() float64 {
+func (d *Drift) missing() float64 {
 	sum := 0.0
 	for _, c := range d.now.columns {
 		sum += c.missing
@@ -207,9 +206,9 @@ func (d *drift) missing() float64 {
 	return sum / d.now.rows / float64(len(d.now.columns))
 }
 
-// moved is a movement in words.
-func (d *drift) moved(m movement) string {
-	c := d.m.Columns[m.column]
+// said is a movement in words.
+func (d *Drift) said(m moved) string {
+	c := d.model.File.Columns[m.column]
 	if len(c.Levels) > 0 {
 		return fmt.Sprintf("%s (%s of the rows have another level)", classes.Called(c), report.Percentage(m.by))
 	}
@@ -230,16 +229,16 @@ func withSign(v float64, decimals int) string {
 }
 
 // noun is what a component is called.
-func (d *drift) noun() string {
-	if d.m.input.Sequence {
+func (d *Drift) noun() string {
+	if d.input.Sequence {
 		return "state"
 	}
 	return "component"
 }
 
 // sharesSection compares the shares of the components.
-func (d *drift) sharesSection() []report.Section {
-	if d.first < 0 || len(d.m.Components) != len(d.now.shares) || len(d.now.shares) < 2 {
+func (d *Drift) sharesSection() []report.Section {
+	if d.first < 0 || len(d.model.File.Components) != len(d.now.shares) || len(d.now.shares) < 2 {
 		return nil
 	}
 	noun := d.noun()
@@ -250,26 +249,26 @@ func (d *drift) sharesSection() []report.Section {
 		Low:     "smaller",
 		High:    "larger",
 	}
-	for k, c := range d.m.Components[:min(len(d.m.Components), mostRows)] {
+	for k, c := range d.model.File.Components[:min(len(d.model.File.Components), wording.MostRows)] {
 		now := d.now.shares[k] / d.now.rows
 		change := now - float64(c.Weight)
 		table.Add(k+1, report.Share(c.Weight), report.Share(now),
 			report.Shaded(withSign(100*change, 1)+" points", max(-1, min(1, 5*change))))
 	}
-	chart := report.Chart{Title: capital(noun) + "s then and now", XName: noun, Names: numbered("", len(table.Rows)),
+	chart := report.Chart{Title: wording.Capital(noun) + "s then and now", XName: noun, Names: wording.Numbered("", len(table.Rows)),
 		About: fmt.Sprintf("The share of the rows in each %s, by their probabilities.", noun) +
-			leftOut(len(d.m.Components)-mostRows, noun, ""),
+			wording.LeftOut(len(d.model.File.Components)-wording.MostRows, noun, ""),
 		Panels: []report.Panel{{
 			Name:   "share of the rows",
 			Bars:   true,
 			Height: 200,
 			Series: slices.Concat(table.Series("in the fit", 1), table.Series("now", 2)),
 		}}}
-	return section(chart.Title, chart, table)
+	return report.Single(chart.Title, chart, table)
 }
 
 // likelihoodSection compares the log-likelihoods of rows.
-func (d *drift) likelihoodSection() []report.Section {
+func (d *Drift) likelihoodSection() []report.Section {
 	table := report.Table{
 		Caption: "quantiles of the log-likelihood", Columns: report.Columns("of the rows", "expected", "now"), Open: true,
 	}
@@ -280,12 +279,12 @@ func (d *drift) likelihoodSection() []report.Section {
 	table.Add("mean", report.Nats(d.expected.sum/d.expected.rows), report.Nats(d.now.sum/d.now.rows))
 	chart := report.Chart{Title: "How likely the rows are", XName: "log-likelihood of a row, nats",
 		About: fmt.Sprintf("The new rows beside %s drawn from the model, as it expects them. Rows far to "+
-			"the left are unlike those.", counted(int(d.expected.rows), "row"))}
+			"the left are unlike those.", wording.Counted(int(d.expected.rows), "row"))}
 	low, high := d.now.logs.quantile(0.005),
-		max(d.now.logs.quantile(1), finiteOr(d.expected.logs.quantile(1), math.Inf(-1)))
-	low = min(low, finiteOr(d.threshold(), math.Inf(1)))
+		max(d.now.logs.quantile(1), wording.FiniteOr(d.expected.logs.quantile(1), math.Inf(-1)))
+	low = min(low, wording.FiniteOr(d.threshold(), math.Inf(1)))
 	if !(high > low) {
-		return section(chart.Title, nil, table)
+		return report.Single(chart.Title, nil, table)
 	}
 	const steps = 40
 	edges := floats.Span(make([]float64, steps+1), low, high)
@@ -304,7 +303,7 @@ func (d *drift) likelihoodSection() []report.Section {
 		panel.Series = nil
 	}
 	chart.Panels = []report.Panel{panel}
-	return section(chart.Title, chart, table)
+	return report.Single(chart.Title, chart, table)
 }
 
 // densities are those of values in bins; what is outside counts, and is in none.
@@ -324,7 +323,7 @@ func densities(values, edges []float64) []float64 {
 }
 
 // columnsSection lists the columns, those that moved most first.
-func (d *drift) columnsSection() []report.Section {
+func (d *Drift) columnsSection() []report.Section {
 	moves := d.movements()
 	measured := report.Table{
 		Caption: "means ± standard deviations",
@@ -339,8 +338,8 @@ func (d *drift) columnsSection() []report.Section {
 		Open:    true,
 		High:    "all rows",
 	}
-	for _, m := range moves[:min(len(moves), mostProfiles)] {
-		c, now, then := d.m.Columns[m.column], d.now.columns[m.column], d.expected.columns[m.column]
+	for _, m := range moves[:min(len(moves), wording.MostProfiles)] {
+		c, now, then := d.model.File.Columns[m.column], d.now.columns[m.column], d.expected.columns[m.column]
 		missing := report.Share(now.missing / d.now.rows)
 		if now.levels == nil {
 			measured.Add(c.Name, classes.Spread(c, then.mean, then.sd()), classes.Spread(c, now.mean, now.sd()),
@@ -359,16 +358,16 @@ func (d *drift) columnsSection() []report.Section {
 	if len(tables) == 0 {
 		return nil
 	}
-	list := section("Columns then and now", nil, tables...)
+	list := report.Single("Columns then and now", nil, tables...)
 	list[0].Wide = true
 	list[0].Text = fmt.Sprintf("What the model expects, from %s drawn from it, beside the new rows: the columns that "+
-		"moved most come first.", counted(int(d.expected.rows), "row")) +
-		leftOut(len(moves)-mostProfiles, "column", "which moved less")
+		"moved most come first.", wording.Counted(int(d.expected.rows), "row")) +
+		wording.LeftOut(len(moves)-wording.MostProfiles, "column", "which moved less")
 	return list
 }
 
 // unlikeSection lists the rows that are least like what the model expects.
-func (d *drift) unlikeSection() []report.Section {
+func (d *Drift) unlikeSection() []report.Section {
 	table := report.Table{
 		Caption: "least likely rows",
 		Columns: report.Columns("row", "log-likelihood", "farthest in", "value", "from the mean"),
@@ -380,7 +379,7 @@ func (d *drift) unlikeSection() []report.Section {
 		}
 		cells := []any{one.row + 1, report.Nats(one.log)}
 		if j, by := d.farthest(one.x); j >= 0 {
-			cells = append(cells, d.m.Columns[j].Name, one.x[j], withSign(by, 1)+" sd")
+			cells = append(cells, d.model.File.Columns[j].Name, one.x[j], withSign(by, 1)+" sd")
 		} else {
 			cells = append(cells, report.Missing, report.Missing, report.Missing)
 		}
