@@ -38,7 +38,7 @@ type File struct {
 	D          int
 	N          Number          // sum of the weights of the rows
 	LogLik     Number          // ln p(X|Π), nats; 0 if the method has none
-	Groups     [][]int         // groups of components, from 1; nil for models without groups, and in files before version 4
+	Groups     [][]int         // groups of components, from 1; nil without groups, and in files before version 4
 	Columns    []data.Column   // the columns of a row, in their order
 	Components []Class         // components or states, in their order; nil for models without
 	Settings   json.RawMessage // an object

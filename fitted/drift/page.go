@@ -113,8 +113,8 @@ type Movement struct {
 	moved moved
 }
 
-// Find draws the rows that the model expects, and compares. It is called once, after the last block; the finding has the
-// warnings, which may be nil, with those of its own.
+// Find draws the rows that the model expects, and compares. It is called once, after the last block; the finding has
+// the warnings, which may be nil, with those of its own.
 func (d *Drift) Find(warnings []string) *Finding {
 	const some, clear, few, many = 0.1, 0.5, 0.01, 0.05 // standard deviations of the log-likelihood, and parts of the rows
 	d.draw()
@@ -153,7 +153,8 @@ func (d *Drift) Find(warnings []string) *Finding {
 			chance = math.Sqrt(float64(len(levels)) / d.now.rows)
 		}
 		f.Columns = append(f.Columns, Movement{
-			d.model.File.Columns[m.column].Name, fitted.Number(m.by), fitted.Number(chance), math.Abs(m.by) >= max(2*some, chance), m,
+			d.model.File.Columns[m.column].Name, fitted.Number(m.by), fitted.Number(chance),
+			math.Abs(m.by) >= max(2*some, chance), m,
 		})
 	}
 	return f
@@ -255,7 +256,8 @@ func (d *Drift) sharesSection() []report.Section {
 		table.Add(k+1, report.Share(c.Weight), report.Share(now),
 			report.Shaded(withSign(100*change, 1)+" points", max(-1, min(1, 5*change))))
 	}
-	chart := report.Chart{Title: wording.Capital(noun) + "s then and now", XName: noun, Names: wording.Numbered("", len(table.Rows)),
+	chart := report.Chart{Title: wording.Capital(noun) + "s then and now", XName: noun,
+		Names: wording.Numbered("", len(table.Rows)),
 		About: fmt.Sprintf("The share of the rows in each %s, by their probabilities.", noun) +
 			wording.LeftOut(len(d.model.File.Components)-wording.MostRows, noun, ""),
 		Panels: []report.Panel{{

@@ -8,6 +8,7 @@ import (
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/internal/agreement"
 	"github.com/latent-go/latent/report"
+	"github.com/latent-go/latent/report/text"
 )
 
 // labels are the known classes of --label.
@@ -89,11 +90,11 @@ func (a *agreementTable) fact() [2]string {
 }
 
 // print shows the cross-table, as far as there is room.
-func (a *agreementTable) print(p *page) {
+func (a *agreementTable) print(p *text.Page) {
 	shown, g := p.Widest(len(a.Labels), func(n int) *report.Grid {
 		heads := []string{"component"}
 		for _, label := range a.Labels[:n] {
-			heads = append(heads, short(label))
+			heads = append(heads, text.Short(label))
 		}
 		g := report.NewGrid(heads...)
 		for k, row := range a.Table[:min(len(a.Table), mostRows)] {

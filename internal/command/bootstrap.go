@@ -10,6 +10,7 @@ import (
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/report"
+	"github.com/latent-go/latent/report/text"
 )
 
 // level is that of the intervals and, from above, of the tests: 1 − level.
@@ -113,7 +114,7 @@ func (t *selection) test(s *session, status *statusLine, in *input, of *task, o 
 	return nil
 }
 
-func (t *selection) printTests(p *page) {
+func (t *selection) printTests(p *text.Page) {
 	if len(t.Tests) == 0 {
 		return
 	}

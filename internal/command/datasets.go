@@ -41,5 +41,5 @@ func (c *datasetsCommand) Run(s *session) error {
 	for _, d := range list {
 		p.Prose(2, "%s: %s. Licence: %s.", d.Name, d.Source, d.Licence)
 	}
-	return p.write(s)
+	return s.show(p)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/report"
+	"github.com/latent-go/latent/report/text"
 )
 
 // ofDefinition is a model that its definition says all of.
@@ -212,7 +213,7 @@ func definedResult(found fitted.Found, k int) *result {
 	}
 	p, printed := found.(fitted.Printer)
 	if r.printed = printed; printed {
-		r.facts, r.print = p.Facts(), func(page *page) { p.Print(page) }
+		r.facts, r.print = p.Facts(), func(page *text.Page) { p.Print(page) }
 	}
 	r.describe = func() (err error) {
 		said := new(fitted.Description)
@@ -222,7 +223,7 @@ func definedResult(found fitted.Found, k int) *result {
 			}
 		}
 		if !printed {
-			r.facts, r.print = said.Facts, func(p *page) { p.describe(said) }
+			r.facts, r.print = said.Facts, func(p *text.Page) { describe(p, said) }
 		}
 		if r.sections, r.finding = said.Sections, said.Finding; r.finding.Text != "" {
 			r.finding.Text += said.Omitted
@@ -248,7 +249,7 @@ func (r *result) take(found fitted.Found) {
 
 // describe shows what a model says of a fit: its first sentences, and the tables that people read, or without such what
 // is said of each latent dimension.
-func (p *page) describe(d *fitted.Description) {
+func describe(p *text.Page, d *fitted.Description) {
 	if d.Finding.Text != "" {
 		p.Line("")
 		p.Prose(0, "%s", ascii(d.Finding.Text))
@@ -259,64 +260,11 @@ func (p *page) describe(d *fitted.Description) {
 		}
 	}
 	for _, one := range d.Sections {
-		if one.Text != "" && one.Tables == nil {
-			p.Line("")
-			p.Prose(0, "%s", ascii(one.Text))
-		}
-		for _, t := range one.Tables {
-			if !t.Long {
-				p.table(t)
-			}
-		}
+		p.Section(one)
 	}
 }
 
 // hasShort says whether a section has a table for people.
 func hasShort(s report.Section) bool {
 	return slices.ContainsFunc(s.Tables, func(t report.Table) bool { return !t.Long })
-}
-
-// table is a table of a document, its first rows and as many columns as there is room for: those of classes go first.
-func (p *page) table(t report.Table) {
-	rows := t.Rows[:min(len(t.Rows), mostRows)]
-	n, g := p.Widest(len(t.Columns)-1, func(n int) *report.Grid {
-		columns := firstColumns(t.Columns, 1+n)
-		var heads []string
-		for _, j := range columns {
-			heads = append(heads, short(t.Columns[j].Name))
-		}
-		g := report.NewGrid(heads...)
-		for _, row := range rows {
-			var cells []string
-			for at, j := range columns {
-				cell := ascii(row[j].String())
-				if at == 0 {
-					cell = short(cell)
-				} else if short(cell) != cell {
-					g.Wrap(heads[at])
-				}
-				cells = append(cells, cell)
-			}
-			g.Row(cells...)
-		}
-		return g
-	})
-	p.Line("")
-	p.Prose(0, "%s:", capital(t.Caption))
-	p.Grid(g)
-	if rest := len(t.Columns) - 1 - n; rest > 0 || len(rows) < len(t.Rows) {
-		left := len(t.Rows) - len(rows)
-		p.Prose(0, "%s and %s left out (--format json has all).", counted(left, "row"), counted(rest, "column"))
-	}
-}
-
-// firstColumns are the places of n columns of a table: of those of classes the first ones.
-func firstColumns(columns []report.Column, n int) []int {
-	places := upTo(0, len(columns)-1)
-	for j := len(columns) - 1; j > 0 && len(places) > n; j-- {
-		if columns[j].Class > 0 {
-			places = slices.Delete(places, j, j+1)
-		}
-	}
-	return places[:n]
 }

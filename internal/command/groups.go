@@ -1,8 +1,6 @@
 package command
 
-import (
-	"github.com/latent-go/latent/grouping"
-)
+import "github.com/latent-go/latent/grouping"
 
 // checkGroups refuses --groups of models whose components are not joined.
 func (c *fitCommand) checkGroups() error {

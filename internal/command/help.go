@@ -9,6 +9,7 @@ import (
 
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/report/text"
 )
 
 // helpCommand describes a command, or a model, in full.
@@ -108,46 +109,46 @@ func (s *session) help(c *kong.Context, whole bool) error {
 	p, command := s.page(), c.Selected()
 	if command == nil {
 		p.Prose(2, "Usage: %s%s", s.name, c.Model.Summary())
-		p.paragraph(c.Model.Help)
+		p.Paragraph(c.Model.Help)
 		p.Line("\nCommands:")
 		for _, one := range c.Model.Children {
-			p.entry(12, one.Name, one.Help)
+			p.Entry(12, one.Name, one.Help)
 		}
-		p.flags(flagSection{kong.Group{Title: "Flags of every command"}, c.Model.Flags})
-		p.paragraph(s.name + " help COMMAND describes a command, " + s.name + " help MODEL a model, such as hmm.")
-		return p.write(s)
+		listFlags(p, flagSection{kong.Group{Title: "Flags of every command"}, c.Model.Flags})
+		p.Paragraph(s.name + " help COMMAND describes a command, " + s.name + " help MODEL a model, such as hmm.")
+		return s.show(p)
 	}
 	short := slices.ContainsFunc(command.Flags, func(f *kong.Flag) bool { return s.brief(f) != "" }) && !whole
 	p.Prose(2, "Usage: %s %s", s.name, usageOf(command))
-	p.paragraph(command.Help)
+	p.Paragraph(command.Help)
 	if example := command.Tag.Get("example"); example != "" {
 		p.Prose(4, "Example: %s %s", s.name, example)
 	}
 	if !short {
-		p.paragraph(command.Detail)
+		p.Paragraph(command.Detail)
 	}
 	if len(command.Positional) > 0 {
 		p.Line("\nArguments:")
 	}
 	for _, arg := range command.Positional {
-		p.entry(wideName, arg.Tag.PlaceHolder, arg.Help)
+		p.Entry(wideName, arg.Tag.PlaceHolder, arg.Help)
 	}
 	if short {
 		s.shortFlags(p, c, command)
 	} else {
 		for _, one := range sectionsOf(command.Flags) {
-			p.flags(one)
+			listFlags(p, one)
 		}
-		p.paragraph("Flags of every command: " + flagNames(c.Model.Flags) + " (" + s.name + " --help).")
+		p.Paragraph("Flags of every command: " + flagNames(c.Model.Flags) + " (" + s.name + " --help).")
 	}
 	if fits(command) {
-		p.paragraph(s.name + " help MODEL, such as hmm: its methods, criteria, priors and flags.")
+		p.Paragraph(s.name + " help MODEL, such as hmm: its methods, criteria, priors and flags.")
 	}
-	return p.write(s)
+	return s.show(p)
 }
 
 // shortFlags are those that most people need, those of the model that is named, and the names of the others.
-func (s *session) shortFlags(p *page, c *kong.Context, command *kong.Node) {
+func (s *session) shortFlags(p *text.Page, c *kong.Context, command *kong.Node) {
 	named := slices.ContainsFunc(c.Path, func(one *kong.Path) bool { return one.Flag != nil && one.Flag.Name == "model" })
 	var own flagSection
 	var others []flagSection
@@ -156,7 +157,7 @@ func (s *session) shortFlags(p *page, c *kong.Context, command *kong.Node) {
 		var rest []*kong.Flag
 		for _, flag := range one.flags {
 			if text := s.brief(flag); text != "" {
-				p.entry(wideName, spelled(flag), text)
+				p.Entry(wideName, spelled(flag), text)
 			} else {
 				rest = append(rest, flag)
 			}
@@ -168,7 +169,7 @@ func (s *session) shortFlags(p *page, c *kong.Context, command *kong.Node) {
 			others = append(others, flagSection{one.Group, rest})
 		}
 	}
-	p.flags(own)
+	listFlags(p, own)
 	p.Line("\nFurther flags, which %s help %s describes:", s.name, command.Name)
 	for _, one := range append(others, flagSection{kong.Group{Title: "Every command"}, c.Model.Flags}) {
 		p.Prose(4, "  %s: %s", one.Title, flagNames(one.flags))
@@ -180,7 +181,7 @@ func (s *session) describeModel(name string) error {
 	p, of := s.page(), s.known.aliases[name]
 	m := s.known.models[s.known.resolve(name)]
 	p.Prose(2, "Usage: %s fit --model %s [flags]", s.name, name)
-	p.paragraph(m.Name + ": " + cmp.Or(m.About, m.Title) + ".")
+	p.Paragraph(m.Name + ": " + cmp.Or(m.About, m.Title) + ".")
 	if of.model != "" {
 		p.Prose(0, "--model %s is --model %s --family %s.", name, of.model, of.Family)
 	}
@@ -189,21 +190,21 @@ func (s *session) describeModel(name string) error {
 	}
 	p.Line("")
 	if m.Families != nil {
-		p.entry(wideName, "--family", strings.Join(m.Families.Names(false), ", ")+".")
+		p.Entry(wideName, "--family", strings.Join(m.Families.Names(false), ", ")+".")
 	}
-	p.entry(wideName, "--method", "The default comes first; beside each method are the criteria that score its fits.")
+	p.Entry(wideName, "--method", "The default comes first; beside each method are the criteria that score its fits.")
 	for _, method := range m.Methods {
-		p.entry(wideName, "  "+method.Name, criterionNames(method))
+		p.Entry(wideName, "  "+method.Name, criterionNames(method))
 	}
 	for _, method := range m.Methods {
 		if len(method.Prior) > 0 && m.Help == "" { // which explains them
-			p.entry(wideName, "--prior", "Of --method "+method.Name+": "+strings.Join(method.Prior, ", ")+".")
+			p.Entry(wideName, "--prior", "Of --method "+method.Name+": "+strings.Join(method.Prior, ", ")+".")
 		}
 	}
-	p.paragraph(m.Help)
-	p.flags(flagSection{kong.Group{Title: "Flags of --model " + name}, s.known.flagsOfModel(m.Name)})
-	p.paragraph(s.name + " help fit has the flags of all models, which " + s.name + " select takes, too.")
-	return p.write(s)
+	p.Paragraph(m.Help)
+	listFlags(p, flagSection{kong.Group{Title: "Flags of --model " + name}, s.known.flagsOfModel(m.Name)})
+	p.Paragraph(s.name + " help fit has the flags of all models, which " + s.name + " select takes, too.")
+	return s.show(p)
 }
 
 // criterionNames are the criteria of a method.
@@ -222,39 +223,14 @@ func criterionNames(method fitted.Method) string {
 	return text + "."
 }
 
-// wideName is the width of flags in a list of them.
-const wideName = 24
-
-// entry is a name, such as a flag, and what is said of it beside.
-func (p *page) entry(wide int, name, text string) {
-	indent := wide + 4
-	if p.narrow() || len(name) > wide {
-		p.Line("  %s", name)
-		name = ""
-	}
-	if p.narrow() {
-		p.Prose(4, "    %s", text)
-		return
-	}
-	p.Prose(indent, "  %-*s  %s", wide, name, text)
-}
-
-// paragraph is prose with an empty line before it; an empty one is none.
-func (p *page) paragraph(text string) {
-	if text != "" {
-		p.Line("")
-		p.Prose(0, "%s", text)
-	}
-}
-
-// flags are those of a section in full.
-func (p *page) flags(of flagSection) {
+// listFlags writes those of a section in full.
+func listFlags(p *text.Page, of flagSection) {
 	if len(of.flags) == 0 {
 		return
 	}
 	p.Line("\n%s:", of.Title)
 	for _, flag := range of.flags {
-		p.entry(wideName, spelled(flag), explained(flag))
+		p.Entry(wideName, spelled(flag), explained(flag))
 	}
 }
 
@@ -300,3 +276,6 @@ func flagNames(flags []*kong.Flag) string {
 	}
 	return strings.Join(names, ", ")
 }
+
+// wideName is the width of flags in a list of them.
+const wideName = 24

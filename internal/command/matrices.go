@@ -6,10 +6,11 @@ import (
 
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/report"
+	"github.com/latent-go/latent/report/text"
 )
 
 // printMatrices shows the covariances of components that hold rows, if there is room for all.
-func (p *page) printMatrices(list []fitted.Matrix, of []*fitted.Class) {
+func printMatrices(p *text.Page, list []fitted.Matrix, of []*fitted.Class) {
 	list = slices.DeleteFunc(slices.Clone(list), func(m fitted.Matrix) bool {
 		return m.Component > 1 && of[m.Component-1].Rows < 0.5
 	})
@@ -38,7 +39,7 @@ func gridOf(m fitted.Matrix) *report.Grid {
 		heads[0] += fmt.Sprint(" ", m.Component)
 	}
 	for _, name := range m.Names {
-		heads = append(heads, short(name))
+		heads = append(heads, text.Short(name))
 	}
 	g := report.NewGrid(heads...)
 	for i, values := range m.Values {

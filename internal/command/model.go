@@ -14,6 +14,7 @@ import (
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/families"
 	"github.com/latent-go/latent/report"
+	"github.com/latent-go/latent/report/text"
 )
 
 // A model is a value of --model: all that the command has to know of it before it sees data.
@@ -196,7 +197,7 @@ type result struct {
 	facts             [][2]string       // lines of the text, by name
 	describe          func() error      // makes sections and finding, once they are wanted
 	printed           bool              // the text needs no description
-	print             func(p *page)
+	print             func(p *text.Page)
 	// bootstrap adds standard errors; nil where there is none.
 	bootstrap func(ctx context.Context, o bootstrap.Options) (bootstrap.Outcome, error)
 	sections  []report.Section

@@ -12,6 +12,7 @@ import (
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/internal/atomicfile"
 	"github.com/latent-go/latent/internal/lockfile"
+	"github.com/latent-go/latent/report/text"
 )
 
 // emit writes a result to the file of --out, or to standard output where there is none
@@ -21,6 +22,15 @@ func (s *session) emit(out string, write func(io.Writer) error) error {
 		return write(s.stdout)
 	}
 	return atomicfile.Write(out, write)
+}
+
+// page is an empty page of standard output.
+func (s *session) page() *text.Page { return text.NewPage(s.stdout) }
+
+// show writes a page.
+func (s *session) show(p *text.Page) error {
+	_, err := s.stdout.Write(p.Bytes())
+	return err
 }
 
 // A written file is one that a command is to write.

@@ -10,12 +10,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/latent-go/latent/builtin/lineargaussian"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/latent-go/latent/builtin/lineargaussian"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/report/text"
 )
 
 // rankTwo has b = 2a, so that no noise is left beyond K = 1.
@@ -132,7 +132,7 @@ func TestEveryPruningRuleIsExplained(t *testing.T) {
 	for i, rule := range []string{"objective", "eigenvalue", "degenerate"} {
 		r.Pruned = append(r.Pruned, pruned{Iteration: i + 1, K: 4 - i, Rule: rule, Relevance: []number{0.5}})
 	}
-	var p page
+	var p text.Page
 	r.printPruned(&p)
 	for _, part := range []string{"objective: the smaller", "eigenvalue: it held at most one row's worth of data", "degenerate: it had collapsed: its rows were equal, or in line"} {
 		assert.Contains(t, p.String(), part)

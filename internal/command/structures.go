@@ -290,5 +290,5 @@ func (t *comparison) print(s *session, in *input) error {
 			"density hardly varies over a step of 1")
 	}
 	p.Line("time   %.3g s", float64(t.Seconds))
-	return p.write(s)
+	return s.show(p)
 }

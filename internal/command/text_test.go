@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/jedib0t/go-pretty/v6/text"
+	pretty "github.com/jedib0t/go-pretty/v6/text"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -21,6 +21,7 @@ import (
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/internal/classes"
 	"github.com/latent-go/latent/internal/families"
+	"github.com/latent-go/latent/report/text"
 )
 
 func TestTextIsNoWiderThanThePage(t *testing.T) {
@@ -35,7 +36,7 @@ func TestTextIsNoWiderThanThePage(t *testing.T) {
 		{"datasets"},
 	} {
 		stdout, _ := done(t, args...)
-		assert.LessOrEqual(t, text.LongestLineLen(stdout), widthOfFiles, "%v\n%s", args, stdout)
+		assert.LessOrEqual(t, pretty.LongestLineLen(stdout), text.WidthOfFiles, "%v\n%s", args, stdout)
 	}
 	stdout, _ := done(t, "select", "--kmax", "2")
 	for _, name := range []string{"bicem", "gfic", "fic", "bic", "aic", "icl"} {
@@ -62,7 +63,7 @@ func TestNarrowTerminalsStayReadable(t *testing.T) {
 		t.Setenv("COLUMNS", "20")
 		narrow, _ := done(t, args...)
 		for line := range strings.Lines(narrow) {
-			if words := strings.Fields(line); text.StringWidth(strings.TrimRight(line, "\n")) > 20 {
+			if words := strings.Fields(line); pretty.StringWidth(strings.TrimRight(line, "\n")) > 20 {
 				assert.Len(t, words, 1, "%v: %s", args, line)
 			}
 		}
@@ -85,7 +86,7 @@ func TestNamesFromRightToLeft(t *testing.T) {
 	lines := strings.Split(plain, "\n")
 	at := slices.IndexFunc(lines, func(line string) bool { return strings.Contains(line, "component  weight") })
 	for _, line := range lines[at+1 : at+4] {
-		assert.Equal(t, text.StringWidth(lines[at]), text.StringWidth(line), line)
+		assert.Equal(t, pretty.StringWidth(lines[at]), pretty.StringWidth(line), line)
 	}
 	assert.Equal(t, "x", isolated("x"))
 }
@@ -105,7 +106,7 @@ func TestATableHasTheMostCharacteristicColumnsThatFit(t *testing.T) {
 		{80, "column0 column1 column2 column3 column4"},
 		{50, "column4 column3"},
 	} {
-		p := &page{width: c.width}
+		p := &text.Page{Width: c.width}
 		f.Print(p)
 		_, table, _ := strings.Cut(p.String(), " component ")
 		heads := strings.Fields(strings.Split(table, "\n")[0])[2:]
@@ -115,26 +116,10 @@ func TestATableHasTheMostCharacteristicColumnsThatFit(t *testing.T) {
 	}
 }
 
-func TestProseIsBrokenBetweenWords(t *testing.T) {
-	p := &page{width: 20}
-	p.Prose(4, "one two three four five unbreakable-and-longer-than-a-line six")
-	assert.Equal(t, "one two three four\n    five\n    unbreakable-and-longer-than-a-line\n    six\n", p.String())
-}
-
 func TestNamesInTablesAreShortAndHarmless(t *testing.T) {
-	for _, c := range []struct{ name, want string }{
-		{"waiting", "waiting"},
-		{"größe 温度", "größe 温度"},
-		{"a\x1b[31m", `a\x1b[31m`},
-		{"two\nlines", `two\nlines`},
-		{strings.Repeat("x", 24), strings.Repeat("x", 24)},
-		{strings.Repeat("x", 25), strings.Repeat("x", 23) + "…"},
-	} {
-		assert.Equal(t, c.want, short(c.name))
-	}
 	long := strings.Repeat("very ", 20) + "long"
 	stdout, _ := done(t, "fit", "--data", file(t, "d.csv", fmt.Sprintf("%[1]s,\"b\x1b[31m\",\"%[1]s\nc\"\n1,x,u\n2,%[1]s,v\n3,%[1]s,u\n5,y,u\n", long)), "--family", "auto", "--k", "1")
-	assert.LessOrEqual(t, text.LongestLineLen(stdout), widthOfFiles, stdout)
+	assert.LessOrEqual(t, pretty.LongestLineLen(stdout), text.WidthOfFiles, stdout)
 	assert.NotContains(t, stdout, "\x1b")
 }
 

@@ -1,89 +1,16 @@
 package command
 
 import (
-	"bytes"
 	"fmt"
 	"math"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/text"
-	"golang.org/x/term"
-
 	"github.com/latent-go/latent/internal/classes"
 	"github.com/latent-go/latent/report"
+	"github.com/latent-go/latent/report/text"
 )
-
-// A page is text that is written at once.
-type page struct {
-	bytes.Buffer
-	width int // of a line; 0: no limit
-}
-
-// widthOfFiles is that of a page which no terminal shows.
-const widthOfFiles = 80
-
-// page is an empty page as wide as COLUMNS says, or else the terminal.
-func (s *session) page() *page {
-	p := &page{width: widthOfFiles}
-	if f, ok := s.stdout.(*os.File); ok {
-		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
-			p.width = width
-		}
-	}
-	if width, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && width > 0 {
-		p.width = width
-	}
-	return p
-}
-
-// narrow pages have no room for tables: they list the cells of each row.
-func (p *page) narrow() bool { return p.width > 0 && p.width < widthOfFiles/2 }
-
-func (p *page) Line(format string, args ...any) { fmt.Fprintf(p, format+"\n", args...) }
-
-// prose is a line that is broken between words where the page ends. Its further lines are
-// indented.
-func (p *page) Prose(indent int, format string, args ...any) {
-	used := 0
-	if p.narrow() {
-		indent = min(indent, 4)
-	}
-	for i, word := range strings.Split(fmt.Sprintf(format, args...), " ") {
-		wide := text.StringWidth(word)
-		switch {
-		case i == 0:
-		case p.width > 0 && used > indent && used+1+wide > p.width:
-			p.WriteString("\n" + strings.Repeat(" ", indent))
-			used = indent
-		default:
-			p.WriteString(" ")
-			used++
-		}
-		p.WriteString(word)
-		used += wide
-	}
-	p.WriteString("\n")
-}
-
-// widthOfNames is that of the names of columns and levels in tables.
-const widthOfNames = 24
-
-// short is a name as tables have it.
-func short(name string) string {
-	name = report.Printable(name)
-	if text.StringWidth(name) > widthOfNames {
-		name = text.Trim(name, widthOfNames-1) + "…"
-	}
-	return name
-}
-
-func (p *page) write(s *session) error {
-	_, err := s.stdout.Write(p.Bytes())
-	return err
-}
 
 // print shows a fit to a person.
 func (r *fitReport) print(s *session, in *input, out string) error {
@@ -96,7 +23,7 @@ func (r *fitReport) print(s *session, in *input, out string) error {
 	p.Line("")
 	for _, f := range r.facts() {
 		switch {
-		case !p.narrow():
+		case !p.Narrow():
 			p.Prose(16, "%-15s %s", f[0], f[1])
 		case f[0] == "":
 			p.Prose(2, "  %s", f[1])
@@ -104,11 +31,11 @@ func (r *fitReport) print(s *session, in *input, out string) error {
 			p.Prose(2, "%s: %s", f[0], f[1])
 		}
 	}
-	p.printMatrices(r.Covariances, r.classes)
+	printMatrices(p, r.Covariances, r.classes)
 	r.printPruned(p)
 	r.printRestarts(p)
 	if r.K == 0 { // there is nothing to predict or to sample
-		return p.write(s)
+		return s.show(p)
 	}
 	p.Line("")
 	given, _ := r.Settings.given()
@@ -126,7 +53,7 @@ func (r *fitReport) print(s *session, in *input, out string) error {
 	} else {
 		p.Prose(6, "Next: %s predict %s --data FILE%s.", s.name, path, drawn)
 	}
-	return p.write(s)
+	return s.show(p)
 }
 
 // facts are what a person wants to know first, by name.
@@ -271,7 +198,7 @@ func (r *fitReport) pruningReasons() []string {
 }
 
 // printPruned lists what was dropped when. Many steps are shown in groups.
-func (r *fitReport) printPruned(p *page) {
+func (r *fitReport) printPruned(p *text.Page) {
 	steps := r.Pruned
 	if len(steps) == 0 {
 		return
@@ -313,7 +240,7 @@ func dashed(v number) string {
 	return digits(float64(v))
 }
 
-func (r *fitReport) printRestarts(p *page) {
+func (r *fitReport) printRestarts(p *text.Page) {
 	if len(r.Restarts) < 2 || !r.listStarts {
 		return
 	}
@@ -370,7 +297,7 @@ func (t *selection) print(s *session, in *input) error {
 		p.Prose(2, "adjusted Rand of components and column %q: %s", report.Printable(t.Label), strings.Join(list, ", "))
 	}
 	p.Line("time   %.3g s", float64(t.Seconds))
-	return p.write(s)
+	return s.show(p)
 }
 
 // grid has some of the criteria.
