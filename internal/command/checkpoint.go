@@ -22,6 +22,7 @@ import (
 
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/atomicfile"
+	"github.com/latent-go/latent/internal/faults"
 	"github.com/latent-go/latent/internal/sealed"
 )
 
@@ -173,7 +174,7 @@ func flagName(field reflect.StructField) string {
 
 // refuse is an error about the file, and what to do.
 func (k *keeper) refuse(format string, args ...any) error {
-	return rendered(fmt.Sprintf("--checkpoint %s %s: name another file, or remove it to begin anew", k.path,
+	return faults.Rendered(fmt.Sprintf("--checkpoint %s %s: name another file, or remove it to begin anew", k.path,
 		fmt.Sprintf(format, args...)))
 }
 
@@ -299,7 +300,7 @@ func (k *keeper) done(s *session) {
 
 // left says at the end of an interrupted command what there is of it; other errors stay.
 func (k *keeper) left(err error) error {
-	if !errors.Is(err, errInterrupted) && !errors.Is(err, context.Canceled) {
+	if !errors.Is(err, faults.ErrInterrupted) && !errors.Is(err, context.Canceled) {
 		return k.explain(err)
 	}
 	if k != nil && k.latest != nil {

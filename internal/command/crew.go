@@ -13,6 +13,7 @@ import (
 
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/faults"
 )
 
 // A Host is what a program that runs the command sets; without a group and passes it is one process.
@@ -114,7 +115,7 @@ func endOf(err error) byte {
 		return told.kind
 	case errors.Is(err, errOutOfMemory):
 		return endsInError
-	case errors.Is(err, errInterrupted), errors.Is(err, context.Canceled):
+	case errors.Is(err, faults.ErrInterrupted), errors.Is(err, context.Canceled):
 		return endsInterrupted
 	}
 	return endsInError
@@ -131,7 +132,7 @@ func (c *crew) exchange(ctx context.Context, purpose byte, mine []byte) ([][]byt
 	}
 	if err != nil {
 		c.lost = true
-		c.over = elsewhereError{fmt.Errorf("process %d of %d: %w", c.rank, c.size, err)}
+		c.over = faults.ElsewhereError{Err: fmt.Errorf("process %d of %d: %w", c.rank, c.size, err)}
 		return nil, c.over
 	}
 	if told := c.endings(all); told != nil {
@@ -140,7 +141,8 @@ func (c *crew) exchange(ctx context.Context, purpose byte, mine []byte) ([][]byt
 	}
 	for rank, m := range all {
 		if m[0] != purpose {
-			c.over = elsewhereError{fmt.Errorf("process %d is at %s, and process %d at %s: their data or options differ",
+			c.over = faults.ElsewhereError{Err: fmt.Errorf("process %d is at %s, and process %d at %s: their data or "+
+				"options differ",
 				c.rank, purposes[purpose], rank, purposes[min(m[0], ofEnd)])}
 			return nil, c.over
 		}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/fitted"
+	"github.com/latent-go/latent/internal/faults"
 	"github.com/latent-go/latent/internal/memory"
 )
 
@@ -32,11 +33,6 @@ type Passes interface {
 	Close() error
 }
 
-// An elsewhereError is of what makes passes elsewhere, and not of the data.
-type elsewhereError struct{ error }
-
-func (e elsewhereError) Unwrap() error { return e.error }
-
 // told are passes whose errors are not of the data, and that are counted.
 type told struct {
 	Passes
@@ -47,7 +43,7 @@ func (p *told) Make(ctx context.Context, state []byte, shards int) ([][]byte, er
 	p.made.Add(1)
 	parts, err := p.Passes.Make(ctx, state, shards)
 	if err != nil {
-		err = elsewhereError{err}
+		err = faults.ElsewhereError{Err: err}
 	}
 	return parts, err
 }
@@ -75,7 +71,7 @@ func (s *session) sendAway(f *fittingFlags, t *task) error {
 	}
 	passes, err := begin(s, j)
 	if err != nil {
-		return elsewhereError{err}
+		return faults.ElsewhereError{Err: err}
 	}
 	s.passes = &told{Passes: passes}
 	s.Context = fitted.WithPasses(s.Context, s.passes)

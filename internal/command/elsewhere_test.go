@@ -121,8 +121,8 @@ func TestPassesMadeElsewhereEndInWords(t *testing.T) {
 	s, _ = passing(t, nil, "select --data iris --cov all")
 	assert.Equal(t, statusUsage, s.status)
 	assert.Contains(t, s.errors, "select each family by itself")
-	_, err := Open(t.Context(), nil, Job{Args: []string{"datasets"}})
+	_, err := Open(t.Context(), host.Models, Job{Args: []string{"datasets"}})
 	assert.ErrorContains(t, err, "makes no passes")
-	_, err = Open(t.Context(), nil, Job{Args: []string{"fit"}, Data: "/nowhere/rows.csv"})
+	_, err = Open(t.Context(), host.Models, Job{Args: []string{"fit"}, Data: "/nowhere/rows.csv"})
 	assert.ErrorContains(t, err, "/nowhere/rows.csv: no such file")
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/faults"
 )
 
 // An outcome is that of a fit, whatever the model's parameters are.
@@ -148,16 +149,14 @@ func scoresOf(sel *fitted.Selection[*result], o framework.Options) *scores {
 // noteBound is said of models whose q is an approximation even at its best.
 const noteBound = "log-likelihood, bic, aic and icl use a lower bound of the likelihood (mean field)"
 
-var errInterrupted = errors.New("interrupted")
-
 // interrupted says how far a cancelled fit had come; other errors stay.
 func interrupted(err error, f *outcome) error {
 	switch {
 	case !errors.Is(err, context.Canceled):
 		return err
 	case f == nil:
-		return fmt.Errorf("%w before the fit was complete", errInterrupted)
+		return fmt.Errorf("%w before the fit was complete", faults.ErrInterrupted)
 	}
-	return fmt.Errorf("%w after %d iterations at K = %d, %s %s", errInterrupted, f.Iterations, f.Shape.K,
+	return fmt.Errorf("%w after %d iterations at K = %d, %s %s", faults.ErrInterrupted, f.Iterations, f.Shape.K,
 		strings.ToLower(f.Criterion), digits(f.Value))
 }

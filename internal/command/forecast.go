@@ -9,6 +9,7 @@ import (
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/faults"
 )
 
 // checkSequences refuses flags about sequences where rows are independent, and what cannot be done with sequences.
@@ -58,7 +59,7 @@ func (c *predictCommand) forecast(s *session, m *modelFile, p *prediction) error
 		n = p.after(first) - first
 		ahead, err := m.ahead(p.series(p.block(first, n)), h)
 		if err != nil {
-			return rendered(p.in.name + ": " + p.errors.render(err))
+			return faults.Rendered(p.in.name + ": " + p.errors.Render(err))
 		}
 		for i, step := range ahead {
 			step.Step = i%h + 1

@@ -20,6 +20,7 @@ import (
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/internal/atomicfile"
+	"github.com/latent-go/latent/internal/faults"
 	"github.com/latent-go/latent/internal/memory"
 	"github.com/latent-go/latent/internal/panics"
 	"github.com/latent-go/latent/report"
@@ -94,7 +95,7 @@ func answer(ctx context.Context, stderr io.Writer, run func() int, wait, abandon
 	return statusFailed
 }
 
-var errLeft = fmt.Errorf("%w before the command was complete; no file is half-written", errInterrupted)
+var errLeft = fmt.Errorf("%w before the command was complete; no file is half-written", faults.ErrInterrupted)
 
 type commands struct {
 	Memory sizeFlag `placeholder:"SIZE" help:"Use at most this much memory, such as 4GB. Default: the free memory of the system."`
@@ -174,7 +175,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	}()
 	var err error
 	if s.known, err = registryOf(hostOf(ctx).Models); err != nil {
-		return s.fail(usageError{err})
+		return s.fail(faults.UsageError{Err: err})
 	}
 	answered := false // by kong: --help
 	if err := s.crew.meet(ctx, args); err != nil {
@@ -195,7 +196,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return statusDone
 	}
 	if err != nil {
-		return s.fail(usageError{s.withChoices(err, args)})
+		return s.fail(faults.UsageError{Err: s.withChoices(err, args)})
 	}
 	s.quiet = all.Quiet
 	switch valueOr(all.Log, "") {
@@ -314,7 +315,7 @@ func (s *session) fail(err error) int {
 
 // statusOf is the exit status of an error.
 func statusOf(err error) int {
-	var usage usageError
+	var usage faults.UsageError
 	var drifted driftError
 	told, isTold := errors.AsType[toldError](err)
 	switch {

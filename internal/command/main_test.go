@@ -642,18 +642,8 @@ func TestNumbersThatAreNotFiniteAreNull(t *testing.T) {
 	assert.Equal(t, "[1.5,null,null]", string(text))
 }
 
-// Starts that fail for reasons that differ in numbers alone, or in columns, are not listed one
-// by one.
-func TestErrorsOfManyStartsAreShort(t *testing.T) {
-	var many []error
-	for j := range 9 {
-		many = append(many, fmt.Errorf("framework: component %d: %w", j, framework.FaultyColumn(j%3, fmt.Errorf("has lost %v rows", 0.5*float64(j)))))
-	}
-	abc := renderer{columns: []string{"a", "b", strings.Repeat("c", 100)}}
-	assert.Equal(t, `K = 3: component 0: column "a" has lost 0 rows; component 1: column "b" has lost 0.5 rows; …`, abc.render(fmt.Errorf("K = 3: %w", errors.Join(many...))))
-	assert.Equal(t, `component 2: column "`+strings.Repeat("c", 60)+`" has lost 1 rows`, abc.render(many[2]))
-	assert.Equal(t, "a; b", oneLine(errors.New("a\nb\na\n")))
-
+// Faults have the names of columns, and failed fits are said once.
+func TestErrorsNameWhatTheyAreAbout(t *testing.T) {
 	// Faults of rows and of columns may come together.
 	in := &input{Named: data.Named{Table: mustLoad(t, "faithful")}, flags: &modelFlags{Model: "mixture", known: known}}
 	both := errors.Join(fmt.Errorf("mixture: %w", framework.FaultyRow(3, "is far")), fmt.Errorf("restart 2: %w", framework.FaultyColumn(1, framework.ErrConstant)))

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/latent-go/latent/internal/faults"
 	"github.com/latent-go/latent/internal/memory"
 )
 
@@ -23,8 +24,8 @@ func TestACommandThatTakesTooMuchMemoryIsEndedInWords(t *testing.T) {
 	watchMemory(ctx, ticks, func() float64 { looks++; return float64(looks) * 2e9 }, 5e9, "--memory allows", leave)
 	require.Equal(t, 3, looks)
 	require.ErrorIs(t, ctx.Err(), context.Canceled, "so that the progress is saved, as by an interrupt")
-	require.EqualError(t, withCause(ctx, errInterrupted), "out of memory: 6 GB are in use, and --memory allows 5 GB: interrupted")
-	require.Equal(t, errInterrupted, withCause(t.Context(), errInterrupted))
+	require.EqualError(t, withCause(ctx, faults.ErrInterrupted), "out of memory: 6 GB are in use, and --memory allows 5 GB: interrupted")
+	require.Equal(t, faults.ErrInterrupted, withCause(t.Context(), faults.ErrInterrupted))
 
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()

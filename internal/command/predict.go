@@ -250,12 +250,12 @@ func (c *predictCommand) prediction(s *session, m *modelFile, gaps string, in *i
 	if p.x, p.rows, _, err = in.numbers(s, m.kind.Classes, !m.input.Gaps); err != nil {
 		return nil, in.wrap(err)
 	}
-	p.errors.columns, p.errors.origin = namesOf(columns), p.origin
+	p.errors.Columns, p.errors.Origin = namesOf(columns), p.origin
 	if m.input.Optional > 0 { // whose errors are about all columns
-		p.errors.columns = namesOf(m.Columns)
+		p.errors.Columns = namesOf(m.Columns)
 	}
 	for j, place := range order {
-		p.errors.columns[slices.Index(p.errors.columns, columns[j].Name)] = in.Names[place]
+		p.errors.Columns[slices.Index(p.errors.Columns, columns[j].Name)] = in.Names[place]
 	}
 	if c.Fill {
 		p.score, p.layout = m.saved.Model.(fitted.Filler).Fill, fitted.Layout{List: "filled", Items: p.columns}

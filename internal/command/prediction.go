@@ -13,6 +13,7 @@ import (
 	"github.com/latent-go/latent/fitted/drift"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/classes"
+	"github.com/latent-go/latent/internal/faults"
 )
 
 // A prediction is a model applied to rows, block by block.
@@ -25,8 +26,8 @@ type prediction struct {
 	score   func(rows framework.Rows) ([]float64, error)
 	layout  fitted.Layout
 	in      *input
-	errors  renderer  // knows the columns of the model by their names in the data
-	x       []float64 // rows×D, columns as the table has them
+	errors  faults.Renderer // knows the columns of the model by their names in the data
+	x       []float64       // rows×D, columns as the table has them
 	rows    int
 	order   []int // place of each column of the model; nil: they are in place
 	columns []string
@@ -178,12 +179,12 @@ func (p *prediction) between(
 		b := p.block(first, n)
 		table, err := p.score(b)
 		if err != nil {
-			return rendered(p.in.name + ": " + p.errors.render(err))
+			return faults.Rendered(p.in.name + ": " + p.errors.Render(err))
 		}
 		if at := slices.IndexFunc(table, func(v float64) bool { return v-v != 0 }); at >= 0 {
 			width := len(table) / n
 			err := framework.FaultyRow(first+at/width, "%s", fitted.OutOfRange(p.layout, at, table[at]))
-			return rendered(p.in.name + ": " + p.errors.render(err))
+			return faults.Rendered(p.in.name + ": " + p.errors.Render(err))
 		}
 		if p.drift != nil {
 			p.drift.Add(b, table, func(i int) int { return p.origin(first + i) })

@@ -3,6 +3,7 @@ package command
 import (
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/internal/classes"
+	"github.com/latent-go/latent/internal/faults"
 	"github.com/latent-go/latent/internal/wording"
 	"github.com/latent-go/latent/report"
 )
@@ -24,6 +25,7 @@ var (
 	ascii, readable, thinned        = wording.ASCII, wording.Readable, wording.Thinned
 	moreOr, section, numbers        = wording.Either, report.Single, fitted.Numbers
 	word, item                      = wording.Word, wording.Item
+	misused, oneLine                = faults.Misused, faults.OneLine
 )
 
 const (
