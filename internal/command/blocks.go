@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/latent-go/latent/data"
+	"github.com/latent-go/latent/internal/progress"
 )
 
 // A rowTally is what is noted of a table, counted in tables of some of its rows, one after another.
@@ -141,14 +142,14 @@ func (t *rowTally) noteGaps(s *session, in *input) {
 // blocks reads the table as inputs of some rows each, one after another; an embedded data set is one. The store's
 // Check tells whether the files have stayed what they were.
 func (f *inputFlags) blocks(
-	s *session, source string, reading func(name string) data.Reading, progress *readProgress,
+	s *session, source string, reading func(name string) data.Reading, far *progress.Reading,
 ) iter.Seq2[*input, error] {
 	return func(yield func(*input, error) bool) {
 		if _, embedded := data.Lookup(source); embedded {
-			yield(f.read(s, source, reading, progress))
+			yield(f.read(s, source, reading, far))
 			return
 		}
-		in, r, err := f.reader(s, source, reading, progress)
+		in, r, err := f.reader(s, source, reading, far)
 		if err != nil {
 			yield(nil, err)
 			return
@@ -177,17 +178,17 @@ func (f *inputFlags) blocks(
 // read while another is worked on. Like open, it says how far it is and gives up waiting when the session is
 // interrupted. stop ends it.
 func (f *inputFlags) openBlocks(
-	s *session, source string, reading func(name string) data.Reading, status *statusLine,
+	s *session, source string, reading func(name string) data.Reading, status *progress.Line,
 ) (next func() (*input, error), stop func()) {
 	type answer struct {
 		in  *input
 		err error
 	}
 	answers, stopped := make(chan answer), make(chan struct{})
-	progress := newReadProgress(source)
+	far := progress.NewReading(source)
 	go func() {
 		defer close(answers)
-		for in, err := range f.blocks(s, source, reading, progress) {
+		for in, err := range f.blocks(s, source, reading, far) {
 			select {
 			case answers <- answer{in, err}:
 			case <-stopped:
@@ -197,7 +198,7 @@ func (f *inputFlags) openBlocks(
 	}()
 	total := new(rowTally)
 	next = func() (*input, error) {
-		a, here := receive(s, answers, status, progress)
+		a, here := progress.Receive(s, answers, status, far)
 		switch {
 		case !here:
 			return nil, fmt.Errorf("interrupted while reading %s", source)
@@ -215,7 +216,7 @@ func (f *inputFlags) openBlocks(
 	}
 	stop = func() {
 		close(stopped)
-		status.close()
+		status.Close()
 	}
 	return next, stop
 }

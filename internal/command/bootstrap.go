@@ -9,6 +9,7 @@ import (
 	"github.com/latent-go/latent/bootstrap"
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/progress"
 	"github.com/latent-go/latent/report"
 	"github.com/latent-go/latent/report/text"
 )
@@ -56,12 +57,12 @@ func newRefits(s *session, in *input, o bootstrap.Options, outcome bootstrap.Out
 }
 
 // watch shows the draws that are made.
-func (l *statusLine) watch(o *bootstrap.Options, what string) {
+func watch(l *progress.Line, o *bootstrap.Options, what string) {
 	began := time.Now()
 	o.Progress = func(done int) {
-		l.show(false, func() string {
+		l.Show(false, func() string {
 			return fmt.Sprintf("%s  draw %d of %d  %s", what, done, o.Draws,
-				left(time.Since(began), float64(done)/float64(o.Draws)))
+				progress.Left(time.Since(began), float64(done)/float64(o.Draws)))
 		})
 	}
 	o.Fit.Recorder = nil
@@ -70,8 +71,8 @@ func (l *statusLine) watch(o *bootstrap.Options, what string) {
 // ---- Standard errors of a fit
 
 // bootstrap adds standard errors to the components or the loadings.
-func (r *fitReport) bootstrap(s *session, status *statusLine, in *input, o bootstrap.Options) error {
-	status.watch(&o, "standard errors")
+func (r *fitReport) bootstrap(s *session, status *progress.Line, in *input, o bootstrap.Options) error {
+	watch(status, &o, "standard errors")
 	outcome, err := r.found.bootstrap(s, o)
 	if err != nil {
 		return err
@@ -94,13 +95,13 @@ type ratioTest struct {
 }
 
 // test tests every K but the last, up to the first that is not rejected.
-func (t *selection) test(s *session, status *statusLine, in *input, of *task, o bootstrap.Options) error {
+func (t *selection) test(s *session, status *progress.Line, in *input, of *task, o bootstrap.Options) error {
 	engine, ok := of.Problem.(fitted.Tester)
 	if !ok {
 		return errors.New("--bootstrap: the model has no likelihood ratio")
 	}
 	for k := t.KMin; k < t.KMax; k++ {
-		status.watch(&o, fmt.Sprintf("K = %d against %d", k, k+1))
+		watch(status, &o, fmt.Sprintf("K = %d against %d", k, k+1))
 		r, err := engine.Ratio(s, k, o)
 		if err != nil {
 			return err

@@ -15,6 +15,7 @@ import (
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/data/columnar"
 	"github.com/latent-go/latent/internal/atomicfile"
+	"github.com/latent-go/latent/internal/progress"
 )
 
 // filesOf are the files that a --data names: one, or those that match a pattern, in the order of their names. It is the
@@ -43,7 +44,7 @@ type reader struct {
 
 // reader finds out what a source is, which is no embedded data set, and how it is read.
 func (f *inputFlags) reader(
-	s *session, source string, reading func(name string) data.Reading, progress *readProgress,
+	s *session, source string, reading func(name string) data.Reading, far *progress.Reading,
 ) (*input, *reader, error) {
 	header := map[string]data.HeaderMode{"auto": data.HeaderAuto, "yes": data.HeaderYes, "no": data.HeaderNo}[f.Header]
 	o := data.CSVOptions{
@@ -56,7 +57,7 @@ func (f *inputFlags) reader(
 		Store:    s.store,
 	}
 	if source == "-" {
-		return f.standardInput(s, o, progress)
+		return f.standardInput(s, o, far)
 	}
 	paths, err := filesOf(source)
 	if err != nil {
@@ -72,15 +73,15 @@ func (f *inputFlags) reader(
 			errors.New("some of the files are Parquet or Arrow and others are not: a table has one format"),
 		)
 	case columns > 0:
-		r := f.columnarReader(in, paths, o, nil, progress)
+		r := f.columnarReader(in, paths, o, nil, far)
 		r.paths = paths
 		return in, r, nil
 	}
-	progress.follows(paths)
+	far.Follows(paths)
 	open := func(path string) (*os.File, error) {
 		file, err := atomicfile.Open(path)
 		if err == nil {
-			progress.opened(file)
+			far.Opened(file)
 		}
 		return file, err
 	}
@@ -106,9 +107,9 @@ func (f *inputFlags) reader(
 
 // standardInput reads text as it comes. A columnar format is read twice, as its rows are counted first, and a pipe is
 // copied to a file.
-func (f *inputFlags) standardInput(s *session, o data.CSVOptions, progress *readProgress) (*input, *reader, error) {
+func (f *inputFlags) standardInput(s *session, o data.CSVOptions, far *progress.Reading) (*input, *reader, error) {
 	in := &input{name: "standard input"}
-	stdin := progress.reads(s.stdin)
+	stdin := far.Reads(s.stdin)
 	file, regular := stdin.(*os.File)
 	columns := regular && columnar.Is(file)
 	if !regular {
@@ -123,7 +124,7 @@ func (f *inputFlags) standardInput(s *session, o data.CSVOptions, progress *read
 			}
 			return file, err
 		}
-		return in, f.columnarReader(in, []string{in.name}, o, open, progress), nil
+		return in, f.columnarReader(in, []string{in.name}, o, open, far), nil
 	}
 	parts := []data.Part{{Open: func() (io.ReadCloser, error) { return io.NopCloser(stdin), nil }}}
 	return in, &reader{
@@ -133,11 +134,11 @@ func (f *inputFlags) standardInput(s *session, o data.CSVOptions, progress *read
 
 // columnarReader reads files in columnar formats; open is nil where their paths open them.
 func (f *inputFlags) columnarReader(
-	in *input, paths []string, o data.CSVOptions, open func(path string) (*os.File, error), progress *readProgress,
+	in *input, paths []string, o data.CSVOptions, open func(path string) (*os.File, error), far *progress.Reading,
 ) *reader {
 	own := f.columnarOptions(in, o)
 	own.Open = open
-	own.Progress = progress.counts
+	own.Progress = far.Counts
 	return &reader{names: true,
 		whole:  func() (*data.Table, error) { return columnar.Read(paths, own) },
 		blocks: func() iter.Seq2[*data.Table, error] { return columnar.Blocks(paths, own) }}

@@ -155,13 +155,13 @@ func (c *fitCommand) fit(s *session, in *input, progress *keeper) (*fitReport, e
 		crit = c.usual(t)
 	}
 	status := s.status()
-	defer status.close()
+	defer status.Close()
 	shown := o
 	if len(c.compared) > 0 {
 		shown.Restarts = 1 // how many there will be, nobody knows
 	}
 	o.Criterion, o.Also, o.FixedK, o.Recorder = crit, c.also([]framework.Criterion{crit}), c.K != nil,
-		status.recorder(crit.Name, c.sizes(o.K), shown)
+		status.Recorder(crit.Name, c.sizes(o.K), shown)
 	o.AlsoAll = true
 	progress.attach("fit", &o)
 	if c.K == nil && c.Kmax == nil && t.doubleTo > 0 {

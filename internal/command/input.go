@@ -15,6 +15,7 @@ import (
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/classes"
+	"github.com/latent-go/latent/internal/progress"
 )
 
 // fittingFlags say what is fitted to which rows.
@@ -98,17 +99,17 @@ func (f *inputFlags) open(s *session, source string, reading func(name string) d
 		err error
 	}
 	done := make(chan answer, 1)
-	progress := newReadProgress(source)
+	far := progress.NewReading(source)
 	go func() {
-		in, err := f.read(s, source, reading, progress)
+		in, err := f.read(s, source, reading, far)
 		if err == nil {
 			in.unnamed = generated(in.Names)
 		}
 		done <- answer{in, err}
 	}()
 	status := s.status()
-	defer status.close()
-	a, here := receive(s, done, status, progress)
+	defer status.Close()
+	a, here := progress.Receive(s, done, status, far)
 	if !here {
 		return nil, fmt.Errorf("interrupted while reading %s", source)
 	}
@@ -121,7 +122,7 @@ func (f *inputFlags) open(s *session, source string, reading func(name string) d
 }
 
 func (f *inputFlags) read(
-	s *session, source string, reading func(name string) data.Reading, progress *readProgress,
+	s *session, source string, reading func(name string) data.Reading, far *progress.Reading,
 ) (*input, error) {
 	if set, ok := data.Lookup(source); ok {
 		if len(f.NA) > 0 {
@@ -130,7 +131,7 @@ func (f *inputFlags) read(
 		t, err := data.Load(source)
 		return &input{Named: data.Named{Table: t}, name: set.Name, label: set.Label}, err
 	}
-	in, r, err := f.reader(s, source, reading, progress)
+	in, r, err := f.reader(s, source, reading, far)
 	if err != nil {
 		return nil, err
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/latent-go/latent/internal/faults"
 	"github.com/latent-go/latent/internal/memory"
 	"github.com/latent-go/latent/internal/panics"
+	"github.com/latent-go/latent/internal/progress"
 	"github.com/latent-go/latent/report"
 )
 
@@ -90,7 +91,7 @@ func answer(ctx context.Context, stderr io.Writer, run func() int, wait, abandon
 	case <-waited:
 	}
 	abandon()
-	newStatusLine(stderr).erase()
+	progress.On(stderr).Erase()
 	_, _ = fmt.Fprintln(stderr, hostOf(ctx).name()+": "+withCause(ctx, errLeft).Error())
 	return statusFailed
 }

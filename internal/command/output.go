@@ -12,6 +12,7 @@ import (
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/internal/atomicfile"
 	"github.com/latent-go/latent/internal/lockfile"
+	"github.com/latent-go/latent/internal/progress"
 	"github.com/latent-go/latent/report/text"
 )
 
@@ -31,6 +32,17 @@ func (s *session) page() *text.Page { return text.NewPage(s.stdout) }
 func (s *session) show(p *text.Page) error {
 	_, err := s.stdout.Write(p.Bytes())
 	return err
+}
+
+// status is a line for work that begins now.
+func (s *session) status() *progress.Line {
+	switch {
+	case s.log != nil:
+		return progress.InLog(s.log)
+	case s.quiet:
+		return progress.On(io.Discard)
+	}
+	return progress.On(s.stderr)
 }
 
 // A written file is one that a command is to write.

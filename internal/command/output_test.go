@@ -3,6 +3,7 @@ package command
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -188,4 +189,28 @@ func TestAResultThatCannotBeWrittenIsOneLine(t *testing.T) {
 		assert.Equal(t, 1, run(informed(context.Background()), args, strings.NewReader(""), full{}, &errs), "%v", args)
 		assert.Equal(t, "latent: no space left on device\n", errs.String(), "%v", args)
 	}
+}
+
+func TestQuietAndLogAreForScripts(t *testing.T) {
+	table := file(t, "d.csv", customers(30))
+	plain, remarks := done(t, "fit", "--data", table, "--family", "auto", "--k", "1")
+	require.Contains(t, remarks, "left out")
+	quiet, stderr := done(t, "fit", "--quiet", "--data", table, "--family", "auto", "--k", "1")
+	assert.Empty(t, stderr)
+	assert.Equal(t, strings.Split(plain, "time")[0], strings.Split(quiet, "time")[0])
+	fails(t, 1, "no such file", "", "fit", "--quiet", "--data", "nothing.csv")
+
+	_, stderr = done(t, "fit", "--log", "json", "--data", table, "--family", "auto", "--k", "1")
+	assert.Equal(t, strings.Count(remarks, "\n"), strings.Count(stderr, "\n"))
+	status, _, failure := latent("", "fit", "--log", "json", "--data", "nothing.csv")
+	assert.Equal(t, statusFailed, status)
+	for line := range strings.Lines(stderr + failure) {
+		var entry struct{ Time, Level, Msg string }
+		require.NoError(t, json.Unmarshal([]byte(line), &entry), line)
+		assert.Contains(t, []string{"WARN", "ERROR"}, entry.Level)
+		assert.NotEmpty(t, entry.Msg)
+	}
+	_, stderr = done(t, "fit", "--log", "text", "--data", table, "--family", "auto", "--k", "1")
+	assert.Contains(t, stderr, "level=WARN msg=")
+	fails(t, 2, "can't be used together", "", "fit", "--quiet", "--log", "json")
 }

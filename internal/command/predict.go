@@ -153,7 +153,7 @@ func (c *predictCommand) inputs(s *session, m *modelFile) (next func() (*input, 
 	if !m.input.Sequence && c.Label == "" && c.Format == "csv" {
 		status := s.status()
 		if c.Out == "" || c.Out == "-" { // the terminal may have the rows
-			status.terminal = nil
+			status.Hide()
 		}
 		return c.openBlocks(s, c.Data, reading, status)
 	}

@@ -264,8 +264,8 @@ func (c *selectCommand) scores(s *session, in *input, progress *keeper) (*select
 		o.DoubleTo = task.doubleTo
 	}
 	status := s.status()
-	defer status.close()
-	o.Recorder = status.recorder(criteria[0].Name, upTo(c.Kmin, o.K), o)
+	defer status.Close()
+	o.Recorder = status.Recorder(criteria[0].Name, upTo(c.Kmin, o.K), o)
 	progress.attach("select", &o)
 	all, err := task.score(s, upTo(c.Kmin, o.K), o, append(criteria, c.also(criteria)...))
 	if err != nil {

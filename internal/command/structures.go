@@ -230,8 +230,8 @@ func (c *selectCommand) candidate(
 		return comparisonRow{}, err
 	}
 	status := s.status()
-	defer status.close()
-	o.Recorder = status.recorder(name+"  "+criterion.Name, upTo(one.Kmin, o.K), o)
+	defer status.Close()
+	o.Recorder = status.Recorder(name+"  "+criterion.Name, upTo(one.Kmin, o.K), o)
 	progress.attach(name, &o)
 	all, err := task.score(s, upTo(one.Kmin, o.K), o, []framework.Criterion{criterion})
 	if err != nil {

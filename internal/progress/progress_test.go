@@ -1,8 +1,7 @@
-package command
+package progress
 
 import (
 	"bytes"
-	"encoding/json"
 	"log/slog"
 	"strings"
 	"testing"
@@ -13,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/wording"
 )
 
 // TestTimeLeftIsThatOfFitsLikeThoseBefore: where the time of a fit is proportional to its K, the estimate is what is left, to what the
@@ -20,7 +20,7 @@ import (
 func TestTimeLeftIsThatOfFitsLikeThoseBefore(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		most, starts := rapid.IntRange(2, 12).Draw(rt, "K"), rapid.IntRange(1, 5).Draw(rt, "starts")
-		sizes := upTo(1, most)
+		sizes := wording.UpTo(1, most)
 		clock := time.Unix(0, 0)
 		c := newSchedule(sizes, framework.Options{Restarts: starts, Workers: 1})
 		c.now, c.began = func() time.Time { return clock }, clock
@@ -39,7 +39,7 @@ func TestTimeLeftIsThatOfFitsLikeThoseBefore(t *testing.T) {
 				default:
 					require.Regexp(rt, `about \d+ (s|min|h) left`, text)
 					done := c.weight * float64(begun-1) / float64(begun)
-					require.Contains(rt, text, left(time.Duration(passed)*time.Minute, done/float64(whole)))
+					require.Contains(rt, text, Left(time.Duration(passed)*time.Minute, done/float64(whole)))
 				}
 				passed += k
 				clock = clock.Add(time.Duration(k) * time.Minute)
@@ -66,45 +66,20 @@ func TestTimesLeftAreRound(t *testing.T) {
 		{time.Second, 0.5, "about 1 s left"}, {31 * time.Second, 0.5, "about 30 s left"}, {time.Minute, 0.1, "about 9 min left"},
 		{time.Hour, 0.1, "about 9 h left"}, {time.Hour, 1, "about 0 s left"},
 	} {
-		assert.Equal(t, c.want, left(c.passed, c.share))
+		assert.Equal(t, c.want, Left(c.passed, c.share))
 	}
 }
 
 // TestLogsHaveALineEverySoOften of long work, and none of short work.
 func TestLogsHaveALineEverySoOften(t *testing.T) {
 	var out bytes.Buffer
-	s := &session{log: slog.New(slog.NewTextHandler(&out, nil))}
-	line := s.status()
-	line.show(true, func() string { return "soon" })
+	line := InLog(slog.New(slog.NewTextHandler(&out, nil)))
+	line.Show(true, func() string { return "soon" })
 	assert.Empty(t, out.String())
 	line.shown = time.Now().Add(-logged)
-	line.show(false, func() string { return "later" })
-	line.show(false, func() string { return "again" })
+	line.Show(false, func() string { return "later" })
+	line.Show(false, func() string { return "again" })
 	assert.Contains(t, out.String(), "msg=later")
 	assert.Equal(t, 1, strings.Count(out.String(), "\n"))
-	line.close()
-}
-
-func TestQuietAndLogAreForScripts(t *testing.T) {
-	table := file(t, "d.csv", customers(30))
-	plain, remarks := done(t, "fit", "--data", table, "--family", "auto", "--k", "1")
-	require.Contains(t, remarks, "left out")
-	quiet, stderr := done(t, "fit", "--quiet", "--data", table, "--family", "auto", "--k", "1")
-	assert.Empty(t, stderr)
-	assert.Equal(t, strings.Split(plain, "time")[0], strings.Split(quiet, "time")[0])
-	fails(t, 1, "no such file", "", "fit", "--quiet", "--data", "nothing.csv")
-
-	_, stderr = done(t, "fit", "--log", "json", "--data", table, "--family", "auto", "--k", "1")
-	assert.Equal(t, strings.Count(remarks, "\n"), strings.Count(stderr, "\n"))
-	status, _, failure := latent("", "fit", "--log", "json", "--data", "nothing.csv")
-	assert.Equal(t, statusFailed, status)
-	for line := range strings.Lines(stderr + failure) {
-		var entry struct{ Time, Level, Msg string }
-		require.NoError(t, json.Unmarshal([]byte(line), &entry), line)
-		assert.Contains(t, []string{"WARN", "ERROR"}, entry.Level)
-		assert.NotEmpty(t, entry.Msg)
-	}
-	_, stderr = done(t, "fit", "--log", "text", "--data", table, "--family", "auto", "--k", "1")
-	assert.Contains(t, stderr, "level=WARN msg=")
-	fails(t, 2, "can't be used together", "", "fit", "--quiet", "--log", "json")
+	line.Close()
 }

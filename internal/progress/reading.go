@@ -1,6 +1,7 @@
-package command
+package progress
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -13,9 +14,9 @@ import (
 	"github.com/latent-go/latent/report"
 )
 
-// A readProgress knows how far a table has been read: bytes of files that are read from one end to the other, or rows
+// A Reading knows how far a table has been read: bytes of files that are read from one end to the other, or rows
 // of files in columnar formats.
-type readProgress struct {
+type Reading struct {
 	name string
 	now  func() time.Time
 
@@ -30,26 +31,26 @@ type readProgress struct {
 	again    bool // a text is read a second time, now that the kinds of its columns are known
 }
 
-// newReadProgress is that of what --data names.
-func newReadProgress(source string) *readProgress {
+// NewReading is that of what --data names.
+func NewReading(source string) *Reading {
 	name := report.Printable(filepath.Base(source))
 	if source == "-" {
 		name = "standard input"
 	}
-	return &readProgress{name: name, now: time.Now, began: time.Now()}
+	return &Reading{name: name, now: time.Now, began: time.Now()}
 }
 
-// receive waits for what is read, while the line says how far that is; here is false where the session ends before.
-func receive[T any](s *session, from <-chan T, status *statusLine, progress *readProgress) (v T, here bool) {
+// Receive waits for what is read, while the line says how far that is; here is false where ctx ends before.
+func Receive[T any](ctx context.Context, from <-chan T, line *Line, far *Reading) (v T, here bool) {
 	ticks := time.NewTicker(shownEvery)
 	defer ticks.Stop()
 	for {
-		status.show(false, progress.String)
+		line.Show(false, far.String)
 		select {
 		case v := <-from:
 			return v, true
 		case <-ticks.C:
-		case <-s.Done():
+		case <-ctx.Done():
 			return v, false
 		}
 	}
@@ -67,8 +68,8 @@ func (r *countedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// reads has the progress be that of a reader: a file, or else what comes through the reader that is returned.
-func (t *readProgress) reads(r io.Reader) io.Reader {
+// Reads has the progress be that of a reader: a file, or else what comes through the reader that is returned.
+func (t *Reading) Reads(r io.Reader) io.Reader {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if file, ok := r.(*os.File); ok {
@@ -81,8 +82,8 @@ func (t *readProgress) reads(r io.Reader) io.Reader {
 	return t.stream
 }
 
-// follows has the progress be that of files of so many bytes in all, which are announced by opened.
-func (t *readProgress) follows(paths []string) {
+// Follows has the progress be that of files of so many bytes in all, which are announced by Opened.
+func (t *Reading) Follows(paths []string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, path := range paths {
@@ -92,8 +93,8 @@ func (t *readProgress) follows(paths []string) {
 	}
 }
 
-// opened says which file is read from now on.
-func (t *readProgress) opened(file *os.File) {
+// Opened says which file is read from now on.
+func (t *Reading) Opened(file *os.File) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.file != nil { // closed by now
@@ -104,15 +105,15 @@ func (t *readProgress) opened(file *os.File) {
 	t.file, t.last = file, 0
 }
 
-// counts has the progress be that of rows.
-func (t *readProgress) counts(rows, of int) {
+// Counts has the progress be that of rows.
+func (t *Reading) Counts(rows, of int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.rows, t.of = rows, of
 }
 
 // String is how much was read of how much, and the time that the rest may take.
-func (t *readProgress) String() string {
+func (t *Reading) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	now, share, far := t.now(), 0., ""
@@ -144,7 +145,7 @@ func (t *readProgress) String() string {
 	}
 	text := verb + " " + t.name + ": " + far
 	if share > 0 && share < 1 {
-		text += ", " + left(now.Sub(t.began), share)
+		text += ", " + Left(now.Sub(t.began), share)
 	}
 	return text
 }

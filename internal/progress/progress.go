@@ -1,4 +1,5 @@
-package command
+// Package progress says how far long work has come, such as fits and the reading of tables, and when it may end.
+package progress
 
 import (
 	"fmt"
@@ -12,11 +13,12 @@ import (
 	"golang.org/x/term"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/wording"
 )
 
-// A statusLine says how far long work has come: on one line of a terminal that is written anew, ten times a second, or
+// A Line says how far long work has come: on one line of a terminal that is written anew, ten times a second, or
 // in a log, every ten seconds. Elsewhere it shows nothing.
-type statusLine struct {
+type Line struct {
 	terminal *os.File     // nil: none
 	log      *slog.Logger // nil: none
 
@@ -25,33 +27,28 @@ type statusLine struct {
 	written bool
 }
 
-func newStatusLine(w io.Writer) *statusLine {
+// On is a line for work that begins now, on w if that is a terminal. Short work needs none.
+func On(w io.Writer) *Line {
+	line := &Line{shown: time.Now()}
 	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		return &statusLine{terminal: f}
+		line.terminal = f
 	}
-	return &statusLine{}
+	return line
 }
 
 // logged is how often a log has a line about long work, and shownEvery how often a terminal has another one.
 const logged, shownEvery = 10 * time.Second, time.Second / 10
 
-// status is a line for work that begins now. Short work needs none.
-func (s *session) status() *statusLine {
-	line := newStatusLine(s.stderr)
-	switch {
-	case s.log != nil:
-		line = &statusLine{log: s.log}
-	case s.quiet:
-		line = &statusLine{}
-	}
-	line.shown = time.Now()
-	return line
-}
+// InLog is a line for work that begins now, in a log.
+func InLog(log *slog.Logger) *Line { return &Line{log: log, shown: time.Now()} }
+
+// Hide leaves a terminal to others.
+func (l *Line) Hide() { l.terminal = nil }
 
 const eraseLine = "\r\x1b[K"
 
-// show writes the line if it is time to, or at once.
-func (l *statusLine) show(atOnce bool, line func() string) {
+// Show writes the line if it is time to, or at once.
+func (l *Line) Show(atOnce bool, line func() string) {
 	if l.terminal == nil && l.log == nil {
 		return
 	}
@@ -122,11 +119,11 @@ func (t *schedule) String() string {
 		return text
 	}
 	done := t.weight * float64(ended) / float64(n)
-	return text + left(t.now().Sub(t.began), done/whole) + "  "
+	return text + Left(t.now().Sub(t.began), done/whole) + "  "
 }
 
-// left is the time that the rest of some work may take after a share of it.
-func left(passed time.Duration, share float64) string {
+// Left is the time that the rest of some work may take after a share of it.
+func Left(passed time.Duration, share float64) string {
 	rest := time.Duration(float64(passed) * (1 - share) / share)
 	switch {
 	case rest < 10*time.Second:
@@ -141,28 +138,29 @@ func left(passed time.Duration, share float64) string {
 	return fmt.Sprintf("about %.0f s left", rest.Seconds())
 }
 
-// recorder shows iterations of fits of the sizes, or of one that finds its size. It never ends a fit: progress that
+// Recorder shows iterations of fits of the sizes, or of one that finds its size. It never ends a fit: progress that
 // cannot be shown is no error.
-func (l *statusLine) recorder(criterion string, sizes []int, o framework.Options) framework.Recorder {
+func (l *Line) Recorder(criterion string, sizes []int, o framework.Options) framework.Recorder {
 	t := newSchedule(sizes, o)
 	return framework.RecorderFunc(func(e framework.Event) error {
 		t.see(e.K, e.Restart)
-		l.show(false, func() string {
+		l.Show(false, func() string {
 			return fmt.Sprintf("%sstart %d  iteration %d  K %d  %s %s", t, e.Restart+1, e.Iteration, e.K,
-				criterion, digits(e.Value))
+				criterion, wording.Nats(e.Value))
 		})
 		return nil
 	})
 }
 
-// close wipes the line.
-func (l *statusLine) close() {
+// Close wipes the line.
+func (l *Line) Close() {
 	if l.written {
-		l.erase()
+		l.Erase()
 	}
 }
 
-func (l *statusLine) erase() {
+// Erase wipes a terminal's line, whoever wrote it.
+func (l *Line) Erase() {
 	if l.terminal != nil {
 		_, _ = l.terminal.WriteString(eraseLine)
 	}

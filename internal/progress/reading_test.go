@@ -1,4 +1,4 @@
-package command
+package progress
 
 import (
 	"bytes"
@@ -26,18 +26,18 @@ func TestProgressOfReadingIsThatOfTheFiles(t *testing.T) {
 		require.NoError(t, os.WriteFile(paths[len(paths)-1], make([]byte, 2000), 0o600))
 	}
 	clock := time.Unix(0, 0)
-	begin := func(source string) *readProgress {
-		p := newReadProgress(source)
+	begin := func(source string) *Reading {
+		p := NewReading(source)
 		p.now, p.began = func() time.Time { return clock }, clock
 		return p
 	}
 	p := begin(filepath.Join(dir, "part-*.csv"))
-	p.follows(paths)
+	p.Follows(paths)
 	assert.Equal(t, "reading part-*.csv: 4 kB", p.String(), "nothing is read yet")
 	for i, path := range paths {
 		file, err := os.Open(path)
 		require.NoError(t, err)
-		p.opened(file)
+		p.Opened(file)
 		_, err = io.CopyN(io.Discard, file, 1000)
 		require.NoError(t, err)
 		clock = clock.Add(10 * time.Second)
@@ -53,20 +53,20 @@ func TestProgressOfReadingIsThatOfTheFiles(t *testing.T) {
 	assert.Equal(t, "reading again part-*.csv: 2.5 kB of 4 kB, about 0 s left", p.String(), "a file that is closed stays where it was")
 
 	p = begin("t.parquet")
-	p.counts(250, 1000)
+	p.Counts(250, 1000)
 	clock = clock.Add(time.Second)
 	assert.Equal(t, "reading t.parquet: 250 of 1000 rows, about 3 s left", p.String())
-	p.counts(1000, 1000)
+	p.Counts(1000, 1000)
 	assert.Equal(t, "reading t.parquet: 1000 of 1000 rows", p.String())
 
 	p = begin("-")
-	_, err := io.ReadAll(p.reads(strings.NewReader("1,2\n")))
+	_, err := io.ReadAll(p.Reads(strings.NewReader("1,2\n")))
 	require.NoError(t, err)
 	assert.Equal(t, "reading standard input: 4 bytes", p.String())
 	file, err := os.Open(paths[0])
 	require.NoError(t, err)
 	p = begin("-")
-	require.Equal(t, io.Reader(file), p.reads(file), "which can be mapped")
+	require.Equal(t, io.Reader(file), p.Reads(file), "which can be mapped")
 	_, err = io.CopyN(io.Discard, file, 500)
 	require.NoError(t, err)
 	assert.Equal(t, "reading standard input: 500 bytes of 2 kB, about 0 s left", p.String())
@@ -75,20 +75,20 @@ func TestProgressOfReadingIsThatOfTheFiles(t *testing.T) {
 
 // TestALineSaysHowFarReadingIs until something is read, or the command is interrupted.
 func TestALineSaysHowFarReadingIs(t *testing.T) {
-	p := newReadProgress("t.parquet")
-	p.counts(1, 2)
+	p := NewReading("t.parquet")
+	p.Counts(1, 2)
 	ctx, cancel := context.WithCancel(t.Context())
-	s, from, shown := &session{Context: ctx}, make(chan int, 1), make(chan struct{})
-	line := &statusLine{log: slog.New(slog.NewTextHandler(&signalling{shown: shown}, nil))} // due at once
+	from, shown := make(chan int, 1), make(chan struct{})
+	line := &Line{log: slog.New(slog.NewTextHandler(&signalling{shown: shown}, nil))} // due at once
 	go func() {
 		<-shown
 		from <- 7
 	}()
-	v, here := receive(s, from, line, p)
+	v, here := Receive(ctx, from, line, p)
 	require.True(t, here)
 	require.Equal(t, 7, v)
 	cancel()
-	_, here = receive(s, from, line, p)
+	_, here = Receive(ctx, from, line, p)
 	require.False(t, here)
 }
 
