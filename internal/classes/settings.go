@@ -26,9 +26,6 @@ type ColumnSettings struct {
 // Described returns the families of single columns.
 func (c *ColumnSettings) Described() *ColumnFamilies { return &c.Columns }
 
-// Least returns the factor of the floor of variances; nil if none is given.
-func (c *ColumnSettings) Least() *float64 { return c.Floor }
-
 // CheckFloor refuses the method that has no use for a floor.
 func (c *ColumnSettings) CheckFloor(r fitted.Request) error {
 	if c.Floor != nil && r.Method.Name == "vb" {

@@ -137,7 +137,7 @@ func (f *fittingFlags) leaveEmpty(s *session, in *input) error {
 	if len(f.Select) > 0 || !f.anyFamily && f.Family != families.Auto || !f.byKinds() {
 		return nil
 	}
-	used := setOf(append(slices.Concat(f.gate(), f.columns().Names), f.Weights))
+	used := setOf(append(slices.Concat(f.Gate(), f.Described().Names), f.Weights))
 	empty := slices.DeleteFunc(without(in.Names, used), func(name string) bool { return !in.Empty(name) })
 	if len(empty) == 0 || len(empty) == in.Cols() {
 		return nil
@@ -151,15 +151,15 @@ func (f *fittingFlags) leaveEmpty(s *session, in *input) error {
 // leaveIdentifiers leaves out columns of a table of numbers that identify rows or are dates, as --family auto does, if
 // neither columns nor a family are given and other columns remain.
 func (f *fittingFlags) leaveIdentifiers(s *session, in *input) error {
-	if len(f.Select) > 0 || !f.anyFamily || f.explained() != nil || f.Family == families.Auto || in.Cols() == 1 ||
-		len(f.columns().Names) > 0 {
+	if len(f.Select) > 0 || !f.anyFamily || f.Explained() != nil || f.Family == families.Auto || in.Cols() == 1 ||
+		len(f.Described().Names) > 0 {
 		return nil
 	}
-	if len(without(in.texts(), setOf(f.gate()))) > 0 && f.byKinds() {
+	if len(without(in.texts(), setOf(f.Gate()))) > 0 && f.byKinds() {
 		return nil // see takeKinds
 	}
 	var list []suspect
-	given, _ := f.given()
+	given, _ := f.Given()
 	for _, name := range without(in.Names, setOf(append(slices.Concat(given, in.dates.Names), f.Weights))) {
 		if found, is := in.Identifies(name, nil); is {
 			list = append(list, suspect{name, found})

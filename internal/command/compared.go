@@ -48,9 +48,9 @@ func (f *modelFlags) compare(list []fitted.Structure) error {
 	case f.Method != methodGFAB:
 		return misused("--cov with several covariances requires --method %s, and the method is %s: "+
 			"latent select --cov all compares by other methods", methodGFAB, f.Method)
-	case f.noisy() || len(f.gate()) > 0:
+	case f.noisy() || len(f.Gate()) > 0:
 		return misused("--noise and --gate cannot be used with several covariances: %s", one)
-	case f.columns().Text != "":
+	case f.Described().Text != "":
 		return misused("--columns cannot be used with several covariances, which describe all columns together")
 	}
 	f.compared, f.Family = list, families.Gaussian
@@ -66,7 +66,7 @@ var usual = []string{"EII", "EEI", "VVI", "EEE", "VVE", "VVV"}
 func (c *fitCommand) compareUsual() {
 	usually := c.anyFamily && c.Family == families.Gaussian || c.Family == families.Auto
 	if !c.model().Compares || !usually || c.Method != methodGFAB || c.Criterion != "" ||
-		c.noisy() || len(c.gate()) > 0 || c.columns().Text != "" {
+		c.noisy() || len(c.Gate()) > 0 || c.Described().Text != "" {
 		return
 	}
 	c.compared, c.ordinary = append([]fitted.Structure{fitted.HeavyTailed}, fitted.StructuresNamed(usual...)...), true

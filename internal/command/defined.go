@@ -21,9 +21,8 @@ func ofDefinition(d fitted.Definition) (m model, err error) {
 		return m, fmt.Errorf("the definition of model %q has no New: the command can load its files and cannot "+
 			"fit it", d.Name)
 	}
-	m = model{Definition: d, mixes: d.Joins,
-		settings: func() *definedSettings { return &definedSettings{d.New(), d} }}
-	_, m.responds = m.settings().Settings.(fitted.Explainer)
+	m = model{Definition: d, mixes: d.Joins, settings: d.New}
+	_, m.responds = m.settings().(fitted.Explainer)
 	general := flagFieldsOf(reflect.TypeFor[fittingFlags]())
 	for name := range flagFields(m) {
 		if _, taken := general[name]; taken {
@@ -33,20 +32,15 @@ func ofDefinition(d fitted.Definition) (m model, err error) {
 	return m, nil
 }
 
-// definedSettings are those of a definition.
-type definedSettings struct {
-	fitted.Settings
-	of fitted.Definition
-}
-
-func (c *definedSettings) check(f *modelFlags) error {
+// checkOwn refuses settings of the model that do not go together.
+func (f *modelFlags) checkOwn() error {
 	r := f.request()
 	if r.Method.Prior != nil && !f.Prior.ofEvidence() {
 		if err := f.Prior.among(r.Method.Prior...); err != nil {
 			return err
 		}
 	}
-	return f.flagged(c.Check(r))
+	return f.flagged(f.Flags().Check(r))
 }
 
 // flagged is an error that names the flag of a setting, where one is to blame.
@@ -55,7 +49,7 @@ func (f *modelFlags) flagged(err error) error {
 	if !is {
 		return err
 	}
-	field, has := reflect.TypeOf(f.flags()).Elem().FieldByName(fault.Setting)
+	field, has := reflect.TypeOf(f.Flags()).Elem().FieldByName(fault.Setting)
 	if !has {
 		if field, has = reflect.TypeFor[modelFlags]().FieldByName(fault.Setting); !has {
 			field.Name = fault.Setting
@@ -64,15 +58,16 @@ func (f *modelFlags) flagged(err error) error {
 	return misused("--%s%s", flagName(field), fault.Cause())
 }
 
-// bound is the table for a definition.
-func (c *definedSettings) bound(s *session, f *modelFlags, in *input) (t *fitted.Table, n int, err error) {
+// bound is the table that the model is fitted to, and how many rows it has.
+func (f *modelFlags) bound(s *session, in *input) (t *fitted.Table, n int, err error) {
 	t = &fitted.Table{Columns: named(in.Names), Pairs: in.list, Data: &in.Named}
-	describer, describes := c.Settings.(fitted.ColumnDescriber)
+	of := f.model()
+	describer, describes := f.Flags().(fitted.ColumnDescriber)
 	switch {
-	case c.of.Pairs:
+	case of.Pairs:
 		return t, in.Rows(), nil
 	case describes:
-		if err = cmp.Or(in.checkGate(f.gate()), in.checkDescribed(f.columns())); err != nil {
+		if err = cmp.Or(in.checkGate(f.Gate()), in.checkDescribed(f.Described())); err != nil {
 			return nil, 0, err
 		}
 		if t.Columns, err = describer.DescribeColumns(t.Data, f.request()); err == nil {
@@ -81,31 +76,33 @@ func (c *definedSettings) bound(s *session, f *modelFlags, in *input) (t *fitted
 		if err == nil {
 			t.Rows, err = in.source(in.numbers(s, true, true))
 		}
-	case c.of.Classes:
+	case of.Classes:
 		t, err = in.rows(s, f)
 	default:
-		if err = in.checkCovariates(f.given()); err != nil {
+		if err = in.checkCovariates(f.Given()); err != nil {
 			return nil, 0, err
 		}
-		t.Rows, err = in.source(in.numbers(s, false, !c.of.Gaps))
+		t.Rows, err = in.source(in.numbers(s, false, !of.Gaps))
 	}
-	if err == nil && c.of.Sequences {
+	if err == nil && of.Sequences {
 		t.Sequences, err = in.series(t.Rows)
 	}
 	return t, in.Rows(), err
 }
 
-func (c *definedSettings) bind(s *session, f *modelFlags, in *input) (*task, error) {
-	table, n, err := c.bound(s, f, in)
+// bind readies the model for a table.
+func (f *modelFlags) bind(s *session, in *input) (*task, error) {
+	table, n, err := f.bound(s, in)
 	if err != nil {
 		return nil, err
 	}
-	if !c.of.Classes { // which have chosen before
+	of := f.model()
+	if !of.Classes { // which have chosen before
 		if err := f.chooseMethod(s, in, table); err != nil {
 			return nil, err
 		}
 	}
-	bound, err := c.Bind(s, table, f.request())
+	bound, err := f.Flags().Bind(s, table, f.request())
 	if err != nil {
 		return nil, f.flagged(err)
 	}
@@ -113,7 +110,7 @@ func (c *definedSettings) bind(s *session, f *modelFlags, in *input) (*task, err
 	in.shown, f.Accelerate = bound.Seen, f.Accelerate || bound.Accelerate
 	in.what = bound.Data
 	t := &task{engine: engine{bound.Problem, f, f.request().Method.Search}, starts: bound.Starts,
-		what: cmp.Or(bound.What, c.of.Title), columns: table.Columns, largest: bound.KMax, doubleTo: bound.DoubleTo,
+		what: cmp.Or(bound.What, of.Title), columns: table.Columns, largest: bound.KMax, doubleTo: bound.DoubleTo,
 		checkSize: bound.CheckK, informative: bound.Compares}
 	if t.largest == 0 {
 		t.largest = max(1, min(mostByDefault, n/2))
@@ -138,7 +135,7 @@ func (in *input) notes(s *session, list []string) {
 
 // chooseMethod takes the method that suits the table, where none is given.
 func (f *modelFlags) chooseMethod(s *session, in *input, t *fitted.Table) error {
-	chooser, chooses := f.flags().(fitted.Chooser)
+	chooser, chooses := f.Flags().(fitted.Chooser)
 	if !chooses || !f.byTable {
 		return nil
 	}

@@ -17,7 +17,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/internal/memory"
 )
 
@@ -106,7 +105,6 @@ func TestTablesOfSeveralFiles(t *testing.T) {
 	fit := func(source string, more ...string) reported {
 		r := fitJSON(t, append([]string{"--data", in(source), "--drop", "kind", "--out", in("model.json")}, more...)...)
 		r.Seconds = 0
-		r.Settings.own.of = fitted.Definition{} // functions, which do not compare
 		return r
 	}
 	want := fit("all.csv")

@@ -38,8 +38,8 @@ func (r *fitReport) print(s *session, in *input, out string) error {
 		return s.show(p)
 	}
 	p.Line("")
-	given, _ := r.Settings.given()
-	path, gate := report.Printable(out), r.Settings.gate()
+	given, _ := r.Settings.Given()
+	path, gate := report.Printable(out), r.Settings.Gate()
 	drawing, drawn := " and "+s.name+" sample", fmt.Sprintf(", or %s sample %s -n 100", s.name, path)
 	switch {
 	case r.kind.responds || gate != nil:

@@ -16,6 +16,7 @@ import (
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/classes"
 	"github.com/latent-go/latent/internal/families"
+	"github.com/latent-go/latent/internal/roles"
 	"github.com/latent-go/latent/prior"
 )
 
@@ -37,7 +38,7 @@ type modelFlags struct {
 	Workers    int             `group:"large" default:"0" range:"[0,inf)" help:"Goroutines; 0: one per processor. Results do not depend on it."`
 	Format     string          `group:"output" brief:"Output: text or json." default:"text" enum:"text,json" help:"Output: text or json."`
 
-	ownSettings                // the flags of that model alone
+	roles.Roles                // of the flags of that model alone
 	kong.Plugins `group:"own"` // likewise, for the parser
 
 	known      *registry
@@ -69,7 +70,7 @@ var methodNames = []string{
 
 // model is that of --model, with --gate.
 func (f *modelFlags) model() model {
-	if m := f.known.models[f.Model]; len(f.gate()) == 0 {
+	if m := f.known.models[f.Model]; len(f.Gate()) == 0 {
 		return m
 	}
 	return f.known.models[f.Model].gated()
@@ -96,7 +97,7 @@ func (f *modelFlags) oneOf(what, value string, choices, all []string) error {
 // method is the default one, which other flags do not change.
 func (f *modelFlags) check(method string) error {
 	// another flag has --model for its value
-	if reflect.TypeOf(f.flags()) != reflect.TypeOf(ownSettings{f.known.models[f.Model].settings()}.flags()) {
+	if reflect.TypeOf(f.Flags()) != reflect.TypeOf(f.known.models[f.Model].settings()) {
 		return misused("--model is %s, and a value of another flag begins with --model: write that as --FLAG=VALUE", f.Model)
 	}
 	if err := f.checkGate(); err != nil {
@@ -121,7 +122,7 @@ func (f *modelFlags) check(method string) error {
 	case m.Families == nil:
 	case f.anyFamily:
 		f.Family = m.Families.Names(false)[0]
-		if f.columns().Text != "" && slices.Contains(m.Families.Names(false), families.Auto) {
+		if f.Described().Text != "" && slices.Contains(m.Families.Names(false), families.Auto) {
 			f.Family = families.Auto
 		}
 	}
@@ -130,14 +131,14 @@ func (f *modelFlags) check(method string) error {
 			return err
 		}
 	}
-	if err := cmp.Or(checkFamilies(f.columns(), m), f.checkTags()); err != nil {
+	if err := cmp.Or(checkFamilies(f.Described(), m), f.checkTags()); err != nil {
 		return err
 	}
-	if f.columns().Text != "" && m.Families.Joint(f.Family) {
+	if f.Described().Text != "" && m.Families.Joint(f.Family) {
 		return misused("--columns cannot be used with --family %s, which describes all columns together: take auto "+
 			"or gaussian-diagonal", f.Family)
 	}
-	if own, sets := f.flags().(fitted.FamilySetter); sets {
+	if own, sets := f.Flags().(fitted.FamilySetter); sets {
 		var err error
 		if f.Family, err = own.SetFamily(f.Family); err != nil {
 			return f.flagged(err)
@@ -146,7 +147,7 @@ func (f *modelFlags) check(method string) error {
 	if f.Sample > 0 && (m.Pairs || m.Sequences) {
 		return misused("--sample %d requires a table of independent rows", f.Sample)
 	}
-	if err := f.own.check(f); err != nil || f.byTable {
+	if err := f.checkOwn(); err != nil || f.byTable {
 		return err
 	}
 	return f.checkMethod()
@@ -247,8 +248,8 @@ func (f *modelFlags) checkPrior() error {
 // reading says how a column is read: as text where it is categorical, so that 01 and 1
 // differ, and with an eye on codes where its values decide.
 func (f *modelFlags) reading(name string) data.Reading {
-	family := f.columns().Family[name]
-	if family == "" && name != f.Weights && !slices.Contains(f.gate(), name) {
+	family := f.Described().Family[name]
+	if family == "" && name != f.Weights && !slices.Contains(f.Gate(), name) {
 		family = f.Family
 	}
 	switch family {
@@ -283,7 +284,7 @@ func valueOr[T any](flag *T, otherwise T) T {
 
 // settings are what a model file keeps of the flags.
 func (f *modelFlags) settings() settings {
-	kept := settings{ownSettings: f.ownSettings}
+	kept := settings{Roles: f.Roles}
 	kept.Weights, kept.Prior = f.Weights, f.Prior.text
 	kept.Temper, kept.Accelerate, kept.Sample = valueOr(f.Temper, 0), f.Accelerate, f.Sample
 	if f.SizePrior != sizePriors[0] {

@@ -23,7 +23,7 @@ func (m model) gated() model {
 
 // checkGate refuses what does not go with --gate.
 func (f *modelFlags) checkGate() error {
-	gate := f.gate()
+	gate := f.Gate()
 	if len(gate) == 0 {
 		return nil
 	}
@@ -32,7 +32,7 @@ func (f *modelFlags) checkGate() error {
 		return misused("--gate cannot be used with --method %s: choose one of %s", f.Method, strings.Join(gateMethods, ", "))
 	}
 	for _, name := range gate {
-		if given := f.columns().Family[name]; given != "" && given != families.Categorical {
+		if given := f.Described().Family[name]; given != "" && given != families.Categorical {
 			return misused("--columns %s=%s: a column of --gate is a number, or %s", name,
 				given, families.Categorical)
 		}
@@ -55,14 +55,14 @@ func (in *input) checkCovariates(names []string, flag string) error {
 
 // described are the families of --columns, with those of the gate.
 func (f *modelFlags) described() *columnFamilies {
-	if len(f.gate()) == 0 {
-		return f.columns()
+	if len(f.Gate()) == 0 {
+		return f.Described()
 	}
-	given := *f.columns()
+	given := *f.Described()
 	if given.Family = maps.Clone(given.Family); given.Family == nil {
 		given.Family = map[string]string{}
 	}
-	for _, name := range f.gate() {
+	for _, name := range f.Gate() {
 		if given.Family[name] == "" {
 			given.Family[name] = families.Gate
 		}

@@ -33,7 +33,7 @@ func (f *fittingFlags) source() string { return cmp.Or(f.Data, f.model().Example
 // setup readies the model for the data, and the options of fits with up to kmax, or so many
 // as there is room for.
 func (f *fittingFlags) setup(s *session, in *input, kmax *int, least int) (*task, framework.Options, error) {
-	t, err := f.own.bind(s, &f.modelFlags, in)
+	t, err := f.bind(s, in)
 	if err != nil {
 		return nil, framework.Options{}, err
 	}
@@ -254,7 +254,7 @@ func (in *input) emptiest() string {
 func (in *input) refuseEmpty() error {
 	var empty []string
 	for _, name := range in.Names {
-		if in.flags != nil && in.flags.explained() != nil && name == in.flags.explained().Response && in.Empty(name) {
+		if in.flags != nil && in.flags.Explained() != nil && name == in.flags.Explained().Response && in.Empty(name) {
 			return in.wrap(fmt.Errorf("the response, column %q, has no value at all", name))
 		}
 		if in.Empty(name) {
@@ -371,14 +371,14 @@ func (in *input) arrange(f *fitted.Explained, weights string, gate []string) err
 // lets it, with those of the flags that name columns which need not be selected.
 func (f *fittingFlags) narrow(label string) {
 	chosen := f.Select
-	if r := f.explained(); len(chosen) == 0 && r != nil && r.By != nil {
+	if r := f.Explained(); len(chosen) == 0 && r != nil && r.By != nil {
 		chosen = append(slices.Concat(r.By, r.Powers), r.Response, r.Over)
 	}
 	if len(chosen) == 0 {
 		return
 	}
-	given, _ := f.given()
-	f.required = without(slices.Concat(chosen, f.ID, given, f.Dates.Names, []string{label, f.Weights, f.sequence()}),
+	given, _ := f.Given()
+	f.required = without(slices.Concat(chosen, f.ID, given, f.Dates.Names, []string{label, f.Weights, f.Sequence()}),
 		setOf([]string{""}))
 	asked := setOf(f.required)
 	f.wanted = func(name string) bool { return asked[name] }
@@ -404,13 +404,13 @@ func (f *fittingFlags) load(s *session, label string) (*input, error) {
 	if err != nil {
 		return nil, err
 	}
-	in, err := f.open(s, f.source(), asText(f.reading, append(slices.Clone(f.ID), label, f.sequence())...))
+	in, err := f.open(s, f.source(), asText(f.reading, append(slices.Clone(f.ID), label, f.Sequence())...))
 	if err != nil {
 		return nil, err
 	}
 	in.flags = &f.modelFlags
-	weights, sequence := f.Weights, f.sequence()
-	given, flag := f.given()
+	weights, sequence := f.Weights, f.Sequence()
+	given, flag := f.Given()
 	if err := f.takeRowNames(s, in, append(slices.Clone(given), weights, sequence, label)...); err != nil {
 		return nil, err
 	}
@@ -433,7 +433,7 @@ func (f *fittingFlags) load(s *session, label string) (*input, error) {
 		}
 	}
 	asked := given
-	if r := f.explained(); r != nil {
+	if r := f.Explained(); r != nil {
 		asked = append(slices.Concat(r.By, given), r.Response)
 	}
 	if slices.Contains(asked, in.label) {
@@ -446,7 +446,7 @@ func (f *fittingFlags) load(s *session, label string) (*input, error) {
 	if unlabelled {
 		s.note("left out the class labels of %s, column %q (--select chooses columns)", in.name, in.label)
 	}
-	if r := f.explained(); r != nil {
+	if r := f.Explained(); r != nil {
 		if err := in.arrange(r, weights, given); err != nil {
 			return nil, err
 		}

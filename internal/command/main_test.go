@@ -27,6 +27,7 @@ import (
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/classes"
+	"github.com/latent-go/latent/internal/roles"
 	"github.com/latent-go/latent/models/bpca"
 )
 
@@ -83,7 +84,7 @@ func fitJSON(t *testing.T, args ...string) reported {
 func reportOf(t *testing.T, text string, args ...string) reported {
 	t.Helper()
 	r := reported{fitReport: fitReport{evidenceView: new(evidenceView)}}
-	r.Settings.own = known.models[known.modelNamed(args)].settings()
+	r.Settings.Roles = roles.Of(known.models[known.modelNamed(args)].settings())
 	require.NoError(t, json.Unmarshal([]byte(text), &r))
 	return r
 }

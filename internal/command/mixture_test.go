@@ -12,12 +12,11 @@ import (
 	"strings"
 	"testing"
 
-	builtinmixture "github.com/latent-go/latent/builtin/mixture"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/stat/distuv"
 
+	builtinmixture "github.com/latent-go/latent/builtin/mixture"
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/families"
@@ -231,7 +230,7 @@ func TestATableOfMixedTypesGoesAllTheWay(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []data.Column{{Name: "age", Family: "gaussian"}, {Name: "visits", Family: "poisson"}, {Name: "smokes", Family: "bernoulli"},
 		{Name: "colour", Family: "categorical", Levels: []string{"blue", "green", "red, dark"}}, {Name: "answer", Family: "bernoulli", Levels: []string{"n", "y"}}}, withoutReasons(saved.Columns))
-	assert.Equal(t, "answer=bernoulli", saved.Settings.columns().Text)
+	assert.Equal(t, "answer=bernoulli", saved.Settings.Described().Text)
 
 	stdout, _ = done(t, "predict", model, "--data", table)
 	rows := records(t, stdout)
@@ -646,7 +645,7 @@ func TestStartsAndRestarts(t *testing.T) {
 	for _, start := range []string{"kmeans", "random", "rows", "scaled", "hierarchical", "seeded"} {
 		r := fitJSON(t, "--k", "2", "--start", start, "--restarts", "2")
 		assert.Len(t, r.Restarts, 2)
-		assert.Equal(t, start, *r.Settings.flags().(*builtinmixture.Settings).Start)
+		assert.Equal(t, start, *r.Settings.Flags().(*builtinmixture.Settings).Start)
 	}
 }
 

@@ -24,8 +24,8 @@ type model struct {
 	selecting string   //
 	// the rows are independent: criteria that integrate the parameters out or count labels are theirs
 	mixes    bool
-	responds bool                    // a column is explained by others: --response; rows are complete
-	settings func() *definedSettings // those that it alone has
+	responds bool                   // a column is explained by others: --response; rows are complete
+	settings func() fitted.Settings // those that it alone has
 }
 
 // A registry is the models of a program, the values of --model.
@@ -121,7 +121,7 @@ func (m model) informed(method string) bool { return m.method(method).Prior != n
 
 // chooses says whether the table decides about the method where none is given.
 func (m model) chooses() bool {
-	_, is := m.settings().Settings.(fitted.Chooser)
+	_, is := m.settings().(fitted.Chooser)
 	return is
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/roles"
 )
 
 type modelFile struct {
@@ -44,7 +45,7 @@ func (r *registry) parse(text []byte) (*modelFile, error) {
 		return nil, err
 	}
 	m := &modelFile{kind: r.models[f.File.Model], saved: f, input: f.Model.Input(), layout: f.Model.Layout()}
-	m.Settings.own = m.kind.settings()
+	m.Settings.Roles = roles.Of(m.kind.settings())
 	if err := json.Unmarshal(text, m); err != nil {
 		return nil, fmt.Errorf("damaged: %w", err)
 	}

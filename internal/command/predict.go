@@ -183,7 +183,7 @@ func (c *predictCommand) own(m *modelFile) []string {
 }
 
 func (c *predictCommand) sequence(m *modelFile) string {
-	return cmp.Or(c.Sequence, m.Settings.sequence())
+	return cmp.Or(c.Sequence, m.Settings.Sequence())
 }
 
 // next readies the model for the next rows, nil after the last. It is an error if no row at all is left.

@@ -24,14 +24,14 @@ const (
 // chose a family.
 func (f *fittingFlags) remark(s *session, in *input) {
 	in.noteCodes(s)
-	if !f.anyFamily && f.Family != families.Auto || f.model().Families == nil || f.explained() != nil ||
-		len(f.columns().Names) > 0 {
+	if !f.anyFamily && f.Family != families.Auto || f.model().Families == nil || f.Explained() != nil ||
+		len(f.Described().Names) > 0 {
 		return
 	}
 	var zeros []string
 	for j, name := range in.Names {
 		switch {
-		case in.Levels(name) != nil || slices.Contains(f.gate(), name):
+		case in.Levels(name) != nil || slices.Contains(f.Gate(), name):
 		case f.Weights == "" && data.CountsRows(name) && in.everyRowAnother(j):
 			s.note("%s: %.60q may say how often a row occurs, as no two rows are equal in the other columns: --weights %s",
 				in.name, name, item(name))

@@ -12,6 +12,7 @@ import (
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/roles"
 )
 
 // fitStatistics are what every fit has beside its criterion, in nats; NaN where the method has none.
@@ -157,7 +158,7 @@ type restOfReport struct {
 // settings are what it takes, with method, criterion, kmax and seed, to make the fit again.
 type settings struct {
 	generalSettings
-	ownSettings
+	roles.Roles
 	readingSettings
 }
 

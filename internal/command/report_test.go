@@ -107,7 +107,7 @@ func TestTheModelKeepsWhatARefitNeeds(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, c.want, saved.Settings.generalSettings)
 		assert.Equal(t, readingSettings{}, saved.Settings.readingSettings)
-		assert.Equal(t, new(lineargaussian.PCASettings), saved.Settings.flags())
+		assert.Equal(t, new(lineargaussian.PCASettings), saved.Settings.Flags())
 		assert.Equal(t, r.Objective, saved.Objective)
 		assert.Len(t, r.Objective, len(r.Trace))
 	}

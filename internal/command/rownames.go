@@ -40,8 +40,8 @@ func (f *inputFlags) noteNameless(s *session, in *input) error {
 // it.
 func (f *fittingFlags) takeRowNames(s *session, in *input, asked ...string) error {
 	name, is := in.RowNames()
-	asked = slices.Concat(asked, f.Select, f.Drop, f.ID, f.columns().Names, f.Dates.Names)
-	if r := f.explained(); r != nil {
+	asked = slices.Concat(asked, f.Select, f.Drop, f.ID, f.Described().Names, f.Dates.Names)
+	if r := f.Explained(); r != nil {
 		asked = append(slices.Concat(asked, r.By), r.Response)
 	}
 	if !is || slices.Contains(asked, name) {

@@ -22,7 +22,7 @@ const fewestKnown = 8
 // Numbers that are written in another way are an error, and so is a single column of texts, which may be a table with
 // another separator.
 func (f *modelFlags) takeKinds(s *session, in *input) error {
-	texts := without(in.texts(), setOf(f.gate()))
+	texts := without(in.texts(), setOf(f.Gate()))
 	if !f.anyFamily || f.Family != families.Gaussian || !f.byKinds() {
 		return nil
 	}
@@ -33,7 +33,7 @@ func (f *modelFlags) takeKinds(s *session, in *input) error {
 		return nil
 	}
 	if len(texts) == 0 {
-		if others := in.unmeasured(f.gate()); len(others) > 0 && in.Rows() >= fewestKnown {
+		if others := in.unmeasured(f.Gate()); len(others) > 0 && in.Rows() >= fewestKnown {
 			f.Family = families.Auto
 			s.note("%s: each column by its kind (--family auto), as these are not measurements: %s: "+
 				"--family gaussian treats all as measurements", in.name, detailed(others))
@@ -54,7 +54,7 @@ func (f *modelFlags) takeKinds(s *session, in *input) error {
 // rows finds out what the columns are and makes numbers of them: those that classes describe, and then those of a gate,
 // codes of levels.
 func (in *input) rows(s *session, f *modelFlags) (*fitted.Table, error) {
-	if err := in.checkGate(f.gate()); err != nil {
+	if err := in.checkGate(f.Gate()); err != nil {
 		return nil, err
 	}
 	if err := f.takeKinds(s, in); err != nil {
@@ -67,8 +67,8 @@ func (in *input) rows(s *session, f *modelFlags) (*fitted.Table, error) {
 	if all, err = f.measuredTogether(in, all); err != nil {
 		return nil, err
 	}
-	d := len(all) - len(f.gate())
-	for j := range f.gate() {
+	d := len(all) - len(f.Gate())
+	for j := range f.Gate() {
 		all[d+j].Family = families.Gate
 	}
 	columns := all[:d]
@@ -100,7 +100,7 @@ func (in *input) rows(s *session, f *modelFlags) (*fitted.Table, error) {
 	if f.Family == families.Multinomial && floats.Norm(x, 1) == 0 {
 		return nil, errors.New("every count is 0: there is nothing to fit")
 	}
-	if err := in.refuseConstant(columns, f.floor() > 0); err != nil {
+	if err := in.refuseConstant(columns, f.LeastVariance(f.request()) > 0); err != nil {
 		return nil, err
 	}
 	if families.WholeMatrix(f.Family) && n <= d && len(f.compared) == 0 { // said before D² numbers are made
@@ -108,7 +108,7 @@ func (in *input) rows(s *session, f *modelFlags) (*fitted.Table, error) {
 			"gaussian-diagonal or gaussian-spherical, or --model bpca --method vb", counted(n, "row"), counted(d, "column"))
 	}
 	table, err := in.source(whole.X, n, whole.D, nil)
-	of := family.WithFloor(f.model().Families.OfRows(f.Family, columns), f.floor())
+	of := family.WithFloor(f.model().Families.OfRows(f.Family, columns), f.LeastVariance(f.request()))
 	return &fitted.Table{Columns: all, Rows: table, Data: &in.Named, Family: overTable(of, x, d)}, err
 }
 
@@ -119,14 +119,6 @@ func overTable(f family.Family, x []float64, d int) family.Family {
 		return n
 	}
 	return f
-}
-
-// floor is the factor of the least variances of Gaussian columns, or that there are none.
-func (f *modelFlags) floor() float64 {
-	if floor := f.ownSettings.floor(); floor > 0 && f.Method != methodVB {
-		return floor
-	}
-	return family.NoFloor
 }
 
 // refuseConstant refuses columns of one value, all at once, where a family has to measure how

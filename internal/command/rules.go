@@ -62,7 +62,7 @@ func outside(interval string, v float64, finite string) string {
 
 // checkTags refuses flags that are given with another family or method than the tags of their fields name.
 func (f *modelFlags) checkTags() error {
-	for _, flags := range []any{f, f.flags()} {
+	for _, flags := range []any{f, f.Flags()} {
 		v := reflect.ValueOf(flags).Elem()
 		for _, field := range reflect.VisibleFields(v.Type()) {
 			for _, one := range [][2]string{{"family", f.Family}, {"method", f.Method}} {
@@ -92,11 +92,11 @@ type role struct {
 // checkRoles refuses columns with two roles, or named twice by one, and those that are left out all the same. A column
 // of the gate may be a regressor too.
 func (f *fittingFlags) checkRoles(label string) error {
-	given, flag := f.given()
+	given, flag := f.Given()
 	roles := []role{{"--weights", []string{f.Weights}, true}, {"--label", []string{label}, true},
-		{"--sequence", []string{f.sequence()}, true},
+		{"--sequence", []string{f.Sequence()}, true},
 		{"--id", f.ID, true}, {flag, given, false}}
-	if r := f.explained(); r != nil {
+	if r := f.Explained(); r != nil {
 		roles = append(roles, role{"--response", []string{r.Response}, false},
 			role{"--trials or --exposure", []string{r.Over}, false}, role{"--regress", r.By, false})
 	}

@@ -10,88 +10,17 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/latent-go/latent/fitted"
-	"github.com/latent-go/latent/internal/classes"
+	"github.com/latent-go/latent/internal/roles"
 )
-
-// ownSettings are the settings of the model of a fit.
-type ownSettings struct{ own *definedSettings }
-
-// flags are the struct whose fields they are.
-func (c ownSettings) flags() any {
-	if c.own == nil {
-		return nil
-	}
-	return c.own.Settings
-}
-
-// gate are the columns that probabilities of classes depend on.
-func (c ownSettings) gate() []string {
-	if g, has := c.flags().(interface{ GateColumns() []string }); has {
-		return g.GateColumns()
-	}
-	return nil
-}
-
-// given are the columns that the model conditions on, which come last, and the flag that names them.
-func (c ownSettings) given() (names []string, flag string) {
-	if of, is := c.flags().(fitted.Conditioner); is {
-		return of.CovariateColumns(), "--covariates"
-	}
-	return c.gate(), "--gate"
-}
-
-// columns are the families of single columns.
-func (c ownSettings) columns() *columnFamilies {
-	if d, has := c.flags().(interface{ Described() *columnFamilies }); has {
-		return d.Described()
-	}
-	return &columnFamilies{}
-}
-
-// floor is the factor of --floor.
-func (c ownSettings) floor() float64 {
-	if d, has := c.flags().(interface{ Least() *float64 }); has {
-		return valueOr(d.Least(), 1)
-	}
-	return 1
-}
-
-// covariances are about those of Gaussian classes; nil of models without.
-func (c ownSettings) covariances() *classes.CovarianceSettings {
-	if d, has := c.flags().(interface {
-		CovarianceFlags() *classes.CovarianceSettings
-	}); has {
-		return d.CovarianceFlags()
-	}
-	return nil
-}
-
-// sequence is the column that says which sequence a row belongs to.
-func (c ownSettings) sequence() string {
-	if of, is := c.flags().(interface{ SequenceColumn() string }); is {
-		return of.SequenceColumn()
-	}
-	return ""
-}
-
-// explained says what is explained by what; nil of other models.
-func (c ownSettings) explained() *fitted.Explained {
-	if e, explains := c.flags().(fitted.Explainer); explains {
-		of := e.Explained()
-		return &of
-	}
-	return nil
-}
 
 // MarshalJSON has the settings of the model among those of all models.
 func (s settings) MarshalJSON() ([]byte, error) {
-	return object(s.generalSettings, s.flags(), s.readingSettings)
+	return object(s.generalSettings, s.Flags(), s.readingSettings)
 }
 
 // UnmarshalJSON reads those of a model where it is known which.
 func (s *settings) UnmarshalJSON(text []byte) error {
-	for _, part := range []any{&s.generalSettings, s.flags(), &s.readingSettings} {
+	for _, part := range []any{&s.generalSettings, s.Flags(), &s.readingSettings} {
 		if part == nil {
 			continue
 		}
@@ -126,8 +55,8 @@ func newParser(
 		m = known.models[name]
 	}
 	for _, f := range []*modelFlags{&c.Fit.modelFlags, &c.Select.modelFlags} {
-		f.known, f.own = known, m.settings()
-		f.Plugins = kong.Plugins{f.flags()}
+		f.known, f.Roles = known, roles.Of(m.settings())
+		f.Plugins = kong.Plugins{f.Flags()}
 	}
 	return kong.New(c, append(options, kong.Name(program),
 		kong.Description("Latent variable models that choose their own size."),
@@ -156,7 +85,7 @@ func fits(command *kong.Node) bool { return command.Name == "fit" || command.Nam
 
 // flagFields are the fields of the settings of a model by their flags.
 func flagFields(m model) map[string]reflect.StructField {
-	return flagFieldsOf(reflect.TypeOf(ownSettings{m.settings()}.flags()).Elem())
+	return flagFieldsOf(reflect.TypeOf(m.settings()).Elem())
 }
 
 func flagFieldsOf(t reflect.Type) map[string]reflect.StructField {

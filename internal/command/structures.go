@@ -22,7 +22,7 @@ const familyAll = "all"
 
 // noisy says whether a component of noise is added.
 func (f *modelFlags) noisy() bool {
-	own, sets := f.flags().(fitted.FamilySetter)
+	own, sets := f.Flags().(fitted.FamilySetter)
 	if !sets {
 		return false
 	}
@@ -50,7 +50,7 @@ func covariances() (names []string, named map[string]string) {
 
 // takeCovariance makes --cov a family.
 func (f *modelFlags) takeCovariance() error {
-	c := f.covariances()
+	c := f.Covariances()
 	if c == nil || c.Cov == "" {
 		return nil
 	}
@@ -74,7 +74,7 @@ func (f *modelFlags) takeCovariance() error {
 
 // expand takes --family all and --cov all, which compare families, out of the flags.
 func (c *selectCommand) expand() error {
-	cov, flags := "", c.covariances()
+	cov, flags := "", c.Covariances()
 	if flags != nil {
 		cov = flags.Cov
 	}
@@ -89,7 +89,7 @@ func (c *selectCommand) expand() error {
 		return misused("--family all and --cov all require --model mixture, not %s", c.Model)
 	case c.noisy():
 		return misused("--noise cannot be used with --family all or --cov all: compare with latent select --noise --cov NAME")
-	case c.columns().Text != "":
+	case c.Described().Text != "":
 		return misused("--columns cannot be used with --family all, which describes all columns alike")
 	case c.Family == familyAll && cov != "" && !all:
 		return misused("--cov %s is one covariance, and --family all compares them all", cov)
