@@ -124,8 +124,8 @@ func (m *Settings) Bind(_ context.Context, t *fitted.Table, r fitted.Request) (*
 	return b, nil
 }
 
-// edgesOf are the edges of a list of pairs, and the names of the nodes of each set; unless the graph is bipartite a
-// name is the same node in both columns.
+// edgesOf returns the edges of a list of pairs, and the names of the nodes of each set. Unless the graph is bipartite,
+// a name is the same node in both columns.
 func edgesOf(t *fitted.Pairs, bipartite bool) (list blockmodel.EdgeList, names [2][]string) {
 	node := t.Index
 	if bipartite {
@@ -165,7 +165,7 @@ type problem struct {
 	prior blockmodel.Prior
 }
 
-// Fit fits by the engine.
+// Fit fits one K by the engine.
 func (e problem) Fit(ctx context.Context, o framework.Options) (*fit, error) {
 	res, err := framework.Fit(ctx, blockmodel.Model{}, e.g, o)
 	if res == nil {
@@ -199,7 +199,7 @@ func (e problem) describe(
 	return e.found(res.Parameters, labels, res.Criterion, scores), nil
 }
 
-// A search looks for the labels of the largest exact integrated likelihood.
+// A search finds the labels with the largest exact integrated likelihood.
 type search struct{ problem }
 
 // Fit searches from several starts.
@@ -228,7 +228,8 @@ func (e search) Fit(ctx context.Context, o framework.Options) (*fit, error) {
 	return f, nil
 }
 
-// labelled describes a partition. gFIC and criteria of the likelihood are those of gFAB from its labels, K fixed.
+// labelled describes a partition. gFIC and criteria of the likelihood come from a fit by gFAB that begins at its
+// labels, with K fixed.
 func (e search) labelled(ctx context.Context, p *blockmodel.Partition, o framework.Options) (*fit, error) {
 	tilted := o
 	tilted.Method, tilted.Criterion = framework.GFAB, framework.GFIC
@@ -268,10 +269,10 @@ func (e search) Select(
 	return fitted.SelectionOf(ks, criteria, fits, errs...), nil
 }
 
-// swept are the checkpoints of searches of one K each, by K.
+// swept holds the checkpoints of the searches with one K each, by K.
 type swept map[int]func() ([]byte, error)
 
-// of are the options of the search of k.
+// of returns the options of the search with k blocks.
 func (w swept) of(k int, o framework.Options) framework.Options {
 	o.K, o.FixedK, o.Resume = k, true, nil
 	if saved := w[k]; saved != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/latent-go/latent/models/blockmodel"
 )
 
-// A graph is a block model. Its rows are pairs of nodes, from and to: codes of the names of nodes.
+// A graph is a fitted block model. Its rows are pairs of nodes, from and to, as codes of their names.
 type graph struct {
 	scoring.Rows
 	blockmodel.Parameters
@@ -27,7 +27,8 @@ type graph struct {
 
 var errGraphFile = errors.New("its nodes, labels and blocks are inconsistent")
 
-// load says the blocks of two nodes, and the probability of an edge between them or its mean weight.
+// load reads a graph from a model file. For two nodes the graph gives their blocks, and the probability of an edge
+// between them or its mean weight.
 func load(f *fitted.File) (fitted.Model, error) {
 	g := new(graph)
 	if err := json.Unmarshal(f.Params, g); err != nil {
@@ -90,7 +91,7 @@ func (g *graph) score(b framework.Rows, dst []float64) error {
 
 var errNoNode = errors.New("must be a node of the fitted graph: other nodes have no block")
 
-// ListFacts says that the blocks of nodes are labels.
+// ListFacts reports that the blocks of nodes are labels.
 func (g *graph) ListFacts() (labels bool, note string) { return true, "" }
 
 // SampleList draws the edges of a graph of n nodes, those of the two sets of a bipartite one in the proportion of the

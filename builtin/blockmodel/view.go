@@ -84,7 +84,7 @@ func (g *graph) Shown() any {
 	}{g.view}
 }
 
-// Describe says how many blocks there are, and which have edges between them.
+// Describe reports the number of blocks, and the blocks with edges between them.
 func (g *graph) Describe() (*fitted.Description, error) {
 	v := g.view
 	d := &fitted.Description{Finding: v.finding(), Facts: v.facts(), Sections: []report.Section{v.matrix(), v.picture()}}
@@ -155,7 +155,7 @@ func (v *view) between(value fitted.Number) report.Cell {
 	return report.Share(value)
 }
 
-// finding says how many blocks there are, and of each which nodes it has and to which blocks their edges go.
+// finding reports the number of blocks, and for each block its nodes and the blocks to which their edges go.
 func (v *view) finding() report.Section {
 	nodes, among := wording.Counted(v.Nodes[0], "node"), "of the pairs have an edge"
 	if len(v.Nodes) > 1 {
@@ -178,7 +178,7 @@ func (v *view) finding() report.Section {
 	return list
 }
 
-// about says which nodes block k has, and between which blocks there are more edges than between all.
+// about reports the nodes of block k, and the blocks to which it has more edges than blocks have on average.
 func (v *view) about(k int) string {
 	const most, more = 3, 1.25
 	b := v.Blocks[k]

@@ -58,7 +58,7 @@ func (m *Settings) Bind(_ context.Context, t *fitted.Table, _ fitted.Request) (*
 	return b, nil
 }
 
-// A problem enumerates the states of a row where there are few enough features, and else takes a mean-field q.
+// A problem enumerates the states of a row if there are few enough features; otherwise it uses a mean-field q.
 type problem struct {
 	model features.Model
 	table *fitted.Table
@@ -122,7 +122,7 @@ func (e problem) of(ctx context.Context, k int, o framework.Options) (fitted.Pro
 		Model: m, Source: e.table.Rows, Found: find}, nil
 }
 
-// found are the features of rows: of each the probability, beside the log-likelihood of the row.
+// found gives for each row the probability of each feature, and the log-likelihood.
 type found struct {
 	scoring.Filling
 	parameters
@@ -130,7 +130,7 @@ type found struct {
 	doubts []error
 }
 
-// parameters are what JSON and a model file have.
+// parameters are those of JSON and of a model file.
 type parameters struct {
 	*features.Parameters
 	Together [][]float64 `json:"co_occurrence"` // shares of the rows that have two features, K×K
@@ -166,7 +166,7 @@ func load(f *fitted.File) (fitted.Model, error) {
 
 func (m *found) Params() any { return m.parameters }
 
-// Doubts are about columns without noise, the approximation of many features, and none.
+// Doubts report columns without noise, the approximation for many features, and a fit that is worse than no features.
 func (m *found) Doubts() []error { return m.doubts }
 
 func (m *found) doubt(many bool) {
@@ -184,7 +184,7 @@ func (m *found) doubt(many bool) {
 	}
 }
 
-// doubted adds a doubt to a fit that scores lower than one without features does: by its criterion, or else by BIC.
+// doubted adds a doubt to a fit that scores lower than the fit without features, by its criterion, or else by BIC.
 func doubted(
 	res *framework.Result[fitted.Found, struct{}], by framework.Criterion,
 ) *framework.Result[fitted.Found, struct{}] {
@@ -214,7 +214,7 @@ func (m *found) correlation(k, l int) float64 {
 	return (m.Together[k][l] - a*b) / math.Sqrt(a*(1-a)*b*(1-b))
 }
 
-// Describe has what each feature adds, and which features rows have together.
+// Describe shows what each feature adds, and which features rows have together.
 func (m *found) Describe() (*fitted.Description, error) {
 	a := m.axes()
 	d := &fitted.Description{Omitted: a.Omitted(), Sections: m.additions(a)}

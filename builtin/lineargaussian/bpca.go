@@ -137,9 +137,8 @@ func pcaProblem(ctx context.Context, t *fitted.Table, r fitted.Request) (fitted.
 		Model: bpca.Compressed{}, Source: moments.Source(), Found: estimated}, nil
 }
 
-// solvedPCA reads all K up to a largest off one spectrum. It decomposes the table, or, where it is wide, waits until it
-// is known how many of the eigenvalues are needed: of few, the rest is known by its sum, which is all that the
-// solutions use.
+// solvedPCA computes all K up to a largest from one spectrum. If the table is wide, it decomposes only when it knows
+// how many eigenvalues are needed: the solutions use the sum of the others alone.
 func solvedPCA(ctx context.Context, t *fitted.Table, workers int) (fitted.ClosedForm[fitted.Found], error) {
 	solve := func(s *bpca.Spectrum, kmax int) (fitted.Solutions[fitted.Found], error) {
 		all, err := bpca.Solve(s, kmax)
@@ -189,7 +188,7 @@ type pca struct {
 
 func (m *pca) Params() any { return m.Parameters }
 
-// Posterior is that of vb.
+// Posterior returns the posterior of vb; nil for other methods.
 func (m *pca) Posterior() any {
 	if m.posterior == nil {
 		return nil
@@ -197,10 +196,10 @@ func (m *pca) Posterior() any {
 	return m.posterior
 }
 
-// Fields has the shares of the variance.
+// Fields adds the shares of the variance.
 func (m *pca) Fields() any { return explained{fitted.Numbers(m.Explained())} }
 
-// Describe has what each dimension moves, and how much of the variance is along it.
+// Describe shows which columns each dimension moves, and its share of the variance.
 func (m *pca) Describe() (*fitted.Description, error) {
 	a := axes.OfPCA("dimension", m.Parameters, m.names)
 	return &fitted.Description{

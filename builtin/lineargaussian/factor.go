@@ -67,7 +67,7 @@ func (m *FactorSettings) Check(fitted.Request) error {
 	return nil
 }
 
-// escaped takes a list apart. A separator with a backslash before it belongs to a name.
+// escaped splits a list. A separator with a backslash before it belongs to a name.
 func escaped(list, separator string) (parts []string) {
 	for part := range strings.SplitSeq(list, separator) {
 		if last := len(parts) - 1; last >= 0 && strings.HasSuffix(parts[last], `\`) {
@@ -109,7 +109,7 @@ func (m *FactorSettings) structure(names []string) (st factor.Structure, err err
 	return st, st.Check(len(names))
 }
 
-// unsolved says why a table has no closed form; empty: it has one.
+// unsolved returns why a table has no closed form; empty if it has one.
 func (m *FactorSettings) unsolved(t *fitted.Table) string {
 	switch {
 	case slices.ContainsFunc(t.Rows.All().X, math.IsNaN):
@@ -199,14 +199,14 @@ func noiseText(st factor.Structure) string {
 	return wording.Counted(len(st.Blocks), "block")
 }
 
-// A factorTable is what fits of a table are described by.
+// A factorTable holds the properties of a table by which its fits are described.
 type factorTable struct {
 	*fitted.Table
 	st     factor.Structure
 	rotate string
 }
 
-// problem is the closed form, or iterations on moments where no entry is missing and on rows where some are.
+// problem returns the closed form, or iterations: on moments if no entry is missing, and otherwise on rows.
 func (m *FactorSettings) problem(
 	ctx context.Context, t factorTable, r fitted.Request,
 ) (fitted.Problem[fitted.Found], error) {
@@ -266,7 +266,7 @@ func (s factorSolutions) Found(k int, by framework.Criterion, alone bool) (fitte
 	return m, nil
 }
 
-// otherChoices are the K that further criteria choose, which cost nothing here.
+// otherChoices returns the K that further criteria choose, at no cost.
 func otherChoices(solutions *factor.Solutions, own framework.Criterion) string {
 	var list []string
 	for _, c := range []framework.Criterion{framework.GFIC, framework.BIC, framework.SBIC, framework.AIC} {
@@ -277,15 +277,15 @@ func otherChoices(solutions *factor.Solutions, own framework.Criterion) string {
 	return strings.Join(list, ", ")
 }
 
-// factorFile is what JSON and a model file have of the parameters. Where the rotation is oblique, so that the factors
-// correlate, the loadings are what a column gains for each standard deviation of a factor.
+// factorFile holds the parameters of JSON and of a model file. If the rotation is oblique, so that the factors
+// correlate, a loading is the change of a column per standard deviation of a factor.
 type factorFile struct {
 	*factor.Parameters
 	Uniquenesses []float64 `json:"uniquenesses"` // shares of the columns' variances
 	Rotation     *rotation `json:"rotation,omitempty"`
 }
 
-// oblique says that the factors correlate.
+// oblique reports whether the factors correlate.
 func (f factorFile) oblique() bool { return f.Rotation != nil && f.Rotation.Name != "varimax" }
 
 // A rotation: the loadings are those of maximum likelihood, times Basis.
@@ -325,7 +325,7 @@ func rotated(p *factor.Parameters, name string) (factorFile, error) {
 	return file, nil
 }
 
-// factored is a factor analysis of rows: what it says of them are the regression scores, and their log-likelihood.
+// factored is a factor analysis. For each row it gives the regression scores and the log-likelihood.
 type factored struct {
 	scoring.Filling
 	factorFile
@@ -348,7 +348,7 @@ func (t factorTable) found(p *factor.Parameters) (*factored, error) {
 	return m, m.ready()
 }
 
-// basis takes the loadings of uncorrelated factors to those of the file, K×K.
+// basis transforms the loadings of uncorrelated factors to those of the file, K×K.
 func (f factorFile) basis() *mat.Dense {
 	if f.Rotation != nil {
 		return mat.NewDense(f.K, f.K, f.Rotation.Basis)
@@ -356,7 +356,7 @@ func (f factorFile) basis() *mat.Dense {
 	return mat.DenseCopyOf(mat.NewDiagDense(f.K, slices.Repeat([]float64{1}, f.K)))
 }
 
-// ready makes what scoring needs, of uncorrelated factors whose scores are taken to those of the file.
+// ready prepares scoring by uncorrelated factors, whose scores it transforms to those of the file.
 func (m *factored) ready() error {
 	var to mat.Dense
 	if err := to.Inverse(m.basis()); err != nil {
@@ -392,7 +392,7 @@ func (m *factored) ready() error {
 	return nil
 }
 
-// loadFactor gives the parameters of a file the loadings of uncorrelated factors.
+// loadFactor reads the parameters of a file, and computes the loadings of uncorrelated factors.
 func loadFactor(f *fitted.File) (fitted.Model, error) {
 	m := &factored{factorTable: factorTable{Table: &fitted.Table{Columns: f.Columns}}}
 	if err := json.Unmarshal(f.Params, &m.factorFile); err != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/latent-go/latent/report"
 )
 
-// Fields has the shares of the variance, and standard errors by bootstrap.
+// Fields adds the shares of the variance, and standard errors by bootstrap.
 func (m *factored) Fields() any {
 	return struct {
 		explained
@@ -41,7 +41,7 @@ func (m *factored) explained() (shares []float64) {
 	return shares
 }
 
-// Doubts are about the size, the search for the noise, and columns without noise.
+// Doubts report problems of the size, of the search for the noise, and columns without noise.
 func (m *factored) Doubts() (doubts []error) {
 	if m.none > 0 {
 		doubts = append(doubts, fmt.Errorf("%s without factors is %s nats higher: the columns may be independent",
@@ -63,8 +63,8 @@ func (m *factored) Doubts() (doubts []error) {
 	return doubts
 }
 
-// Bootstrap has standard errors of the loadings as they are shown, in axes held fixed: the loadings of each draw are
-// rotated to where they are nearest to those of the fit.
+// Bootstrap computes standard errors of the loadings as they are shown, in fixed axes: it rotates the loadings of each
+// draw as near as possible to those of the fit.
 func (m *factored) Bootstrap(ctx context.Context, o bootstrap.Options) (bootstrap.Outcome, error) {
 	p := m.unrotated
 	o.Fit.Method = framework.EM // at fixed K, the loadings of gFAB but for their length
@@ -94,7 +94,8 @@ func (m *factored) axes() axes.Axes {
 		Strength: m.Standardized().RawMatrix().Data, Shares: m.explained()}
 }
 
-// Describe says how much of the variance the factors explain, what each of them moves, and what a factor gains.
+// Describe shows how much of the variance the factors explain, which columns each of them moves, and the gain by each
+// factor.
 func (m *factored) Describe() (*fitted.Description, error) {
 	a := m.axes()
 	text := fmt.Sprintf("%s: %s of the variance of %s, each counted alike, is along %s; "+

@@ -14,15 +14,15 @@ import (
 	"github.com/latent-go/latent/models/bpca"
 )
 
-// principal is a model of rows by axes and noise of one variance. It says the mean of z and the log-likelihood of each
-// row; the covariance of z is that of all rows.
+// principal is a model of rows by axes and noise of one variance. For each row it gives the mean of z and the
+// log-likelihood; the covariance of z is the same for all rows.
 type principal struct {
 	scoring.Continuous
 	*bpca.Parameters
 	names []string // of the columns
 }
 
-// newPrincipal readies parameters. What is wrong with them, the scorer says.
+// newPrincipal prepares parameters. The scorer reports errors in them.
 func newPrincipal(p *bpca.Parameters, columns []data.Column) principal {
 	m := principal{Parameters: p, names: (&fitted.Table{Columns: columns}).Names()}
 	m.Draw = p.Sample

@@ -171,8 +171,7 @@ func (e factorization) Select(
 	return fitted.SelectionOf(ks, criteria, fits), nil
 }
 
-// factors are what a model file keeps: enough of package bpca's parameters to apply
-// the model to rows.
+// factors are the contents of a model file: enough of package bpca's parameters to apply the model to rows.
 type factors struct {
 	K        int       `json:"k"` // the rank
 	D        int       `json:"d"`
@@ -185,7 +184,7 @@ type factors struct {
 	Components []vbmf.Component `json:"components,omitzero"`
 }
 
-// A factorized matrix has rows that are a probabilistic PCA, which is nil at rank 0.
+// A factorized matrix describes its rows by a probabilistic PCA, which is nil at rank 0.
 type factorized struct {
 	principal
 	factors
@@ -205,7 +204,7 @@ func (e factorization) found(f factors, p *bpca.Parameters) *factorized {
 	return m
 }
 
-// errNoFactors is no damage to a file.
+// errNoFactors does not mean that a file is damaged.
 var errNoFactors = fmt.Errorf("a matrix factorisation of rank 0, in which nothing stands out from the noise: %w",
 	fitted.ErrNothing)
 
@@ -227,10 +226,10 @@ func (m *factorized) NewScorer() (fitted.Scorer, error) {
 
 func (m *factorized) Params() any { return m.factors }
 
-// Size is the rank.
+// Size returns the rank.
 func (m *factorized) Size() int { return m.factors.K }
 
-// Fields has the shares of the variance, of a rank above 0.
+// Fields adds the shares of the variance if the rank is above 0.
 func (m *factorized) Fields() any {
 	if m.Parameters == nil {
 		return nil
@@ -238,7 +237,7 @@ func (m *factorized) Fields() any {
 	return explained{fitted.Numbers(m.Explained())}
 }
 
-// Doubts is about a matrix without noise.
+// Doubts reports a matrix without noise.
 func (m *factorized) Doubts() []error {
 	if m.factors.Noise == 0 {
 		return []error{errors.New("no noise is left over: the ELBO is infinite and compares nothing")}
@@ -246,7 +245,7 @@ func (m *factorized) Doubts() []error {
 	return nil
 }
 
-// Describe has the rank, the noise and what each factor moves.
+// Describe shows the rank, the noise, and the columns that each factor moves.
 func (m *factorized) Describe() (*fitted.Description, error) {
 	d := &fitted.Description{
 		Facts: [][2]string{{"rank", strconv.Itoa(m.factors.K)}, axes.NoiseFact(m.factors.Noise)}, Sections: m.sections(),

@@ -14,7 +14,7 @@ import (
 	"github.com/latent-go/latent/report"
 )
 
-// curves are the result of a mixture of regressions, the heaviest component first.
+// curves are the result of a mixture of regressions, the component of the largest weight first.
 type curves struct {
 	*classes.Components
 	design *design.Regression
@@ -26,17 +26,17 @@ func (c *curves) Params() any {
 	return regressionFile{classes.Estimates{Parameters: c.Mixture, Errors: c.Errors}, c.design}
 }
 
-// Describe is what the page says.
+// Describe returns the contents of the page.
 func (c *curves) Describe() (*fitted.Description, error) {
 	return classes.DescribedBy(c.finding, c.sections)
 }
 
-// responsibilities are the probabilities of the components of rows, of the table that was fitted.
+// responsibilities are the probabilities of the components for the rows of the fitted table.
 func (c *curves) responsibilities(rows []int) ([]float64, error) {
 	return c.Model.Responsibilities(classes.Some(c.table.All(), rows), c.Mixture, nil)
 }
 
-// Facts say what the terms are, where names do not.
+// Facts explain the terms whose names do not.
 func (c *curves) Facts() [][2]string {
 	var list [][2]string
 	if c.design.Size != "" {
@@ -55,7 +55,7 @@ func (c *curves) Facts() [][2]string {
 	return list
 }
 
-// references are the levels that indicators are against.
+// references are the reference levels of indicators.
 func (c *curves) references() (list []string) {
 	for _, t := range c.design.Terms {
 		if t.Level == 1 {
@@ -133,7 +133,7 @@ func (c *curves) Print(p report.Page) {
 	}
 }
 
-// in is the number in a component, with its standard error.
+// in returns the number of a component, with its standard error.
 func (one coefficient) in(k classes.Component) string {
 	s := k.Columns[one.column]
 	e := s.Errors[one.key]
@@ -146,13 +146,13 @@ func (one coefficient) in(k classes.Component) string {
 	return fmt.Sprintf("%.4g ± %.2g", float64(s.Values[one.key]), float64(e))
 }
 
-// gatedRegressionFile is what JSON and a model file have of the parameters.
+// gatedRegressionFile holds the parameters of JSON and of a model file.
 type gatedRegressionFile struct {
 	classes.GatedEstimates
 	Regression *design.Regression `json:"regression"`
 }
 
-// gatedCurves are the result of regressions behind a gate.
+// gatedCurves are the result of regressions with a gate.
 type gatedCurves struct {
 	*classes.Gated
 	curves *curves
@@ -172,7 +172,7 @@ func (g gatedCurves) Print(p report.Page) {
 	g.PrintGate(p)
 }
 
-// Describe has the gate after the curves.
+// Describe shows the gate after the curves.
 func (g gatedCurves) Describe() (*fitted.Description, error) {
 	return classes.DescribedBy(g.curves.finding, func() ([]report.Section, error) {
 		first, err := g.curves.sections()

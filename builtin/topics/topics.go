@@ -237,7 +237,8 @@ func (m *documents) ready() {
 
 var errNoCount = errors.New("counts must be non-negative whole numbers")
 
-// NewScorer takes documents into the topics, each by itself: rows of all words, or with Entries those that occur.
+// NewScorer scores each document by the fitted topics, independently of the others. Rows have the counts of all words
+// or, with Entries, of those that occur.
 func (m *documents) NewScorer() (fitted.Scorer, error) {
 	proportions, width := topics.Model{}.Scorer(m.Parameters), m.Says.Width()
 	var theta []float64
@@ -288,7 +289,7 @@ type prediction struct {
 	Perplexity  fitted.Number     `json:"perplexity"`
 }
 
-// ScoreList says of each document of a list what a scorer does, and of all the perplexity.
+// ScoreList scores each document of a list, and computes the perplexity of all.
 func (m *documents) ScoreList(ctx context.Context, list *fitted.Pairs) (*fitted.ListScores, error) {
 	c, err := corpusOf(list, m.Vocabulary)
 	if err != nil {
@@ -328,7 +329,7 @@ func (m *documents) ScoreList(ctx context.Context, list *fitted.Pairs) (*fitted.
 		"perplexity: %s (of half of each document's tokens, given the other half)", wording.Nats(perplexity))}, nil
 }
 
-// ListFacts says that lengths of documents are no part of the model.
+// ListFacts reports that the model does not describe the lengths of documents.
 func (m *documents) ListFacts() (labels bool, note string) {
 	return false, fmt.Sprintf("a topic model does not describe the lengths of documents: they are drawn from a "+
 		"Poisson distribution with the mean of the fit, %.6g", m.Length)

@@ -77,7 +77,7 @@ func (m *documents) Fields() any {
 	}{m.topics}
 }
 
-// Doubts are about topics whose words are the same, which stand for one topic.
+// Doubts report topics with the same words, which represent one topic.
 func (m *documents) Doubts() []error {
 	const same = 0.01 // in total variation
 	words := m.Topics(nil)
@@ -105,7 +105,7 @@ func (t summary) typical() string {
 	return strings.Join(list, ", ")
 }
 
-// Describe says how many topics there are, and of each how much is about it and in which words.
+// Describe shows the number of topics, and for each topic its share of the tokens and its words.
 func (m *documents) Describe() (*fitted.Description, error) {
 	how := "given"
 	if m.estimated {

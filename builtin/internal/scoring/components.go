@@ -19,7 +19,7 @@ import (
 	"github.com/latent-go/latent/models/mixture"
 )
 
-// Components are a mixture.
+// Components score rows by a mixture.
 type Components struct {
 	Rows
 	model  mixture.Model
@@ -28,8 +28,8 @@ type Components struct {
 	Ready  func() (Of, error)
 }
 
-// NewComponents says the most probable component of each row and its probability, the probability of each, the
-// log-likelihood, and the probability of noise where the model has it.
+// NewComponents returns the scoring of a mixture: for each row the most probable component and its probability, the
+// probability of every component, the log-likelihood and, if the model has noise, the probability of noise.
 func NewComponents(model mixture.Model, p *mixture.Parameters, needsAll bool) *Components {
 	c := &Components{model: model, params: p, Ready: func() (Of, error) { return model.Scorer(p) }}
 	c.Takes.Gaps = !needsAll
@@ -45,7 +45,8 @@ func NewComponents(model mixture.Model, p *mixture.Parameters, needsAll bool) *C
 	return c
 }
 
-// Grouped adds the groups of a file, where any has several components.
+// Grouped adds the groups of a file if any group has several components. It returns an error if the groups are not a
+// partition of the components.
 func (c *Components) Grouped(list [][]int) error {
 	sorted := slices.Sorted(slices.Values(slices.Concat(list...)))
 	empty := slices.ContainsFunc(list, func(g []int) bool { return len(g) == 0 })
@@ -74,10 +75,10 @@ func (c *Components) NewScorer() (fitted.Scorer, error) {
 	return &byClass{c: c, score: score}, err
 }
 
-// A Plain mixture has weights, by which components draw rows.
+// A Plain mixture has weights, so that it can draw rows.
 type Plain struct{ *Components }
 
-// NewSampler draws rows, one independent of another.
+// NewSampler draws independent rows, with the component of each.
 func (c Plain) NewSampler(rng *rand.Rand) func(n int) (x []float64, labels []int, err error) {
 	return func(n int) (x []float64, labels []int, err error) { return c.model.Sample(c.params, n, rng) }
 }
@@ -114,7 +115,7 @@ func (s *byClass) Score(b framework.Rows, dst []float64) (err error) {
 
 // ---- Gates
 
-// Gated are components whose probabilities depend on the last columns.
+// Gated components have probabilities that depend on the last columns.
 type Gated struct {
 	*Components
 	Gate   design.Gate
@@ -122,7 +123,7 @@ type Gated struct {
 	Params *experts.Parameters
 }
 
-// ReadGated takes the parameters of classes, those of base, behind a gate out of a file.
+// ReadGated reads from a file the parameters of the classes of base, and of their gate.
 func ReadGated(f *fitted.File, gate design.Gate, base mixture.Model) (*Gated, error) {
 	g := &Gated{Gate: gate, Model: gate.Model(base)}
 	if err := json.Unmarshal(f.Params, &g.Params); err != nil {
@@ -134,7 +135,7 @@ func ReadGated(f *fitted.File, gate design.Gate, base mixture.Model) (*Gated, er
 	return g, f.Matches(g.Params.K(), len(f.Columns))
 }
 
-// Scorer takes rows with the model's columns.
+// Scorer returns a function that scores rows with all columns of the model.
 func (g *Gated) Scorer() (Of, error) {
 	score, err := g.Model.Scorer(g.Params)
 	var x []float64
@@ -145,7 +146,7 @@ func (g *Gated) Scorer() (Of, error) {
 	}, err
 }
 
-// NewPriorScorer says of rows that have the columns of the gate alone what it says.
+// NewPriorScorer returns a scorer of rows with the columns of the gate alone, by the probabilities of the gate.
 func (g *Gated) NewPriorScorer() (fitted.Scorer, error) {
 	prior, err := g.Model.PriorScorer(g.Params)
 	score := func(b framework.Rows, logProb, r []float64) ([]float64, []float64, error) {
@@ -155,7 +156,7 @@ func (g *Gated) NewPriorScorer() (fitted.Scorer, error) {
 	return &byClass{c: g.Components, score: score}, err
 }
 
-// SampleGiven draws the columns of the components.
+// SampleGiven draws the columns of the components for rows with given columns of the gate.
 func (g *Gated) SampleGiven(b framework.Rows, rng *rand.Rand) (x []float64, labels []int, err error) {
 	drawn, labels, err := g.Model.Sample(g.Gate.Rows(b, nil), g.Params, rng)
 	d, own := g.Params.D, g.Gate.Own
@@ -165,7 +166,7 @@ func (g *Gated) SampleGiven(b framework.Rows, rng *rand.Rand) (x []float64, labe
 	return x, labels, err
 }
 
-// CheckGate refuses names of a gate that are none of a column.
+// CheckGate returns an error if a name of the gate is not the name of a column.
 func CheckGate(columns []data.Column, names []string) error {
 	for _, name := range names {
 		if !slices.ContainsFunc(columns, func(c data.Column) bool { return c.Name == name }) {

@@ -1,4 +1,4 @@
-// Package scoring is what models of package builtin say of rows, and the rows that they take.
+// Package scoring scores and draws rows for the models of package builtin.
 package scoring
 
 import (
@@ -10,7 +10,7 @@ import (
 	"github.com/latent-go/latent/framework"
 )
 
-// Rows are those that a model takes, and what it says of them.
+// Rows describe the rows that a model accepts, and the numbers that it returns for each row.
 type Rows struct {
 	Takes fitted.Input  `json:"-"`
 	Says  fitted.Layout `json:"-"`
@@ -19,13 +19,14 @@ type Rows struct {
 func (r *Rows) Input() fitted.Input   { return r.Takes }
 func (r *Rows) Layout() fitted.Layout { return r.Says }
 
-// A Func is a scorer that is a function.
+// A Func is a function that implements [fitted.Scorer].
 type Func func(b framework.Rows, dst []float64) error
 
-// Score calls it.
+// Score calls f.
 func (f Func) Score(b framework.Rows, dst []float64) error { return f(b, dst) }
 
-// Of has the log densities of the rows of a block, and K numbers of each such as responsibilities, in the two slices.
+// Of computes the log density of each row of a block, and K numbers for each row, such as responsibilities. It reuses
+// the two slices if they are large enough, and returns them.
 type Of = func(b framework.Rows, logProb, r []float64) ([]float64, []float64, error)
 
 // A Matrix is symmetric; its rows and its columns have the same names.
@@ -34,7 +35,7 @@ type Matrix struct {
 	Values [][]float64 `json:"values"`
 }
 
-// Named is a matrix with names.
+// Named returns a matrix with the names of its rows and columns.
 func Named(m mat.Symmetric, names []string) Matrix {
 	list := Matrix{Names: names, Values: [][]float64{}}
 	for i := range names {
@@ -43,20 +44,20 @@ func Named(m mat.Symmetric, names []string) Matrix {
 	return list
 }
 
-// Latent is the layout of a model whose latent variables are numbers, of one covariance for all rows.
+// Latent returns the layout of a model whose latent variables are numbers with the same covariance for all rows.
 func Latent(list string, names []string, cov mat.Symmetric) fitted.Layout {
 	return fitted.Layout{List: list, Items: names, Last: []string{"log_likelihood"},
 		Constants: map[string]any{"covariance": Named(cov, names)}}
 }
 
-// Continuous is a model whose latent variables are numbers, or several at a time.
+// Continuous is a model whose latent variables are numbers, or of which a row may have several, such as features.
 type Continuous struct {
 	Rows
 	Ready func() (Of, error)
 	Draw  func(n int, rng *rand.Rand) (*mat.Dense, error)
 }
 
-// NewScorer makes what says K numbers and the log-likelihood of each row.
+// NewScorer returns a scorer of K numbers and the log-likelihood for each row.
 func (c *Continuous) NewScorer() (fitted.Scorer, error) {
 	score, err := c.Ready()
 	var logProb, list []float64
@@ -73,7 +74,7 @@ func (c *Continuous) NewScorer() (fitted.Scorer, error) {
 	}), err
 }
 
-// NewSampler draws rows, whose latent variables are no classes.
+// NewSampler draws rows without labels, because the latent variables are not classes.
 func (c *Continuous) NewSampler(rng *rand.Rand) func(n int) (x []float64, labels []int, err error) {
 	return func(n int) ([]float64, []int, error) {
 		x, err := c.Draw(n, rng)
