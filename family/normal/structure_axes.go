@@ -11,23 +11,31 @@ import (
 	"github.com/latent-go/latent/internal/variances"
 )
 
+const fewRounds = 3
+
 // commonAxes is EVE and VVE: axes D that all classes share. Given the variances, D minimises Σ_k tr(D diag(σ²_k)⁻¹ Dᵀ
 // W_k), which Browne & McNicholas (2014, Advances in Data Analysis and Classification 8) lower by majorisation, and
 // Flury & Gautschi (1986, SIAM J. Sci. Stat. Comput. 7) plane by plane, as here: in a plane of two axes the minimum has
 // a closed form, and no majorant is as close. The variances follow after each turn.
+//
+// From the axes before, a step makes only fewRounds where there is more to gain elsewhere: given other parameters that
+// are not at their maximum, or on the floor, where turns are slow. The next step goes on.
 func (m *maximum) commonAxes(scatters []float64, covs [][]float64) error {
 	start, err := m.startingAxes(scatters, covs)
 	if err != nil {
 		return err
 	}
-	rounds := mostRounds
+	rounds, slow := mostRounds, 0
 	if start.kept && m.conditional {
-		rounds = 3
+		rounds = fewRounds
 	}
 	for range rounds {
 		loss := m.loss()
 		most, ok := m.turnFreely(start)
 		if !ok {
+			if slow++; start.kept && slow > fewRounds {
+				break
+			}
 			most = m.turnAboveFloor(start)
 		}
 		if after := m.loss(); most < 1e-9 || !ok && loss-after <= 1e-12*math.Abs(after) {
@@ -85,17 +93,29 @@ func (m *maximum) turnFreely(of axesAt) (most float64, ok bool) {
 	if m.commonAlong(of); !m.onFloor() {
 		return most, true
 	}
-	copy(of.axes, before.axes)
-	for k, t := range before.turned {
-		copy(of.turned[k], t)
-	}
+	of.restore(before)
 	m.commonAlong(of)
 	return 0, false
 }
 
-// turnAboveFloor turns the axes of every plane once, with all variances found after each, and returns the sine of the
-// largest angle.
+// turnAboveFloor turns the axes of every plane once, and returns the sine of the largest angle. The variances follow
+// after all turns, or, where the floor makes that worse, after each.
 func (m *maximum) turnAboveFloor(of axesAt) (most float64) {
+	loss, before := m.loss(), of.clone()
+	for i := range m.d {
+		for j := i + 1; j < m.d; j++ {
+			if cos, sin := m.plane(of.scatters(), i, j); sin != 0 {
+				of.turn(m.d, i, j, cos, sin)
+				most = max(most, math.Abs(sin))
+			}
+		}
+	}
+	if m.commonAlong(of); m.loss() <= loss {
+		return most
+	}
+	of.restore(before)
+	m.commonAlong(of)
+	most = 0
 	for i := range m.d {
 		for j := i + 1; j < m.d; j++ {
 			if cos, sin := m.plane(of.scatters(), i, j); sin != 0 && m.turn(of, i, j, cos, sin) {
@@ -128,6 +148,22 @@ func (a axesAt) clone() axesAt {
 		c.turned = append(c.turned, slices.Clone(t))
 	}
 	return c
+}
+
+// restore takes over what a clone has.
+func (a axesAt) restore(c axesAt) {
+	copy(a.axes, c.axes)
+	for k, t := range c.turned {
+		copy(a.turned[k], t)
+	}
+}
+
+// turn turns axes i and j, and what lies along them.
+func (a axesAt) turn(d, i, j int, cos, sin float64) {
+	turn(a.axes, d, i, j, cos, sin)
+	for _, t := range a.turned {
+		turnBoth(t, d, i, j, cos, sin)
+	}
 }
 
 // startingAxes are the best of the axes before and those of the pooled scatter, with a floor also of that raised by it,
@@ -256,10 +292,7 @@ func leastAngle(p, q float64) (cos, sin float64) {
 func (m *maximum) turn(of axesAt, i, j int, cos, sin float64) (better bool) {
 	loss, bounded := m.loss(), m.onFloor()
 	turnAll := func(sin float64) {
-		turn(of.axes, m.d, i, j, cos, sin)
-		for _, a := range of.turned {
-			turnBoth(a, m.d, i, j, cos, sin)
-		}
+		of.turn(m.d, i, j, cos, sin)
 		m.commonAlong(of)
 	}
 	if turnAll(sin); (bounded || m.onFloor()) && m.loss() > loss {
