@@ -416,7 +416,7 @@ func (p *Plan) Partition(rows framework.Rows, k int, start Start, rng *rand.Rand
 	if err != nil {
 		return nil, err
 	}
-	if n := points.distinct(k); n < k && rows.N < sampleSize(rows.D) && !p.seeded() && p.designed == 0 {
+	if n := points.Distinct(k); n < k && rows.N < sampleSize(rows.D) && !p.seeded() && p.designed == 0 {
 		return nil, tooMany(k, n)
 	}
 	r := make([]float64, rows.N*k)
@@ -424,15 +424,15 @@ func (p *Plan) Partition(rows framework.Rows, k int, start Start, rng *rand.Rand
 	_, wide := p.wide(rows.N, k, start)
 	switch {
 	case p.regresses() && (start == KMeans || start == Seeded):
-		label = points.alongLines(k, start == KMeans, rng)
+		label = points.AlongLines(k, start == KMeans, rng)
 	case wide && start == KMeans:
 		label, err = p.clusterWide(points, rows, k, rng)
 	case start == KMeans || start == Scaled:
-		label = points.lloyd(points.seeds(k, rng))
+		label = points.Lloyd(points.Seeds(k, rng))
 	case start == Seeded:
-		label = points.nearest(points.seeds(k, rng))
+		label = points.Nearest(points.Seeds(k, rng))
 	case start == Hierarchical:
-		label = points.hierarchical(k, rng)
+		label = points.Hierarchical(k, rng)
 	case start == RandomRows:
 		// Every seed is as many rows as the pooled table adds later: it sits half-way.
 		time, order := make([]float64, rows.N), make([]int, rows.N)

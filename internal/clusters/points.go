@@ -1,4 +1,6 @@
-package family
+// Package clusters assigns the rows of a sample to clusters, from which fits begin: by k-means, by Ward's method, along
+// lines.
+package clusters
 
 import (
 	"encoding/binary"
@@ -8,14 +10,13 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
-	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/internal/simd"
 )
 
-// points are rows as points, in coordinates in which distances mean something: column-major in
+// Points are rows as points, in coordinates in which distances mean something: column-major in
 // blocks, of which the last is filled up with points of weight 0.
-type points struct {
+type Points struct {
 	n, width int
 	block    int       // rows of a block
 	x        []float64 // the coordinates of one block after the other
@@ -25,58 +26,39 @@ type points struct {
 	share            []float64 // running sums of weights times squared distances: what rows are drawn by
 }
 
-// newPoints makes room for n points of a width.
-func newPoints(n, width, block int) *points {
-	c := &points{n: n, width: width, block: block}
-	padded := Padded(n)
+// New makes room for points of a width, with weights, in blocks of so many.
+func New(weights []float64, width, block int) *Points {
+	c := &Points{n: len(weights), width: width, block: block}
+	padded := simd.Padded(c.n)
 	c.x = make([]float64, padded*width)
 	all := make([]float64, 5*padded)
 	for i, part := range []*[]float64{&c.weights, &c.gap, &c.trial, &c.best, &c.share} {
 		*part = linalg.Row(all, i, padded)
 	}
+	copy(c.weights, weights)
 	return c
 }
 
-// points are the rows as points: every column with mean 0 and variance 1, and 0 where a value is missing, or whitened
-// by the covariance of the table where a factor is a [Whitener].
-func (p *Plan) points(rows framework.Rows, whiten bool) (*points, error) {
-	c := newPoints(rows.N, max(1, p.size.Features), ChunkRows(rows))
-	copy(c.weights, rows.Weights)
-	lying := make([]float64, min(c.n, c.block)*c.width)
-	one := p.Classes(1)
-	err := one.Chunks(rows, func(first, n int, _ []float64) error {
-		for i := range p.parts {
-			f := &p.parts[i]
-			of, ok := f.Factor.(featured)
-			if !ok {
-				continue
-			}
-			if white, ok := f.Factor.(Whitener); ok && whiten {
-				white.Whiten(&one.seen[i], f.pooled, lying, c.width, f.at.Features)
-				continue
-			}
-			of.Features(&one.seen[i], lying, c.width, f.at.Features)
-		}
-		simd.Columns(c.x[first*c.width:], lying, n, c.width, c.width)
-		return nil
-	})
-	for j := range c.width {
-		c.standardise(j)
+// Set sets the coordinates of points first to first+n, n×width row-major; first is the beginning of a block.
+func (c *Points) Set(first, n int, x []float64) {
+	for ; n > 0; first, n = first+c.block, n-c.block {
+		rows := min(c.block, n)
+		simd.Columns(c.x[first*c.width:], x, rows, c.width, c.width)
+		x = x[rows*c.width:]
 	}
-	return c, err
 }
 
 // blocks yields the coordinates of each block and its first row.
-func (c *points) blocks(yield func(first int, x []float64) bool) {
+func (c *Points) blocks(yield func(first int, x []float64) bool) {
 	for first := 0; first < c.n; first += c.block {
-		if !yield(first, c.x[first*c.width:][:Padded(min(c.block, c.n-first))*c.width]) {
+		if !yield(first, c.x[first*c.width:][:simd.Padded(min(c.block, c.n-first))*c.width]) {
 			return
 		}
 	}
 }
 
 // column yields a coordinate, block by block.
-func (c *points) column(j int) func(yield func(x []float64) bool) {
+func (c *Points) column(j int) func(yield func(x []float64) bool) {
 	return func(yield func(x []float64) bool) {
 		for first, x := range c.blocks {
 			if !yield(linalg.Row(x, j, len(x)/c.width)[:min(c.block, c.n-first)]) {
@@ -87,17 +69,23 @@ func (c *points) column(j int) func(yield func(x []float64) bool) {
 }
 
 // point puts the coordinates of a row into dst.
-func (c *points) point(i int, dst []float64) {
+func (c *Points) point(i int, dst []float64) {
 	first := i / c.block * c.block
-	side := Padded(min(c.block, c.n-first))
+	side := simd.Padded(min(c.block, c.n-first))
 	for j := range dst {
 		dst[j] = c.x[first*c.width+j*side+i-first]
 	}
 }
 
-// standardise shifts and scales a coordinate, by mean and variance of the weighted rows: whitened rows stay as they
-// are, whatever their axes.
-func (c *points) standardise(j int) {
+// Standardise shifts and scales every coordinate to mean 0 and variance 1 of the weighted points, and puts 0 where one
+// is missing: whitened points stay as they are, whatever their axes.
+func (c *Points) Standardise() {
+	for j := range c.width {
+		c.standardiseOne(j)
+	}
+}
+
+func (c *Points) standardiseOne(j int) {
 	count, mean, at := 0.0, 0.0, 0
 	for x := range c.column(j) {
 		for i, v := range x {
@@ -135,8 +123,8 @@ func (c *points) standardise(j int) {
 	}
 }
 
-// distinct counts different points, up to a limit.
-func (c *points) distinct(limit int) int {
+// Distinct counts different points, up to a limit.
+func (c *Points) Distinct(limit int) int {
 	seen := map[string]bool{}
 	var key []byte
 	point := make([]float64, c.width)
@@ -153,17 +141,17 @@ func (c *points) distinct(limit int) int {
 
 // nearer puts the smaller of gap and the squared distance from center into dst, for every
 // row, and returns the weighted sum.
-func (c *points) nearer(dst, gap, center []float64) (sum float64) {
+func (c *Points) nearer(dst, gap, center []float64) (sum float64) {
 	for first, x := range c.blocks {
 		sum += simd.Nearer(dst[first:], gap[first:], x, c.width, len(x)/c.width, center, c.weights[first:])
 	}
 	return sum
 }
 
-// seeds chooses K rows by k-means++, several times over where that is cheap, and keeps those
+// Seeds chooses K rows by k-means++, several times over where that is cheap, and keeps those
 // with the least sum of squared distances: two first seeds in one cluster are no accident
 // otherwise.
-func (c *points) seeds(k int, rng *rand.Rand) []float64 {
+func (c *Points) Seeds(k int, rng *rand.Rand) []float64 {
 	const most, budget = 10, 1e8
 	cost := float64(c.n*c.width) * float64(k) * float64(seedCandidates(k))
 	tries := int(min(most, max(1, budget/cost)))
@@ -181,7 +169,7 @@ func seedCandidates(k int) int { return 2 + int(math.Log(float64(k))) }
 
 // seedsOnce chooses each row in proportion to its squared distance from those before, the
 // best of 2 + ln K candidates, and returns the sum of squared distances that is left.
-func (c *points) seedsOnce(k int, rng *rand.Rand) (chosen []float64, left float64) {
+func (c *Points) seedsOnce(k int, rng *rand.Rand) (chosen []float64, left float64) {
 	linalg.Fill(c.gap, math.Inf(1))
 	floats.CumSum(c.share, c.weights) // the first is drawn like any row
 	point := make([]float64, c.width)
@@ -207,7 +195,7 @@ func (c *points) seedsOnce(k int, rng *rand.Rand) (chosen []float64, left float6
 }
 
 // draw draws a row in proportion to its share; any row where all shares are 0.
-func (c *points) draw(rng *rand.Rand) int {
+func (c *Points) draw(rng *rand.Rand) int {
 	u := rng.Float64() * c.share[c.n-1]
 	if i := sort.Search(c.n, func(i int) bool { return c.share[i] > u }); i < c.n {
 		return i
@@ -215,14 +203,14 @@ func (c *points) draw(rng *rand.Rand) int {
 	return rng.IntN(c.n)
 }
 
-// nearest gives each row the index of the nearest seed.
-func (c *points) nearest(seeds []float64) []int {
+// Nearest gives each row the index of the nearest seed.
+func (c *Points) Nearest(seeds []float64) []int {
 	return c.nearestOf(len(seeds)/c.width, func(k int) { c.nearer(c.trial, c.gap, linalg.Row(seeds, k, c.width)) })
 }
 
 // nearestOf gives each row the index, below k, of what is nearest; nearer puts the smaller of gap and the distance from
 // one into trial.
-func (c *points) nearestOf(k int, nearer func(j int)) []int {
+func (c *Points) nearestOf(k int, nearer func(j int)) []int {
 	label := make([]int, c.n)
 	linalg.Fill(c.gap, math.Inf(1))
 	for k := range k {
@@ -237,22 +225,22 @@ func (c *points) nearestOf(k int, nearer func(j int)) []int {
 	return label
 }
 
-// lloyd makes Lloyd's steps from seeds: every row goes to the nearest centre, and centres to the mean of their rows.
-func (c *points) lloyd(centres []float64) (label []int) {
+// Lloyd makes Lloyd's steps from seeds: every row goes to the nearest centre, and centres to the mean of their rows.
+func (c *Points) Lloyd(centres []float64) (label []int) {
 	k := len(centres) / c.width
-	return c.settle(c.nearest(centres), func(label []int) []int {
+	return c.settle(c.Nearest(centres), func(label []int) []int {
 		means, counts := c.means(label, k)
 		for j, n := range counts {
 			if n > 0 {
 				copy(linalg.Row(centres, j, c.width), linalg.Row(means, j, c.width))
 			}
 		}
-		return c.nearest(centres)
+		return c.Nearest(centres)
 	})
 }
 
 // settle makes Lloyd's steps until few rows move.
-func (c *points) settle(label []int, step func(label []int) []int) []int {
+func (c *Points) settle(label []int, step func(label []int) []int) []int {
 	for range lloydSteps {
 		last, moved := label, 0
 		label = step(last)
@@ -269,7 +257,7 @@ func (c *points) settle(label []int, step func(label []int) []int) []int {
 }
 
 // means are the weighted means of the rows of each label, k×width, and the weights of their rows.
-func (c *points) means(label []int, k int) (means, counts []float64) {
+func (c *Points) means(label []int, k int) (means, counts []float64) {
 	means, counts = make([]float64, k*c.width), make([]float64, k)
 	for i, j := range label {
 		counts[j] += c.weights[i]
@@ -290,14 +278,44 @@ func (c *points) means(label []int, k int) (means, counts []float64) {
 	return means, counts
 }
 
-// KMeansLabels assigns n points, n×d row-major, to at most k clusters by their distances: by k-means++ (Arthur &
-// Vassilvitskii 2007), with the best of several candidates each time, followed by Lloyd's steps. It returns the cluster
-// of each point, from 0.
-func KMeansLabels(x []float64, n, d, k int, rng *rand.Rand) []int {
-	c := newPoints(n, d, ChunkRows(framework.Rows{}))
-	linalg.Fill(c.weights[:n], 1)
-	for first, block := range c.blocks {
-		simd.Columns(block, x[first*d:], min(c.block, n-first), d, d)
+// lloydSteps bounds Lloyd's steps.
+const lloydSteps = 25
+
+// Scatter is Σ w xxᵀ.
+func (c *Points) Scatter() []float64 {
+	sum := make([]float64, c.width*c.width)
+	var weighed []float64
+	for first, x := range c.blocks {
+		side := len(x) / c.width
+		weighed = append(weighed[:0], x...)
+		for a := range c.width {
+			floats.Mul(linalg.Row(weighed, a, side), c.weights[first:first+side])
+		}
+		linalg.MulSerial(false, true, 1, linalg.General(c.width, side, weighed), linalg.General(c.width, side, x), 1,
+			linalg.General(c.width, c.width, sum))
 	}
-	return c.lloyd(c.seeds(k, rng))
+	return sum
+}
+
+// TiedFit is the log-likelihood of labelled rows with one covariance, up to a constant. total is the scatter.
+func (c *Points) TiedFit(label []int, k int, total []float64) float64 {
+	means, counts := c.means(label, k)
+	n, d, fit := floats.Sum(counts), c.width, 0.0
+	within, weighed := append([]float64(nil), total...), append([]float64(nil), means...)
+	for j, nj := range counts {
+		linalg.Scale(nj, linalg.Row(weighed, j, d))
+		if nj > 0 {
+			fit += nj * math.Log(nj)
+		}
+	}
+	linalg.MulSerial(true, false, -1, linalg.General(k, d, weighed), linalg.General(k, d, means), 1,
+		linalg.General(d, d, within))
+	for a := range d {
+		within[a*d+a] += 1e-9 * n // where the table is singular
+	}
+	chol, ok := linalg.NewCholesky(d, within)
+	if !ok {
+		return math.Inf(-1)
+	}
+	return fit - n/2*chol.LogDet()
 }

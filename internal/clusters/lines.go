@@ -1,4 +1,4 @@
-package family
+package clusters
 
 import (
 	"cmp"
@@ -23,15 +23,15 @@ const (
 )
 
 type lines struct {
-	*points
+	*Points
 	table *mat.VecDense // the line of all rows: an intercept and width−1 slopes
 }
 
-// alongLines assigns points to k lines that are seeded as k-means++ does and, where they are refined, moved by Lloyd's
+// AlongLines assigns points to k lines that are seeded as k-means++ does and, where they are refined, moved by Lloyd's
 // steps.
-func (c *points) alongLines(k int, refined bool, rng *rand.Rand) (label []int) {
+func (c *Points) AlongLines(k int, refined bool, rng *rand.Rand) (label []int) {
 	c.whitenRegressors()
-	l := &lines{points: c, table: mat.NewVecDense(c.width, nil)}
+	l := &lines{Points: c, table: mat.NewVecDense(c.width, nil)}
 	l.table = l.fit(1, make([]int, c.n))[0]
 	var best []*mat.VecDense
 	least := math.Inf(1)
@@ -48,12 +48,12 @@ func (c *points) alongLines(k int, refined bool, rng *rand.Rand) (label []int) {
 }
 
 // whitenRegressors takes the covariance of the regressors out, so that linear maps of them change no distance.
-func (c *points) whitenRegressors() {
+func (c *Points) whitenRegressors() {
 	d := c.width
 	if d < 2 {
 		return
 	}
-	covariance := mat.NewSymDense(d, c.scatter())
+	covariance := mat.NewSymDense(d, c.Scatter())
 	covariance.ScaleSym(1/floats.Sum(c.weights), covariance)
 	var chol mat.Cholesky
 	if !chol.Factorize(covariance.SliceSym(1, d)) {
@@ -167,7 +167,7 @@ func (l *lines) candidate(k int, near bool, rng *rand.Rand) []int {
 	}
 	point, gap := make([]float64, l.width), slices.Repeat([]float64{math.Inf(1)}, len(l.gap))
 	l.point(l.draw(rng), point)
-	l.points.nearer(gap, gap, point)
+	l.Points.nearer(gap, gap, point)
 	order := make([]int, l.n)
 	for i := range order {
 		order[i] = i

@@ -1,4 +1,4 @@
-package family
+package clusters
 
 import (
 	"cmp"
@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/internal/simd"
 )
 
@@ -17,27 +18,25 @@ const (
 	wardSteps  = 1e8
 )
 
-// hierarchical assigns points to k clusters by Ward's clustering of a sample of them, where that has enough for each,
+// Hierarchical assigns points to k clusters by Ward's clustering of a sample of them, where that has enough for each,
 // and else by k-means. Points that are not in the sample go to the nearest centre.
-func (c *points) hierarchical(k int, rng *rand.Rand) (label []int) {
+func (c *Points) Hierarchical(k int, rng *rand.Rand) (label []int) {
 	most := max(fewestWard, min(wardRows, int(math.Sqrt(wardSteps/3/float64(c.width)))))
 	switch {
 	case 4*k > min(most, c.n):
-		return c.lloyd(c.seeds(k, rng))
+		return c.Lloyd(c.Seeds(k, rng))
 	case c.n <= most:
 		return cut(c.ward(), c.n, k)
 	}
-	few := newPoints(most, c.width, most)
-	point := make([]float64, c.width)
+	weights, x := make([]float64, most), make([]float64, most*c.width)
 	for i, from := range rng.Perm(c.n)[:most] {
-		few.weights[i] = c.weights[from]
-		c.point(from, point)
-		for j, v := range point {
-			few.x[j*Padded(most)+i] = v
-		}
+		weights[i] = c.weights[from]
+		c.point(from, linalg.Row(x, i, c.width))
 	}
+	few := New(weights, c.width, most)
+	few.Set(0, most, x)
 	means, _ := few.means(cut(few.ward(), most, k), k)
-	return c.nearest(means)
+	return c.Nearest(means)
 }
 
 // A merger is that of the clusters which two points are in.
@@ -50,8 +49,8 @@ type merger struct {
 // squared distances from the centres least (Ward 1963), and returns the n−1 mergers in ascending order of height. It
 // finds them by chains of nearest neighbours, which end at two clusters that are nearest to each other: as no merger
 // brings others nearer to each other, these merge at some time in any case (Murtagh 1983; Müllner 2011, section 3.2).
-func (c *points) ward() []merger {
-	n, d, side := c.n, c.width, Padded(c.n)
+func (c *Points) ward() []merger {
+	n, d, side := c.n, c.width, simd.Padded(c.n)
 	x, w, gap := make([]float64, side*d), slices.Clone(c.weights[:side]), make([]float64, side) // of clusters
 	far, ones := slices.Repeat([]float64{math.Inf(1)}, side), slices.Repeat([]float64{1}, side)
 	member, place := make([]int, n), make([]int, n) // a point of each cluster, and where its cluster is

@@ -1,4 +1,4 @@
-package family
+package clusters
 
 import (
 	"fmt"
@@ -9,23 +9,12 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/latent-go/latent/framework"
 )
 
 // pointsOf are n rows of x, row-major, as points of weights.
-func pointsOf(x, weights []float64, d int) *points {
-	n := len(weights)
-	c := newPoints(n, d, ChunkRows(framework.Rows{X: x, N: n, D: d, Stride: d}))
-	copy(c.weights, weights)
-	for first, block := range c.blocks {
-		side := len(block) / d
-		for i := range min(c.block, n-first) {
-			for j := range d {
-				block[j*side+i] = x[(first+i)*d+j]
-			}
-		}
-	}
+func pointsOf(x, weights []float64, d int) *Points {
+	c := New(weights, d, 64)
+	c.Set(0, len(weights), x)
 	return c
 }
 
@@ -136,41 +125,8 @@ func TestHierarchicalFindsClusters(t *testing.T) {
 		x[2*i], x[2*i+1] = 20*float64(truth[i])+rng.NormFloat64(), rng.NormFloat64()
 	}
 	c := pointsOf(x, ones(n), 2)
-	sameClusters(t, truth, c.hierarchical(k, rng))
-	assert.Len(t, c.hierarchical(wardRows, rng), n)
-}
-
-// TestVariedStarts: each kind stands among the first four, and further ones are those that differ by chance.
-func TestVariedStarts(t *testing.T) {
-	kinds := func(f Family) (list []Start) {
-		p, err := NewPlan(f, 2)
-		require.NoError(t, err)
-		for i := range 8 {
-			list = append(list, p.startOf(Varied, i))
-		}
-		return list
-	}
-	rows := RandomRows
-	assert.Equal(t, []Start{KMeans, Hierarchical, Scaled, rows, Seeded, rows, Seeded, rows}, kinds(Exponential{}))
-}
-
-func TestKMeansLabelsFindSeparateClusters(t *testing.T) {
-	rng := seeded(1)
-	centres := [][]float64{{0, 0, 0}, {9, 0, 0}, {0, 9, 0}, {0, 0, -9}}
-	const n = 600
-	var x []float64
-	for i := range n {
-		for _, v := range centres[i%len(centres)] {
-			x = append(x, v+rng.NormFloat64())
-		}
-	}
-	label := KMeansLabels(x, n, 3, len(centres), rng)
-	seen := map[int]bool{}
-	for i, l := range label {
-		require.Equal(t, label[i%len(centres)], l)
-		seen[l] = true
-	}
-	require.Len(t, seen, len(centres))
+	sameClusters(t, truth, c.Hierarchical(k, rng))
+	assert.Len(t, c.Hierarchical(wardRows, rng), n)
 }
 
 func seeded(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 1)) }
