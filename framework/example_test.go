@@ -47,29 +47,6 @@ func ExampleFitBest() {
 	// Output: model 0 with K = 2, 7.0 nats ahead of the other with K = 2
 }
 
-// Values of the evidence compare between structures, families and models of the same rows: here two groups, as rows in no
-// order and as states of a chain, which these rows follow one after the other.
-func ExampleModelPosterior() {
-	x := []float64{1.2, 3.1, 0.8, 2.7, 1.0, 3.3, 1.5, 2.9, 0.9, 3.0, 6.1, 7.9, 5.8, 8.4, 6.3, 8.0, 5.9, 8.2, 6.2, 7.7}
-	table := must(framework.FromSlice(x, 10, 2))
-	chain := must(framework.NewSequences(table, []int{10}))
-	var values []float64
-	for _, f := range []family.Family{normal.Family{}, normal.Family{Covariance: normal.EII}, normal.StudentT{}} {
-		m := mixture.Model{Family: f}
-		values = append(values, must(framework.Fit(context.Background(), m, table, framework.Options{K: 4})).Value)
-	}
-	m := hmm.Model{Family: normal.Family{Covariance: normal.EII}}
-	values = append(values, must(framework.Fit(context.Background(), m, chain, framework.Options{K: 4})).Value)
-	for i, p := range must(framework.ModelPosterior(values, nil)) {
-		fmt.Printf("%s: %.1f nats, %.3f\n", []string{"full", "spherical", "Student-t", "spherical, in a chain"}[i], values[i], p)
-	}
-	// Output:
-	// full: -32.8 nats, 0.030
-	// spherical: -31.7 nats, 0.094
-	// Student-t: -34.1 nats, 0.008
-	// spherical, in a chain: -29.4 nats, 0.868
-}
-
 // A matrix of gonum is a table; its rows are not copied.
 func ExampleFromMatrix() {
 	x := mat.NewDense(3, 2, []float64{1, 2, 3, 4, 5, 6})

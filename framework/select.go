@@ -1,17 +1,14 @@
 package framework
 
 import (
-	"cmp"
 	"context"
 	"encoding/gob"
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"sync"
 
-	"gonum.org/v1/gonum/floats"
-
+	"github.com/latent-go/latent/framework/sizes"
 	"github.com/latent-go/latent/internal/parallel"
 )
 
@@ -29,25 +26,14 @@ type Selection[P, S any] struct {
 // Checkpoint encodes all fits of the selection for [Options].Resume of the same call of [Select].
 func (s *Selection[P, S]) Checkpoint() ([]byte, error) { return s.checkpoint() }
 
-// SizePrior is ln π_K of a number of latent dimensions, in nats and up to a constant; −Inf
-// rules a size out. Methods panic if it returns NaN or +Inf.
-type SizePrior func(k int) float64
-
-// UniformSize is the uniform prior on sizes: π_K ∝ 1.
-func UniformSize(int) float64 { return 0 }
-
-// GeometricSize halves with each further dimension: π_K = 2^−K on K = 1, 2, … (paper C,
-// section 2).
-func GeometricSize(k int) float64 { return -float64(k) * math.Ln2 }
-
 // Best returns the index into K of the largest value of criterion j; the smaller K wins a tie. It is −1 if there is no
 // value.
-func (s *Selection[P, S]) Best(j int) int { return s.BestUnder(j, UniformSize) }
+func (s *Selection[P, S]) Best(j int) int { return s.BestUnder(j, sizes.Uniform) }
 
 // BestUnder is [Selection.Best] with a prior on the size: K̂ = argmax_K L(K) − ln(1/π_K),
 // where L is the value of criterion j (paper C, section 2; docs/theory/elbo.md). It is −1 if the prior rules out every
 // size that has a value.
-func (s *Selection[P, S]) BestUnder(j int, prior SizePrior) int {
+func (s *Selection[P, S]) BestUnder(j int, prior sizes.Prior) int {
 	best, values := -1, s.under(j, prior)
 	for i, v := range values {
 		if v > math.Inf(-1) && (best < 0 || v > values[best] || v == values[best] && s.K[i] < s.K[best]) {
@@ -58,14 +44,14 @@ func (s *Selection[P, S]) BestUnder(j int, prior SizePrior) int {
 }
 
 // SizePosterior is the posterior of the size by criterion j, proportional to π_K exp(L(K)) for each entry of K and
-// summing to 1 (see [ModelPosterior]). It is valid for criteria that approximate or bound ln p(X|K), unlike AIC, and
+// summing to 1 (see [sizes.Posterior]). It is valid for criteria that approximate or bound ln p(X|K), unlike AIC, and
 // for the fitted sizes alone: a size without a value gets 0. It returns an error if no size is left.
-func (s *Selection[P, S]) SizePosterior(j int, prior SizePrior) ([]float64, error) {
-	return ModelPosterior(s.under(j, prior), nil)
+func (s *Selection[P, S]) SizePosterior(j int, prior sizes.Prior) ([]float64, error) {
+	return sizes.Posterior(s.under(j, prior), nil)
 }
 
 // under is criterion j plus the log prior, and −Inf where there is no value.
-func (s *Selection[P, S]) under(j int, prior SizePrior) []float64 {
+func (s *Selection[P, S]) under(j int, prior sizes.Prior) []float64 {
 	values := make([]float64, len(s.K))
 	for i, k := range s.K {
 		values[i] = math.Inf(-1)
@@ -80,60 +66,6 @@ func (s *Selection[P, S]) under(j int, prior SizePrior) []float64 {
 		}
 	}
 	return values
-}
-
-// ModelPosterior is the posterior of models given values that approximate or bound their
-// log-evidence, in nats, on one set of data: q(m) ∝ p(m) exp(value_m), as a list that sums
-// to 1. Values of [Evidence] are also comparable between structures, families and models of the same rows if the
-// densities are of the same numbers: not those of x with those of ln x, nor of a response given other columns with
-// those of all columns. logPrior is ln p(m) up to a constant, or nil for a uniform prior. A value or a log prior of
-// −Inf rules a model out. It returns an error for an empty list, lists of different lengths, NaN, +Inf or an
-// overflowing sum of the two, and if every model is ruled out.
-func ModelPosterior(values, logPrior []float64) ([]float64, error) {
-	if len(values) == 0 {
-		return nil, errors.New("framework: no models to choose from")
-	}
-	if logPrior != nil && len(logPrior) != len(values) {
-		return nil, fmt.Errorf("framework: %d values, but %d log priors: give one of each for every model",
-			len(values), len(logPrior))
-	}
-	q := slices.Clone(values)
-	for i, v := range values {
-		prior := 0.0
-		if logPrior != nil {
-			prior = logPrior[i]
-		}
-		q[i] += prior
-		if math.IsNaN(q[i]) || math.IsInf(q[i], 1) {
-			return nil, fmt.Errorf("framework: model %d has the value %v and log prior %v: refit it, or leave it out",
-				i+1, v, prior)
-		}
-	}
-	best := floats.Max(q)
-	if math.IsInf(best, -1) {
-		return nil, fmt.Errorf("framework: the values or log priors of all models (%d) are −Inf", len(q))
-	}
-	for i := range q {
-		q[i] = math.Exp(q[i] - best)
-	}
-	floats.Scale(1/floats.Sum(q), q)
-	return q, nil
-}
-
-// CredibleSet returns the indices, ascending, of the smallest set of models whose posterior probabilities (see
-// [ModelPosterior]) sum to at least mass in (0, 1]. Of equally probable models the first are taken.
-func CredibleSet(posterior []float64, mass float64) []int {
-	order := dimensions(len(posterior))
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(posterior[b], posterior[a]) })
-	sum := 0.0
-	for n, i := range order {
-		if sum += posterior[i]; sum >= mass {
-			order = order[:n+1]
-			break
-		}
-	}
-	slices.Sort(order)
-	return order
 }
 
 // Select fits the model at each number of latent dimensions in ks, held fixed, and

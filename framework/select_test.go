@@ -3,7 +3,6 @@ package framework_test
 import (
 	"fmt"
 	"math"
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -12,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/sizes"
 	_ "github.com/latent-go/latent/internal/fixedseed"
 )
 
@@ -60,32 +60,24 @@ func TestBestUnderAPriorIsTheLargestSum(t *testing.T) {
 func TestBestIsBestUnderAUniformPrior(t *testing.T) {
 	s := &selection{K: []int{4, 2, 3, 1}, Values: [][]float64{{-7.5}, {-8}, {-7}, {math.NaN()}}}
 	assert.Equal(t, 2, s.Best(0))
-	assert.Equal(t, 2, s.BestUnder(0, framework.UniformSize))
+	assert.Equal(t, 2, s.BestUnder(0, sizes.Uniform))
 	assert.Equal(t, 2, s.BestUnder(0, func(int) float64 { return 1e3 }), "constants do not count")
 	// K = 2 has −8 − 2 ln 2 = −9.39, K = 3 −7 − 3 ln 2 = −9.08, K = 4 −7.5 − 4 ln 2 = −10.27.
-	assert.Equal(t, 2, s.BestUnder(0, framework.GeometricSize))
+	assert.Equal(t, 2, s.BestUnder(0, sizes.Geometric))
 	s.Values[2][0] = -7.5 // −9.58
-	assert.Equal(t, 1, s.BestUnder(0, framework.GeometricSize))
+	assert.Equal(t, 1, s.BestUnder(0, sizes.Geometric))
 	assert.Equal(t, 2, s.Best(0), "a tie with K = 4")
 	assert.Equal(t, -1, s.BestUnder(0, func(int) float64 { return math.Inf(-1) }))
 	empty := &selection{K: []int{1}, Values: [][]float64{{math.NaN()}}}
 	assert.Equal(t, -1, empty.Best(0))
-	_, err := empty.SizePosterior(0, framework.UniformSize)
+	_, err := empty.SizePosterior(0, sizes.Uniform)
 	assert.ErrorContains(t, err, "are −Inf")
-}
-
-func TestGeometricSizesHaveProbabilitiesThatSumToOne(t *testing.T) {
-	sum := 0.0
-	for k := 1; k < 60; k++ {
-		sum += math.Exp(framework.GeometricSize(k))
-	}
-	assert.InDelta(t, 1, sum, 1e-15)
 }
 
 func TestPriorsThatAreNoneAreMisuse(t *testing.T) {
 	s := &selection{K: []int{1, 2}, Values: [][]float64{{-1}, {math.NaN()}}}
 	for _, bad := range []float64{math.NaN(), math.Inf(1)} {
-		at := func(k int) framework.SizePrior {
+		at := func(k int) sizes.Prior {
 			return func(have int) float64 {
 				if have == k {
 					return bad
@@ -99,28 +91,6 @@ func TestPriorsThatAreNoneAreMisuse(t *testing.T) {
 	}
 }
 
-// TestModelPosteriorIsTheSoftmax also of values far beyond the range of exp.
-func TestModelPosteriorIsTheSoftmax(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		n := rapid.IntRange(1, 6).Draw(t, "models")
-		values := rapid.SliceOfN(rapid.Float64Range(-6, 6), n, n).Draw(t, "values")
-		logPrior := rapid.SliceOfN(rapid.Float64Range(-6, 6), n, n).Draw(t, "log priors")
-		total := 0.0
-		for i := range values {
-			total += math.Exp(values[i]) * math.Exp(logPrior[i])
-		}
-		shifted := slices.Clone(values)
-		floats.AddConst(rapid.SampledFrom([]float64{0, -1e5, 1e5}).Draw(t, "shift"), shifted)
-		kept := slices.Clone(shifted)
-		q, err := framework.ModelPosterior(shifted, logPrior)
-		require.NoError(t, err)
-		require.Equal(t, kept, shifted, "the values stay as they are")
-		for i := range values {
-			require.InDelta(t, math.Exp(values[i])*math.Exp(logPrior[i])/total, q[i], 1e-9)
-		}
-	})
-}
-
 func ExampleSelection_BestUnder() {
 	sel, err := framework.Select(background, vague{}, table(mixed(60, 1)), []int{1, 2, 3, 4, 5},
 		framework.Options{Method: framework.EM, Restarts: 10, Temper: 0.5})
@@ -128,12 +98,12 @@ func ExampleSelection_BestUnder() {
 		fmt.Println(err)
 		return
 	}
-	q, err := sel.SizePosterior(0, framework.GeometricSize)
+	q, err := sel.SizePosterior(0, sizes.Geometric)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println("K =", sel.K[sel.BestUnder(0, framework.GeometricSize)])
+	fmt.Println("K =", sel.K[sel.BestUnder(0, sizes.Geometric)])
 	for i, k := range sel.K {
 		fmt.Printf("K = %d: %.2f\n", k, q[i])
 	}
@@ -144,13 +114,4 @@ func ExampleSelection_BestUnder() {
 	// K = 3: 0.95
 	// K = 4: 0.04
 	// K = 5: 0.00
-}
-
-func TestCredibleSetIsTheSmallest(t *testing.T) {
-	posterior := []float64{0.05, 0.6, 0.04, 0.31}
-	assert.Equal(t, []int{1, 3}, framework.CredibleSet(posterior, 0.9))
-	assert.Equal(t, []int{1}, framework.CredibleSet(posterior, 0.6))
-	assert.Equal(t, []int{0, 1, 3}, framework.CredibleSet(posterior, 0.92))
-	assert.Equal(t, []int{0}, framework.CredibleSet([]float64{0.5, 0.5}, 0.4), "the first of equal ones")
-	assert.Equal(t, []int{0, 1}, framework.CredibleSet([]float64{0.5, 0.499}, 1), "rounding leaves less than all")
 }

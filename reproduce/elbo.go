@@ -17,6 +17,7 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/sizes"
 	"github.com/latent-go/latent/models/bpca"
 	"github.com/latent-go/latent/reproduce/ppca"
 )
@@ -146,7 +147,7 @@ func (p0 rankTruth) rate(ctx context.Context, n int, rng *rand.Rand) (run rateRu
 		return run, err
 	}
 	best := sel.Best(0)
-	run.Rank, run.Weighted = sel.K[best], sel.K[sel.BestUnder(0, framework.GeometricSize)]
+	run.Rank, run.Weighted = sel.K[best], sel.K[sel.BestUnder(0, sizes.Geometric)]
 	if run.Chosen, _, err = sel.Fits[best].Parameters.ExpectedRenyi(elboAlpha, law, 300,
 		rng); err != nil || run.Rank == rateRank {
 		run.True = run.Chosen

@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/sizes"
 	"github.com/latent-go/latent/internal/categorical"
 	"github.com/latent-go/latent/models/mixture"
 	"github.com/latent-go/latent/prior"
@@ -139,7 +140,7 @@ func (s priorSetting) posterior(ctx context.Context, seed uint64) (k int, p []fl
 			break
 		}
 	}
-	p, err = framework.ModelPosterior(values, nil)
+	p, err = sizes.Posterior(values, nil)
 	return k, p, err
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/sizes"
 	"github.com/latent-go/latent/models/mixture"
 	"github.com/latent-go/latent/prior"
 )
@@ -239,7 +240,7 @@ func (t *evidenceTable) fit(ctx context.Context, form string) ([][]float64, erro
 	if last == nil {
 		return values, nil
 	}
-	sbic := framework.SingularBIC(likelihood, float64(t.n), func(i, j int) float64 {
+	sbic := sizes.SingularBIC(likelihood, float64(t.n), func(i, j int) float64 {
 		p := *last
 		p.K = ks[i]
 		return m.LearningCoefficient(&p, ks[j])

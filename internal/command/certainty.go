@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/sizes"
 	"github.com/latent-go/latent/prior"
 )
 
@@ -25,7 +26,7 @@ func sizePosterior(ks []int, probabilities []float64) (list []sizeProbability, c
 	for i, v := range probabilities {
 		list = append(list, sizeProbability{ks[i], number(v)})
 	}
-	for _, i := range framework.CredibleSet(probabilities, mass) {
+	for _, i := range sizes.CredibleSet(probabilities, mass) {
 		credible = append(credible, ks[i])
 	}
 	return list, credible
@@ -81,7 +82,7 @@ func (m model) evidencePrior(given prior.Prior, correlated int) priorView {
 
 // certainty adds what the evidence says of the fit, and of the K that were compared: those that were fitted, or that
 // the search met.
-func (r *fitReport) certainty(f *outcome, given prior.Prior, size framework.SizePrior) error {
+func (r *fitReport) certainty(f *outcome, given prior.Prior, size sizes.Prior) error {
 	if !r.byEvidence() {
 		return nil
 	}
@@ -90,23 +91,23 @@ func (r *fitReport) certainty(f *outcome, given prior.Prior, size framework.Size
 		total := r.Value + modes
 		r.LogModes, r.LogEvidence = &modes, &total
 	}
-	sizes := slices.Clone(r.ByK)
+	scores := slices.Clone(r.ByK)
 	for k, v := range f.Met {
 		if r.ByK == nil && !math.IsInf(v, -1) {
-			sizes = append(sizes, sizeScore{K: k, Value: number(v)})
+			scores = append(scores, sizeScore{K: k, Value: number(v)})
 		}
 	}
-	if r.Settings.FixedK || len(sizes) < 2 {
+	if r.Settings.FixedK || len(scores) < 2 {
 		return nil
 	}
 	var ks []int
 	var values, log []float64
-	for _, one := range sizes {
+	for _, one := range scores {
 		if one.Value == one.Value {
 			ks, values, log = append(ks, one.K), append(values, float64(one.Value)), append(log, size(one.K))
 		}
 	}
-	probabilities, err := framework.ModelPosterior(values, log)
+	probabilities, err := sizes.Posterior(values, log)
 	r.SizePosterior, r.Credible = sizePosterior(ks, probabilities)
 	return err
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/sizes"
 	"github.com/latent-go/latent/internal/classes"
 	"github.com/latent-go/latent/internal/families"
 	"github.com/latent-go/latent/internal/roles"
@@ -319,11 +320,11 @@ func (f *modelFlags) options(k int) framework.Options {
 // sizePriors are the values of --size-prior, the default first.
 var sizePriors = []string{"uniform", "geometric"}
 
-func (f *modelFlags) sizePrior() framework.SizePrior {
+func (f *modelFlags) sizePrior() sizes.Prior {
 	if f.SizePrior == sizePriors[1] {
-		return framework.GeometricSize
+		return sizes.Geometric
 	}
-	return framework.UniformSize
+	return sizes.Uniform
 }
 
 // criterion finds the criterion of that name for the method; the empty name is the

@@ -8,6 +8,7 @@ import (
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/sizes"
 	"github.com/latent-go/latent/report"
 )
 
@@ -230,7 +231,7 @@ type selection struct {
 }
 
 // posterior fills in p(K|X) by criterion j.
-func (t *selection) posterior(all *scores, j int, prior framework.SizePrior) error {
+func (t *selection) posterior(all *scores, j int, prior sizes.Prior) error {
 	probabilities, err := all.SizePosterior(j, prior)
 	if err != nil {
 		return err
@@ -302,7 +303,7 @@ func (s *session) noteEnd(t *task, kmin, kmax int, who []string) {
 		strings.Join(who, ", "))
 }
 
-func (t *selection) fill(all *scores, asked []framework.Criterion, in *input, prior framework.SizePrior) error {
+func (t *selection) fill(all *scores, asked []framework.Criterion, in *input, prior sizes.Prior) error {
 	for j, one := range asked {
 		name := strings.ToLower(one.Name)
 		t.Criteria = append(t.Criteria, name)

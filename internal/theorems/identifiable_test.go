@@ -28,10 +28,10 @@ func exactRidge() evidence.Mixture {
 }
 
 func copiesOfPoisson() []float64 {
-	return sizes([]float64{1, 2, 4, 8, 16}, nil, []float64{32, 64})
+	return lengths([]float64{1, 2, 4, 8, 16}, nil, []float64{32, 64})
 }
 
-func copiesOfRidge() []float64 { return sizes([]float64{4, 8, 16}, []float64{32}, []float64{64}) }
+func copiesOfRidge() []float64 { return lengths([]float64{4, 8, 16}, []float64{32}, []float64{64}) }
 
 // onRidge measures something at each size.
 func onRidge(measure func(b bits) float64) (n, v []float64) {
@@ -332,7 +332,7 @@ func TestCorollary8(t *testing.T) {
 // paper's proof, which leaves O(1) terms out on the way, and its margin is what labels cost.
 func TestCorollary8OfEveryTable(t *testing.T) {
 	least, tables := math.Inf(1), 0
-	for _, n := range sizes([]float64{2, 3, 4}, []float64{5, 6}, []float64{7, 8, 9, 10}) {
+	for _, n := range lengths([]float64{2, 3, 4}, []float64{5, 6}, []float64{7, 8, 9, 10}) {
 		eachTable(int(n), func(counts [4]int) {
 			b := bits{2, []float64{float64(counts[0]), float64(counts[1]), float64(counts[2]), float64(counts[3])}}
 			gfic, _, err := exactRidge().ExactGFIC(t.Context(), b.codes(), b.counts)

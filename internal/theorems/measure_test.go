@@ -11,8 +11,8 @@ import (
 	"github.com/latent-go/latent/internal/tier"
 )
 
-// sizes are those of a test: some always, more without -short, and more at night.
-func sizes(short, usual, long []float64) []float64 {
+// lengths are those of a test: some always, more without -short, and more at night.
+func lengths(short, usual, long []float64) []float64 {
 	return slices.Concat(short, tier.Of(nil, usual, slices.Concat(usual, long)))
 }
 

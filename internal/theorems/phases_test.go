@@ -162,7 +162,7 @@ func count(p *mixture.Posterior, a, b, n float64) (stochastic, deterministic int
 func TestTheorem511(t *testing.T) {
 	entropy, err := bernmix.MixtureEntropy(edge.weights, edge.probabilities)
 	require.NoError(t, err)
-	grid := sizes([]float64{1e5, 1e7}, nil, []float64{1e9})
+	grid := lengths([]float64{1e5, 1e7}, nil, []float64{1e9})
 	for _, c := range []struct{ a, b float64 }{{0.5, 0.4}, {1, 0.45}, {2, 0.05}, {4, 0.2}, {0.1, 0.1}} {
 		const k = 3
 		h := bernmix.Hyperparameters{A: c.a, B: c.b, M: bitsOfEdge}

@@ -47,7 +47,7 @@ func excess(t testing.TB, b bits, a float64, copies []float64) (n, value, gap []
 func TestCorollary5WhereItHolds(t *testing.T) {
 	coin := bits{1, []float64{1, 1}}
 	for _, a := range []float64{0.25, 1, 4} {
-		n, value, _ := excess(t, coin, a, sizes([]float64{50, 200, 800}, nil, []float64{3200}))
+		n, value, _ := excess(t, coin, a, lengths([]float64{50, 200, 800}, nil, []float64{3200}))
 		t.Logf("one column, a = %v: ln p(X|2) − ln p(X|1) = %s at N = %v", a, list("%.4f", value), n)
 		assert.InDelta(t, 0, last(slopes(n, value)), 2e-3)
 		var three []float64
@@ -78,7 +78,7 @@ func TestCorollary5WhereItFails(t *testing.T) {
 	const columns = 3
 	constant := bits{columns, []float64{1, 0, 0, 0, 0, 0, 0, 0}}
 	for _, a := range []float64{0.25, 1, 4} {
-		n, value, _ := excess(t, constant, a, sizes([]float64{1e4, 1e5}, []float64{1e6}, nil))
+		n, value, _ := excess(t, constant, a, lengths([]float64{1e4, 1e5}, []float64{1e6}, nil))
 		want := -math.Min(a, columns*0.5)
 		s := slopes(n, value)
 		t.Logf("constant columns, a = %v: ln p(X|2) − ln p(X|1) = %s at N = %v; slopes in ln N %s, predicted %.4f", a, list("%.3f", value), n, list("%.4f", s), want)
@@ -87,7 +87,7 @@ func TestCorollary5WhereItFails(t *testing.T) {
 
 	fair := bits{2, []float64{1, 1, 1, 1}}
 	for _, a := range []float64{0.25, 0.5, 4} {
-		n, value, gap := excess(t, fair, a, sizes([]float64{10, 20, 40}, nil, []float64{80, 120}))
+		n, value, gap := excess(t, fair, a, lengths([]float64{10, 20, 40}, nil, []float64{80, 120}))
 		down, theorem2 := slopes(n, value), slopes(n, gap)
 		t.Logf("two fair columns, a = %v: ln p(X|2) − ln p(X|1) = %s at N = %v; slopes in ln N %s, limit %.3f", a, list("%.4f", value), n, list("%.4f", down), -math.Min(a/2, 0.5))
 		t.Logf("    gFIC(2) − ln p(X|2) = %s; slopes %s", list("%.4f", gap), list("%.4f", theorem2))

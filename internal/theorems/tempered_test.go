@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/sizes"
 	"github.com/latent-go/latent/models/bernmix"
 	"github.com/latent-go/latent/models/mixture"
 	"github.com/latent-go/latent/prior"
@@ -45,12 +46,12 @@ func TestTheorem1OfPaperC(t *testing.T) {
 		choose func(*selection) (index int, logPrior float64)
 	}{
 		{"2^−K", func(sel *selection) (int, float64) {
-			best := sel.BestUnder(0, framework.GeometricSize)
-			return best, framework.GeometricSize(sel.K[best])
+			best := sel.BestUnder(0, sizes.Geometric)
+			return best, sizes.Geometric(sel.K[best])
 		}},
 		{"K = 1", fixed(0)}, {"K = 2", fixed(1)}, {"K = 3", fixed(2)},
 	}
-	sizes := sizes([]float64{4, 8}, []float64{16}, []float64{32})
+	sizes := lengths([]float64{4, 8}, []float64{16}, []float64{32})
 	last := []float64{math.Inf(1), math.Inf(1)}
 	for _, rows := range sizes {
 		n := int(rows)
@@ -115,7 +116,7 @@ func oracleBounds(t testing.TB, truth [4]float64, n, alpha float64) []float64 {
 		require.NoError(t, err)
 		missing := alpha*logTruth - res.Value
 		bounds = append(bounds, missing/(n*(1-alpha)))
-		bounds[0] = min(bounds[0], (missing-framework.GeometricSize(k))/(n*(1-alpha)))
+		bounds[0] = min(bounds[0], (missing-sizes.Geometric(k))/(n*(1-alpha)))
 	}
 	return bounds
 }
@@ -168,7 +169,7 @@ func TestTheorem1OfPaperCAsItIsPrinted(t *testing.T) {
 	for _, truth := range []float64{0.5, 0.2, 0.03} {
 		for _, alpha := range []float64{0.3, 0.5, 0.9} {
 			var n, risk, bound []float64
-			for _, rows := range sizes([]float64{1, 8, 64, 512}, []float64{2048}, []float64{8192}) {
+			for _, rows := range lengths([]float64{1, 8, 64, 512}, []float64{2048}, []float64{8192}) {
 				sum := 0.0
 				for c := range int(rows) + 1 {
 					ones := float64(c)
