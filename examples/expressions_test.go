@@ -15,9 +15,9 @@ import (
 	"github.com/latent-go/latent/family/regress"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/numeric"
-	"github.com/latent-go/latent/models/bpca"
 	"github.com/latent-go/latent/models/experts"
 	"github.com/latent-go/latent/models/factor"
+	"github.com/latent-go/latent/models/lineargaussian"
 	"github.com/latent-go/latent/models/mixture"
 )
 
@@ -40,7 +40,7 @@ func columns(t *testing.T, n, d int) *framework.Table {
 func TestFactorsOfTheGuide(t *testing.T) {
 	ctx, table := context.Background(), columns(t, 100, 6)
 	rows := table.All()
-	m, err := bpca.Summarize(ctx, table, 0) // one pass over the rows
+	m, err := lineargaussian.Summarize(ctx, table, 0) // one pass over the rows
 	require.NoError(t, err)
 	all, err := factor.Solve(m, factor.Structure{}, 0) // every K
 	require.NoError(t, err)

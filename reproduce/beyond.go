@@ -19,6 +19,7 @@ import (
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/bpca"
+	"github.com/latent-go/latent/models/lineargaussian"
 	"github.com/latent-go/latent/models/mixture"
 )
 
@@ -149,12 +150,12 @@ func (c beyondCase) run(ctx context.Context, fold, folds, kmax, times int) (run 
 		times = 1
 	}
 	if c.family == nil {
-		moments, err := bpca.Summarize(ctx, train, 1)
+		moments, err := lineargaussian.Summarize(ctx, train, 1)
 		if err != nil {
 			return run, err
 		}
 		return against(ctx, bpca.Compressed{}, bpca.CompressedVariational{}, moments.Source(), kmax, 1, times,
-			func(_ *bpca.Statistics, p *bpca.Parameters) (float64, error) {
+			func(_ *lineargaussian.Statistics, p *bpca.Parameters) (float64, error) {
 				return meanLogProb(bpca.Model{}, held, p)
 			},
 			func(p *bpca.Posterior) (float64, error) { return meanLogProb(bpca.Model{}, held, p.Point()) })

@@ -18,7 +18,7 @@ import (
 
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/sizes"
-	"github.com/latent-go/latent/models/bpca"
+	"github.com/latent-go/latent/models/lineargaussian"
 	"github.com/latent-go/latent/reproduce/ppca"
 )
 
@@ -89,7 +89,7 @@ func (p0 rankTruth) choose(
 	if err != nil {
 		return nil, err
 	}
-	moments, err := bpca.Summarize(ctx, t, 1)
+	moments, err := lineargaussian.Summarize(ctx, t, 1)
 	if err != nil {
 		return nil, err
 	}

@@ -9,8 +9,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/framework"
-	"github.com/latent-go/latent/models/bpca"
 	"github.com/latent-go/latent/models/factor"
+	"github.com/latent-go/latent/models/lineargaussian"
 )
 
 // A factorCell is a setting that tables of factor analysis are drawn from.
@@ -108,7 +108,7 @@ func (c factorCell) choose(ctx context.Context, seed uint64) ([]int, error) {
 		chosen[len(criteria)] = fit.Shape.K
 		return chosen, nil
 	}
-	m, err := bpca.Summarize(ctx, table, 1)
+	m, err := lineargaussian.Summarize(ctx, table, 1)
 	if err != nil {
 		return nil, err
 	}

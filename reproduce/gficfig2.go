@@ -14,6 +14,7 @@ import (
 
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/bpca"
+	"github.com/latent-go/latent/models/lineargaussian"
 )
 
 // The setting of paper G, section 7.
@@ -98,7 +99,7 @@ func fig2Fit(
 	if err != nil {
 		return run, err
 	}
-	moments, err := bpca.Summarize(ctx, t, 1)
+	moments, err := lineargaussian.Summarize(ctx, t, 1)
 	if err != nil {
 		return run, err
 	}

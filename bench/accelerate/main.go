@@ -20,6 +20,7 @@ import (
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/bpca"
+	"github.com/latent-go/latent/models/lineargaussian"
 	"github.com/latent-go/latent/models/mixture"
 	"github.com/latent-go/latent/models/vbmf"
 )
@@ -116,7 +117,7 @@ func workloads() ([]workload, error) {
 	if err := errors.Join(err1, err2, err3, err4); err != nil {
 		return nil, err
 	}
-	moments, err := bpca.Summarize(context.Background(), satellite, 0)
+	moments, err := lineargaussian.Summarize(context.Background(), satellite, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -29,6 +29,7 @@ import (
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/bpca"
 	"github.com/latent-go/latent/models/factor"
+	"github.com/latent-go/latent/models/lineargaussian"
 	"github.com/latent-go/latent/models/mixture"
 	"github.com/latent-go/latent/models/vbmf"
 )
@@ -397,7 +398,7 @@ func (j job) bpca() (outcome, error) {
 		return outcome{}, err
 	}
 	begin := time.Now()
-	spectrum, err := bpca.Decompose(background, src, workers)
+	spectrum, err := lineargaussian.Decompose(background, src, workers)
 	if err != nil {
 		return outcome{}, err
 	}
@@ -426,7 +427,7 @@ func (j job) factor() (outcome, error) {
 		return outcome{}, err
 	}
 	begin := time.Now()
-	moments, err := bpca.Summarize(background, src, workers)
+	moments, err := lineargaussian.Summarize(background, src, workers)
 	if err != nil {
 		return outcome{}, err
 	}

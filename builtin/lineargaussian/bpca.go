@@ -10,6 +10,7 @@ import (
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/axes"
 	"github.com/latent-go/latent/models/bpca"
+	"github.com/latent-go/latent/models/lineargaussian"
 )
 
 // BPCA returns the definition of Bayesian principal component analysis (package models/bpca).
@@ -48,7 +49,7 @@ func pcaOf(name, title string, families fitted.Families) fitted.Definition {
 			return &pca{principal: m}, err
 		},
 		Advice: func(err error) string {
-			if errors.Is(err, bpca.ErrTooFewRows) {
+			if errors.Is(err, lineargaussian.ErrTooFewRows) {
 				return "--method em or --method vb"
 			}
 			return ""
@@ -101,14 +102,14 @@ func pcaProblem(ctx context.Context, t *fitted.Table, r fitted.Request) (fitted.
 	if r.Method.ClosedForm {
 		return solvedPCA(ctx, t, r.Workers)
 	}
-	estimated := func(p *bpca.Parameters, stat *bpca.Statistics) (fitted.Found, error) {
+	estimated := func(p *bpca.Parameters, stat *lineargaussian.Statistics) (fitted.Found, error) {
 		p, err := bpca.Model{}.Estimates(stat, p)
 		if err != nil {
 			return nil, err
 		}
 		return &pca{principal: newPrincipal(p.Canonical(), t.Columns)}, nil
 	}
-	inferred := func(p *bpca.Posterior, _ *bpca.Statistics) (fitted.Found, error) {
+	inferred := func(p *bpca.Posterior, _ *lineargaussian.Statistics) (fitted.Found, error) {
 		return &pca{newPrincipal(p.Point().Canonical(), t.Columns), p}, nil
 	}
 	v := r.Prior
@@ -117,39 +118,39 @@ func pcaProblem(ctx context.Context, t *fitted.Table, r fitted.Request) (fitted.
 	vb := r.Method.Name == "vb"
 	if n, d := t.Rows.Dims(); d > n {
 		if vb {
-			return &fitted.Engine[fitted.Found, framework.Rows, *bpca.Posterior, *bpca.Statistics]{
+			return &fitted.Engine[fitted.Found, framework.Rows, *bpca.Posterior, *lineargaussian.Statistics]{
 				Model: variational, Source: t.Rows, Found: inferred,
 			}, nil
 		}
-		return &fitted.Engine[fitted.Found, framework.Rows, *bpca.Parameters, *bpca.Statistics]{
+		return &fitted.Engine[fitted.Found, framework.Rows, *bpca.Parameters, *lineargaussian.Statistics]{
 			Model: bpca.Model{}, Source: t.Rows, Found: estimated,
 		}, nil
 	}
-	moments, err := bpca.Summarize(ctx, t.Rows, r.Workers)
+	moments, err := lineargaussian.Summarize(ctx, t.Rows, r.Workers)
 	if err != nil {
 		return nil, err
 	}
 	if vb {
-		return &fitted.Engine[fitted.Found, *bpca.Moments, *bpca.Posterior, *bpca.Statistics]{
+		return &fitted.Engine[fitted.Found, *lineargaussian.Moments, *bpca.Posterior, *lineargaussian.Statistics]{
 			Model: bpca.CompressedVariational{Variational: variational}, Source: moments.Source(), Found: inferred}, nil
 	}
-	return &fitted.Engine[fitted.Found, *bpca.Moments, *bpca.Parameters, *bpca.Statistics]{
+	return &fitted.Engine[fitted.Found, *lineargaussian.Moments, *bpca.Parameters, *lineargaussian.Statistics]{
 		Model: bpca.Compressed{}, Source: moments.Source(), Found: estimated}, nil
 }
 
 // solvedPCA computes all K up to a largest from one spectrum. If the table is wide, it decomposes only when it knows
 // how many eigenvalues are needed: the solutions use the sum of the others alone.
 func solvedPCA(ctx context.Context, t *fitted.Table, workers int) (fitted.ClosedForm[fitted.Found], error) {
-	solve := func(s *bpca.Spectrum, kmax int) (fitted.Solutions[fitted.Found], error) {
+	solve := func(s *lineargaussian.Spectrum, kmax int) (fitted.Solutions[fitted.Found], error) {
 		all, err := bpca.Solve(s, kmax)
 		return pcaSolutions{all, t.Columns}, err
 	}
 	if n, d := t.Rows.Dims(); n >= d && d >= 400 {
-		moments, err := bpca.Summarize(ctx, t.Rows, workers)
+		moments, err := lineargaussian.Summarize(ctx, t.Rows, workers)
 		return func(kmax int) (fitted.Solutions[fitted.Found], error) {
 			decompose := moments.Spectrum
 			if 16*kmax <= d {
-				decompose = func() (*bpca.Spectrum, error) { return moments.LeadingSpectrum(kmax) }
+				decompose = func() (*lineargaussian.Spectrum, error) { return moments.LeadingSpectrum(kmax) }
 			}
 			s, err := decompose()
 			if err != nil {
@@ -158,7 +159,7 @@ func solvedPCA(ctx context.Context, t *fitted.Table, workers int) (fitted.Closed
 			return solve(s, kmax)
 		}, err
 	}
-	s, err := bpca.Decompose(ctx, t.Rows, workers)
+	s, err := lineargaussian.Decompose(ctx, t.Rows, workers)
 	return func(kmax int) (fitted.Solutions[fitted.Found], error) { return solve(s, kmax) }, err
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/latent-go/latent/internal/wording"
 	"github.com/latent-go/latent/models/bpca"
 	"github.com/latent-go/latent/models/factor"
+	"github.com/latent-go/latent/models/lineargaussian"
 )
 
 // Factor returns the definition of factor analysis, canonical correlation and group factor analysis (package
@@ -41,7 +42,7 @@ func Factor(families fitted.Families) fitted.Definition {
 			"gfab is the default.",
 		New: func() fitted.Settings { return new(FactorSettings) }, Load: loadFactor,
 		Advice: func(err error) string {
-			if errors.Is(err, factor.ErrTooFewRows) {
+			if errors.Is(err, lineargaussian.ErrTooFewRows) {
 				return "--method em --criterion bic"
 			}
 			return ""
@@ -222,7 +223,7 @@ func (m *FactorSettings) problem(
 		return &fitted.Engine[fitted.Found, framework.Rows, *factor.Parameters, *factor.Statistics]{
 			Model: model, Source: t.Rows, Found: found}, nil
 	}
-	moments, err := bpca.Summarize(ctx, t.Rows, r.Workers)
+	moments, err := lineargaussian.Summarize(ctx, t.Rows, r.Workers)
 	if err != nil {
 		return nil, err
 	}
@@ -232,7 +233,7 @@ func (m *FactorSettings) problem(
 			return factorSolutions{all, t}, err
 		}), nil
 	}
-	return &fitted.Engine[fitted.Found, *bpca.Moments, *factor.Parameters, *factor.Statistics]{
+	return &fitted.Engine[fitted.Found, *lineargaussian.Moments, *factor.Parameters, *factor.Statistics]{
 		Model: factor.Compressed{Model: model}, Source: moments.Source(), Found: found}, nil
 }
 

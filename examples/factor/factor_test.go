@@ -13,6 +13,7 @@ import (
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/numeric"
 	"github.com/latent-go/latent/models/bpca"
+	"github.com/latent-go/latent/models/lineargaussian"
 )
 
 type result = framework.Result[*numeric.ContinuousParameters, *numeric.Posteriors]
@@ -122,7 +123,7 @@ func TestUnitsOfColumns(t *testing.T) {
 	assert.Equal(t, 2, b.Shape.K)
 	assert.InDelta(t, a.Value+shift, b.Value, 1e-5)
 
-	pca := func(src *framework.Table) *framework.Result[*bpca.Parameters, *bpca.Statistics] {
+	pca := func(src *framework.Table) *framework.Result[*bpca.Parameters, *lineargaussian.Statistics] {
 		res, err := framework.Fit(context.Background(), bpca.Model{}, src, framework.Options{K: 4})
 		require.NoError(t, err)
 		return res

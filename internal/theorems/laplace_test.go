@@ -17,6 +17,7 @@ import (
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/laplace"
 	"github.com/latent-go/latent/models/bpca"
+	"github.com/latent-go/latent/models/lineargaussian"
 	"github.com/latent-go/latent/models/mixture"
 	"github.com/latent-go/latent/prior"
 )
@@ -293,7 +294,7 @@ func TestLemma3OfBPCA(t *testing.T) {
 	var n, rest []float64
 	var offset float64
 	for _, copies := range []float64{1, 16, 256, 4096} {
-		s := bpca.NewStatistics(k, d)
+		s := lineargaussian.NewStatistics(k, d)
 		s.N, s.SumSq = rows*copies, copies*math.Pow(mat.Norm(x, 2), 2)
 		xz, zz := mat.NewDense(d, k, s.XZ), mat.NewDense(k, k, s.ZZ)
 		xz.Mul(x.T(), z)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/bpca"
+	"github.com/latent-go/latent/models/lineargaussian"
 )
 
 // million is the number of rows of the large benchmarks; -short makes it 20,000.
@@ -27,7 +28,7 @@ func BenchmarkMoments(b *testing.B) {
 			b.Run(fmt.Sprintf("D=%d/workers=%d", d, workers), func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
-					_, err := bpca.Summarize(background, src, workers)
+					_, err := lineargaussian.Summarize(background, src, workers)
 					require.NoError(b, err)
 				}
 				b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds(), "rows/s")

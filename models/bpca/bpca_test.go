@@ -15,6 +15,7 @@ import (
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/tier"
 	"github.com/latent-go/latent/models/bpca"
+	"github.com/latent-go/latent/models/lineargaussian"
 )
 
 var background = context.Background()
@@ -64,13 +65,13 @@ func embedded(t testing.TB, name string) *framework.Table {
 	return table(t, x, d)
 }
 
-func moments(t testing.TB, src framework.Source[framework.Rows]) *bpca.Moments {
-	m, err := bpca.Summarize(background, src, 0)
+func moments(t testing.TB, src framework.Source[framework.Rows]) *lineargaussian.Moments {
+	m, err := lineargaussian.Summarize(background, src, 0)
 	require.NoError(t, err)
 	return m
 }
 
-func solve(t testing.TB, m *bpca.Moments) *bpca.Solutions {
+func solve(t testing.TB, m *lineargaussian.Moments) *bpca.Solutions {
 	s, err := m.Spectrum()
 	require.NoError(t, err)
 	sol, err := bpca.Solve(s, 0)
@@ -78,11 +79,11 @@ func solve(t testing.TB, m *bpca.Moments) *bpca.Solutions {
 	return sol
 }
 
-func fit(t testing.TB, m *bpca.Moments, o framework.Options) *framework.Result[*bpca.Parameters, *bpca.Statistics] {
+func fit(t testing.TB, m *lineargaussian.Moments, o framework.Options) *framework.Result[*bpca.Parameters, *lineargaussian.Statistics] {
 	return fitFrom(t, bpca.Model{}, m, o)
 }
 
-func fitFrom(t testing.TB, model bpca.Model, m *bpca.Moments, o framework.Options) *framework.Result[*bpca.Parameters, *bpca.Statistics] {
+func fitFrom(t testing.TB, model bpca.Model, m *lineargaussian.Moments, o framework.Options) *framework.Result[*bpca.Parameters, *lineargaussian.Statistics] {
 	res, err := framework.Fit(background, bpca.Compressed{Model: model}, m.Source(), o)
 	require.NoError(t, err)
 	return res
@@ -217,7 +218,7 @@ func TestGFABFindsTheSizeOfThePapersData(t *testing.T) {
 				m := moments(t, table(t, factors(n, 30, 10, seed), 30))
 				best, value, err := solve(t, m).Best(framework.GFIC)
 				require.NoError(t, err)
-				var res *framework.Result[*bpca.Parameters, *bpca.Statistics]
+				var res *framework.Result[*bpca.Parameters, *lineargaussian.Statistics]
 				for _, random := range []bool{true, false} {
 					res = fitFrom(t, bpca.Model{RandomStart: random}, m, framework.Options{K: 29, Seed: seed, Workers: 1})
 					assert.Equal(t, best, res.Shape.K, "seed %d: gFAB ends where the closed form's gFIC is largest", seed)
@@ -298,7 +299,7 @@ func TestLargeMeansLoseNothing(t *testing.T) {
 		centred[i] = shifted[i] - 1e8*float64(1+i%d)/d // what is left of v beside 1e8
 	}
 	for _, model := range []string{"moments", "rows"} {
-		run := func(x []float64) *framework.Result[*bpca.Parameters, *bpca.Statistics] {
+		run := func(x []float64) *framework.Result[*bpca.Parameters, *lineargaussian.Statistics] {
 			src := table(t, x, d)
 			o := framework.Options{K: d - 1, Tolerance: 1e-13}
 			if model == "moments" {
@@ -366,9 +367,9 @@ func TestWeightsAreRepeatedRows(t *testing.T) {
 	assert.Equal(t, rb.Shape, ra.Shape)
 	assert.InEpsilon(t, rb.Value, ra.Value, 1e-11)
 	assert.Equal(t, rb.N, ra.N)
-	da, err := bpca.Decompose(background, a, 0)
+	da, err := lineargaussian.Decompose(background, a, 0)
 	require.NoError(t, err)
-	db, err := bpca.Decompose(background, b, 0)
+	db, err := lineargaussian.Decompose(background, b, 0)
 	require.NoError(t, err)
 	assert.InDeltaSlice(t, db.Values, da.Values, 1e-12)
 }
@@ -376,16 +377,16 @@ func TestWeightsAreRepeatedRows(t *testing.T) {
 func TestSameBitsForAnyNumberOfWorkersAndAfterAResume(t *testing.T) {
 	// 18 blocks a pass at D = 9: more than one for some shards.
 	src := table(t, factors(65000, 9, 3, 6), 9)
-	m1, err := bpca.Summarize(background, src, 1)
+	m1, err := lineargaussian.Summarize(background, src, 1)
 	require.NoError(t, err)
-	fitRows := func(ctx context.Context, o framework.Options) (*framework.Result[*bpca.Parameters, *bpca.Statistics], error) {
+	fitRows := func(ctx context.Context, o framework.Options) (*framework.Result[*bpca.Parameters, *lineargaussian.Statistics], error) {
 		o.K, o.MaxIterations = 6, 12
 		return framework.Fit(ctx, bpca.Model{}, src, o)
 	}
 	one, err := fitRows(background, framework.Options{Workers: 1})
 	require.NoError(t, err)
 	for _, workers := range []int{2, 7} {
-		m, err := bpca.Summarize(background, src, workers)
+		m, err := lineargaussian.Summarize(background, src, workers)
 		require.NoError(t, err)
 		assert.Equal(t, m1.Scatter, m.Scatter)
 		assert.Equal(t, m1.Mean, m.Mean)
@@ -423,7 +424,7 @@ func TestResumeKeepsTheBitsThroughPruning(t *testing.T) {
 
 func TestACheckpointKnowsItsMoments(t *testing.T) {
 	x := factors(300, 8, 3, 7)
-	fit := func(o framework.Options) (*framework.Result[*bpca.Parameters, *bpca.Statistics], error) {
+	fit := func(o framework.Options) (*framework.Result[*bpca.Parameters, *lineargaussian.Statistics], error) {
 		return framework.Fit(background, bpca.Compressed{}, moments(t, table(t, x, 8)).Source(), o)
 	}
 	res, err := fit(framework.Options{K: 3, MaxIterations: 4})
@@ -438,8 +439,8 @@ func TestACheckpointKnowsItsMoments(t *testing.T) {
 	require.ErrorContains(t, err, "fit to other rows")
 }
 
-func interrupted[P any, M framework.Model[*bpca.Moments, P, *bpca.Statistics]](t *testing.T, model M, m *bpca.Moments, o framework.Options) {
-	uninterrupted, err := framework.Fit[*bpca.Moments, P, *bpca.Statistics](background, model, m.Source(), o)
+func interrupted[P any, M framework.Model[*lineargaussian.Moments, P, *lineargaussian.Statistics]](t *testing.T, model M, m *lineargaussian.Moments, o framework.Options) {
+	uninterrupted, err := framework.Fit[*lineargaussian.Moments, P, *lineargaussian.Statistics](background, model, m.Source(), o)
 	require.NoError(t, err)
 	for _, at := range []int{1, 5, uninterrupted.Iterations / 2, uninterrupted.Iterations - 1} {
 		ctx, cancel := context.WithCancel(background)
@@ -449,12 +450,12 @@ func interrupted[P any, M framework.Model[*bpca.Moments, P, *bpca.Statistics]](t
 			}
 			return nil
 		})
-		part, err := framework.Fit[*bpca.Moments, P, *bpca.Statistics](ctx, model, m.Source(), o)
+		part, err := framework.Fit[*lineargaussian.Moments, P, *lineargaussian.Statistics](ctx, model, m.Source(), o)
 		require.ErrorIs(t, err, context.Canceled)
 		o.Recorder = nil
 		o.Resume, err = part.Checkpoint()
 		require.NoError(t, err)
-		resumed, err := framework.Fit[*bpca.Moments, P, *bpca.Statistics](background, model, m.Source(), o)
+		resumed, err := framework.Fit[*lineargaussian.Moments, P, *lineargaussian.Statistics](background, model, m.Source(), o)
 		require.NoError(t, err)
 		assert.Equal(t, uninterrupted.Parameters, resumed.Parameters, "at iteration %d of %d", at, uninterrupted.Iterations)
 		assert.Equal(t, uninterrupted.Trace, resumed.Trace)

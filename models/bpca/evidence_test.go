@@ -13,6 +13,7 @@ import (
 	"github.com/latent-go/latent/evidence"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/bpca"
+	"github.com/latent-go/latent/models/lineargaussian"
 )
 
 // weak draws x = Wz + ε with noise of variance 1 and loadings of standard deviation s.
@@ -40,7 +41,7 @@ func weak(n, d, k int, s float64, seed uint64) []float64 {
 
 // chosen is the K from 0 with the largest value of c.
 func chosen(t testing.TB, x []float64, d int, c framework.Criterion) (best int) {
-	s, err := bpca.Decompose(background, table(t, x, d), 1)
+	s, err := lineargaussian.Decompose(background, table(t, x, d), 1)
 	require.NoError(t, err)
 	sol, err := bpca.Solve(s, 0)
 	require.NoError(t, err)
@@ -134,7 +135,7 @@ func TestEvidenceOfRotatedColumns(t *testing.T) {
 	}
 }
 
-// axes is the model of [bpca.Occam] with K = 0 or 1 for annealing: the direction of an axis, uniform, and ln of its
+// axes is the model of [lineargaussian.Occam] with K = 0 or 1 for annealing: the direction of an axis, uniform, and ln of its
 // variance and of the noise's.
 func axes(c *mat.SymDense, n float64, k int) *evidence.Metropolis {
 	d := c.SymmetricDim()
@@ -204,7 +205,7 @@ func TestEvidenceAgainstAnnealing(t *testing.T) {
 func TestEvidenceOfFewRows(t *testing.T) {
 	const n, d = 8, 20
 	src := table(t, weak(n, d, 1, 2, 3), d)
-	s, err := bpca.Decompose(background, src, 1)
+	s, err := lineargaussian.Decompose(background, src, 1)
 	require.NoError(t, err)
 	sol, err := bpca.Solve(s, 4)
 	require.NoError(t, err)

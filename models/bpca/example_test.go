@@ -7,6 +7,7 @@ import (
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/bpca"
+	"github.com/latent-go/latent/models/lineargaussian"
 )
 
 // The flowers of iris, all sizes at once and by gFAB in one pass.
@@ -21,7 +22,7 @@ func Example() {
 	src, _ := framework.FromSlice(x, rows, cols)
 
 	ctx := context.Background()
-	moments, _ := bpca.Summarize(ctx, src, 0)
+	moments, _ := lineargaussian.Summarize(ctx, src, 0)
 	res, err := framework.Fit(ctx, bpca.Compressed{}, moments.Source(), framework.Options{K: 3})
 	if err != nil {
 		fmt.Println(err)
@@ -35,27 +36,4 @@ func Example() {
 	// Output:
 	// gFAB: K = 3, gFIC -435.626
 	// closed form: K = 3, gFIC -435.626
-}
-
-// The eigen-decomposition of the covariance is all that the closed forms need.
-func ExampleDecompose() {
-	table, err := framework.FromSlice([]float64{2, 0, 1, -2, 0, 1, 0, 1, -2, 0, -1, -2, 1, 1, 1, -1, -1, 1}, 6, 3)
-	if err != nil {
-		panic(err)
-	}
-	spectrum, err := bpca.Decompose(context.Background(), table, 1)
-	if err != nil {
-		panic(err)
-	}
-	fmt.Printf("eigenvalues %.2f of %v rows\n", spectrum.Values, spectrum.N)
-	// Output:
-	// eigenvalues [2.00 1.77 0.57] of 6 rows
-}
-
-// The statistics of a local step, filled in row by row: what a model that shares them with PCA, such as factor analysis, is
-// made of.
-func ExampleNewStatistics() {
-	s := bpca.NewStatistics(2, 4)
-	fmt.Println(s.K, "×", s.D, "with", len(s.XZ), "cross products")
-	// Output: 2 × 4 with 8 cross products
 }

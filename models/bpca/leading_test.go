@@ -12,6 +12,7 @@ import (
 
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/bpca"
+	"github.com/latent-go/latent/models/lineargaussian"
 )
 
 // TestLeadingSpectrumIsPartOfTheWhole: the same solutions up to its last K, from a part of
@@ -20,7 +21,7 @@ func TestLeadingSpectrumIsPartOfTheWhole(t *testing.T) {
 	const n, d, k = 900, 300, 8
 	table, err := framework.FromSlice(factors(n, d, k, 3), n, d)
 	require.NoError(t, err)
-	m, err := bpca.Summarize(context.Background(), table, 1)
+	m, err := lineargaussian.Summarize(context.Background(), table, 1)
 	require.NoError(t, err)
 	full, err := m.Spectrum()
 	require.NoError(t, err)
@@ -60,7 +61,7 @@ func TestLeadingSpectrumIsPartOfTheWhole(t *testing.T) {
 	}
 	noise, err := framework.FromSlice(x, 300, 30)
 	require.NoError(t, err)
-	m, err = bpca.Summarize(context.Background(), noise, 1)
+	m, err = lineargaussian.Summarize(context.Background(), noise, 1)
 	require.NoError(t, err)
 	all, err := m.LeadingSpectrum(20)
 	require.NoError(t, err)
@@ -79,7 +80,7 @@ func TestSpectrumIsThatOfTheCovariance(t *testing.T) {
 		values := want.Values(nil)
 		var all mat.Dense
 		want.VectorsTo(&all)
-		s, err := bpca.Decompose(background, src, 1)
+		s, err := lineargaussian.Decompose(background, src, 1)
 		require.NoError(t, err)
 		require.Len(t, s.Values, min(n, d))
 		for j, v := range s.Values {
@@ -103,7 +104,7 @@ func TestSpectrumIsThatOfTheCovariance(t *testing.T) {
 			assert.ErrorContains(t, err, "choose 1 to")
 		}
 	}
-	_, err := (&bpca.Spectrum{N: 9, D: 3, Values: []float64{2, 1, 1}}).Vectors(1)
+	_, err := (&lineargaussian.Spectrum{N: 9, D: 3, Values: []float64{2, 1, 1}}).Vectors(1)
 	assert.ErrorContains(t, err, "eigenvalues alone")
 }
 
@@ -113,7 +114,7 @@ func BenchmarkSpectrum(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	m, err := bpca.Summarize(context.Background(), table, 0)
+	m, err := lineargaussian.Summarize(context.Background(), table, 0)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -10,12 +10,13 @@ import (
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/lvmtest"
 	"github.com/latent-go/latent/models/bpca"
+	"github.com/latent-go/latent/models/lineargaussian"
 )
 
-type estimated[B any] = lvmtest.Case[B, *bpca.Parameters, *bpca.Statistics]
+type estimated[B any] = lvmtest.Case[B, *bpca.Parameters, *lineargaussian.Statistics]
 
 // suite is what the case of rows and that of moments have in common.
-func suite[B any](m framework.Model[B, *bpca.Parameters, *bpca.Statistics], as func(lvmtest.Data[framework.Rows]) lvmtest.Data[B]) estimated[B] {
+func suite[B any](m framework.Model[B, *bpca.Parameters, *lineargaussian.Statistics], as func(lvmtest.Data[framework.Rows]) lvmtest.Data[B]) estimated[B] {
 	const n, d = 80, 5
 	x := mat.NewDense(n, d, factors(n, d, 2, 9))
 	scaled := lvmtest.Rescaled("times 1000", x, []float64{1000, 1000, 1000, 1000, 1000})
@@ -24,7 +25,7 @@ func suite[B any](m framework.Model[B, *bpca.Parameters, *bpca.Statistics], as f
 		Data:  as(lvmtest.Matrix(x)),
 		K:     []int{1, 2, 3},
 		// The loadings and ln σ².
-		Free: func(_ *bpca.Statistics, p *bpca.Parameters) ([]float64, func([]float64) *bpca.Parameters) {
+		Free: func(_ *lineargaussian.Statistics, p *bpca.Parameters) ([]float64, func([]float64) *bpca.Parameters) {
 			w := len(p.Loadings)
 			return append(append([]float64(nil), p.Loadings...), math.Log(p.Noise)), func(v []float64) *bpca.Parameters {
 				q := *p
@@ -33,7 +34,7 @@ func suite[B any](m framework.Model[B, *bpca.Parameters, *bpca.Statistics], as f
 			}
 		},
 		// The loadings of data whose mean column variance is 1, one latent dimension after the other.
-		Latent: func(s *bpca.Statistics, p *bpca.Parameters) ([]float64, func([]float64) *bpca.Parameters) {
+		Latent: func(s *lineargaussian.Statistics, p *bpca.Parameters) ([]float64, func([]float64) *bpca.Parameters) {
 			unit := math.Sqrt(s.SumSq / (s.N * float64(s.D)))
 			transposed := func(w []float64, rows, columns int, factor float64) []float64 {
 				t := make([]float64, len(w))
@@ -83,7 +84,7 @@ func rotation(k int, rng *rand.Rand) *mat.Dense {
 
 // flattened is Z(I − vvᵀ) for a direction v that no axis shows: N rows are 0 along it, and
 // lose the density of N(0, 1) there. The loading of that direction stays.
-func flattened(s *bpca.Statistics, p *bpca.Parameters) (*bpca.Statistics, *bpca.Parameters, float64) {
+func flattened(s *lineargaussian.Statistics, p *bpca.Parameters) (*lineargaussian.Statistics, *bpca.Parameters, float64) {
 	v := rotation(s.K, rand.New(rand.NewPCG(8, 8))).ColView(0)
 	remove := mat.NewDense(s.K, s.K, nil)
 	remove.Outer(-1, v, v)
@@ -104,9 +105,9 @@ func flattened(s *bpca.Statistics, p *bpca.Parameters) (*bpca.Statistics, *bpca.
 }
 
 // summarized makes moments of every block of rows.
-func summarized(d lvmtest.Data[framework.Rows]) lvmtest.Data[*bpca.Moments] {
-	return lvmtest.Data[*bpca.Moments]{Rows: d.Rows, Block: func(rows []int, weights []float64, first int) *bpca.Moments {
-		m := &bpca.Moments{}
+func summarized(d lvmtest.Data[framework.Rows]) lvmtest.Data[*lineargaussian.Moments] {
+	return lvmtest.Data[*lineargaussian.Moments]{Rows: d.Rows, Block: func(rows []int, weights []float64, first int) *lineargaussian.Moments {
+		m := &lineargaussian.Moments{}
 		if err := m.Add(d.Block(rows, weights, first)); err != nil {
 			panic(err)
 		}
@@ -130,9 +131,9 @@ func TestConformance(t *testing.T) {
 }
 
 // bayesian is the case of a posterior.
-func bayesian[B any](m framework.Model[B, *bpca.Posterior, *bpca.Statistics], as func(lvmtest.Data[framework.Rows]) lvmtest.Data[B]) lvmtest.Case[B, *bpca.Posterior, *bpca.Statistics] {
+func bayesian[B any](m framework.Model[B, *bpca.Posterior, *lineargaussian.Statistics], as func(lvmtest.Data[framework.Rows]) lvmtest.Data[B]) lvmtest.Case[B, *bpca.Posterior, *lineargaussian.Statistics] {
 	c := suite(nil, as)
-	return lvmtest.Case[B, *bpca.Posterior, *bpca.Statistics]{
+	return lvmtest.Case[B, *bpca.Posterior, *lineargaussian.Statistics]{
 		Model: m, Data: c.Data, K: c.K, Units: c.Units, NoAllocations: true,
 		Partial: true, // q(W), q(α) and q(λ) one after another
 		Free:    posteriorCoordinates,
@@ -154,7 +155,7 @@ func bayesian[B any](m framework.Model[B, *bpca.Posterior, *bpca.Statistics], as
 
 // posteriorCoordinates are E[W], the Cholesky factor of Cov with logarithms on its
 // diagonal, and the logarithms of the gamma distributions' hyperparameters.
-func posteriorCoordinates(_ *bpca.Statistics, p *bpca.Posterior) ([]float64, func([]float64) *bpca.Posterior) {
+func posteriorCoordinates(_ *lineargaussian.Statistics, p *bpca.Posterior) ([]float64, func([]float64) *bpca.Posterior) {
 	v := append([]float64(nil), p.Loadings...)
 	var chol mat.Cholesky
 	if !chol.Factorize(mat.NewSymDense(p.K, p.Cov)) {

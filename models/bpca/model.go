@@ -1,17 +1,14 @@
 package bpca
 
 import (
-	"errors"
 	"fmt"
 	"math"
 
-	"gonum.org/v1/gonum/blas"
-	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/framework"
-	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/laplace"
+	"github.com/latent-go/latent/models/lineargaussian"
 	"github.com/latent-go/latent/prior"
 )
 
@@ -28,8 +25,8 @@ type Model struct {
 	Prior prior.Prior `json:",omitempty"`
 }
 
-// Compressed is [Model] fitted from [Moments]. It returns the same numbers up to rounding, at a cost per iteration
-// that does not depend on the number of rows.
+// Compressed is [Model] fitted from [lineargaussian.Moments]. It returns the same numbers up to rounding, at a cost
+// per iteration that does not depend on the number of rows.
 type Compressed struct{ Model }
 
 // ---- Start: Init, in start.go
@@ -37,31 +34,31 @@ type Compressed struct{ Model }
 // ---- Local step; the sums over rows are in statistics.go
 
 // NewStatistics allocates statistics for p.K latent dimensions.
-func (Model) NewStatistics(p *Parameters) *Statistics { return NewStatistics(p.K, p.D) }
+func (Model) NewStatistics(p *Parameters) *lineargaussian.Statistics {
+	return lineargaussian.NewStatistics(p.K, p.D)
+}
 
 // Prepare computes q's covariance and gain: Σ⁻¹ = λWᵀW + I + D·S₀⁻¹, the last term
 // with a tilt only, and μ_n = λΣWᵀ(x_n − mean) (docs/theory/bpca.md, section 1).
-func (Model) Prepare(p *Parameters, tilt *laplace.Tilt, s *Statistics) error {
-	s.kk = linalg.Resize(s.kk, p.K*p.K)
-	w := linalg.General(p.D, p.K, p.Loadings)
-	linalg.Mul(true, false, 1/p.Noise, w, w, 0, linalg.General(p.K, p.K, s.kk))
-	return s.Condition(p.Mean, p.Loadings, p.Loadings, 1/p.Noise, s.kk, tilt)
+func (Model) Prepare(p *Parameters, tilt *laplace.Tilt, s *lineargaussian.Statistics) error {
+	w := p.Loadings
+	return s.Condition(p.Mean, w, w, 1/p.Noise, s.Information(w, w, 1/p.Noise), nil, tilt)
 }
 
 // Infer adds the rows of a block.
-func (Model) Infer(b framework.Rows, p *Parameters, s *Statistics) (float64, error) {
+func (Model) Infer(b framework.Rows, p *Parameters, s *lineargaussian.Statistics) (float64, error) {
 	return s.Add(b)
 }
 
 // Infer adds all rows that the moments stand for.
-func (Compressed) Infer(m *Moments, p *Parameters, s *Statistics) (float64, error) {
+func (Compressed) Infer(m *lineargaussian.Moments, p *Parameters, s *lineargaussian.Statistics) (float64, error) {
 	return s.AddMoments(m)
 }
 
 // ---- Global step
 
 // Maximize sets W = XᵀM S⁻¹ and 1/λ = Σ E‖x − mean − Wz‖²/(ND).
-func (Model) Maximize(s *Statistics, p, dst *Parameters) (*Parameters, error) {
+func (Model) Maximize(s *lineargaussian.Statistics, p, dst *Parameters) (*Parameters, error) {
 	if dst == nil {
 		dst = &Parameters{Loadings: make([]float64, p.D*p.K)}
 	}
@@ -85,14 +82,14 @@ func noNoise(k int) error {
 }
 
 // Expand calls Statistics.Expand at the loadings of p.
-func (Model) Expand(s *Statistics, p *Parameters, charged bool) (*Parameters, float64, error) {
+func (Model) Expand(s *lineargaussian.Statistics, p *Parameters, charged bool) (*Parameters, float64, error) {
 	entropy, err := s.Expand(p.Loadings, charged)
 	return p, entropy, err
 }
 
 // LogJoint returns E_q[ln p(X,Z|W,λ)].
-func (Model) LogJoint(s *Statistics, p *Parameters) float64 {
-	return s.logJoint(s.ResidualAt(p.Loadings), 1/p.Noise, -math.Log(p.Noise))
+func (Model) LogJoint(s *lineargaussian.Statistics, p *Parameters) float64 {
+	return s.LogJoint(s.ResidualAt(p.Loadings), 1/p.Noise, -math.Log(p.Noise))
 }
 
 // Shape counts the parameters W and λ. The count for BIC and AIC adds the mean and subtracts the rotation of W.
@@ -102,9 +99,9 @@ func shape(k, d int) framework.Shape {
 	return framework.Shape{K: k, Component: d * k, Shared: 1, Free: d*k - k*(k-1)/2 + 1 + d}
 }
 
-// Estimates returns p with the loadings of [Statistics.Rescaled], because gFAB's and FAB's own loadings are longer
-// than the maximum likelihood estimates.
-func (Model) Estimates(s *Statistics, p *Parameters) (*Parameters, error) {
+// Estimates returns p with the loadings of [lineargaussian.Statistics.Rescaled], because gFAB's and FAB's own
+// loadings are longer than the maximum likelihood estimates.
+func (Model) Estimates(s *lineargaussian.Statistics, p *Parameters) (*Parameters, error) {
 	w, err := s.Rescaled(p.Loadings)
 	if err != nil {
 		return nil, err
@@ -118,56 +115,42 @@ func (Model) Estimates(s *Statistics, p *Parameters) (*Parameters, error) {
 
 // Curvature is F_W = (λ/N)·S ⊗ I_D (paper G, eq. 5; the left factor is that of the
 // latent dimensions), for data scaled to a mean column variance of 1. It does not exist for N ≤ D (see
-// [ErrTooFewRows]); the evidence does.
-func (m Model) Curvature(s *Statistics, p *Parameters, f *laplace.Curvature) error {
+// [lineargaussian.ErrTooFewRows]); the evidence does.
+func (m Model) Curvature(s *lineargaussian.Statistics, p *Parameters, f *laplace.Curvature) error {
 	if f.Prior() {
 		unit, err := prior.AsUnitInformation(m.Prior)
 		if err != nil {
 			return err
 		}
-		return s.integrate(p, f, unit.RowsOr())
+		return integrate(s, p, f, unit.RowsOr())
 	}
-	if s.N <= float64(s.D) {
-		return tooFewRows(s.N, s.D)
-	}
-	s.count.SetRawSymmetric(blas64.Symmetric{N: s.K, Stride: s.K, Data: s.ZZ, Uplo: blas.Upper})
-	if s.information.Of == nil {
-		s.information.Of = laplace.Identity(s.D) // which allocates where D is large
-	}
-	s.information.Factor = s.SumSq / (s.N * float64(s.D)) / p.Noise
-	f.Mixed(&s.count, &s.information)
-	return nil
-}
-
-// ErrTooFewRows reports that gFIC and FIC do not exist: with no more rows than columns
-// the objective grows without bound as E[ZᵀZ] shrinks in any direction (docs/theory/bpca.md, section 2).
-var ErrTooFewRows = errors.New("gFIC and FIC of BPCA need more rows than columns")
-
-func tooFewRows(n float64, d int) error {
-	return fmt.Errorf("bpca: %w (N = %v, D = %d): use EM with BICEM, variational Bayes, or variational matrix "+
-		"factorisation, or drop columns", ErrTooFewRows, n, d)
+	return s.Curvature(s.SumSq/(s.N*float64(s.D))/p.Noise, f)
 }
 
 // ---- Projection
 
 // Signal returns λWᵀW (K×K).
-func (Model) Signal(_ *Statistics, p *Parameters) (*mat.SymDense, error) {
+func (Model) Signal(_ *lineargaussian.Statistics, p *Parameters) (*mat.SymDense, error) {
 	return p.gram(math.Sqrt(p.Noise)), nil
 }
 
 // Relevance returns the signal-to-noise ratio λ‖w_k‖² of each latent dimension.
-func (Model) Relevance(_ *Statistics, p *Parameters) ([]float64, error) {
+func (Model) Relevance(_ *lineargaussian.Statistics, p *Parameters) ([]float64, error) {
 	return p.signalToNoise(), nil
 }
 
 // Rotate replaces Z by ZV and W by WV for the orthonormal basis V (K×K), which leaves Wz unchanged.
-func (Model) Rotate(s *Statistics, p *Parameters, basis *mat.Dense) (*Statistics, *Parameters, error) {
+func (Model) Rotate(
+	s *lineargaussian.Statistics, p *Parameters, basis *mat.Dense,
+) (*lineargaussian.Statistics, *Parameters, error) {
 	q := &Parameters{K: p.K, D: p.D, Mean: p.Mean, Loadings: make([]float64, p.D*p.K), Noise: p.Noise}
 	q.W().Mul(p.W(), basis)
 	return s.Rotated(basis), q, nil
 }
 
 // Keep restricts Z and W to the columns dims.
-func (Model) Keep(s *Statistics, p *Parameters, dims []int) (*Statistics, *Parameters, error) {
+func (Model) Keep(
+	s *lineargaussian.Statistics, p *Parameters, dims []int,
+) (*lineargaussian.Statistics, *Parameters, error) {
 	return s.Kept(dims), framework.KeepAxes(p, p.K, dims), nil
 }

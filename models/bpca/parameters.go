@@ -100,41 +100,18 @@ func (p *Parameters) Explained() []float64 {
 	return share
 }
 
-// posterior factorises M = WᵀW + σ²I (K×K), with which p(z|x) = N(M⁻¹Wᵀ(x − mean), σ²M⁻¹).
-func (p *Parameters) posterior() (linalg.Cholesky, error) {
-	m := make([]float64, p.K*p.K)
-	w := linalg.General(p.D, p.K, p.Loadings)
-	linalg.Mul(true, false, 1, w, w, 0, linalg.General(p.K, p.K, m))
-	for k := range p.K {
-		m[k*p.K+k] += p.Noise
-	}
-	chol, ok := linalg.NewCholesky(p.K, m)
-	if !ok {
-		return chol, errors.New(
-			"bpca: WᵀW + σ²I is not positive definite: the loadings are not finite, or the noise is negligible relative to them",
-		)
-	}
-	return chol, nil
-}
-
 // Transform returns the posterior p(z|x) of each row of x (n×D): the means, n×K, and
 // the covariance, K×K, which all rows share.
 func (p *Parameters) Transform(x mat.Matrix) (mean *mat.Dense, cov *mat.SymDense, err error) {
-	n, err := p.rowsOf(x)
+	_, z, s, err := p.scored(x)
 	if err != nil {
 		return nil, nil, err
 	}
-	s, err := p.scorer()
-	if err != nil {
-		return nil, nil, err
-	}
-	mean = mat.NewDense(n, p.K, nil)
-	s.score(p.centred(x).RawMatrix(), make([]float64, n), mean.RawMatrix())
 	inverse := s.chol.Invert()
 	for i := range inverse {
 		inverse[i] *= p.Noise
 	}
-	return mean, mat.NewSymDense(p.K, inverse), nil
+	return mat.NewDense(len(z)/p.K, p.K, z), mat.NewSymDense(p.K, inverse), nil
 }
 
 // InverseTransform returns the mean of x given each row of z (n×K): mean + W z, n×D.
@@ -154,33 +131,65 @@ func (p *Parameters) InverseTransform(z mat.Matrix) (*mat.Dense, error) {
 // LogProb returns the marginal log-likelihood ln N(x_n | mean, WWᵀ + σ²I) of each row of
 // x (n×D), in nats.
 func (p *Parameters) LogProb(x mat.Matrix) ([]float64, error) {
-	n, err := p.rowsOf(x)
-	if err != nil {
-		return nil, err
-	}
-	s, err := p.scorer()
-	if err != nil {
-		return nil, err
-	}
-	logProb := make([]float64, n)
-	s.score(p.centred(x).RawMatrix(), logProb, linalg.General(n, p.K, make([]float64, n*p.K)))
-	return logProb, nil
+	logProb, _, _, err := p.scored(x)
+	return logProb, err
 }
 
-// A scorer has what scoring shares between rows. With M = UᵀU, Woodbury gives (WWᵀ + σ²I)⁻¹ = (I − W M⁻¹Wᵀ)/σ² and
-// |WWᵀ + σ²I| = σ^{2(D−K)} |M|.
+// scored is what the scorer says of the rows of x.
+func (p *Parameters) scored(x mat.Matrix) (logProb, mean []float64, s *scorer, err error) {
+	n, d := x.Dims()
+	if d != p.D || n == 0 {
+		return nil, nil, nil, fmt.Errorf("bpca: the data are %d×%d: the model has %d columns", n, d, p.D)
+	}
+	rows := framework.Rows{N: n, D: d, Stride: d, X: mat.DenseCopyOf(x).RawMatrix().Data}
+	for i, v := range rows.X {
+		if v-v != 0 {
+			return nil, nil, nil, fmt.Errorf("bpca: %w", framework.NotFinite(i/d, i%d, v))
+		}
+	}
+	if s, err = p.scorer(); err == nil {
+		logProb, mean, err = s.block(rows, nil, nil)
+	}
+	return logProb, mean, s, err
+}
+
+// A scorer has what scoring shares between rows. M = WᵀW + σ²I, with which p(z|x) = N(M⁻¹Wᵀ(x − mean), σ²M⁻¹), is
+// UᵀU. Woodbury gives (WWᵀ + σ²I)⁻¹ = (I − W M⁻¹Wᵀ)/σ² and |WWᵀ + σ²I| = σ^{2(D−K)} |M|.
 type scorer struct {
 	*Parameters
 	chol     linalg.Cholesky // of M
 	constant float64         // D ln 2π + ln |WWᵀ + σ²I|
+	y        []float64       // centred rows
 }
 
 func (p *Parameters) scorer() (*scorer, error) {
-	chol, err := p.posterior()
-	if err != nil {
-		return nil, err
+	m := make([]float64, p.K*p.K)
+	w := linalg.General(p.D, p.K, p.Loadings)
+	linalg.Mul(true, false, 1, w, w, 0, linalg.General(p.K, p.K, m))
+	for k := range p.K {
+		m[k*p.K+k] += p.Noise
 	}
-	return &scorer{p, chol, float64(p.D)*math.Log(2*math.Pi) + float64(p.D-p.K)*math.Log(p.Noise) + chol.LogDet()}, nil
+	chol, ok := linalg.NewCholesky(p.K, m)
+	if !ok {
+		return nil, errors.New(
+			"bpca: WᵀW + σ²I is not positive definite: the loadings are not finite, or the noise is negligible relative to them",
+		)
+	}
+	constant := float64(p.D)*math.Log(2*math.Pi) + float64(p.D-p.K)*math.Log(p.Noise) + chol.LogDet()
+	return &scorer{Parameters: p, chol: chol, constant: constant}, nil
+}
+
+// block is the function of Parameters.Scorer.
+func (s *scorer) block(b framework.Rows, logProb, mean []float64) ([]float64, []float64, error) {
+	if b.D != s.D {
+		return nil, nil, fmt.Errorf("bpca: rows have %d columns, the model %d", b.D, s.D)
+	}
+	s.y, logProb, mean = linalg.Resize(s.y, b.N*s.D), linalg.Resize(logProb, b.N), linalg.Resize(mean, b.N*s.K)
+	for i := range b.N {
+		floats.SubTo(s.y[i*s.D:(i+1)*s.D], b.Row(i), s.Mean)
+	}
+	s.score(linalg.General(b.N, s.D, s.y), logProb, linalg.General(b.N, s.K, mean))
+	return logProb, mean, nil
 }
 
 // score puts ln p(x) and the mean of p(z|x) of centred rows y (n×D) into logProb (n) and mean (n×K).
@@ -198,18 +207,10 @@ func (s *scorer) score(y blas64.General, logProb []float64, mean blas64.General)
 // share is computed once, and nothing is allocated if the slices are large enough. The function is for one goroutine.
 func (p *Parameters) Scorer() (func(b framework.Rows, logProb, mean []float64) ([]float64, []float64, error), error) {
 	s, err := p.scorer()
-	var y []float64
-	return func(b framework.Rows, logProb, mean []float64) ([]float64, []float64, error) {
-		if b.D != p.D {
-			return nil, nil, fmt.Errorf("bpca: rows have %d columns, the model %d", b.D, p.D)
-		}
-		y, logProb, mean = linalg.Resize(y, b.N*p.D), linalg.Resize(logProb, b.N), linalg.Resize(mean, b.N*p.K)
-		for i := range b.N {
-			centre(y[i*p.D:(i+1)*p.D], b.Row(i), p.Mean, 1)
-		}
-		s.score(linalg.General(b.N, p.D, y), logProb, linalg.General(b.N, p.K, mean))
-		return logProb, mean, nil
-	}, err
+	if err != nil {
+		return nil, err
+	}
+	return s.block, nil
 }
 
 // LogProb returns the marginal log-likelihood of each row of a block, in nats.
@@ -260,28 +261,4 @@ func (p *Parameters) Sample(n int, rng *rand.Rand) (*mat.Dense, error) {
 		x.RawMatrix().Data[i] += sd * rng.NormFloat64()
 	}
 	return x, nil
-}
-
-func (p *Parameters) rowsOf(x mat.Matrix) (int, error) {
-	n, d := x.Dims()
-	if d != p.D || n == 0 {
-		return 0, fmt.Errorf("bpca: the data are %d×%d: the model has %d columns", n, d, p.D)
-	}
-	for i := range n {
-		for j := range d {
-			if v := x.At(i, j); math.IsNaN(v) || math.IsInf(v, 0) {
-				return 0, fmt.Errorf("bpca: %w", framework.NotFinite(i, j, v))
-			}
-		}
-	}
-	return n, nil
-}
-
-func (p *Parameters) centred(x mat.Matrix) *mat.Dense {
-	y := mat.DenseCopyOf(x)
-	n, _ := y.Dims()
-	for i := range n {
-		linalg.Axpy(-1, p.Mean, y.RawRowView(i))
-	}
-	return y
 }

@@ -18,11 +18,12 @@ import (
 	_ "github.com/latent-go/latent/internal/fixedseed"
 	"github.com/latent-go/latent/laplace"
 	"github.com/latent-go/latent/models/bpca"
+	"github.com/latent-go/latent/models/lineargaussian"
 )
 
 // anywhere returns parameters and the statistics of a local step there, far from any
 // fixed point.
-func anywhere(t testing.TB, n, d, k int) (*framework.Table, *bpca.Parameters, *bpca.Statistics, float64) {
+func anywhere(t testing.TB, n, d, k int) (*framework.Table, *bpca.Parameters, *lineargaussian.Statistics, float64) {
 	src := table(t, factors(n, d, 2, 9), d)
 	rng := rand.New(rand.NewPCG(3, 3))
 	p, err := bpca.Model{}.Init(background, src, k, rng)
@@ -405,7 +406,7 @@ func TestBadInputIsRefused(t *testing.T) {
 		src := table(t, c.x, c.d)
 		_, err := framework.Fit(background, bpca.Model{}, src, framework.Options{K: c.k, FixedK: true})
 		assert.ErrorContains(t, err, c.message, "rows: %s", name)
-		m, err := bpca.Summarize(background, src, 0)
+		m, err := lineargaussian.Summarize(background, src, 0)
 		if err == nil {
 			_, err = framework.Fit(background, bpca.Compressed{}, m.Source(), framework.Options{K: c.k, FixedK: true})
 		}
@@ -419,7 +420,7 @@ func TestBadInputIsRefused(t *testing.T) {
 
 func TestClosedFormRefusesWhatHasNoAnswer(t *testing.T) {
 	wide := table(t, factors(5, 8, 2, 1), 8)
-	s, err := bpca.Decompose(background, wide, 0)
+	s, err := lineargaussian.Decompose(background, wide, 0)
 	require.NoError(t, err)
 	_, err = bpca.Solve(s, 8)
 	assert.ErrorContains(t, err, "choose K from 1 to 7")
@@ -427,7 +428,7 @@ func TestClosedFormRefusesWhatHasNoAnswer(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, 3, sol.Max(), "five centred rows span four dimensions")
 	_, _, err = sol.Best(framework.GFIC)
-	assert.ErrorIs(t, err, bpca.ErrTooFewRows)
+	assert.ErrorIs(t, err, lineargaussian.ErrTooFewRows)
 	_, _, err = sol.Best(framework.ICL)
 	assert.Error(t, err)
 	_, _, err = sol.Best(framework.BICEM)
@@ -438,7 +439,7 @@ func TestClosedFormRefusesWhatHasNoAnswer(t *testing.T) {
 
 func TestGramSideAgreesWithMoments(t *testing.T) {
 	wide := table(t, factors(6, 9, 2, 1), 9)
-	gram, err := bpca.Decompose(background, wide, 0)
+	gram, err := lineargaussian.Decompose(background, wide, 0)
 	require.NoError(t, err)
 	full, err := moments(t, wide).Spectrum()
 	require.NoError(t, err)
@@ -490,7 +491,7 @@ func TestTinyHostileTablesNeverGiveNaN(t *testing.T) {
 			require.False(t, math.IsNaN(res.Value) || math.IsInf(res.Value, 0))
 			require.NoError(t, res.Parameters.Point().Check())
 		}
-		if s, err := bpca.Decompose(background, src, 1); err == nil {
+		if s, err := lineargaussian.Decompose(background, src, 1); err == nil {
 			if sol, err := bpca.Solve(s, 0); err == nil {
 				for k := 1; k <= sol.Max(); k++ {
 					v, err := sol.Value(k, framework.BICEM)
@@ -512,7 +513,7 @@ func TestMomentsTakeNoMemoryWorthTheName(t *testing.T) {
 	}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	_, err := bpca.Summarize(background, src, 2)
+	_, err := lineargaussian.Summarize(background, src, 2)
 	require.NoError(t, err)
 	runtime.ReadMemStats(&after)
 	assert.Less(t, float64(after.TotalAlloc-before.TotalAlloc), 0.1*8*n*d, "bytes allocated in the pass, in all")

@@ -15,6 +15,7 @@ import (
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/laplace"
 	"github.com/latent-go/latent/models/bpca"
+	"github.com/latent-go/latent/models/lineargaussian"
 	"github.com/latent-go/latent/pruning"
 )
 
@@ -107,7 +108,7 @@ func TestMomentsOfManyColumns(t *testing.T) {
 	}
 	src, err := table(t, x, d).WithWeights(weights)
 	require.NoError(t, err)
-	m, err := bpca.Summarize(background, src, 1)
+	m, err := lineargaussian.Summarize(background, src, 1)
 	require.NoError(t, err)
 	assert.Equal(t, n, m.Rows)
 	assert.Equal(t, total, m.N)
@@ -129,17 +130,17 @@ func TestMomentsOfManyColumns(t *testing.T) {
 		assert.Zero(t, m.Scatter[7*d+j], "a constant column")
 	}
 	for _, workers := range []int{2, 5} {
-		other, err := bpca.Summarize(background, src, workers)
+		other, err := lineargaussian.Summarize(background, src, workers)
 		require.NoError(t, err)
 		assert.Equal(t, m.Mean, other.Mean)
 		assert.Equal(t, m.Scatter, other.Scatter)
 	}
-	one := &bpca.Moments{}
+	one := &lineargaussian.Moments{}
 	require.NoError(t, one.Add(src.All()))
 	assert.True(t, mat.EqualApprox(&want, mat.NewDense(d, d, one.Scatter), 1e-8*want.At(0, 0)))
 
 	x[650*d+3] = math.MaxFloat64
-	_, err = bpca.Summarize(background, src, 0)
+	_, err = lineargaussian.Summarize(background, src, 0)
 	assert.ErrorContains(t, err, "overflow")
 }
 
@@ -180,7 +181,7 @@ func TestExpansionIsTheBestChangeOfZ(t *testing.T) {
 		_, start, s, entropy := anywhere(t, 60, 5, 2)
 		p, err := bpca.Model{}.Maximize(s, start, nil)
 		require.NoError(t, err)
-		objective := func(s *bpca.Statistics, p *bpca.Parameters, h float64) float64 {
+		objective := func(s *lineargaussian.Statistics, p *bpca.Parameters, h float64) float64 {
 			v := bpca.Model{}.LogJoint(s, p) + h
 			if charged {
 				var f laplace.Curvature
@@ -273,7 +274,7 @@ func TestScalesNearTheEndsOfTheRange(t *testing.T) {
 		for i, v := range x {
 			y[i] = v * s
 		}
-		m, err := bpca.Summarize(background, table(t, y, 5), 0)
+		m, err := lineargaussian.Summarize(background, table(t, y, 5), 0)
 		if err == nil {
 			_, err = m.Spectrum()
 		}
@@ -412,7 +413,7 @@ func TestRowsOfDifferentWidthsAreRefused(t *testing.T) {
 	a, b := table(t, factors(30, 3, 1, 1), 3).All(), table(t, factors(30, 4, 1, 1), 4).All()
 	for _, blocks := range [][]framework.Rows{{a, b}, {b, a}} {
 		src := blockSource(blocks)
-		_, err := bpca.Summarize(background, src, 1)
+		_, err := lineargaussian.Summarize(background, src, 1)
 		assert.ErrorContains(t, err, "columns")
 		_, err = framework.Fit(background, bpca.Model{}, src, framework.Options{K: 1})
 		assert.ErrorContains(t, err, "columns")

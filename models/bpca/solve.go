@@ -1,156 +1,20 @@
 package bpca
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"math"
-	"slices"
-	"sync"
-
-	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/framework"
-	"github.com/latent-go/latent/internal/linalg"
+	"github.com/latent-go/latent/models/lineargaussian"
 	"github.com/latent-go/latent/prior"
 )
-
-// A Spectrum is the eigendecomposition C = VΛVᵀ of a table's covariance matrix: all that the closed form needs.
-type Spectrum struct {
-	N      float64   // sum of the row weights
-	D      int       // columns
-	Mean   []float64 // length D
-	Values []float64 // eigenvalues c_1 ≥ c_2 ≥ …; those beyond the last sum to Rest
-	Rest   float64   // sum of the other eigenvalues; 0 in a full spectrum
-
-	// Vectors are computed on demand.
-	eigen *linalg.SymmetricEigen // of the scatter, or of the products of rows
-	rows  *mat.Dense             // N×D, centred, when it is of these
-	mu    sync.Mutex
-	found *mat.Dense // leading vectors, as columns
-}
-
-// Spectrum decomposes the covariance of the moments.
-func (m *Moments) Spectrum() (*Spectrum, error) {
-	if err := m.check(); err != nil {
-		return nil, err
-	}
-	s := &Spectrum{N: m.N, D: m.D, Mean: m.Mean}
-	return s, s.decompose(m.D, slices.Clone(m.Scatter))
-}
-
-// LeadingSpectrum computes the k largest eigenvalues only, for [Solve] up to K = k. For k much less than D this is a
-// small part of the work of Spectrum. Errors are below 1e-10·c_1, and much smaller for well separated eigenvalues. If
-// the block Lanczos method does not converge, LeadingSpectrum computes the full spectrum.
-func (m *Moments) LeadingSpectrum(k int) (*Spectrum, error) {
-	if err := m.check(); err != nil {
-		return nil, err
-	}
-	if k < 1 || k > m.D {
-		return nil, fmt.Errorf("bpca: %d leading eigenvalues of %d columns: choose 1 to %d", k, m.D, m.D)
-	}
-	scatter := mat.NewDense(m.D, m.D, m.Scatter)
-	values, vectors, ok := linalg.Leading(m.D, k, m.D/2, func(dst, x *mat.Dense) {
-		linalg.Mul(false, false, 1, scatter.RawMatrix(), x.RawMatrix(), 0, dst.RawMatrix())
-	}, 1e-10)
-	if !ok {
-		return m.Spectrum()
-	}
-	s := &Spectrum{N: m.N, D: m.D, Mean: m.Mean, Values: values, Rest: mat.Trace(scatter) / m.N, found: vectors}
-	for i, c := range values {
-		values[i] = c / m.N
-		s.Rest -= values[i]
-	}
-	s.Rest = max(0, s.Rest)
-	return s, nil
-}
-
-// Decompose computes the spectrum of a table in memory: from its D×D moments, or from the N×N inner products of its
-// rows if there are fewer rows than columns.
-func Decompose(ctx context.Context, t *framework.Table, workers int) (*Spectrum, error) {
-	n, d := t.Dims()
-	if n >= d {
-		m, err := Summarize(ctx, t, workers)
-		if err != nil {
-			return nil, err
-		}
-		return m.Spectrum()
-	}
-	var c columns
-	all := t.All()
-	if err := c.add(all); err != nil {
-		return nil, err
-	}
-	if err := checkData(c.rows, c.n, c.variances()); err != nil {
-		return nil, err
-	}
-	s := &Spectrum{N: c.n, D: d, Mean: c.mean, rows: mat.NewDense(n, d, nil)}
-	for i := range n {
-		centre(s.rows.RawRowView(i), all.Row(i), c.mean, math.Sqrt(all.Weight(i)))
-	}
-	gram := make([]float64, n*n)
-	linalg.RowGram(s.rows.RawMatrix(), gram)
-	return s, s.decompose(n, gram)
-}
-
-// decompose finds the values, from the scatter matrix or from the products of rows, of order n.
-func (s *Spectrum) decompose(n int, a []float64) error {
-	var ok bool
-	if s.eigen, ok = linalg.NewSymmetricEigen(n, a); !ok {
-		return errors.New("bpca: no eigenvalues of the covariance: the data overflow; divide them by a large number first")
-	}
-	s.Values = slices.Clone(s.eigen.Values)
-	for i, c := range s.Values {
-		s.Values[i] = max(0, c) / s.N
-	}
-	return nil
-}
-
-// Vectors returns the eigenvectors of the k largest eigenvalues, as the columns of a D×k matrix.
-// A few cost a small part of the time that all cost. It returns an error unless 1 ≤ k ≤ len(Values), and for a
-// spectrum that this package has not computed.
-func (s *Spectrum) Vectors(k int) (mat.Matrix, error) {
-	if k < 1 || k > len(s.Values) {
-		return nil, fmt.Errorf("bpca: vectors of %d eigenvalues: choose 1 to %d", k, len(s.Values))
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	has := 0
-	if s.found != nil {
-		_, has = s.found.Dims()
-	}
-	if k > has {
-		if s.eigen == nil {
-			return nil, errors.New("bpca: eigenvalues alone have no vectors: decompose moments or a table")
-		}
-		s.find(min(max(k, 2*has), len(s.Values)))
-	}
-	return s.found.Slice(0, s.D, 0, k), nil
-}
-
-// find finds the k leading vectors.
-func (s *Spectrum) find(k int) {
-	u := s.eigen.Vectors(k)
-	if s.found = u; s.rows == nil {
-		return
-	}
-	s.found = mat.NewDense(s.D, k, nil)
-	linalg.Mul(true, false, 1, s.rows.RawMatrix(), u.RawMatrix(), 0, s.found.RawMatrix())
-	for j := range k {
-		if length := mat.Norm(s.found.ColView(j), 2); length > 0 {
-			for i := range s.D {
-				s.found.Set(i, j, s.found.At(i, j)/length)
-			}
-		}
-	}
-}
 
 // Solutions holds the fixed points of EM and of gFAB for all K, in closed form (docs/theory/bpca.md; for EM: Tipping
 // & Bishop 1999). K runs from 0, noise alone, to Max.
 type Solutions struct {
 	Prior prior.UnitInformation // of the evidence
 
-	spectrum *Spectrum
+	spectrum *lineargaussian.Spectrum
 	unit     float64   // mean column variance
 	noise    []float64 // noise[k]: mean of c_{k+1..D}
 	logs     []float64 // logs[k]: Σ_{i≤k} ln c_i
@@ -159,11 +23,11 @@ type Solutions struct {
 // Solve computes the fixed points for K = 1…kmax; kmax = 0 selects D − 1. It returns an error if kmax ≥ D, and if
 // even K = 1 leaves no noise. Max may be below kmax: a spectrum of leading eigenvalues ends the solutions at its last
 // eigenvalue, and data in a space of fewer than kmax dimensions end them below its dimension.
-func Solve(s *Spectrum, kmax int) (*Solutions, error) {
+func Solve(s *lineargaussian.Spectrum, kmax int) (*Solutions, error) {
 	if kmax == 0 {
 		kmax = s.D - 1
 	}
-	if err := checkK(kmax, s.D); err != nil {
+	if err := lineargaussian.CheckK(kmax, s.D); err != nil {
 		return nil, err
 	}
 	sol := &Solutions{spectrum: s}
@@ -207,14 +71,14 @@ func (s *Solutions) inflation(m framework.Method) (float64, error) {
 		return 1, nil
 	}
 	if n <= d {
-		return 0, tooFewRows(n, s.spectrum.D)
+		return 0, lineargaussian.TooFewRows(n, s.spectrum.D)
 	}
 	return n / (n - d), nil
 }
 
 // Evaluation returns the input of criteria at a fixed point with k latent dimensions: that of EM, or that of gFAB,
 // which FAB shares. Its LogLikelihood is the maximum in either case. If N ≤ D, gFAB has no fixed point, and the error
-// is [ErrTooFewRows].
+// is [lineargaussian.ErrTooFewRows].
 func (s *Solutions) Evaluation(k int, m framework.Method) (framework.Evaluation, error) {
 	if k < 0 || k > s.Max() {
 		return framework.Evaluation{}, fmt.Errorf("bpca: no solution at K = %d: solutions run from K = 0 to %d", k, s.Max())
@@ -227,7 +91,7 @@ func (s *Solutions) Evaluation(k int, m framework.Method) (framework.Evaluation,
 	// Σ⁻¹ = g·λ·diag(c), every S_kk = N/g, and 1/λ = RSS/(ND).
 	logRatio := s.logs[k] - kk*math.Log(sigma2)
 	e := framework.Evaluation{
-		Entropy:      n * GaussianEntropy(k, -kk*math.Log(g)-logRatio),
+		Entropy:      n * lineargaussian.GaussianEntropy(k, -kk*math.Log(g)-logRatio),
 		LogJoint:     -0.5 * (n*d*(math.Log(2*math.Pi*sigma2)+1) + n*kk*math.Log(2*math.Pi) + kk*n/g),
 		LogDet:       d * kk * math.Log(s.unit/(sigma2*g)),
 		LogDetCounts: -d * kk * math.Log(g),
@@ -235,7 +99,8 @@ func (s *Solutions) Evaluation(k int, m framework.Method) (framework.Evaluation,
 		N:            n,
 	}
 	e.LogLikelihood = -n / 2 * (s.logs[k] + (d-kk)*math.Log(sigma2) + d + d*math.Log(2*math.Pi))
-	e.Evidence = e.LogLikelihood + Occam(n, s.Prior.RowsOr(), s.unit, s.spectrum.D, s.spectrum.Values[:k], sigma2)
+	values := s.spectrum.Values[:k]
+	e.Evidence = e.LogLikelihood + lineargaussian.Occam(n, s.Prior.RowsOr(), s.unit, s.spectrum.D, values, sigma2)
 	return e, nil
 }
 

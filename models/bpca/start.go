@@ -10,6 +10,7 @@ import (
 
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/linalg"
+	"github.com/latent-go/latent/models/lineargaussian"
 )
 
 // Init starts near the leading eigenvectors, or at random.
@@ -24,25 +25,25 @@ func (m Model) Init(
 func (m Model) begin(
 	ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand,
 ) (*Parameters, float64, error) {
-	c, err := framework.Fold(ctx, src, 0,
-		func() (*columns, error) { return &columns{}, nil },
-		(*columns).add,
-		(*columns).merge)
+	c, err := lineargaussian.SummarizeColumns(ctx, src)
+	if err == nil {
+		err = c.Complete()
+	}
 	if err != nil {
 		return nil, 0, err
 	}
-	p, unit, err := newStart(c.rows, c.n, c.mean, c.variances(), k, rng)
+	p, unit, err := newStart(c.Rows, c.N, c.Mean, c.Variances(), k, rng)
 	if err != nil || m.RandomStart {
 		return p, unit, err
 	}
 	return p, unit, p.rayleighRitz(func(q []float64) ([]float64, error) {
-		return timesScatter(ctx, src, c.mean, q, k)
-	}, c.n, rng)
+		return lineargaussian.TimesScatter(ctx, src, c.Mean, q, k)
+	}, c.N, rng)
 }
 
 // Init starts as [Model] does, from moments.
 func (c Compressed) Init(
-	ctx context.Context, src framework.Source[*Moments], k int, rng *rand.Rand,
+	ctx context.Context, src framework.Source[*lineargaussian.Moments], k int, rng *rand.Rand,
 ) (*Parameters, error) {
 	p, _, err := c.begin(ctx, src, k, rng)
 	return p, err
@@ -50,13 +51,13 @@ func (c Compressed) Init(
 
 // begin is Init, with the mean column variance.
 func (c Compressed) begin(
-	ctx context.Context, src framework.Source[*Moments], k int, rng *rand.Rand,
+	ctx context.Context, src framework.Source[*lineargaussian.Moments], k int, rng *rand.Rand,
 ) (*Parameters, float64, error) {
-	m, err := pooled(ctx, src)
+	m, err := lineargaussian.Pool(ctx, src)
 	if err != nil {
 		return nil, 0, err
 	}
-	p, unit, err := newStart(m.Rows, m.N, m.Mean, m.variances(), k, rng)
+	p, unit, err := newStart(m.Rows, m.N, m.Mean, m.Variances(), k, rng)
 	if err != nil || c.RandomStart {
 		return p, unit, err
 	}
@@ -74,10 +75,10 @@ func newStart(
 	rows int, n float64, mean, variances []float64, k int, rng *rand.Rand,
 ) (p *Parameters, unit float64, err error) {
 	d := len(mean)
-	if err := checkData(rows, n, variances); err != nil {
+	if err := lineargaussian.CheckData(rows, n, variances); err != nil {
 		return nil, 0, err
 	}
-	if err := checkK(k, d); err != nil {
+	if err := lineargaussian.CheckK(k, d); err != nil {
 		return nil, 0, err
 	}
 	for _, v := range variances {
@@ -138,43 +139,4 @@ func (p *Parameters) rayleighRitz(times func(q []float64) ([]float64, error), n 
 		}
 	}
 	return nil
-}
-
-// timesScatter is NC·q for a D×k matrix q, in one pass over the rows.
-func timesScatter(
-	ctx context.Context, src framework.Source[framework.Rows], mean, q []float64, k int,
-) ([]float64, error) {
-	d := len(mean)
-	type product struct {
-		y    []float64
-		tile localStep
-	}
-	sum, err := framework.Fold(ctx, src, 0,
-		func() (*product, error) { return &product{y: make([]float64, d*k)}, nil },
-		func(a *product, b framework.Rows) error {
-			a.tile.mean = mean
-			a.tile.eachTile(b, func(n int) {
-				x, z := linalg.General(n, d, a.tile.x), linalg.General(n, k, a.tile.scratch(&a.tile.z, k))
-				linalg.Mul(false, false, 1, x, linalg.General(d, k, q), 0, z)
-				a.tile.weigh(z)
-				linalg.Mul(true, false, 1, x, z, 1, linalg.General(d, k, a.y))
-			})
-			return nil
-		},
-		func(into, from *product) error {
-			linalg.Axpy(1, from.y, into.y)
-			return nil
-		})
-	if err != nil {
-		return nil, err
-	}
-	return sum.y, nil
-}
-
-// pooled merges the blocks of a source of moments.
-func pooled(ctx context.Context, src framework.Source[*Moments]) (*Moments, error) {
-	return framework.Fold(ctx, src, 1,
-		func() (*Moments, error) { return &Moments{}, nil },
-		(*Moments).Merge,
-		(*Moments).Merge)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/laplace"
+	"github.com/latent-go/latent/models/lineargaussian"
 	"github.com/latent-go/latent/prior"
 )
 
@@ -49,7 +50,7 @@ type Variational struct {
 	RandomStart bool // see [Model]
 }
 
-// CompressedVariational is [Variational] fitted from [Moments].
+// CompressedVariational is [Variational] fitted from [lineargaussian.Moments].
 type CompressedVariational struct{ Variational }
 
 // Posterior holds the hyperparameters of q(W) = Π_d N(w_d | Loadings_d, Cov), q(λ) = Gamma(Shape, Rate) and q(α_k) =
@@ -90,7 +91,7 @@ func (v Variational) Init(
 
 // Init starts as [Variational] does, from moments.
 func (v CompressedVariational) Init(
-	ctx context.Context, src framework.Source[*Moments], k int, rng *rand.Rand,
+	ctx context.Context, src framework.Source[*lineargaussian.Moments], k int, rng *rand.Rand,
 ) (*Posterior, error) {
 	p, unit, err := Compressed{Model{RandomStart: v.RandomStart}}.begin(ctx, src, k, rng)
 	if err != nil {
@@ -123,33 +124,35 @@ func (v Variational) start(p *Parameters, unit float64) (*Posterior, error) {
 }
 
 // NewStatistics allocates statistics for p.K latent dimensions.
-func (Variational) NewStatistics(p *Posterior) *Statistics { return NewStatistics(p.K, p.D) }
+func (Variational) NewStatistics(p *Posterior) *lineargaussian.Statistics {
+	return lineargaussian.NewStatistics(p.K, p.D)
+}
 
 // Prepare sets up q(z): Σ⁻¹ = I + E[λ]E[WᵀW], μ_n = E[λ]Σ E[W]ᵀ(x_n − mean).
-func (Variational) Prepare(p *Posterior, tilt *laplace.Tilt, s *Statistics) error {
+func (Variational) Prepare(p *Posterior, tilt *laplace.Tilt, s *lineargaussian.Statistics) error {
 	if tilt != nil {
 		return errors.New("bpca: a variational model has no curvature to tilt by")
 	}
-	lambda := p.Shape / p.Rate
-	s.kk = linalg.Resize(s.kk, p.K*p.K)
-	w := linalg.General(p.D, p.K, p.Loadings)
-	linalg.Mul(true, false, lambda, w, w, 0, linalg.General(p.K, p.K, s.kk))
-	linalg.Axpy(lambda*float64(p.D), p.Cov, s.kk)
-	return s.Condition(p.Mean, p.Loadings, p.Loadings, lambda, s.kk, nil)
+	w, lambda := p.Loadings, p.Shape/p.Rate
+	information := s.Information(w, w, lambda)
+	linalg.Axpy(lambda*float64(p.D), p.Cov, information)
+	return s.Condition(p.Mean, w, w, lambda, information, nil, nil)
 }
 
 // Infer adds the rows of a block.
-func (Variational) Infer(b framework.Rows, p *Posterior, s *Statistics) (float64, error) {
+func (Variational) Infer(b framework.Rows, p *Posterior, s *lineargaussian.Statistics) (float64, error) {
 	return s.Add(b)
 }
 
 // Infer adds all rows that the moments stand for.
-func (CompressedVariational) Infer(m *Moments, p *Posterior, s *Statistics) (float64, error) {
+func (CompressedVariational) Infer(
+	m *lineargaussian.Moments, p *Posterior, s *lineargaussian.Statistics,
+) (float64, error) {
 	return s.AddMoments(m)
 }
 
 // Maximize updates q(W), then q(α), then q(λ), each to its optimum given the others.
-func (v Variational) Maximize(s *Statistics, p, dst *Posterior) (*Posterior, error) {
+func (v Variational) Maximize(s *lineargaussian.Statistics, p, dst *Posterior) (*Posterior, error) {
 	prior, err := v.Prior.resolved()
 	if err != nil {
 		return nil, err
@@ -166,40 +169,22 @@ func (v Variational) Maximize(s *Statistics, p, dst *Posterior) (*Posterior, err
 	dst.UnitVariance = unit
 
 	// q(W): precision E[diag α]/unit + E[λ]S.
-	lambda := p.Shape / p.Rate
-	for i, zz := range s.ZZ {
-		dst.Cov[i] = lambda * zz
-	}
 	for i := range k {
-		dst.Cov[i*k+i] += v.alpha(prior, p, i) / unit
+		dst.AlphaRates[i] = v.alpha(prior, p, i) / unit
 	}
-	chol, ok := linalg.NewCholesky(k, dst.Cov)
-	if !ok {
-		return dst, fmt.Errorf("bpca: the precision of q(W) is not positive definite at K = %d: rescale the data", k)
+	if dst.LogDetCov, err = s.Posterior(p.Shape/p.Rate, dst.AlphaRates, dst.Loadings, dst.Cov); err != nil {
+		return dst, err
 	}
-	dst.LogDetCov = -chol.LogDet()
-	chol.Invert()
-	s.kk = linalg.Resize(s.kk, k*k)
-	for i, c := range dst.Cov {
-		s.kk[i] = lambda * c // a number near 1, where the product of covariances and data may underflow
-	}
-	linalg.Mul(false, false, 1, linalg.General(d, k, s.XZ), linalg.General(k, k, s.kk), 0,
-		linalg.General(d, k, dst.Loadings))
 
 	// q(α).
 	for i := range k {
-		dst.AlphaRates[i] = prior.AlphaRate + 0.5*dst.columnSquare(i)/unit
+		dst.AlphaRates[i] = prior.AlphaRate + 0.5*lineargaussian.ExpectedSquare(dst.Loadings, dst.Cov, k, i)/unit
 	}
 
 	// q(λ).
 	dst.Shape = prior.LambdaShape + s.N*float64(d)/2
-	dst.Rate = prior.LambdaRate*unit + dst.residual(s)/2
+	dst.Rate = prior.LambdaRate*unit + s.ExpectedResidual(dst.Loadings, dst.Cov)/2
 	return dst, nil
-}
-
-// residual is E‖X − ZWᵀ‖².
-func (p *Posterior) residual(s *Statistics) float64 {
-	return s.ResidualAt(p.Loadings) + float64(p.D)*linalg.Dot(p.Cov, s.ZZ)
 }
 
 // alpha is E[α_k].
@@ -210,24 +195,15 @@ func (v Variational) alpha(prior Prior, p *Posterior, k int) float64 {
 	return p.AlphaShape / p.AlphaRates[k]
 }
 
-// columnSquare is E‖w_k‖².
-func (p *Posterior) columnSquare(k int) float64 {
-	sum := float64(p.D) * p.Cov[k*p.K+k]
-	for d := range p.D {
-		sum += p.Loadings[d*p.K+k] * p.Loadings[d*p.K+k]
-	}
-	return sum
-}
-
 // LogJoint returns E[ln p(X,Z,W,λ,α)] + H(q(W)) + H(q(λ)) + H(q(α)).
-func (v Variational) LogJoint(s *Statistics, p *Posterior) float64 {
+func (v Variational) LogJoint(s *lineargaussian.Statistics, p *Posterior) float64 {
 	given, err := v.Prior.resolved()
 	if err != nil {
 		panic(err) // Init rejects it
 	}
 	d, lambda := float64(p.D), prior.Gamma{Shape: p.Shape, Rate: p.Rate}
-	value := s.logJoint(p.residual(s), lambda.Mean(), lambda.ExpectedLog())
-	value += d * GaussianEntropy(p.K, p.LogDetCov)
+	value := s.LogJoint(s.ExpectedResidual(p.Loadings, p.Cov), lambda.Mean(), lambda.ExpectedLog())
+	value += d * lineargaussian.GaussianEntropy(p.K, p.LogDetCov)
 	value -= lambda.Divergence(prior.Gamma{Shape: given.LambdaShape, Rate: given.LambdaRate * p.UnitVariance})
 	for k := range p.K {
 		alpha, logAlpha := given.FixedAlpha, math.Log(given.FixedAlpha)
@@ -236,7 +212,8 @@ func (v Variational) LogJoint(s *Statistics, p *Posterior) float64 {
 			alpha, logAlpha = q.Mean(), q.ExpectedLog()
 			value -= q.Divergence(prior.Gamma{Shape: given.AlphaShape, Rate: given.AlphaRate})
 		}
-		value += 0.5 * (d*(logAlpha-math.Log(2*math.Pi*p.UnitVariance)) - alpha*p.columnSquare(k)/p.UnitVariance)
+		square := lineargaussian.ExpectedSquare(p.Loadings, p.Cov, p.K, k)
+		value += 0.5 * (d*(logAlpha-math.Log(2*math.Pi*p.UnitVariance)) - alpha*square/p.UnitVariance)
 	}
 	return value
 }

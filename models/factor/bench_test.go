@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/latent-go/latent/framework"
-	"github.com/latent-go/latent/models/bpca"
 	"github.com/latent-go/latent/models/factor"
+	"github.com/latent-go/latent/models/lineargaussian"
 )
 
 // BenchmarkSweep is everything about K = 0…10, from rows in memory: the moments, every estimate and gFIC, BIC, AIC
@@ -25,7 +25,7 @@ func BenchmarkSweep(b *testing.B) {
 			b.ReportAllocs()
 			b.ResetTimer()
 			for b.Loop() {
-				m, err := bpca.Summarize(background, src, 0)
+				m, err := lineargaussian.Summarize(background, src, 0)
 				require.NoError(b, err)
 				s, err := factor.Solve(m, factor.Structure{}, min(10, d/4))
 				require.NoError(b, err)

@@ -11,12 +11,12 @@
 // likelihood only in the length of the loadings (docs/theory/factor.md). Package framework fits [Model] to rows, in
 // which entries may be missing (NaN), and [Compressed] to their moments, by EM, FAB or gFAB.
 //
-//	m, err := bpca.Summarize(ctx, table, 0)
+//	m, err := lineargaussian.Summarize(ctx, table, 0)
 //	all, err := factor.Solve(m, factor.Structure{}, 0)
 //	k, value, err := all.Best(framework.GFIC)
 //	p, err := all.Parameters(k)
 //	z, err := p.Transform(rows)      // regression scores
 //	law, err := p.Distribution(nil)  // of a row, a *distmv.Normal
 //
-// Package bpca has the statistics that all of these models share.
+// Package lineargaussian has the statistics that all of these models share.
 package factor

@@ -10,7 +10,7 @@ import (
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/laplace"
-	"github.com/latent-go/latent/models/bpca"
+	"github.com/latent-go/latent/models/lineargaussian"
 	"github.com/latent-go/latent/prior"
 )
 
@@ -96,7 +96,7 @@ func (p *Parameters) occam(n float64, unit prior.UnitInformation) (float64, erro
 		for k, v := range l {
 			l[k] = noise * (1 + v)
 		}
-		return bpca.Occam(n, unit.RowsOr(), mean(p.Unit), p.D, l, noise), nil
+		return lineargaussian.Occam(n, unit.RowsOr(), mean(p.Unit), p.D, l, noise), nil
 	}
 	psi := p.Uniquenesses()
 	d, worth := float64(p.D), unit.RowsOr()
@@ -223,7 +223,7 @@ func (v *information) pairs() {
 // blocked is occam of noise with blocks: the bound of the best q, which has Σ E[zzᵀ] = NI at the maximum of the
 // likelihood.
 func (p *Parameters) blocked(n float64, unit prior.UnitInformation) (float64, error) {
-	s := &Statistics{Statistics: bpca.Statistics{N: n, K: p.K, D: p.D, ZZ: make([]float64, p.K*p.K)}}
+	s := &Statistics{Statistics: lineargaussian.Statistics{N: n, K: p.K, D: p.D, ZZ: make([]float64, p.K*p.K)}}
 	for k := range p.K {
 		s.ZZ[k*(p.K+1)] = n
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/bpca"
 	"github.com/latent-go/latent/models/factor"
+	"github.com/latent-go/latent/models/lineargaussian"
 	"github.com/latent-go/latent/models/mixture"
 )
 
@@ -47,7 +48,7 @@ func rows(t testing.TB, x []float64, d int) *framework.Table {
 	return src
 }
 
-func evidences(t testing.TB, m *bpca.Moments, st factor.Structure, kmax int) []float64 {
+func evidences(t testing.TB, m *lineargaussian.Moments, st factor.Structure, kmax int) []float64 {
 	values, err := solve(t, m, st, kmax).Values(framework.Evidence)
 	require.NoError(t, err)
 	return values
@@ -128,7 +129,7 @@ func byHand(p *factor.Parameters, n, logLikelihood float64) float64 {
 }
 
 func TestEvidenceByHand(t *testing.T) {
-	for _, m := range []*bpca.Moments{moments(t, holzinger(t)), moments(t, rows(t, drawn(40, 8, 2, 1, 1), 8)), moments(t, rows(t, drawn(2000, 12, 4, 0.5, 2), 12))} {
+	for _, m := range []*lineargaussian.Moments{moments(t, holzinger(t)), moments(t, rows(t, drawn(40, 8, 2, 1, 1), 8)), moments(t, rows(t, drawn(2000, 12, 4, 0.5, 2), 12))} {
 		s := solve(t, m, factor.Structure{}, 4)
 		values, err := s.Values(framework.Evidence)
 		require.NoError(t, err)

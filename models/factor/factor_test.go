@@ -18,6 +18,7 @@ import (
 	"github.com/latent-go/latent/laplace"
 	"github.com/latent-go/latent/models/bpca"
 	"github.com/latent-go/latent/models/factor"
+	"github.com/latent-go/latent/models/lineargaussian"
 )
 
 func fit(t testing.TB, m factor.Model, src framework.Source[framework.Rows], o framework.Options) *framework.Result[*factor.Parameters, *factor.Statistics] {
@@ -52,7 +53,7 @@ func TestFixedPointsAreTheMaximumOfTheLikelihood(t *testing.T) {
 		}
 		rescaled, err := res.Parameters.Rescaled(res.Statistics)
 		require.NoError(t, err)
-		em, err := framework.FitFrom(background, factor.Compressed{Model: factor.Model{Structure: st}}, m.Source(), start[*bpca.Moments](rescaled), framework.Options{K: 3, Method: framework.EM, Tolerance: 1e-13, MaxIterations: 20000})
+		em, err := framework.FitFrom(background, factor.Compressed{Model: factor.Model{Structure: st}}, m.Source(), start[*lineargaussian.Moments](rescaled), framework.Options{K: 3, Method: framework.EM, Tolerance: 1e-13, MaxIterations: 20000})
 		require.NoError(t, err)
 		assert.InDeltaSlice(t, em.Parameters.Canonical().Loadings, rescaled.Canonical().Loadings, 1e-4, name)
 	}

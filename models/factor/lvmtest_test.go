@@ -11,8 +11,8 @@ import (
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/lvmtest"
 	"github.com/latent-go/latent/internal/tier"
-	"github.com/latent-go/latent/models/bpca"
 	"github.com/latent-go/latent/models/factor"
+	"github.com/latent-go/latent/models/lineargaussian"
 )
 
 type suiteOf[B any] = lvmtest.Case[B, *factor.Parameters, *factor.Statistics]
@@ -238,9 +238,9 @@ func free(_ *factor.Statistics, p *factor.Parameters) (v []float64, at func([]fl
 func asRows(d lvmtest.Data[framework.Rows]) lvmtest.Data[framework.Rows] { return d }
 
 // summarized makes moments of every block of rows.
-func summarized(d lvmtest.Data[framework.Rows]) lvmtest.Data[*bpca.Moments] {
-	return lvmtest.Data[*bpca.Moments]{Rows: d.Rows, Block: func(rows []int, weights []float64, first int) *bpca.Moments {
-		m := &bpca.Moments{}
+func summarized(d lvmtest.Data[framework.Rows]) lvmtest.Data[*lineargaussian.Moments] {
+	return lvmtest.Data[*lineargaussian.Moments]{Rows: d.Rows, Block: func(rows []int, weights []float64, first int) *lineargaussian.Moments {
+		m := &lineargaussian.Moments{}
 		if err := m.Add(d.Block(rows, weights, first)); err != nil {
 			panic(err)
 		}

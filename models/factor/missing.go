@@ -12,7 +12,7 @@ import (
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/laplace"
-	"github.com/latent-go/latent/models/bpca"
+	"github.com/latent-go/latent/models/lineargaussian"
 )
 
 // localStep is the local step of rows that miss entries: what each part adds to the precision of q(z), and statistics
@@ -20,7 +20,7 @@ import (
 type localStep struct {
 	weighted []float64 // Ψ⁻¹W, D×K
 	added    []float64 // W_gᵀΨ_g⁻¹W_g + D_g·S_g⁻¹, G×K×K
-	by       map[int]*bpca.Statistics
+	by       map[int]*lineargaussian.Statistics
 }
 
 // prepare empties s and finds what each part adds (docs/theory/factor.md, section 4).
@@ -122,11 +122,11 @@ func (s *Statistics) addPattern(
 	}
 	d := len(show)
 	if s.local.by == nil {
-		s.local.by = map[int]*bpca.Statistics{}
+		s.local.by = map[int]*lineargaussian.Statistics{}
 	}
 	inner := s.local.by[d]
 	if inner == nil {
-		inner = bpca.NewStatistics(k, d)
+		inner = lineargaussian.NewStatistics(k, d)
 		s.local.by[d] = inner
 	}
 	mean, w, weighted := make([]float64, d), make([]float64, d*k), make([]float64, d*k)
@@ -135,7 +135,7 @@ func (s *Statistics) addPattern(
 		copy(w[i*k:(i+1)*k], p.Loadings[j*k:])
 		copy(weighted[i*k:(i+1)*k], s.local.weighted[j*k:])
 	}
-	if err := inner.Condition(mean, w, weighted, 1, precision, nil); err != nil {
+	if err := inner.Condition(mean, w, weighted, 1, precision, nil, nil); err != nil {
 		return 0, err
 	}
 	rows := framework.Rows{First: b.First + first, N: end - first, D: d, Stride: d, X: make([]float64, (end-first)*d)}
@@ -167,7 +167,9 @@ func (s *Statistics) addPattern(
 
 // scatter adds the sums of the columns that a pattern shows, which are about the mean, to those of all, which are
 // about the center. sum is that of the rows.
-func (s *Statistics) scatter(inner *bpca.Statistics, sum []float64, parts [][]int, seen, show []int, p *Parameters) {
+func (s *Statistics) scatter(
+	inner *lineargaussian.Statistics, sum []float64, parts [][]int, seen, show []int, p *Parameters,
+) {
 	k, d := p.K, len(show)
 	z := mat.NewVecDense(k, nil)
 	z.MulVec(mat.NewDense(k, d, inner.Gain()), mat.NewVecDense(d, sum))

@@ -12,7 +12,7 @@ import (
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/laplace"
-	"github.com/latent-go/latent/models/bpca"
+	"github.com/latent-go/latent/models/lineargaussian"
 	"github.com/latent-go/latent/prior"
 )
 
@@ -24,8 +24,8 @@ type Model struct {
 	Prior prior.Prior `json:",omitempty"`
 }
 
-// Compressed is [Model] fitted from [bpca.Moments] of complete rows. It returns the same numbers up to rounding, at a
-// cost per iteration that does not depend on the number of rows.
+// Compressed is [Model] fitted from [lineargaussian.Moments] of complete rows. It returns the same numbers up to
+// rounding, at a cost per iteration that does not depend on the number of rows.
 type Compressed struct{ Model }
 
 // ---- Start: Init, in start.go
@@ -34,7 +34,7 @@ type Compressed struct{ Model }
 
 // NewStatistics allocates statistics for the K and D of p.
 func (Model) NewStatistics(p *Parameters) *Statistics {
-	s := &Statistics{Statistics: *bpca.NewStatistics(p.K, p.D), XX: make([]float64, len(p.Unit))}
+	s := &Statistics{Statistics: *lineargaussian.NewStatistics(p.K, p.D), XX: make([]float64, len(p.Unit))}
 	if p.Center != nil {
 		parts := len(p.parts(p.D))
 		s.Seen, s.X = make([]float64, parts), make([]float64, p.D)
@@ -56,10 +56,7 @@ func (Model) Prepare(p *Parameters, tilt *laplace.Tilt, s *Statistics) error {
 	if p.Center != nil {
 		return s.local.prepare(p, weighted, tilt, s)
 	}
-	precision := make([]float64, p.K*p.K)
-	linalg.Mul(true, false, 1, linalg.General(p.D, p.K, p.Loadings), linalg.General(p.D, p.K, weighted), 0,
-		linalg.General(p.K, p.K, precision))
-	return s.Condition(p.Mean, p.Loadings, weighted, 1, precision, tilt)
+	return s.Condition(p.Mean, p.Loadings, weighted, 1, s.Information(p.Loadings, weighted, 1), nil, tilt)
 }
 
 // weighted is Ψ⁻¹W, D×K.
@@ -117,7 +114,7 @@ func (st Structure) addSquares(squares []float64, w float64, x []float64) {
 }
 
 // Infer adds all rows that the moments stand for.
-func (Compressed) Infer(m *bpca.Moments, p *Parameters, s *Statistics) (float64, error) {
+func (Compressed) Infer(m *lineargaussian.Moments, p *Parameters, s *Statistics) (float64, error) {
 	entropy, err := s.AddMoments(m)
 	if err != nil {
 		return 0, err
@@ -172,7 +169,7 @@ func mean(list []float64) (sum float64) {
 	return sum
 }
 
-// Expand calls Expand of [bpca.Statistics] at the loadings of p.
+// Expand calls Expand of [lineargaussian.Statistics] at the loadings of p.
 func (Model) Expand(s *Statistics, p *Parameters, charged bool) (*Parameters, float64, error) {
 	if s.incomplete() {
 		entropy, err := s.expand(p, charged)
@@ -237,7 +234,7 @@ func (Model) Estimates(s *Statistics, p *Parameters) (*Parameters, error) { retu
 // Curvature adds S ⊗ I_D, the curvature for loadings in units of the noise, Ψ^−½W. In these units the information of
 // a row is constant, so that gFIC equals FIC; in units of the columns it would be infinite in a Heywood case. If
 // entries are missing, each part adds a block with the S of its rows. The curvature does not exist for N ≤ D (see
-// [ErrTooFewRows]); the evidence does.
+// [lineargaussian.ErrTooFewRows]); the evidence does.
 func (m Model) Curvature(s *Statistics, p *Parameters, f *laplace.Curvature) error {
 	if f.Prior() {
 		unit, err := prior.AsUnitInformation(m.Prior)
@@ -247,26 +244,17 @@ func (m Model) Curvature(s *Statistics, p *Parameters, f *laplace.Curvature) err
 		return s.integrate(p, f, unit)
 	}
 	if !s.incomplete() {
-		if s.N <= float64(s.D) {
-			return fmt.Errorf("factor: %w (N = %v, D = %d): use EM with BIC, or drop columns", ErrTooFewRows, s.N, s.D)
-		}
-		f.Mixed(s.partZZ(0), laplace.Identity(s.D))
-		return nil
+		return s.Statistics.Curvature(1, f)
 	}
 	for g, part := range p.parts(p.D) {
 		if s.Seen[g] <= float64(s.D) {
 			return fmt.Errorf("factor: %w: %w (N = %v, D = %d): use EM with BIC, or drop the column",
-				framework.FaultyColumn(part[0], errFewEntries), ErrTooFewRows, s.Seen[g], s.D)
+				framework.FaultyColumn(part[0], errFewEntries), lineargaussian.ErrTooFewRows, s.Seen[g], s.D)
 		}
 		f.Mixed(s.partZZ(g), laplace.Identity(len(part)))
 	}
 	return nil
 }
-
-// ErrTooFewRows reports that gFIC and FIC do not exist, or may not exist if entries are missing. With no more rows
-// than columns, the objective grows without bound as E[ZᵀZ] shrinks in any direction (docs/theory/factor.md, sections
-// 2 and 4).
-var ErrTooFewRows = errors.New("gFIC and FIC of factor analysis need more rows than columns")
 
 var errFewEntries = errors.New("has no more entries than the table has columns")
 

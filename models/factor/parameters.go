@@ -166,8 +166,8 @@ func (p *Parameters) orient() {
 	}
 }
 
-// Rescaled returns p with the loadings of [bpca.Statistics.Rescaled]. After FAB and gFAB these are the maximum
-// likelihood estimates.
+// Rescaled returns p with the loadings of [lineargaussian.Statistics.Rescaled]. After FAB and gFAB these are the
+// maximum likelihood estimates.
 func (p *Parameters) Rescaled(s *Statistics) (*Parameters, error) {
 	w, err := s.Statistics.Rescaled(p.Loadings)
 	if err != nil {

@@ -11,14 +11,15 @@ import (
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/models/bpca"
+	"github.com/latent-go/latent/models/lineargaussian"
 	"github.com/latent-go/latent/prior"
 )
 
 // Moments returns the moments, for [Solve], of n rows with means 0 and the given covariance matrix (D×D, with divisor
 // n).
-func Moments(covariance mat.Symmetric, n float64) *bpca.Moments {
+func Moments(covariance mat.Symmetric, n float64) *lineargaussian.Moments {
 	d := covariance.SymmetricDim()
-	m := &bpca.Moments{Rows: int(n), N: n, D: d, Mean: make([]float64, d), Scatter: make([]float64, d*d)}
+	m := &lineargaussian.Moments{Rows: int(n), N: n, D: d, Mean: make([]float64, d), Scatter: make([]float64, d*d)}
 	mat.NewDense(d, d, m.Scatter).Scale(n, covariance)
 	return m
 }
@@ -55,7 +56,7 @@ var ErrUnidentified = errors.New("the covariance matrix does not determine so ma
 // Solve computes the estimates for K = 0…kmax. kmax = 0 selects the largest K that the columns identify (see
 // Structure.Identified); a larger kmax is an error. The noise of a column is at least [Floor] of its variance. Max is
 // below kmax if no further factor has a signal.
-func Solve(m *bpca.Moments, st Structure, kmax int) (*Solutions, error) {
+func Solve(m *lineargaussian.Moments, st Structure, kmax int) (*Solutions, error) {
 	c, err := st.covariance(m)
 	if err != nil {
 		return nil, err
@@ -217,7 +218,7 @@ func (s *Solutions) Converged(k int) bool { return s.points[k].converged }
 
 // Evaluation returns the input of criteria with k factors: at the maximum of the likelihood for EM, otherwise at the
 // fixed point of gFAB, which FAB shares. Its LogLikelihood is the maximum in either case. If N ≤ D, gFAB has no fixed
-// point, and the error is [ErrTooFewRows].
+// point, and the error is [lineargaussian.ErrTooFewRows].
 func (s *Solutions) Evaluation(k int, m framework.Method) (framework.Evaluation, error) {
 	if k < 0 || k > s.Max() {
 		return framework.Evaluation{}, fmt.Errorf("factor: no solution at K = %d: solutions run from K = 0 to %d", k, s.Max())
@@ -231,14 +232,14 @@ func (s *Solutions) Evaluation(k int, m framework.Method) (framework.Evaluation,
 	bound := at.logLikelihood
 	if m != framework.EM {
 		if n <= d {
-			return e, fmt.Errorf("factor: %w (N = %v, D = %d): use EM with BIC, or drop columns", ErrTooFewRows, n, s.D)
+			return e, lineargaussian.TooFewRows(n, s.D)
 		}
 		c = 1 - d/n
 		bound += kk / 2 * (d + n*math.Log(c))
 		e.LogDet = d * kk * math.Log(c)
 		e.LogDetCounts = e.LogDet
 	}
-	e.Entropy = n * bpca.GaussianEntropy(k, logDet+kk*math.Log(c))
+	e.Entropy = n * lineargaussian.GaussianEntropy(k, logDet+kk*math.Log(c))
 	e.LabelEntropy = e.Entropy
 	e.LogJoint = bound - e.Entropy
 	return e, nil

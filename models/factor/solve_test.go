@@ -17,8 +17,8 @@ import (
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/factoranalysis"
-	"github.com/latent-go/latent/models/bpca"
 	"github.com/latent-go/latent/models/factor"
+	"github.com/latent-go/latent/models/lineargaussian"
 )
 
 type ctx = context.Context
@@ -38,13 +38,13 @@ func holzinger(t testing.TB) *framework.Table {
 	return src
 }
 
-func moments(t testing.TB, src framework.Source[framework.Rows]) *bpca.Moments {
-	m, err := bpca.Summarize(background, src, 0)
+func moments(t testing.TB, src framework.Source[framework.Rows]) *lineargaussian.Moments {
+	m, err := lineargaussian.Summarize(background, src, 0)
 	require.NoError(t, err)
 	return m
 }
 
-func solve(t testing.TB, m *bpca.Moments, st factor.Structure, kmax int) *factor.Solutions {
+func solve(t testing.TB, m *lineargaussian.Moments, st factor.Structure, kmax int) *factor.Solutions {
 	s, err := factor.Solve(m, st, kmax)
 	require.NoError(t, err)
 	return s

@@ -13,7 +13,7 @@ import (
 
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/linalg"
-	"github.com/latent-go/latent/models/bpca"
+	"github.com/latent-go/latent/models/lineargaussian"
 )
 
 // Init guesses the noise, at random from the second start on, and takes the loadings with the highest likelihood
@@ -22,19 +22,18 @@ import (
 func (m Model) Init(
 	ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand,
 ) (*Parameters, error) {
-	o, err := framework.Fold(ctx, src, 0, func() (*observed, error) { return &observed{st: m.Structure}, nil },
-		(*observed).add, (*observed).merge)
+	c, err := lineargaussian.SummarizeColumns(ctx, src)
 	if err != nil {
 		return nil, err
 	}
-	if !o.gaps {
-		moments, err := bpca.Summarize(ctx, src, 0)
+	if c.Gap == 0 {
+		moments, err := lineargaussian.Summarize(ctx, src, 0)
 		if err != nil {
 			return nil, err
 		}
 		return m.start(ctx, moments, k, rng)
 	}
-	moments, err := o.filled(ctx, src)
+	moments, err := m.filled(ctx, src, c)
 	if err != nil {
 		return nil, err
 	}
@@ -47,10 +46,9 @@ func (m Model) Init(
 
 // Init starts as [Model] does, from moments.
 func (c Compressed) Init(
-	ctx context.Context, src framework.Source[*bpca.Moments], k int, rng *rand.Rand,
+	ctx context.Context, src framework.Source[*lineargaussian.Moments], k int, rng *rand.Rand,
 ) (*Parameters, error) {
-	m, err := framework.Fold(ctx, src, 1, func() (*bpca.Moments, error) { return new(bpca.Moments), nil },
-		(*bpca.Moments).Merge, (*bpca.Moments).Merge)
+	m, err := lineargaussian.Pool(ctx, src)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +56,7 @@ func (c Compressed) Init(
 }
 
 // start makes parameters of the moments.
-func (st Structure) start(ctx context.Context, m *bpca.Moments, k int, rng *rand.Rand) (*Parameters, error) {
+func (st Structure) start(ctx context.Context, m *lineargaussian.Moments, k int, rng *rand.Rand) (*Parameters, error) {
 	c, err := st.covariance(m)
 	if err != nil {
 		return nil, err
@@ -147,7 +145,7 @@ func (st Structure) fraction(unit, share []float64) []float64 {
 }
 
 // covariance is Σ (x − mean)(x − mean)ᵀ/N of moments that the structure can describe.
-func (st Structure) covariance(m *bpca.Moments) ([]float64, error) {
+func (st Structure) covariance(m *lineargaussian.Moments) ([]float64, error) {
 	if err := st.Check(m.D); err != nil {
 		return nil, err
 	}
@@ -205,114 +203,47 @@ func (e *RepeatedError) Named(columns []string) string {
 	return fmt.Sprintf("repeats column %.60q, up to scale: drop one of the two", columns[e.Of])
 }
 
-// observed counts and averages the entries that each column shows.
-type observed struct {
-	st      Structure
-	rows    int
-	n       float64
-	gaps    bool
-	count   []float64
-	mean    []float64
-	squares []float64 // about the mean
-}
-
-func (o *observed) add(b framework.Rows) error {
-	if o.count == nil {
-		if err := o.st.Check(b.D); err != nil {
-			return err
-		}
-		o.count, o.mean, o.squares = make([]float64, b.D), make([]float64, b.D), make([]float64, b.D)
-	}
-	if len(o.count) != b.D {
-		return fmt.Errorf("factor: %w", framework.FaultyRow(b.First, "has %d columns, earlier rows %d", b.D, len(o.count)))
-	}
-	parts := o.st.parts(b.D)
-	for i := range b.N {
-		w, x, gaps := b.Weight(i), b.Row(i), false
-		for j, v := range x {
-			switch {
-			case math.IsNaN(v):
-				gaps = true
-			case math.IsInf(v, 0):
-				return fmt.Errorf("factor: %w", framework.NotFinite(b.First+i, j, v))
-			case w > 0:
-				o.count[j] += w
-				delta := v - o.mean[j]
-				o.mean[j] += w / o.count[j] * delta
-				o.squares[j] += w * delta * (v - o.mean[j])
-			}
-		}
-		if gaps {
-			o.gaps = true
-			if _, err := o.st.shown(parts, x, b.First+i); err != nil {
-				return err
-			}
-		}
-		o.rows++
-		o.n += w
-	}
-	return nil
-}
-
-func (o *observed) merge(other *observed) error {
-	if other.count == nil {
-		return nil
-	}
-	if o.count == nil {
-		*o = *other
-		return nil
-	}
-	if len(o.count) != len(other.count) {
-		return errors.New("factor: some rows have more columns than others: all must have the same")
-	}
-	o.rows += other.rows
-	o.n += other.n
-	o.gaps = o.gaps || other.gaps
-	for j, n := range other.count {
-		if n > 0 {
-			total, delta := o.count[j]+n, other.mean[j]-o.mean[j]
-			o.squares[j] += other.squares[j] + o.count[j]*n/total*delta*delta
-			o.mean[j] += n / total * delta
-			o.count[j] = total
-		}
-	}
-	return nil
-}
-
 // filled are the moments of rows whose missing entries are the mean of the column, with the variances of what it
-// shows: good enough to start from. It returns an error for columns without entries.
-func (o *observed) filled(ctx context.Context, src framework.Source[framework.Rows]) (*bpca.Moments, error) {
-	d := len(o.count)
-	sd := make([]float64, d)
-	for j, n := range o.count {
-		if n == 0 {
-			return nil, fmt.Errorf("factor: %w", framework.FaultyColumn(j, framework.ErrNoValue))
-		}
-		sd[j] = math.Sqrt(o.squares[j] / n)
+// shows: good enough to start from. It returns an error for columns and rows without entries, and for a row that shows
+// part of a block.
+func (st Structure) filled(
+	ctx context.Context, src framework.Source[framework.Rows], c *lineargaussian.Columns,
+) (*lineargaussian.Moments, error) {
+	d := len(c.Mean)
+	if err := st.Check(d); err != nil {
+		return nil, err
 	}
-	m, err := framework.Fold(ctx, src, 0, func() (*bpca.Moments, error) { return new(bpca.Moments), nil },
-		func(m *bpca.Moments, b framework.Rows) error {
+	if j := slices.Index(c.Count, 0); j >= 0 {
+		return nil, fmt.Errorf("factor: %w", framework.FaultyColumn(j, framework.ErrNoValue))
+	}
+	parts := st.parts(d)
+	m, err := framework.Fold(ctx, src, 0,
+		func() (*lineargaussian.Moments, error) { return new(lineargaussian.Moments), nil },
+		func(m *lineargaussian.Moments, b framework.Rows) error {
 			full := framework.Rows{First: b.First, N: b.N, D: d, Stride: d, X: make([]float64, b.N*d), Weights: b.Weights}
 			for i := range b.N {
+				if _, err := st.shown(parts, b.Row(i), b.First+i); err != nil {
+					return err
+				}
 				for j, v := range b.Row(i) {
 					if v == v {
-						full.X[i*d+j] = v - o.mean[j]
+						full.X[i*d+j] = v - c.Mean[j]
 					}
 				}
 			}
 			return m.Add(full)
-		}, (*bpca.Moments).Merge)
+		}, (*lineargaussian.Moments).Merge)
 	if err != nil {
 		return nil, err
 	}
-	scale := make([]float64, d)
+	scale := c.Variances() // of the standard deviation
 	for j := range scale {
+		scale[j] = math.Sqrt(scale[j])
 		if v := m.Scatter[j*(d+1)]; v > 0 {
-			scale[j] = sd[j] * math.Sqrt(o.n/v)
+			scale[j] *= math.Sqrt(c.N / v)
 		}
 	}
-	full := &bpca.Moments{Rows: o.rows, N: o.n, D: d, Mean: o.mean, Scatter: m.Scatter}
-	scaled := mat.NewDense(d, d, full.Scatter)
+	scaled := mat.NewDense(d, d, m.Scatter)
 	scaled.Apply(func(i, j int, v float64) float64 { return v * scale[i] * scale[j] }, scaled)
-	return full, nil
+	return &lineargaussian.Moments{Rows: c.Rows, N: c.N, D: d, Mean: c.Mean, Scatter: m.Scatter}, nil
 }

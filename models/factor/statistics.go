@@ -10,7 +10,7 @@ import (
 
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/linalg"
-	"github.com/latent-go/latent/models/bpca"
+	"github.com/latent-go/latent/models/lineargaussian"
 )
 
 // Statistics are the expected statistics of a local step: those that all linear-Gaussian models share, and the
@@ -18,9 +18,9 @@ import (
 //
 // If entries are missing, x is centred at Parameters.Center, and a sum is over the rows that show a column (XZ and X)
 // or a part (Seen, Z and PartZZ). A part is a set of columns with noise of their own. ZZ sums over all rows; SumSq,
-// Anchor and Residual of package bpca are not used.
+// Anchor and Residual are not used.
 type Statistics struct {
-	bpca.Statistics
+	lineargaussian.Statistics
 	XX     []float64 // the entries of Σ w (x − mean)(x − mean)ᵀ that Ψ has; the diagonal if Ψ is isotropic
 	Seen   []float64 // rows of each part, G; this and the fields below only if entries are missing
 	X      []float64 // Σ w (x − center), D
@@ -113,7 +113,7 @@ func (p *Parameters) coefficients(j int) []float64 {
 }
 
 // residuals are Σ E(x − mean − Wz)(x − mean − Wz)ᵀ where XX has entries, Σ E‖x − mean − Wz‖² where Ψ is isotropic and
-// nothing is missing: then package bpca sums it without cancellation.
+// nothing is missing: then lineargaussian sums it without cancellation.
 func (s *Statistics) residuals(p *Parameters) []float64 {
 	if p.Isotropic && !s.incomplete() {
 		return []float64{s.ResidualAt(p.Loadings)}
@@ -164,8 +164,8 @@ func (s *Statistics) regress(p *Parameters) error {
 	return nil
 }
 
-// expand is [bpca.Statistics.Expand] where entries are missing: with the penalty −½ Σ_d ln|S_d| of the D columns,
-// too, the best change of z makes ΣE[zzᵀ] over all rows (N − D)·I.
+// expand is [lineargaussian.Statistics.Expand] where entries are missing: with the penalty −½ Σ_d ln|S_d| of the D
+// columns, too, the best change of z makes ΣE[zzᵀ] over all rows (N − D)·I.
 func (s *Statistics) expand(p *Parameters, charged bool) (entropy float64, err error) {
 	m := s.N
 	if charged {

@@ -14,6 +14,7 @@ import (
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/laplace"
 	"github.com/latent-go/latent/models/bpca"
+	"github.com/latent-go/latent/models/lineargaussian"
 )
 
 // Iterative is the factorisation as a model for package framework. Its rows are the rows of Y, its latent variables
@@ -48,13 +49,14 @@ type Parameters struct {
 	Gain []float64 `json:"gain"`
 }
 
-// Statistics are those of package bpca, with q(b) in place of q(z).
+// Statistics are those of package lineargaussian, with q(b) in place of q(z).
 type Statistics struct {
-	bpca.Statistics
-	Gain []float64 // H×M, E[b_l] = Gain·y_l
-	CovB []float64 // H×H, covariance of each row of B
-	zero []float64 // M, the mean that is not taken off
-	hh   []float64 // H×H, scratch
+	lineargaussian.Statistics
+	Gain  []float64 // H×M, E[b_l] = Gain·y_l
+	CovB  []float64 // H×H, covariance of each row of B
+	zero  []float64 // M, the mean that is not taken off
+	prior []float64 // H, precisions 1/c_b²
+	hh    []float64 // H×H, scratch
 }
 
 // Merge adds the sums of o.
@@ -152,11 +154,9 @@ func (p *Parameters) clone() *Parameters {
 // NewStatistics allocates statistics for p.H factors.
 func (Iterative) NewStatistics(p *Parameters) *Statistics {
 	return &Statistics{
-		Statistics: *bpca.NewStatistics(p.H, p.M),
+		Statistics: *lineargaussian.NewStatistics(p.H, p.M),
 		Gain:       make([]float64, p.H*p.M),
 		CovB:       make([]float64, p.H*p.H),
-		zero:       make([]float64, p.M),
-		hh:         make([]float64, p.H*p.H),
 	}
 }
 
@@ -167,62 +167,48 @@ func (v Iterative) Prepare(p *Parameters, tilt *laplace.Tilt, s *Statistics) err
 		return errors.New("vbmf: a variational model has no curvature to tilt by")
 	}
 	h, m := p.H, p.M
-	s.zero, s.hh = linalg.Resize(s.zero, m), linalg.Resize(s.hh, h*h)
+	s.zero, s.prior = linalg.Resize(s.zero, m), linalg.Resize(s.prior, h)
 	clear(s.zero)
-	gain, cov := s.Begin(s.zero, p.A)
-	a := linalg.General(m, h, p.A)
-	linalg.Mul(true, false, 1, a, a, 0, linalg.General(h, h, s.hh))
-	var logDet float64
-	var err error
+	for i, v := range p.PriorB {
+		s.prior[i] = 1 / v
+	}
 	if v.ColumnWise {
-		// b_h = (σ_b²/σ²)(Y·a_h − Σ_{j≠h} b_j·a_jᵀa_h), of which Y is a common factor.
-		copy(gain, p.Gain)
-		clear(cov)
-		for i := range h {
-			variance := p.Noise / (s.hh[i*h+i] + float64(m)*p.CovA[i*h+i] + p.Noise/p.PriorB[i])
-			cov[i*h+i] = variance
-			logDet += math.Log(variance)
-			row := gain[i*m : (i+1)*m]
-			for j := range row {
-				row[j] = p.A[j*h+i]
-			}
-			for j := range h {
-				if j != i {
-					linalg.Axpy(-s.hh[j*h+i], gain[j*m:(j+1)*m], row)
-				}
-			}
-			linalg.Scale(variance/p.Noise, row)
-		}
+		s.columnWise(p)
 	} else {
-		linalg.Axpy(float64(m), p.CovA, s.hh)
-		if logDet, err = covariance(cov, s.hh, p.Noise, p.PriorB); err != nil {
+		information := s.Information(p.A, p.A, 1/p.Noise)
+		linalg.Axpy(float64(m)/p.Noise, p.CovA, information)
+		if err := s.Condition(s.zero, p.A, p.A, 1/p.Noise, information, s.prior, nil); err != nil {
 			return err
 		}
-		linalg.Mul(false, true, 1/p.Noise, linalg.General(h, h, cov), a, 0, linalg.General(h, m, gain))
 	}
-	s.SetLogDet(logDet)
-	copy(s.Gain, gain)
-	copy(s.CovB, cov)
+	copy(s.Gain, s.Statistics.Gain())
+	copy(s.CovB, s.Cov())
 	return nil
 }
 
-// covariance is cov = σ²(second + σ²·diag(prior)⁻¹)⁻¹, and its ln|·|.
-func covariance(cov, second []float64, noise float64, prior []float64) (logDet float64, err error) {
-	h := len(prior)
-	for i, v := range second {
-		cov[i] = v / noise
-	}
+// columnWise sets up b_h = (σ_b²/σ²)(Y·a_h − Σ_{j≠h} b_j·a_jᵀa_h), of which Y is a common factor.
+func (s *Statistics) columnWise(p *Parameters) {
+	h, m, information := p.H, p.M, s.Information(p.A, p.A, 1/p.Noise)
+	gain, cov := s.Begin(s.zero, p.A)
+	copy(gain, p.Gain)
+	clear(cov)
+	logDet := 0.0
 	for i := range h {
-		cov[i*h+i] += 1 / prior[i]
+		variance := 1 / (information[i*h+i] + float64(m)/p.Noise*p.CovA[i*h+i] + s.prior[i])
+		cov[i*h+i] = variance
+		logDet += math.Log(variance)
+		row := gain[i*m : (i+1)*m]
+		for j := range row {
+			row[j] = p.A[j*h+i] / p.Noise
+		}
+		for j := range h {
+			if j != i {
+				linalg.Axpy(-information[j*h+i], gain[j*m:(j+1)*m], row)
+			}
+		}
+		linalg.Scale(variance, row)
 	}
-	chol, ok := linalg.NewCholesky(h, cov)
-	if !ok {
-		return 0, fmt.Errorf("vbmf: the precision of the factors is not positive definite at K = %d: the noise, "+
-			"%.3g, is negligible relative to them; rescale the matrix, or give the noise variance", h, noise)
-	}
-	logDet = -chol.LogDet()
-	chol.Invert()
-	return logDet, nil
+	s.SetLogDet(logDet)
 }
 
 // Infer adds the rows of a block.
@@ -238,8 +224,6 @@ func (v Iterative) Maximize(s *Statistics, p, dst *Parameters) (*Parameters, err
 	}
 	h, m := p.H, p.M
 	copy(dst.Gain, s.Gain)
-	copy(dst.PriorA, p.PriorA)
-	copy(dst.PriorB, p.PriorB)
 	dst.Noise = p.Noise
 	if v.ColumnWise {
 		copy(dst.A, p.A)
@@ -253,21 +237,24 @@ func (v Iterative) Maximize(s *Statistics, p, dst *Parameters) (*Parameters, err
 			}
 		}
 	} else {
-		if _, err := covariance(dst.CovA, s.ZZ, p.Noise, p.PriorA); err != nil {
+		for i, v := range p.PriorA {
+			dst.PriorA[i] = 1 / v
+		}
+		if _, err := s.Posterior(1/p.Noise, dst.PriorA, dst.A, dst.CovA); err != nil {
 			return dst, err
 		}
-		linalg.Mul(false, false, 1/p.Noise, linalg.General(m, h, s.XZ), linalg.General(h, h, dst.CovA), 0,
-			linalg.General(m, h, dst.A))
 	}
+	copy(dst.PriorA, p.PriorA)
+	copy(dst.PriorB, p.PriorB)
 	if v.Priors == nil {
 		for i := range h {
-			dst.PriorA[i] = dst.square(i) / float64(m)
+			dst.PriorA[i] = lineargaussian.ExpectedSquare(dst.A, dst.CovA, h, i) / float64(m)
 			dst.PriorB[i] = s.ZZ[i*h+i] / s.N
 		}
 	}
 	if v.Noise == 0 {
 		size := s.N * float64(m)
-		dst.Noise = dst.residual(s) / size
+		dst.Noise = s.ExpectedResidual(dst.A, dst.CovA) / size
 		if !(dst.Noise > exact*exact*s.SumSq/size) {
 			return dst, fmt.Errorf("vbmf: %w", ErrNoNoise)
 		}
@@ -275,27 +262,13 @@ func (v Iterative) Maximize(s *Statistics, p, dst *Parameters) (*Parameters, err
 	return dst, nil
 }
 
-// square is E‖a_h‖².
-func (p *Parameters) square(i int) float64 {
-	sum := float64(p.M) * p.CovA[i*p.H+i]
-	for j := range p.M {
-		sum += p.A[j*p.H+i] * p.A[j*p.H+i]
-	}
-	return sum
-}
-
-// residual is E‖Y − BAᵀ‖².
-func (p *Parameters) residual(s *Statistics) float64 {
-	return s.ResidualAt(p.A) + float64(p.M)*linalg.Dot(p.CovA, s.ZZ)
-}
-
 // LogJoint returns E[ln p(Y,A,B)] + H(q(A)); adding the entropy of q(B) gives −F (eq. 13).
 func (Iterative) LogJoint(s *Statistics, p *Parameters) float64 {
 	h, m := p.H, float64(p.M)
-	value := -s.N*m*math.Log(2*math.Pi*p.Noise) - p.residual(s)/p.Noise
+	value := -s.N*m*math.Log(2*math.Pi*p.Noise) - s.ExpectedResidual(p.A, p.CovA)/p.Noise
 	for i := range h {
 		value -= s.N*math.Log(2*math.Pi*p.PriorB[i]) + s.ZZ[i*h+i]/p.PriorB[i]
-		value -= m*(math.Log(p.PriorA[i])-1) + p.square(i)/p.PriorA[i]
+		value -= m*(math.Log(p.PriorA[i])-1) + lineargaussian.ExpectedSquare(p.A, p.CovA, h, i)/p.PriorA[i]
 	}
 	s.hh = linalg.Resize(s.hh, h*h)
 	copy(s.hh, p.CovA)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/bpca"
+	"github.com/latent-go/latent/models/lineargaussian"
 )
 
 func fit(t require.TestingT, v Iterative, y mat.Matrix, o framework.Options) *framework.Result[*Parameters, *Statistics] {
@@ -268,7 +269,7 @@ func TestPPCAAndComparison(t *testing.T) {
 	require.NoError(t, p.Check())
 	assert.InDelta(t, 9e4, p.Mean[9], 1)
 
-	spectrum, err := bpca.Decompose(background, tab, 1)
+	spectrum, err := lineargaussian.Decompose(background, tab, 1)
 	require.NoError(t, err)
 	ml, err := bpca.Solve(spectrum, 0)
 	require.NoError(t, err)
@@ -288,7 +289,7 @@ func TestPPCAAndComparison(t *testing.T) {
 
 	wide, err := Compare(background, table(t, artificial(20, 60, 2, 1)), 1)
 	require.NoError(t, err)
-	assert.True(t, errors.Is(wide.NoGFAB, bpca.ErrTooFewRows))
+	assert.True(t, errors.Is(wide.NoGFAB, lineargaussian.ErrTooFewRows))
 	assert.Equal(t, 2, wide.VBMF)
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/bpca"
+	"github.com/latent-go/latent/models/lineargaussian"
 )
 
 // PPCA fits probabilistic principal component analysis by the empirical solution (paper N, section 4.1). Rows of the
@@ -98,7 +99,7 @@ func Compare(ctx context.Context, t *framework.Table, workers int) (*Comparison,
 		return nil, err
 	}
 	c := &Comparison{VBMF: s.Rank, Solution: s}
-	spectrum, err := bpca.Decompose(ctx, t, workers)
+	spectrum, err := lineargaussian.Decompose(ctx, t, workers)
 	if err != nil {
 		return nil, err
 	}

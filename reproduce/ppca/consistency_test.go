@@ -16,7 +16,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/latent-go/latent/framework"
-	"github.com/latent-go/latent/models/bpca"
+	"github.com/latent-go/latent/models/lineargaussian"
 )
 
 // datasets is the number of data sets of each size in the experiments.
@@ -198,7 +198,7 @@ func (p0 truth) gaussian(t testing.TB) *distmv.Normal {
 func (p0 truth) choose(t testing.TB, n int, alpha float64, ks []int, rng *rand.Rand) (*framework.Selection[*Posterior, *Statistics], int) {
 	d, _ := p0.w0.Dims()
 	mo := moments(t, p0.sample(n, rng), d)
-	tempered := &bpca.Moments{Rows: n, N: alpha * mo.N, D: d, Mean: mo.Mean, Scatter: scaled(mo.Scatter, alpha)}
+	tempered := &lineargaussian.Moments{Rows: n, N: alpha * mo.N, D: d, Mean: mo.Mean, Scatter: scaled(mo.Scatter, alpha)}
 	m := Compressed{Model{Noise: p0.noise, PriorVariance: 1, Pairs: 64}}
 	sel, err := framework.Select(background, m, tempered.Source(), ks, framework.Options{Method: framework.EM, Tolerance: 1e-5, Workers: 1})
 	require.NoError(t, err)

@@ -20,7 +20,7 @@
 //	best := sel.Fits[sel.Best(0)]                     // K̂ under equal weights of the ranks
 //	bound, err := m.Bound(best.Statistics, best.Parameters) // with its standard error
 //
-// [Model] is fitted from blocks of rows and [Compressed] from [bpca.Moments], which make
+// [Model] is fitted from blocks of rows and [Compressed] from [lineargaussian.Moments], which make
 // the cost of an iteration independent of the number of rows. A tempered posterior, ln p(X|W) times α ∈ (0, 1], is that
 // of rows of weight α. docs/theory/elbo-ppca.md has the derivations and what was measured.
 package ppca

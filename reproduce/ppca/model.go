@@ -9,7 +9,7 @@ import (
 
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/laplace"
-	"github.com/latent-go/latent/models/bpca"
+	"github.com/latent-go/latent/models/lineargaussian"
 )
 
 // Model is probabilistic PCA with a Gaussian variational posterior of its loadings, fitted
@@ -41,7 +41,7 @@ const (
 	DefaultRate      = 0.1
 )
 
-// Compressed is [Model] fitted from [bpca.Moments]: the same numbers, to rounding, at a cost
+// Compressed is [Model] fitted from [lineargaussian.Moments]: the same numbers, to rounding, at a cost
 // per iteration that does not depend on the number of rows.
 type Compressed struct{ Model }
 
@@ -98,7 +98,7 @@ func (m Model) Init(
 
 // Init is that of [Model], from moments.
 func (c Compressed) Init(
-	ctx context.Context, src framework.Source[*bpca.Moments], k int, rng *rand.Rand,
+	ctx context.Context, src framework.Source[*lineargaussian.Moments], k int, rng *rand.Rand,
 ) (*Posterior, error) {
 	s, err := framework.Fold(ctx, src, 1,
 		func() (*Statistics, error) { return &Statistics{}, nil },
@@ -132,7 +132,7 @@ func (Model) Infer(b framework.Rows, p *Posterior, s *Statistics) (float64, erro
 }
 
 // Infer adds all rows that the moments stand for.
-func (Compressed) Infer(b *bpca.Moments, p *Posterior, s *Statistics) (float64, error) {
+func (Compressed) Infer(b *lineargaussian.Moments, p *Posterior, s *Statistics) (float64, error) {
 	return 0, s.addMoments(b)
 }
 

@@ -22,7 +22,7 @@ import (
 	"github.com/latent-go/latent/framework"
 	_ "github.com/latent-go/latent/internal/fixedseed"
 	"github.com/latent-go/latent/laplace"
-	"github.com/latent-go/latent/models/bpca"
+	"github.com/latent-go/latent/models/lineargaussian"
 )
 
 var background = context.Background()
@@ -49,8 +49,8 @@ func table(t testing.TB, x []float64, d int) *framework.Table {
 	return src
 }
 
-func moments(t testing.TB, x []float64, d int) *bpca.Moments {
-	m, err := bpca.Summarize(background, table(t, x, d), 1)
+func moments(t testing.TB, x []float64, d int) *lineargaussian.Moments {
+	m, err := lineargaussian.Summarize(background, table(t, x, d), 1)
 	require.NoError(t, err)
 	return m
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/linalg"
-	"github.com/latent-go/latent/models/bpca"
+	"github.com/latent-go/latent/models/lineargaussian"
 )
 
 // Statistics are the second moments of the rows about 0, which are sufficient.
@@ -141,7 +141,7 @@ var errOverflow = errors.New(
 )
 
 // addMoments adds scatter + N·mean·meanᵀ.
-func (s *Statistics) addMoments(m *bpca.Moments) error {
+func (s *Statistics) addMoments(m *lineargaussian.Moments) error {
 	if err := s.columns(m.D); err != nil {
 		return err
 	}

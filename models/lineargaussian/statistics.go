@@ -1,6 +1,7 @@
-package bpca
+package lineargaussian
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -74,9 +75,8 @@ func (s *Statistics) Merge(o *Statistics) {
 func (s *Statistics) Observations() float64 { return s.N }
 
 // Begin clears the statistics for a local step q(z_n) = N(gain·(x_n − mean), cov). It returns the memory of gain
-// (K×D) and cov (K×K); the caller fills both and calls [Statistics.SetLogDet]. anchor is the expected W (D×K). Models
-// of x = mean + Wz + ε under other priors build their local step from Begin, [Statistics.Add] and
-// [Statistics.ResidualAt].
+// (K×D) and cov (K×K); the caller fills both and calls [Statistics.SetLogDet], unless it calls [Statistics.Condition].
+// anchor is the expected W (D×K).
 func (s *Statistics) Begin(mean, anchor []float64) (gain, cov []float64) {
 	q := &s.local
 	s.N, s.SumSq, s.Residual = 0, 0, 0
@@ -91,6 +91,9 @@ func (s *Statistics) Begin(mean, anchor []float64) (gain, cov []float64) {
 // Gain returns the local step's gain, K×D.
 func (s *Statistics) Gain() []float64 { return s.local.gain }
 
+// Cov returns the local step's covariance of z, K×K.
+func (s *Statistics) Cov() []float64 { return s.local.cov }
+
 // SetLogDet sets ln|cov|.
 func (s *Statistics) SetLogDet(logDet float64) { s.local.logDet = logDet }
 
@@ -103,28 +106,42 @@ func (s *Statistics) Scale(factor float64) {
 	linalg.Scale(factor, s.ZZ)
 }
 
+// Information returns what a row tells of z, scale·wᵀ·weighted (K×K), in memory that [Statistics.Condition] may
+// overwrite. w and weighted are D×K, and scale·weighted is Ψ⁻¹w.
+func (s *Statistics) Information(w, weighted []float64, scale float64) []float64 {
+	k, d := s.K, s.D
+	s.kk = linalg.Resize(s.kk, k*k)
+	linalg.Mul(true, false, scale, linalg.General(d, k, w), linalg.General(d, k, weighted), 0,
+		linalg.General(k, k, s.kk))
+	return s.kk
+}
+
 // Condition starts a local step for x = mean + Wz + ε, ε ~ N(0, Ψ), with loadings w (D×K): q(z_n) = N(gain·(x_n −
-// mean), Σ) with Σ⁻¹ = precision + I and gain = scale·Σ·weightedᵀ. precision is WᵀΨ⁻¹W (K×K), which Condition
-// overwrites, and scale·weighted is Ψ⁻¹W (D×K). The tilt adds its matrix to Σ⁻¹; this is D·S₀⁻¹ if no entry is
-// missing.
+// mean), Σ) with gain = scale·Σ·weightedᵀ, where scale·weighted is Ψ⁻¹W (D×K). Σ⁻¹ is information, such as that of
+// [Statistics.Information], which Condition overwrites, plus the precision of the prior of z: I, or diag(prior) if that
+// is not nil. The tilt adds its matrix to Σ⁻¹; this is D·S₀⁻¹ if no entry is missing.
 func (s *Statistics) Condition(
-	mean, w, weighted []float64, scale float64, precision []float64, tilt *laplace.Tilt,
+	mean, w, weighted []float64, scale float64, information, prior []float64, tilt *laplace.Tilt,
 ) error {
 	k, d := s.K, s.D
 	gain, cov := s.Begin(mean, w)
 	for i := range k {
-		precision[i*k+i]++
+		if prior == nil {
+			information[i*k+i]++
+		} else {
+			information[i*k+i] += prior[i]
+		}
 	}
 	var tilted mat.SymDense
-	tilted.SetRawSymmetric(blas64.Symmetric{N: k, Stride: k, Data: precision, Uplo: blas.Upper})
+	tilted.SetRawSymmetric(blas64.Symmetric{N: k, Stride: k, Data: information, Uplo: blas.Upper})
 	if err := tilt.Precision(&tilted); err != nil {
 		return s.singular(err)
 	}
-	copy(cov, precision)
+	copy(cov, information)
 	chol, ok := linalg.NewCholesky(k, cov)
 	if !ok {
-		return fmt.Errorf("bpca: the precision of q(z) is not positive definite at K = %d: the noise is negligible "+
-			"relative to the loadings", k)
+		return fmt.Errorf("lineargaussian: the precision of q(z) is not positive definite at K = %d: the noise is "+
+			"negligible relative to the loadings", k)
 	}
 	s.SetLogDet(-chol.LogDet())
 	chol.Invert()
@@ -134,13 +151,13 @@ func (s *Statistics) Condition(
 }
 
 func (s *Statistics) singular(err error) error {
-	return fmt.Errorf("bpca: E[ZᵀZ] is singular at K = %d: %w; allow pruning, or lower K", s.K, err)
+	return fmt.Errorf("lineargaussian: E[ZᵀZ] is singular at K = %d: %w; allow pruning, or lower K", s.K, err)
 }
 
 // Add adds the rows of a block and returns the entropy of their q.
 func (s *Statistics) Add(b framework.Rows) (entropy float64, err error) {
 	if b.D != s.D {
-		return 0, fmt.Errorf("bpca: %w", framework.FaultyRow(b.First, "has %d columns, the model %d", b.D, s.D))
+		return 0, fmt.Errorf("lineargaussian: %w", framework.FaultyRow(b.First, "has %d columns, the model %d", b.D, s.D))
 	}
 	weight := 0.0
 	s.local.eachTile(b, func(n int) {
@@ -161,7 +178,7 @@ func (s *Statistics) Add(b framework.Rows) (entropy float64, err error) {
 func (s *Statistics) AddMoments(m *Moments) (entropy float64, err error) {
 	q := &s.local
 	if m.D != s.D {
-		return 0, fmt.Errorf("bpca: moments of %d columns, the model has %d", m.D, s.D)
+		return 0, fmt.Errorf("lineargaussian: moments of %d columns, the model has %d", m.D, s.D)
 	}
 	q.shift = linalg.Resize(q.shift, m.D)
 	clear(q.shift)
@@ -283,6 +300,47 @@ func (s *Statistics) Regress(w []float64) error {
 	return nil
 }
 
+// Posterior writes the posterior of W to mean (D×K) and cov (K×K), the covariance of each of its rows, for noise of
+// precision lambda and the prior N(0, diag(prior)⁻¹) of each row. It returns ln|cov|.
+func (s *Statistics) Posterior(lambda float64, prior, mean, cov []float64) (logDet float64, err error) {
+	k := s.K
+	for i, zz := range s.ZZ {
+		cov[i] = lambda * zz
+	}
+	for i, v := range prior {
+		cov[i*k+i] += v
+	}
+	chol, ok := linalg.NewCholesky(k, cov)
+	if !ok {
+		return 0, fmt.Errorf("lineargaussian: the precision of the loadings is not positive definite at K = %d: the "+
+			"noise is negligible relative to them; rescale the data", k)
+	}
+	logDet = -chol.LogDet()
+	chol.Invert()
+	s.kk = linalg.Resize(s.kk, k*k)
+	for i, c := range cov {
+		s.kk[i] = lambda * c // a number near 1, where the product of covariances and data may underflow
+	}
+	linalg.Mul(false, false, 1, linalg.General(s.D, k, s.XZ), linalg.General(k, k, s.kk), 0,
+		linalg.General(s.D, k, mean))
+	return logDet, nil
+}
+
+// ExpectedResidual is [Statistics.ResidualAt] expected under a posterior of W.
+func (s *Statistics) ExpectedResidual(mean, cov []float64) float64 {
+	return s.ResidualAt(mean) + float64(s.D)*linalg.Dot(cov, s.ZZ)
+}
+
+// ExpectedSquare is E‖w_i‖² of column i of W, for a posterior of its D rows.
+func ExpectedSquare(mean, cov []float64, k, i int) float64 {
+	d := len(mean) / k
+	sum := float64(d) * cov[i*k+i]
+	for j := range d {
+		sum += mean[j*k+i] * mean[j*k+i]
+	}
+	return sum
+}
+
 // Expand replaces z by L⁻¹z and the loadings w (D×K) by wL, which leaves Wz unchanged (PX-EM; Liu, Rubin & Wu 1998).
 // Its L makes S = N·I, where the prior of z and the entropy are best. If charged, with the penalty −(D/2) ln|S| of
 // gFAB and FAB, it makes S = (N − D)·I. It returns the change of the entropy in nats.
@@ -290,7 +348,7 @@ func (s *Statistics) Expand(w []float64, charged bool) (entropy float64, err err
 	m := s.N
 	if charged {
 		if m -= float64(s.D); m <= 0 {
-			return 0, tooFewRows(s.N, s.D)
+			return 0, TooFewRows(s.N, s.D)
 		}
 	}
 	chol, err := s.factor()
@@ -363,12 +421,38 @@ func (s *Statistics) ResidualAt(w []float64) float64 {
 	return s.Residual + linalg.Dot(delta, slope)
 }
 
-// logJoint is E[ln p(X,Z|W,λ)] for an expected residual and expected λ and ln λ.
-func (s *Statistics) logJoint(residual, lambda, logLambda float64) float64 {
+// LogJoint returns E[ln p(X,Z|W,λ)] of noise λ⁻¹I for an expected residual and expected λ and ln λ.
+func (s *Statistics) LogJoint(residual, lambda, logLambda float64) float64 {
 	trace := 0.0
 	for k := range s.K {
 		trace += s.ZZ[k*s.K+k]
 	}
 	nd, nk := s.N*float64(s.D), s.N*float64(s.K)
 	return 0.5 * (nd*(logLambda-math.Log(2*math.Pi)) - lambda*residual - nk*math.Log(2*math.Pi) - trace)
+}
+
+// Curvature adds S ⊗ I_D, information times: what the rows tell of loadings in units in which a row has the information
+// information·I. It does not exist for N ≤ D (see [ErrTooFewRows]); the evidence does.
+func (s *Statistics) Curvature(information float64, f *laplace.Curvature) error {
+	if s.N <= float64(s.D) {
+		return TooFewRows(s.N, s.D)
+	}
+	s.count.SetRawSymmetric(blas64.Symmetric{N: s.K, Stride: s.K, Data: s.ZZ, Uplo: blas.Upper})
+	if s.information.Of == nil {
+		s.information.Of = laplace.Identity(s.D) // which allocates where D is large
+	}
+	s.information.Factor = information
+	f.Mixed(&s.count, &s.information)
+	return nil
+}
+
+// ErrTooFewRows reports that gFIC and FIC do not exist, or may not exist if entries are missing. With no more rows than
+// columns, the objective grows without bound as E[ZᵀZ] shrinks in any direction (docs/theory/bpca.md, section 2, and
+// docs/theory/factor.md, sections 2 and 4).
+var ErrTooFewRows = errors.New("gFIC and FIC of axes and factors need more rows than columns")
+
+// TooFewRows is ErrTooFewRows with the numbers of a table, and what to do.
+func TooFewRows(n float64, d int) error {
+	return fmt.Errorf("lineargaussian: %w (N = %v, D = %d): use EM with BICEM or BIC, variational Bayes, or "+
+		"variational matrix factorisation, or drop columns", ErrTooFewRows, n, d)
 }

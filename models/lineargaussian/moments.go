@@ -1,4 +1,4 @@
-package bpca
+package lineargaussian
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/lapack/lapack64"
 
 	"github.com/latent-go/latent/framework"
@@ -17,7 +18,7 @@ import (
 	"github.com/latent-go/latent/internal/memory"
 )
 
-// Moments are the first two moments of a table, which are sufficient for BPCA.
+// Moments are the first two moments of a table, which are sufficient for models of complete rows.
 // After one pass over the rows an iteration costs O(D²K), whatever N is.
 type Moments struct {
 	Rows    int       // rows seen, whatever their weight
@@ -89,7 +90,7 @@ func firstColumns(ctx context.Context, src framework.Source[framework.Rows]) int
 	return 0
 }
 
-// Source returns a source of one block, the moments, for [Compressed].
+// Source returns a source of one block, the moments, such as bpca.Compressed is fitted from.
 func (m *Moments) Source() framework.Source[*Moments] {
 	return framework.Single[*Moments]{Block: m, Count: m.Rows}
 }
@@ -113,7 +114,7 @@ func (m *Moments) add(b framework.Rows) error {
 		m.allocate(b.D)
 	}
 	if b.D != m.D {
-		return fmt.Errorf("bpca: %w", framework.FaultyRow(b.First, "has %d columns, earlier rows %d", b.D, m.D))
+		return fmt.Errorf("lineargaussian: %w", framework.FaultyRow(b.First, "has %d columns, earlier rows %d", b.D, m.D))
 	}
 	var weight float64
 	m.shift, weight = blockMean(b, m.shift)
@@ -217,7 +218,7 @@ func (m *Moments) count(rows int, weight float64, mean []float64) {
 }
 
 func differentColumns(d, other int) error {
-	return fmt.Errorf("bpca: some rows have %d columns and others %d: all must have the same", d, other)
+	return fmt.Errorf("lineargaussian: some rows have %d columns and others %d: all must have the same", d, other)
 }
 
 // root is a matrix R of at most D rows with RᵀR = Scatter, row-major: the pivoted
@@ -278,17 +279,18 @@ func badEntry(b framework.Rows) error {
 	for i := range b.N {
 		for j, v := range b.Row(i) {
 			if math.IsNaN(v) || math.IsInf(v, 0) {
-				return fmt.Errorf("bpca: %w", framework.NotFinite(b.First+i, j, v))
+				return fmt.Errorf("lineargaussian: %w", framework.NotFinite(b.First+i, j, v))
 			}
 		}
 	}
 	return errOverflow
 }
 
-var errOverflow = errors.New("bpca: the squares of the entries overflow: divide the data by a large number first")
+var errOverflow = errors.New("lineargaussian: the squares of the entries overflow: divide the data by a large number " +
+	"first")
 
-// variances are the column variances, Σ w (x − mean)²/N.
-func (m *Moments) variances() []float64 {
+// Variances returns the column variances, Σ w (x − mean)²/N.
+func (m *Moments) Variances() []float64 {
 	v := make([]float64, m.D)
 	for j := range v {
 		v[j] = m.Scatter[j*m.D+j] / m.N
@@ -296,104 +298,171 @@ func (m *Moments) variances() []float64 {
 	return v
 }
 
-// check rejects data that BPCA cannot describe.
-func (m *Moments) check() error { return checkData(m.Rows, m.N, m.variances()) }
-
-func checkData(rows int, n float64, variances []float64) error {
+// CheckData returns an error unless rows of this number, weight and column variances have axes and noise of one
+// variance.
+func CheckData(rows int, n float64, variances []float64) error {
 	if rows < 2 {
-		return fmt.Errorf("bpca: %d row: a variance needs at least two", rows)
+		return fmt.Errorf("lineargaussian: %d row: a variance needs at least two", rows)
 	}
 	if n < 2 {
-		return fmt.Errorf("bpca: the rows have total weight %v: a variance needs at least two rows", n)
+		return fmt.Errorf("lineargaussian: the rows have total weight %v: a variance needs at least two rows", n)
 	}
 	mean := 0.0
 	for j, v := range variances {
 		if v == 0 {
-			return fmt.Errorf("bpca: %w", framework.FaultyColumn(j, framework.ErrConstant))
+			return fmt.Errorf("lineargaussian: %w", framework.FaultyColumn(j, framework.ErrConstant))
 		}
 		mean += v / float64(len(variances))
 	}
 	if !(mean >= 1e-280 && mean <= 1e280) { // squares of variances leave the range of float64
-		return fmt.Errorf("bpca: the mean column variance is %v: rescale the data to numbers near 1", mean)
+		return fmt.Errorf("lineargaussian: the mean column variance is %v: rescale the data to numbers near 1", mean)
 	}
 	if len(variances) < 2 {
-		return fmt.Errorf("bpca: %d column: BPCA needs at least two, so that there is a K < D", len(variances))
+		return fmt.Errorf("lineargaussian: %d column: at least two are needed, so that there is a K < D", len(variances))
 	}
 	return nil
 }
 
-// checkK rejects a number of latent dimensions that leaves no residual.
-func checkK(k, d int) error {
+// CheckK returns an error for a number of latent dimensions that leaves no noise.
+func CheckK(k, d int) error {
 	if k < 1 || k >= d {
-		return fmt.Errorf("bpca: K = %d with D = %d columns: choose K from 1 to %d, so that noise is left over", k, d, d-1)
+		return fmt.Errorf("lineargaussian: K = %d with D = %d columns: choose K from 1 to %d, so that noise "+
+			"is left over", k, d, d-1)
 	}
 	return nil
 }
 
-// columns are the means and variances of the columns, where D×D moments would be
-// too large.
-type columns struct {
-	rows    int
-	n       float64
-	mean    []float64
-	scatter []float64
-	shift   []float64
+// Columns are the means and variances of columns over the entries that each shows: of rows that miss entries, and of
+// columns so many that D×D moments would be too large.
+type Columns struct {
+	Rows    int       // rows seen, whatever their weight
+	N       float64   // sum of the row weights
+	Count   []float64 // weight of the entries that each column shows, length D
+	Mean    []float64 // length D
+	Squares []float64 // length D, about the mean
+	// Gap, from 1, is the first row that misses an entry, and GapColumn, from 0, the first column there; Gap is 0 if
+	// none is missing.
+	Gap, GapColumn int
 }
 
-func (c *columns) add(b framework.Rows) error {
-	var weight float64
-	c.shift, weight = blockMean(b, c.shift)
-	scatter := make([]float64, b.D)
+// SummarizeColumns makes one pass over src. It returns an error for a source without rows, and for an infinite entry
+// or one that overflows.
+func SummarizeColumns(ctx context.Context, src framework.Source[framework.Rows]) (*Columns, error) {
+	c, err := framework.Fold(ctx, src, 0, func() (*Columns, error) { return &Columns{}, nil }, (*Columns).add,
+		(*Columns).merge)
+	if err != nil {
+		return nil, err
+	}
+	if math.IsNaN(floats.Sum(c.Squares)) || math.IsInf(floats.Sum(c.Squares), 0) {
+		return nil, errOverflow
+	}
+	return c, nil
+}
+
+// Complete returns an error that names the first missing entry, if there is one.
+func (c *Columns) Complete() error {
+	if c.Gap == 0 {
+		return nil
+	}
+	return fmt.Errorf("lineargaussian: %w", framework.NotFinite(c.Gap-1, c.GapColumn, math.NaN()))
+}
+
+func (c *Columns) add(b framework.Rows) error {
+	if c.Mean == nil {
+		c.Count, c.Mean, c.Squares = make([]float64, b.D), make([]float64, b.D), make([]float64, b.D)
+	}
+	if len(c.Mean) != b.D {
+		return differentColumns(len(c.Mean), b.D)
+	}
 	for i := range b.N {
 		w := b.Weight(i)
-		if w == 0 {
-			continue
-		}
 		for j, v := range b.Row(i) {
-			scatter[j] += w * (v - c.shift[j]) * (v - c.shift[j])
+			switch {
+			case math.IsNaN(v):
+				if row := b.First + i + 1; c.Gap == 0 || row < c.Gap {
+					c.Gap, c.GapColumn = row, j
+				}
+			case math.IsInf(v, 0):
+				return fmt.Errorf("lineargaussian: %w", framework.NotFinite(b.First+i, j, v))
+			case w > 0:
+				c.Count[j] += w
+				delta := v - c.Mean[j]
+				c.Mean[j] += w / c.Count[j] * delta
+				c.Squares[j] += w * delta * (v - c.Mean[j])
+			}
 		}
+		c.Rows++
+		c.N += w
 	}
-	for _, v := range scatter {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return badEntry(b)
-		}
-	}
-	if c.mean != nil && len(c.mean) != b.D {
-		return fmt.Errorf("bpca: %w", framework.FaultyRow(b.First, "has %d columns, earlier rows %d", b.D, len(c.mean)))
-	}
-	c.combine(b.N, weight, c.shift, scatter)
 	return nil
 }
 
-func (c *columns) merge(o *columns) error {
-	if c.mean != nil && o.mean != nil && len(c.mean) != len(o.mean) {
-		return differentColumns(len(c.mean), len(o.mean))
+func (c *Columns) merge(o *Columns) error {
+	switch {
+	case o.Mean == nil:
+		return nil
+	case c.Mean == nil:
+		*c = *o
+		return nil
+	case len(c.Mean) != len(o.Mean):
+		return differentColumns(len(c.Mean), len(o.Mean))
 	}
-	c.combine(o.rows, o.n, o.mean, o.scatter)
+	c.Rows += o.Rows
+	c.N += o.N
+	if o.Gap > 0 && (c.Gap == 0 || o.Gap < c.Gap) {
+		c.Gap, c.GapColumn = o.Gap, o.GapColumn
+	}
+	for j, n := range o.Count {
+		if n > 0 {
+			total, delta := c.Count[j]+n, o.Mean[j]-c.Mean[j]
+			c.Squares[j] += o.Squares[j] + c.Count[j]*n/total*delta*delta
+			c.Mean[j] += n / total * delta
+			c.Count[j] = total
+		}
+	}
 	return nil
 }
 
-func (c *columns) combine(rows int, weight float64, mean, scatter []float64) {
-	c.rows += rows
-	if c.mean == nil && mean != nil {
-		c.mean, c.scatter = append([]float64(nil), mean...), make([]float64, len(mean))
-	}
-	if weight == 0 {
-		return
-	}
-	total := c.n + weight
-	for j := range mean {
-		delta := mean[j] - c.mean[j]
-		c.scatter[j] += scatter[j] + c.n*weight/total*delta*delta
-		c.mean[j] += weight / total * delta
-	}
-	c.n = total
+// Variances returns the variance of each column over the entries that it shows.
+func (c *Columns) Variances() []float64 {
+	return floats.DivTo(make([]float64, len(c.Count)), c.Squares, c.Count)
 }
 
-func (c *columns) variances() []float64 {
-	v := make([]float64, len(c.scatter))
-	for j := range v {
-		v[j] = c.scatter[j] / c.n
+// TimesScatter is NC·q for the covariance C about mean and a D×k matrix q, in one pass over the rows.
+func TimesScatter(
+	ctx context.Context, src framework.Source[framework.Rows], mean, q []float64, k int,
+) ([]float64, error) {
+	d := len(mean)
+	type product struct {
+		y    []float64
+		tile localStep
 	}
-	return v
+	sum, err := framework.Fold(ctx, src, 0,
+		func() (*product, error) { return &product{y: make([]float64, d*k)}, nil },
+		func(a *product, b framework.Rows) error {
+			a.tile.mean = mean
+			a.tile.eachTile(b, func(n int) {
+				x, z := linalg.General(n, d, a.tile.x), linalg.General(n, k, a.tile.scratch(&a.tile.z, k))
+				linalg.Mul(false, false, 1, x, linalg.General(d, k, q), 0, z)
+				a.tile.weigh(z)
+				linalg.Mul(true, false, 1, x, z, 1, linalg.General(d, k, a.y))
+			})
+			return nil
+		},
+		func(into, from *product) error {
+			linalg.Axpy(1, from.y, into.y)
+			return nil
+		})
+	if err != nil {
+		return nil, err
+	}
+	return sum.y, nil
+}
+
+// Pool merges the blocks of a source of moments.
+func Pool(ctx context.Context, src framework.Source[*Moments]) (*Moments, error) {
+	return framework.Fold(ctx, src, 1,
+		func() (*Moments, error) { return &Moments{}, nil },
+		(*Moments).Merge,
+		(*Moments).Merge)
 }
