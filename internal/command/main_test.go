@@ -241,7 +241,7 @@ func TestMoreColumnsThanRows(t *testing.T) {
 		assert.Equal(t, 13, r.D)
 	}
 	for _, method := range []string{"gfab", "fab", "closed-form"} {
-		fails(t, 1, "gFIC and FIC of BPCA need more rows than columns", "", "fit", "--model", "bpca", "--data", path, "--method", method)
+		fails(t, 1, "gFIC and FIC need more rows than columns", "", "fit", "--model", "bpca", "--data", path, "--method", method)
 	}
 	stdout, _ := done(t, "select", "--model", "bpca", "--data", path)
 	assert.NotContains(t, stdout, "gfic")

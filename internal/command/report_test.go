@@ -77,7 +77,7 @@ func TestErrorsAboutTheDataBeginWithTheirName(t *testing.T) {
 		{"a,b,c\n1,2,3\n", "1 row: "},
 		{"a\n1\n2\n", "1 column: "},
 		{"a,b,c\n1,2,3\n1,5,6\n1,8,1\n1,3,3\n", `column "a" is constant`},
-		{"a,b,c\n1,2,3\n4,5,7\n", "gFIC and FIC of BPCA need more rows than columns"},
+		{"a,b,c\n1,2,3\n4,5,7\n", "gFIC and FIC need more rows than columns"},
 		{"1,b\n1,2\n3,4\n", `column "V2" is categorical: row 1 is "b"; the first row looks like a header: read it with a header (--header yes)`},
 	} {
 		path := file(t, "d.csv", c.text)

@@ -449,7 +449,7 @@ func (s *Statistics) Curvature(information float64, f *laplace.Curvature) error 
 // ErrTooFewRows reports that gFIC and FIC do not exist, or may not exist if entries are missing. With no more rows than
 // columns, the objective grows without bound as E[ZᵀZ] shrinks in any direction (docs/theory/bpca.md, section 2, and
 // docs/theory/factor.md, sections 2 and 4).
-var ErrTooFewRows = errors.New("gFIC and FIC of axes and factors need more rows than columns")
+var ErrTooFewRows = errors.New("gFIC and FIC need more rows than columns")
 
 // TooFewRows is ErrTooFewRows with the numbers of a table, and what to do.
 func TooFewRows(n float64, d int) error {
