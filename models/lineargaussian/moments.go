@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"slices"
 	"sync"
 
 	"gonum.org/v1/gonum/blas"
@@ -27,8 +28,8 @@ type Moments struct {
 	Mean    []float64 // length D
 	Scatter []float64 // D×D, Σ_n w_n (x_n − mean)(x_n − mean)ᵀ
 
-	once     sync.Once
-	rootRows []float64 // see root
+	once   sync.Once
+	rooted Root // see root
 
 	// The rows of Add, centred by the means of their blocks, whose products are not in Scatter yet.
 	tile    []float64 // whose rows are D long
@@ -90,6 +91,14 @@ func firstColumns(ctx context.Context, src framework.Source[framework.Rows]) int
 	return 0
 }
 
+// Reset empties the moments and keeps their memory, for rows of as many columns.
+func (m *Moments) Reset() {
+	m.once = sync.Once{}
+	m.Rows, m.N, m.pending = 0, 0, 0
+	clear(m.Mean)
+	clear(m.Scatter)
+}
+
 // Source returns a source of one block, the moments, such as bpca.Compressed is fitted from.
 func (m *Moments) Source() framework.Source[*Moments] {
 	return framework.Single[*Moments]{Block: m, Count: m.Rows}
@@ -122,7 +131,7 @@ func (m *Moments) add(b framework.Rows) error {
 		m.Rows += b.N
 		return nil
 	}
-	m.once, m.rootRows = sync.Once{}, nil // the root of the old scatter
+	m.once = sync.Once{} // of the old scatter
 	for _, v := range m.shift {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			return badEntry(b)
@@ -184,7 +193,7 @@ func (m *Moments) Merge(o *Moments) error {
 	if m.D != o.D {
 		return differentColumns(m.D, o.D)
 	}
-	m.once, m.rootRows = sync.Once{}, nil // the root of the old scatter
+	m.once = sync.Once{} // of the old scatter
 	if o.N == 0 {
 		m.Rows += o.Rows
 		return nil
@@ -221,24 +230,33 @@ func differentColumns(d, other int) error {
 	return fmt.Errorf("lineargaussian: some rows have %d columns and others %d: all must have the same", d, other)
 }
 
-// root is a matrix R of at most D rows with RᵀR = Scatter, row-major: the pivoted
-// Cholesky factor, which a singular scatter has too. It ends at the last positive
-// pivot, so that columns much smaller than others count.
-func (m *Moments) root() []float64 {
-	m.once.Do(func() {
-		d := m.D
-		a := append([]float64(nil), m.Scatter...)
-		pivots := make([]int, d)
-		_, rank, _ := lapack64.Pstrf(blas64.Symmetric{N: d, Stride: max(1, d), Data: a, Uplo: blas.Upper}, pivots,
-			0, make([]float64, 2*d))
-		m.rootRows = make([]float64, rank*d)
-		for i := range rank {
-			for j := i; j < d; j++ {
-				m.rootRows[i*d+pivots[j]] = a[i*d+j]
-			}
+// root is the Root of Scatter.
+func (m *Moments) root() blas64.General {
+	m.once.Do(func() { m.rooted.Of(m.D, m.Scatter) })
+	return m.rooted.General
+}
+
+// A Root is a matrix R of at most D rows with RᵀR = A: the pivoted Cholesky factor, which a singular A has too. It ends
+// at the last positive pivot, so that columns much smaller than others count.
+type Root struct {
+	blas64.General
+	factor, work []float64
+	pivots       []int
+}
+
+// Of makes r the root of a, D×D, in the memory of before.
+func (r *Root) Of(d int, a []float64) {
+	r.factor, r.work = append(r.factor[:0], a...), linalg.Resize(r.work, 2*d)
+	r.pivots = slices.Grow(r.pivots[:0], d)[:d]
+	_, rank, _ := lapack64.Pstrf(blas64.Symmetric{N: d, Stride: max(1, d), Data: r.factor, Uplo: blas.Upper}, r.pivots,
+		0, r.work)
+	r.General = linalg.General(rank, d, linalg.Resize(r.Data, rank*d))
+	clear(r.Data)
+	for i := range rank {
+		for j := i; j < d; j++ {
+			r.Data[i*d+r.pivots[j]] = r.factor[i*d+j]
 		}
-	})
-	return m.rootRows
+	}
 }
 
 // centre writes scale·(x − mean) to dst.

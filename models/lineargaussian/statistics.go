@@ -185,7 +185,7 @@ func (s *Statistics) AddMoments(m *Moments) (entropy float64, err error) {
 	mean := q.mean
 	q.mean = q.shift
 	root := m.root()
-	q.eachTile(framework.Rows{N: len(root) / m.D, D: m.D, Stride: m.D, X: root}, s.addTile)
+	q.eachTile(framework.Rows{N: root.Rows, D: m.D, Stride: m.D, X: root.Data}, s.addTile)
 	q.mean = mean
 	// About a mean other than their own, the moments have one row more, √N·δ.
 	q.x = linalg.Resize(q.x, m.D)

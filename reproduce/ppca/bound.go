@@ -128,8 +128,6 @@ type workspace struct {
 	mean, grad  []float64 // D×K; as long as Optimizer.First
 	triangle    []float64 // D×D
 
-	factor, scratch []float64 // of rootOf
-	pivots          []int
 }
 
 func (s *Statistics) workspace() *workspace {

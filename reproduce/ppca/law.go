@@ -1,30 +1,21 @@
 package ppca
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
 
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat/distmv"
+
+	"github.com/latent-go/latent/models/bpca"
 )
 
 // Law is P_W = N(0, WWᵀ + σ²I) for W, D×K.
 func Law(w mat.Matrix, noise float64) (*distmv.Normal, error) {
-	d, _ := w.Dims()
-	var c mat.SymDense
-	c.SymOuterK(1, w)
-	for i := range d {
-		c.SetSym(i, i, c.At(i, i)+noise)
-	}
-	n, ok := distmv.NewNormal(make([]float64, d), &c, nil)
-	if !ok {
-		return nil, errors.New(
-			"ppca: WWᵀ + σ²I is not positive definite: the noise is negligible relative to the loadings, or is not positive",
-		)
-	}
-	return n, nil
+	d, k := w.Dims()
+	p := bpca.Parameters{K: k, D: d, Mean: make([]float64, d), Loadings: mat.DenseCopyOf(w).RawMatrix().Data, Noise: noise}
+	return p.Distribution(nil)
 }
 
 // Expect is the expectation under ρ of a function of the law P_W, in the manner of

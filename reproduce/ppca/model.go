@@ -86,28 +86,28 @@ func (Model) BoundsEvidence() {}
 func (m Model) Init(
 	ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand,
 ) (*Posterior, error) {
-	s, err := framework.Fold(ctx, src, 0,
-		func() (*Statistics, error) { return &Statistics{}, nil },
-		(*Statistics).addRows,
-		merge)
-	if err != nil {
-		return nil, err
-	}
-	return m.start(s, k, rng)
+	moments, err := lineargaussian.Summarize(ctx, src, 0)
+	return m.begin(moments, err, k, rng)
 }
 
 // Init is that of [Model], from moments.
 func (c Compressed) Init(
 	ctx context.Context, src framework.Source[*lineargaussian.Moments], k int, rng *rand.Rand,
 ) (*Posterior, error) {
-	s, err := framework.Fold(ctx, src, 1,
-		func() (*Statistics, error) { return &Statistics{}, nil },
-		(*Statistics).addMoments,
-		merge)
+	moments, err := lineargaussian.Pool(ctx, src)
+	return c.begin(moments, err, k, rng)
+}
+
+// begin starts from moments that were found without an error.
+func (m Model) begin(moments *lineargaussian.Moments, err error, k int, rng *rand.Rand) (*Posterior, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.start(s, k, rng)
+	s := &Statistics{}
+	if err := s.addMoments(moments); err != nil {
+		return nil, err
+	}
+	return m.start(s, k, rng)
 }
 
 // ---- Local step: the data enter through their second moments

@@ -5,8 +5,11 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/latent-go/latent/internal/linalg"
 )
 
 // start checks the data and returns the mode of W with a Laplace approximation around it.
@@ -42,36 +45,16 @@ func (m Model) start(s *Statistics, k int, rng *rand.Rand) (*Posterior, error) {
 
 // spectrum is the eigenvalues of Σ w x xᵀ/N, the largest first, and their eigenvectors.
 func (s *Statistics) spectrum() (values []float64, vectors *mat.Dense, err error) {
-	d := s.D
-	scale := 0.0
-	for i := range d {
-		scale = max(scale, s.Squares[i*d+i])
-	}
-	if scale == 0 {
-		scale = 1 // no column has a number other than 0
-	}
-	c := mat.NewSymDense(d, nil)
-	for i := range d {
-		for j := i; j < d; j++ {
-			c.SetSym(i, j, s.Squares[i*d+j]/scale)
-		}
-	}
-	var eigen mat.EigenSym
-	if !eigen.Factorize(c, true) {
+	eigen, ok := linalg.NewSymmetricEigen(s.D, slices.Clone(s.Squares))
+	if !ok {
 		return nil, nil, errors.New(
 			"ppca: the second moments have no eigen-decomposition: the entries are near the end of the range; rescale the data",
 		)
 	}
-	var ascending mat.Dense
-	eigen.VectorsTo(&ascending)
-	values, vectors = make([]float64, d), mat.NewDense(d, d, nil)
-	for j, v := range eigen.Values(nil) {
-		values[d-1-j] = max(0, v) * (scale / s.N)
-		for i := range d {
-			vectors.Set(i, d-1-j, ascending.At(i, j))
-		}
+	for _, v := range eigen.Values {
+		values = append(values, max(0, v)/s.N)
 	}
-	return values, vectors, nil
+	return values, eigen.Vectors(s.D), nil
 }
 
 // modes are the eigenvalues v of WWᵀ + σ²I at the mode of the posterior of W, whose
