@@ -178,7 +178,9 @@ func (m *factored) scree() []report.Section {
 	charged := "FIC, without the terms that need more rows than columns,"
 	if n > d {
 		cost -= (d + (n-d)*math.Log1p(-d/n)) / 2
-		charged = "gFIC"
+		if charged = "gFIC"; m.st.Isotropic {
+			charged = "FIC"
+		}
 	}
 	table := report.Table{Caption: "gain and cost of a factor, in nats",
 		Columns: report.Columns("factor", "gain", "cost", "log-likelihood"), Long: true}

@@ -135,7 +135,7 @@ func TestFactorsOfBlocks(t *testing.T) {
 	assert.Equal(t, "gfab", three.Method)
 	assert.Equal(t, 1, three.K)
 	isotropic := fitFactors(t, "--data", holzinger, "--noise", "isotropic")
-	assert.Equal(t, 4, isotropic.K)
+	assert.Equal(t, 3, isotropic.K)
 }
 
 func TestFactorPageAndErrors(t *testing.T) {

@@ -14,7 +14,6 @@ import (
 	"github.com/latent-go/latent/evidence"
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
-	"github.com/latent-go/latent/models/bpca"
 	"github.com/latent-go/latent/models/factor"
 	"github.com/latent-go/latent/models/lineargaussian"
 	"github.com/latent-go/latent/models/mixture"
@@ -165,21 +164,6 @@ func TestEvidenceFindsFactors(t *testing.T) {
 		}
 		t.Logf("%d × %d, K = %d, loadings of %v: right in %d of %d tables, BIC in %d", c.n, c.d, c.k, c.s, right, c.tables, strict)
 		assert.GreaterOrEqual(t, right, c.least)
-	}
-}
-
-// One variance of the noise is the model of PCA, and has its value.
-func TestEvidenceOfIsotropicNoiseIsThatOfPCA(t *testing.T) {
-	m := moments(t, holzinger(t))
-	values := evidences(t, m, factor.Structure{Isotropic: true}, 8)
-	spectrum, err := m.Spectrum()
-	require.NoError(t, err)
-	pca, err := bpca.Solve(spectrum, 8)
-	require.NoError(t, err)
-	for k, v := range values {
-		want, err := pca.Value(k, framework.Evidence)
-		require.NoError(t, err)
-		assert.InEpsilon(t, want, v, 1e-9)
 	}
 }
 

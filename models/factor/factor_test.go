@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/stat/distmv"
 
 	"github.com/latent-go/latent/bootstrap"
+	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/lvmtest"
 	"github.com/latent-go/latent/internal/tier"
@@ -83,21 +84,61 @@ func TestBlocksOfOneColumnAreFactorAnalysis(t *testing.T) {
 	assert.InDeltaSlice(t, a.Parameters.Noise, b.Parameters.Noise, 1e-5)
 }
 
-// TestIsotropicNoiseIsBPCA, but for the coordinates of gFIC: FIC is the same.
+// TestIsotropicNoiseIsBPCA: one model has one value of every criterion, by its closed forms and where iterations of
+// either package end, which is the maximum that the closed form has.
 func TestIsotropicNoiseIsBPCA(t *testing.T) {
-	m := moments(t, table(t, draw(200, 6, 2, 4)))
-	spectrum, err := m.Spectrum()
+	iris, err := data.Load("iris")
 	require.NoError(t, err)
-	pca, err := bpca.Solve(spectrum, 0)
+	iris, err = iris.Drop("Species")
 	require.NoError(t, err)
-	s := solve(t, m, factor.Structure{Isotropic: true}, 0)
-	for _, c := range []framework.Criterion{framework.FIC, framework.BIC, framework.BICEM, framework.AIC} {
-		values, err := s.Values(c)
+	x, n, d, err := iris.Matrix()
+	require.NoError(t, err)
+	flowers, err := framework.FromSlice(x, n, d)
+	require.NoError(t, err)
+	criteria := []framework.Criterion{framework.GFIC, framework.FIC, framework.BIC, framework.BICEM, framework.AIC,
+		framework.Evidence}
+	for name, src := range map[string]*framework.Table{
+		"holzinger": holzinger(t), "iris": flowers, "drawn": table(t, draw(200, 6, 2, 4)),
+	} {
+		m := moments(t, src)
+		spectrum, err := m.Spectrum()
 		require.NoError(t, err)
-		for k := 1; k < 6; k++ {
-			want, err := pca.Value(k, c)
+		pca, err := bpca.Solve(spectrum, 0)
+		require.NoError(t, err)
+		isotropic := factor.Structure{Isotropic: true}
+		s := solve(t, m, isotropic, 0)
+		require.Equal(t, pca.Max(), s.Max())
+		for _, c := range criteria {
+			values, err := s.Values(c)
 			require.NoError(t, err)
-			assert.InEpsilon(t, want, values[k], 1e-12)
+			for k := range values {
+				want, err := pca.Value(k, c)
+				require.NoError(t, err)
+				assert.InEpsilon(t, want, values[k], 1e-12, "%s, %s at K = %d", name, c.Name, k)
+			}
+			k, _, err := s.Best(c)
+			require.NoError(t, err)
+			if k == 0 || c.Name == framework.Evidence.Name && k == s.Max() {
+				continue
+			}
+			o := framework.Options{K: k, FixedK: true, Method: bpca.MethodFor(c), Tolerance: 1e-14, Also: criteria}
+			one, err := framework.Fit(background, bpca.Compressed{}, m.Source(), o)
+			require.NoError(t, err)
+			other, err := framework.Fit(background, factor.Compressed{Model: factor.Model{Structure: isotropic}}, m.Source(), o)
+			require.NoError(t, err)
+			for i, score := range one.Scores {
+				// of what the iterations do not climb, the first order tells where they stop
+				assert.InEpsilon(t, score.Value, other.Scores[i].Value, 1e-8, "%s, %s of a fit", name, score.Criterion)
+				if score.Criterion == c.Name {
+					assert.InEpsilon(t, values[k], score.Value, 1e-9, "%s, %s: below the maximum", name, c.Name)
+				}
+			}
+		}
+		for _, find := range []func() error{
+			func() error { _, err := pca.Value(1, framework.ICL); return err },
+			func() error { _, err := s.Value(1, framework.ICL); return err },
+		} {
+			assert.ErrorContains(t, find(), "discrete latent variables")
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/framework"
@@ -145,9 +146,14 @@ func lowers(p *factor.Parameters) (list []*mat.TriDense, parts [][]int) {
 }
 
 // latent are the loadings in units of the noise, L⁻¹W with Ψ = LLᵀ: where no entry is missing one factor after
-// another, else for each column or block by itself.
+// another, else for each column or block by itself. Of isotropic noise they are in units of the mean column variance.
 func latent(_ *factor.Statistics, p *factor.Parameters) (v []float64, at func([]float64) *factor.Parameters) {
 	roots, parts := lowers(p)
+	if p.Isotropic {
+		for i := range roots {
+			roots[i] = mat.NewTriDense(1, mat.Lower, []float64{math.Sqrt(floats.Sum(p.Unit) / float64(p.D))})
+		}
+	}
 	type place struct{ j, k int }
 	var order []place
 	white := mat.NewDense(p.D, p.K, nil)

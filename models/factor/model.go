@@ -232,7 +232,8 @@ func (Model) Estimates(s *Statistics, p *Parameters) (*Parameters, error) { retu
 // ---- Curvature
 
 // Curvature adds S ⊗ I_D, the curvature for loadings in units of the noise, Ψ^−½W. In these units the information of
-// a row is constant, so that gFIC equals FIC; in units of the columns it would be infinite in a Heywood case. If
+// a row is constant, so that gFIC equals FIC; in units of the columns it would be infinite in a Heywood case. Isotropic
+// noise has no such case, and the coordinates of package bpca: loadings in units of the mean column variance. If
 // entries are missing, each part adds a block with the S of its rows. The curvature does not exist for N ≤ D (see
 // [lineargaussian.ErrTooFewRows]); the evidence does.
 func (m Model) Curvature(s *Statistics, p *Parameters, f *laplace.Curvature) error {
@@ -243,17 +244,26 @@ func (m Model) Curvature(s *Statistics, p *Parameters, f *laplace.Curvature) err
 		}
 		return s.integrate(p, f, unit)
 	}
+	information := math.Exp(p.logInformation(p.Noise, p.Unit))
 	if !s.incomplete() {
-		return s.Statistics.Curvature(1, f)
+		return s.Statistics.Curvature(information, f)
 	}
 	for g, part := range p.parts(p.D) {
 		if s.Seen[g] <= float64(s.D) {
 			return fmt.Errorf("factor: %w: %w (N = %v, D = %d): use EM with BIC, or drop the column",
 				framework.FaultyColumn(part[0], errFewEntries), lineargaussian.ErrTooFewRows, s.Seen[g], s.D)
 		}
-		f.Mixed(s.partZZ(g), laplace.Identity(len(part)))
+		f.Mixed(s.partZZ(g), &laplace.Scaled{Of: laplace.Identity(len(part)), Factor: information})
 	}
 	return nil
+}
+
+// logInformation is that of a row about each loading, in the coordinates of Curvature.
+func (st Structure) logInformation(noise, unit []float64) float64 {
+	if !st.Isotropic {
+		return 0
+	}
+	return math.Log(mean(unit) / noise[0])
 }
 
 var errFewEntries = errors.New("has no more entries than the table has columns")

@@ -236,8 +236,8 @@ func (s *Solutions) Evaluation(k int, m framework.Method) (framework.Evaluation,
 		}
 		c = 1 - d/n
 		bound += kk / 2 * (d + n*math.Log(c))
-		e.LogDet = d * kk * math.Log(c)
-		e.LogDetCounts = e.LogDet
+		e.LogDetCounts = d * kk * math.Log(c)
+		e.LogDet = e.LogDetCounts + d*kk*s.logInformation(at.noise, s.unit)
 	}
 	e.Entropy = n * lineargaussian.GaussianEntropy(k, logDet+kk*math.Log(c))
 	e.LabelEntropy = e.Entropy
