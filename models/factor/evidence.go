@@ -256,8 +256,8 @@ func (s *Statistics) directions(p *Parameters, of prior.UnitInformation) (list [
 	for g, part := range p.parts(p.D) {
 		m := len(part)
 		root, vectors, values, err := relative(p.Noise[min(at, len(p.Noise)-1):], unit[min(at, len(unit)-1):], m)
-		if err != nil {
-			return nil, 0, err
+		if err != nil || !(values[0] > 0) {
+			return nil, 0, errDependent
 		}
 		at += m * m
 		theta := mat.NewDense(m, s.K+1, nil)
@@ -288,27 +288,6 @@ func (s *Statistics) directions(p *Parameters, of prior.UnitInformation) (list [
 		}
 	}
 	return list, nats, nil
-}
-
-// relative are L of a unit LLᵀ, m×m, and eigenvectors and eigenvalues of L⁻¹ΨL⁻ᵀ.
-func relative(noise, unit []float64, m int) (root *mat.TriDense, vectors *mat.Dense, values []float64, err error) {
-	var chol mat.Cholesky
-	var half, white mat.Dense
-	var eigen mat.EigenSym
-	root, vectors = new(mat.TriDense), new(mat.Dense)
-	if !chol.Factorize(mat.NewSymDense(m, unit[:m*m])) {
-		return nil, nil, nil, errDependent
-	}
-	chol.LTo(root)
-	if half.Solve(root, mat.NewSymDense(m, noise[:m*m])) != nil || white.Solve(root, half.T()) != nil ||
-		!eigen.Factorize(linalg.SymmetricPart(&white), true) {
-		return nil, nil, nil, errDependent
-	}
-	eigen.VectorsTo(vectors)
-	if values = eigen.Values(nil); !(values[0] > 0) {
-		return nil, nil, nil, errDependent
-	}
-	return root, vectors, values, nil
 }
 
 // logSinhc is ln(sinh t/t).

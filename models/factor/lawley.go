@@ -20,36 +20,18 @@ type profile struct {
 
 // lawley decomposes M.
 func lawley(c []float64, r *root, k, d int) (*profile, error) {
-	m := slices.Clone(c)
-	white := func() {
-		for i := range d {
-			r.whiten(m[i*d:(i+1)*d], false)
-		}
-	}
-	white()
-	if r.sd != nil {
-		for i, sd := range r.sd {
-			linalg.Scale(1/sd, m[i*d:(i+1)*d])
-		}
-	} else {
-		mat.NewDense(d, d, m).Copy(mat.DenseCopyOf(mat.NewDense(d, d, m).T()))
-		white()
-	}
-	p := &profile{}
-	for i := range d {
-		p.trace += m[i*(d+1)]
-	}
+	m := r.white(c, d)
+	p := &profile{trace: mat.Trace(m)}
 	if 16*k <= d && d >= wide {
-		product := linalg.General(d, d, m)
 		values, vectors, ok := linalg.Leading(d, k, d/2, func(dst, x *mat.Dense) {
-			linalg.Mul(false, false, 1, product, x.RawMatrix(), 0, dst.RawMatrix())
+			linalg.Mul(false, false, 1, m.RawMatrix(), x.RawMatrix(), 0, dst.RawMatrix())
 		}, 1e-8)
 		if ok {
 			p.values, p.vectors = values, mat.DenseCopyOf(vectors).RawMatrix().Data
 			return p, nil
 		}
 	}
-	eigen, ok := linalg.NewSymmetricEigen(d, m)
+	eigen, ok := linalg.NewSymmetricEigen(d, m.RawMatrix().Data)
 	if !ok {
 		return nil, errEigen
 	}

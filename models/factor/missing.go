@@ -156,7 +156,7 @@ func (s *Statistics) addPattern(
 		for _, j := range show {
 			x[j] = row[j] - p.Center[j]
 		}
-		p.addSquares(s.XX, weight, x)
+		addSquares(s.XX, parts, weight, x)
 	}
 	entropy, err = inner.Add(rows)
 	if err == nil {

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/framework"
@@ -82,30 +83,24 @@ func (Model) Infer(b framework.Rows, p *Parameters, s *Statistics) (float64, err
 	if err != nil {
 		return 0, err
 	}
-	x := make([]float64, p.D)
+	x, parts := make([]float64, p.D), p.parts(p.D)
 	for i := range b.N {
 		if w := b.Weight(i); w != 0 {
 			for j, v := range b.Row(i) {
 				x[j] = v - p.Mean[j]
 			}
-			p.addSquares(s.XX, w, x)
+			addSquares(s.XX, parts, w, x)
 		}
 	}
 	return entropy, nil
 }
 
 // addSquares adds the entries of w·xxᵀ that squares, with the layout of gather, has.
-func (st Structure) addSquares(squares []float64, w float64, x []float64) {
-	if st.Blocks == nil {
-		for j, v := range x {
-			squares[j] += w * v * v
-		}
-		return
-	}
-	for _, b := range st.Blocks {
-		m := len(b)
-		for i, j := range b {
-			for l, other := range b {
+func addSquares(squares []float64, parts [][]int, w float64, x []float64) {
+	for _, part := range parts {
+		m := len(part)
+		for i, j := range part {
+			for l, other := range part {
 				squares[i*m+l] += w * x[j] * x[other]
 			}
 		}
@@ -122,7 +117,7 @@ func (Compressed) Infer(m *lineargaussian.Moments, p *Parameters, s *Statistics)
 	linalg.Axpy(1, p.gather(m.Scatter, m.D), s.XX)
 	shift := slices.Clone(m.Mean)
 	linalg.Axpy(-1, p.Mean, shift)
-	p.addSquares(s.XX, m.N, shift)
+	addSquares(s.XX, p.parts(p.D), m.N, shift)
 	return entropy, nil
 }
 
@@ -145,7 +140,7 @@ func (Model) Maximize(s *Statistics, p, dst *Parameters) (*Parameters, error) {
 	if p.Isotropic && !s.incomplete() {
 		counts = []float64{s.N * float64(p.D)}
 	}
-	if err := p.noise(dst.Noise, squares, counts, p.Unit); err != nil {
+	if err := p.noise(dst.Noise, squares, counts, p.Unit, p.D); err != nil {
 		return dst, err
 	}
 	if p.Isotropic && !(dst.Noise[0] > vanishing*mean(p.Unit)) {
@@ -193,20 +188,16 @@ func (Model) LogJoint(s *Statistics, p *Parameters) float64 {
 	return -(value + p.traceRatio(s.residuals(p), r)) / 2
 }
 
-// traceRatio is tr(Ψ⁻¹R) for squares R with the layout of gather, or their sum.
+// traceRatio is tr(Ψ⁻¹R) for squares R with the layout of gather, or their sum where Ψ is isotropic.
 func (p *Parameters) traceRatio(squares []float64, r *root) (sum float64) {
-	if p.Blocks == nil {
-		for j, v := range squares {
-			sum += v / (r.sd[j] * r.sd[j])
-		}
-		return sum
+	if p.Isotropic {
+		return floats.Sum(squares) / p.Noise[0]
 	}
-	for i, b := range p.Blocks {
-		m := len(b)
-		var half mat.Dense
-		_ = r.lower[i].SolveTo(&half, false, mat.NewDense(m, m, squares[:m*m]))
-		_ = r.lower[i].SolveTo(&half, true, &half)
-		sum += mat.Trace(&half)
+	for g, part := range r.parts {
+		m := len(part)
+		ratio := mat.NewDense(m, m, slices.Clone(squares[:m*m]))
+		r.chol[g].SolveRight(ratio.RawMatrix())
+		sum += mat.Trace(ratio)
 		squares = squares[m*m:]
 	}
 	return sum

@@ -66,26 +66,20 @@ func (st Structure) diagonal() bool { return !st.Isotropic && st.Blocks == nil }
 
 // numbers is how many there are in the list of Ψ, parameters how many of them are free.
 func (st Structure) numbers(d int) (n int) {
-	switch {
-	case st.Isotropic:
+	if st.Isotropic {
 		return 1
-	case st.Blocks == nil:
-		return d
 	}
-	for _, b := range st.Blocks {
-		n += len(b) * len(b)
+	for _, part := range st.parts(d) {
+		n += len(part) * len(part)
 	}
 	return n
 }
 
 func (st Structure) parameters(d int) (n int) {
-	if st.Blocks == nil {
-		return st.numbers(d)
+	if st.Isotropic {
+		return 1
 	}
-	for _, b := range st.Blocks {
-		n += len(b) * (len(b) + 1) / 2
-	}
-	return n
+	return (st.numbers(d) + d) / 2
 }
 
 // Identified returns the largest K whose parameters d columns identify. For factor analysis this is Ledermann's
@@ -124,15 +118,9 @@ func (st Structure) parts(d int) [][]int {
 // gather takes from the symmetric matrix c, D×D, the numbers that the list of Ψ has, before any floor; where Ψ is
 // isotropic the whole diagonal.
 func (st Structure) gather(c []float64, d int) (list []float64) {
-	if st.Blocks == nil {
-		for j := range d {
-			list = append(list, c[j*(d+1)])
-		}
-		return list
-	}
-	for _, b := range st.Blocks {
-		for _, i := range b {
-			for _, j := range b {
+	for _, part := range st.parts(d) {
+		for _, i := range part {
+			for _, j := range part {
 				list = append(list, c[i*d+j])
 			}
 		}
@@ -143,17 +131,15 @@ func (st Structure) gather(c []float64, d int) (list []float64) {
 // diagonalOf is the diagonal of the matrix that the list, of Ψ or made by gather, stands for.
 func (st Structure) diagonalOf(list []float64, d int) []float64 {
 	diagonal := make([]float64, d)
-	if st.Blocks == nil {
-		for j := range diagonal {
-			diagonal[j] = list[min(j, len(list)-1)]
-		}
+	if len(list) == 1 {
+		linalg.Fill(diagonal, list[0])
 		return diagonal
 	}
-	for _, b := range st.Blocks {
-		for i, j := range b {
-			diagonal[j] = list[i*(len(b)+1)]
+	for _, part := range st.parts(d) {
+		for i, j := range part {
+			diagonal[j] = list[i*(len(part)+1)]
 		}
-		list = list[len(b)*len(b):]
+		list = list[len(part)*len(part):]
 	}
 	return diagonal
 }
@@ -161,139 +147,146 @@ func (st Structure) diagonalOf(list []float64, d int) []float64 {
 // noise is the Ψ with the highest likelihood given the sums of squares and products of the residuals, with the layout
 // of gather, and the observations of each part: their mean, but no less than Floor of the unit, the covariance of
 // the data. dst gets the list.
-func (st Structure) noise(dst, squares, count, unit []float64) error {
-	switch {
-	case st.Isotropic:
+func (st Structure) noise(dst, squares, count, unit []float64, d int) error {
+	if st.Isotropic {
 		sum, n := 0.0, 0.0
 		for j, v := range squares {
 			sum += v
 			n += count[min(j, len(count)-1)]
 		}
 		dst[0] = sum / n
-	case st.Blocks == nil:
-		for j, v := range squares {
-			dst[j] = max(v/count[min(j, len(count)-1)], Floor*unit[j])
+		return nil
+	}
+	at := 0
+	for i, part := range st.parts(d) {
+		m := len(part)
+		end := at + m*m
+		if err := floored(dst[at:end], squares[at:end], count[min(i, len(count)-1)], unit[at:end], m); err != nil {
+			return err
 		}
-	default:
-		at := 0
-		for i, b := range st.Blocks {
-			end := at + len(b)*len(b)
-			if err := floored(dst[at:end], squares[at:end], count[min(i, len(count)-1)], unit[at:end], len(b)); err != nil {
-				return err
-			}
-			at = end
-		}
+		at = end
 	}
 	return nil
 }
 
-// floored is noise of a block of m columns: in coordinates in which the unit is I, eigenvalues below Floor rise to it.
+// floored is noise of m columns: in coordinates in which the unit is I, eigenvalues below Floor rise to it.
 func floored(dst, squares []float64, n float64, unit []float64, m int) error {
-	r := mat.NewSymDense(m, nil)
+	if m == 1 {
+		dst[0] = max(squares[0]/n, Floor*unit[0])
+		return nil
+	}
 	for i := range m {
-		for j := i; j < m; j++ {
-			r.SetSym(i, j, (squares[i*m+j]+squares[j*m+i])/(2*n))
+		for j := range m {
+			dst[i*m+j] = (squares[i*m+j] + squares[j*m+i]) / (2 * n)
 		}
 	}
-	var chol mat.Cholesky
-	var eigen mat.EigenSym
-	var lower mat.TriDense
-	var white, half mat.Dense
-	if !chol.Factorize(mat.NewSymDense(m, unit)) {
-		return errDependent
+	lower, vectors, values, err := relative(dst, unit, m)
+	if err != nil || values[0] >= Floor { // ascending
+		return err
 	}
-	chol.LTo(&lower)
-	if lower.SolveTo(&half, false, r) != nil || lower.SolveTo(&white, false, half.T()) != nil {
-		return errDependent
+	for i, v := range values {
+		values[i] = max(v, Floor)
 	}
-	if !eigen.Factorize(linalg.SymmetricPart(&white), true) {
-		return errDependent
-	}
-	out := mat.NewDense(m, m, dst)
-	out.Copy(r)
-	if values := eigen.Values(nil); values[0] < Floor { // ascending
-		var vectors mat.Dense
-		eigen.VectorsTo(&vectors)
-		vectors.Mul(&lower, &vectors)
-		for i, v := range values {
-			values[i] = max(v, Floor)
-		}
-		out.Product(&vectors, mat.NewDiagDense(m, values), vectors.T())
-	}
+	vectors.Mul(lower, vectors)
+	mat.NewDense(m, m, dst).Product(vectors, mat.NewDiagDense(m, values), vectors.T())
 	return nil
+}
+
+// relative are L of a unit LLᵀ, m×m, and eigenvectors and eigenvalues, ascending, of L⁻¹ΨL⁻ᵀ.
+func relative(noise, unit []float64, m int) (root *mat.TriDense, vectors *mat.Dense, values []float64, err error) {
+	var chol mat.Cholesky
+	var half, white mat.Dense
+	var eigen mat.EigenSym
+	root, vectors = new(mat.TriDense), new(mat.Dense)
+	if !chol.Factorize(mat.NewSymDense(m, unit[:m*m])) {
+		return nil, nil, nil, errDependent
+	}
+	chol.LTo(root)
+	if half.Solve(root, mat.NewSymDense(m, noise[:m*m])) != nil || white.Solve(root, half.T()) != nil ||
+		!eigen.Factorize(linalg.SymmetricPart(&white), true) {
+		return nil, nil, nil, errDependent
+	}
+	eigen.VectorsTo(vectors)
+	return root, vectors, eigen.Values(nil), nil
 }
 
 var errDependent = errors.New("factor: the columns of a block depend on one another linearly: drop some")
 
-// A root is L with Ψ = LLᵀ.
+// A root is U of each part's Ψ = UᵀU, m×m row-major, one after another.
 type root struct {
-	sd     []float64 // of each column; nil if there are blocks
-	blocks [][]int
-	lower  []mat.TriDense
-	logDet []float64 // ln|Ψ| of each part
+	parts  [][]int
+	upper  []float64
+	chol   []linalg.Cholesky // likewise, of each part
+	logDet []float64         // ln|Ψ| of each part
 }
 
 // root factorises Ψ; false where it is not positive definite.
 func (st Structure) root(noise []float64, d int) (*root, bool) {
-	r := &root{blocks: st.Blocks}
-	if st.Blocks == nil {
-		r.sd, r.logDet = st.diagonalOf(noise, d), make([]float64, d)
-		for j, v := range r.sd {
-			if !(v > 0) || math.IsInf(v, 0) {
-				return nil, false
-			}
-			r.sd[j], r.logDet[j] = math.Sqrt(v), math.Log(v)
-		}
-		return r, true
+	r := &root{parts: st.parts(d), upper: slices.Clone(noise)}
+	if st.Isotropic {
+		r.upper = st.diagonalOf(noise, d)
 	}
-	r.lower = make([]mat.TriDense, len(st.Blocks))
-	for i, b := range st.Blocks {
-		var chol mat.Cholesky
-		if !chol.Factorize(mat.NewSymDense(len(b), noise[:len(b)*len(b)])) {
+	upper := r.upper
+	for _, part := range r.parts {
+		m := len(part)
+		chol, ok := linalg.NewCholesky(m, upper[:m*m])
+		if !ok || math.IsInf(chol.LogDet(), 0) {
 			return nil, false
 		}
-		chol.LTo(&r.lower[i])
-		r.logDet = append(r.logDet, chol.LogDet())
-		noise = noise[len(b)*len(b):]
+		r.chol, r.logDet = append(r.chol, chol), append(r.logDet, chol.LogDet())
+		upper = upper[m*m:]
 	}
 	return r, true
 }
 
-// whiten is v → L⁻¹v in place, or, transposed, L⁻ᵀv. colour is v → Lv.
+// whiten is v → U⁻ᵀv in place, or, transposed, U⁻¹v. colour is v → Uᵀv.
 func (r *root) whiten(v []float64, transposed bool) {
-	if r.sd != nil {
-		for j, sd := range r.sd {
-			v[j] /= sd
+	upper := r.upper
+	for _, part := range r.parts {
+		m := len(part)
+		for i := range m {
+			if transposed {
+				i = m - 1 - i
+			}
+			row, x := upper[i*m:(i+1)*m], v[part[i]]
+			for l := i + 1; l < m && transposed; l++ {
+				x -= row[l] * v[part[l]]
+			}
+			x /= row[i]
+			for l := i + 1; l < m && !transposed; l++ {
+				v[part[l]] -= row[l] * x
+			}
+			v[part[i]] = x
 		}
-		return
+		upper = upper[m*m:]
 	}
-	r.each(v, func(x *mat.Dense, lower *mat.TriDense) {
-		_ = lower.SolveTo(x, transposed, x) // Cholesky factors of what is not singular
-	})
 }
 
 func (r *root) colour(v []float64) {
-	if r.sd != nil {
-		for j, sd := range r.sd {
-			v[j] *= sd
+	upper := r.upper
+	for _, part := range r.parts {
+		m := len(part)
+		for i := m - 1; i >= 0; i-- {
+			row, x := upper[i*m:(i+1)*m], v[part[i]]
+			v[part[i]] = row[i] * x
+			for l := i + 1; l < m; l++ {
+				v[part[l]] += row[l] * x
+			}
 		}
-		return
+		upper = upper[m*m:]
 	}
-	r.each(v, func(x *mat.Dense, lower *mat.TriDense) { x.Mul(lower, mat.DenseCopyOf(x)) })
 }
 
-// each calls f with the entries of v in each block, and puts them back.
-func (r *root) each(v []float64, f func(x *mat.Dense, lower *mat.TriDense)) {
-	for i, b := range r.blocks {
-		x := mat.NewDense(len(b), 1, nil)
-		for at, j := range b {
-			x.Set(at, 0, v[j])
+// white is U⁻ᵀCU⁻¹ of a symmetric matrix c, D×D.
+func (r *root) white(c []float64, d int) *mat.Dense {
+	m := mat.NewDense(d, d, slices.Clone(c))
+	for range 2 {
+		for i := range d {
+			r.whiten(m.RawRowView(i), false)
 		}
-		f(x, &r.lower[i])
-		for at, j := range b {
-			v[j] = x.At(at, 0)
-		}
+		m.Copy(mat.DenseCopyOf(m.T()))
 	}
+	return m
 }
 
 // columns applies f, such as colour, to every column of w, D×K row-major.

@@ -101,27 +101,14 @@ func (p *Parameters) Standardized() *mat.Dense {
 // block is at the floor, all columns of the block are returned.
 func (p *Parameters) Heywood() (columns []int) {
 	const near = Floor * (1 + 1e-6)
-	switch {
-	case p.Isotropic:
+	if p.Isotropic {
 		return nil
-	case p.Blocks == nil:
-		for j, v := range p.Noise {
-			if v <= near*p.Unit[j] {
-				columns = append(columns, j)
-			}
-		}
-		return columns
 	}
 	at := 0
-	for _, b := range p.Blocks {
-		m := len(b)
-		unit, noise := mat.NewSymDense(m, slices.Clone(p.Unit[at:at+m*m])),
-			mat.NewSymDense(m, slices.Clone(p.Noise[at:at+m*m]))
-		var chol mat.Cholesky
-		unit.ScaleSym(-near, unit)
-		noise.AddSym(noise, unit)
-		if !chol.Factorize(noise) { // some direction is below
-			columns = append(columns, b...)
+	for _, part := range p.parts(p.D) {
+		m := len(part)
+		if _, _, values, err := relative(p.Noise[at:], p.Unit[at:], m); err != nil || values[0] <= near {
+			columns = append(columns, part...)
 		}
 		at += m * m
 	}

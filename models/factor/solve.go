@@ -176,13 +176,7 @@ func (s *Solutions) canonical(c []float64, kmax int) error {
 // variates are the canonical correlations of two blocks, descending, and as columns the canonical variates of whitened
 // blocks, LLᵀ their covariance, those of the two blocks one upon the other.
 func (s *Solutions) variates(c []float64, r *root) (rho []float64, variates *mat.Dense, err error) {
-	white := mat.NewDense(s.D, s.D, slices.Clone(c))
-	for range 2 {
-		for i := range s.D {
-			r.whiten(white.RawRowView(i), false)
-		}
-		white.Copy(mat.DenseCopyOf(white.T()))
-	}
+	white := r.white(c, s.D)
 	a, b := s.Blocks[0], s.Blocks[1]
 	cross := mat.NewDense(len(a), len(b), nil)
 	cross.Apply(func(i, j int, _ float64) float64 { return white.At(a[i], b[j]) }, cross)

@@ -125,21 +125,14 @@ func (st Structure) shares(c []float64, d, k int) []float64 {
 
 // fraction is Ψ of shares of the units.
 func (st Structure) fraction(unit, share []float64) []float64 {
-	switch {
-	case st.Isotropic:
+	if st.Isotropic {
 		return []float64{mean(share) * mean(unit)}
-	case st.Blocks == nil:
-		noise := slices.Clone(unit)
-		for j, f := range share {
-			noise[j] *= f
-		}
-		return noise
 	}
-	noise := slices.Clone(unit)
-	at := 0
-	for i, b := range st.Blocks {
-		linalg.Scale(share[i], noise[at:at+len(b)*len(b)])
-		at += len(b) * len(b)
+	noise, at := slices.Clone(unit), 0
+	for g, part := range st.parts(len(share)) {
+		m := len(part)
+		linalg.Scale(share[g], noise[at:at+m*m])
+		at += m * m
 	}
 	return noise
 }
