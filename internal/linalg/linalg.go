@@ -15,6 +15,7 @@ import (
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/blas/gonum"
 	"gonum.org/v1/gonum/lapack/lapack64"
+	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/internal/parallel"
 	"github.com/latent-go/latent/internal/simd"
@@ -325,6 +326,15 @@ func Mahalanobis(n int, root, x, m []float64) float64 {
 		sum += z * z
 	}
 	return sum
+}
+
+// Selection is the matrix that takes k numbers to those of some places, in their order.
+func Selection(places []int, k int) *mat.Dense {
+	to := mat.NewDense(len(places), k, nil)
+	for i, place := range places {
+		to.Set(i, place, 1)
+	}
+	return to
 }
 
 // Mirror copies the upper triangle of the n×n matrix in a to the lower one.

@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/laplace"
 	"github.com/latent-go/latent/models/lineargaussian"
 	"github.com/latent-go/latent/prior"
@@ -145,12 +146,12 @@ func (Model) Rotate(
 ) (*lineargaussian.Statistics, *Parameters, error) {
 	q := &Parameters{K: p.K, D: p.D, Mean: p.Mean, Loadings: make([]float64, p.D*p.K), Noise: p.Noise}
 	q.W().Mul(p.W(), basis)
-	return s.Rotated(basis), q, nil
+	return s.Mapped(basis.T()), q, nil
 }
 
 // Keep restricts Z and W to the columns dims.
 func (Model) Keep(
 	s *lineargaussian.Statistics, p *Parameters, dims []int,
 ) (*lineargaussian.Statistics, *Parameters, error) {
-	return s.Kept(dims), framework.KeepAxes(p, p.K, dims), nil
+	return s.Mapped(linalg.Selection(dims, s.K)), framework.KeepAxes(p, p.K, dims), nil
 }

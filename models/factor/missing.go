@@ -21,6 +21,11 @@ type localStep struct {
 	weighted []float64 // Ψ⁻¹W, D×K
 	added    []float64 // W_gᵀΨ_g⁻¹W_g + D_g·S_g⁻¹, G×K×K
 	by       map[int]*lineargaussian.Statistics
+	reader   reader
+
+	// Of a pattern: its precision of q(z), K×K, the sums of its columns about the mean, a row about the center, and what
+	// p has of its columns; its rows.
+	precision, sum, x, mean, w, own, rows []float64
 }
 
 // prepare empties s and finds what each part adds (docs/theory/factor.md, section 4).
@@ -50,28 +55,78 @@ func (q *localStep) prepare(p *Parameters, weighted []float64, tilt *laplace.Til
 	return nil
 }
 
-// addIncomplete adds rows, those of one pattern that follow one another at a time.
-func (s *Statistics) addIncomplete(b framework.Rows, p *Parameters) (entropy float64, err error) {
-	if b.D != p.D {
-		return 0, fmt.Errorf("factor: %w", framework.FaultyRow(b.First, "has %d columns, the model %d", b.D, p.D))
+// A pattern is rows of a block, from first to end, that follow one another and miss the same entries.
+type pattern struct {
+	rows       framework.Rows
+	first, end int
+	seen, show []int // the parts and the columns that they have
+	fresh      bool  // whether the pattern before was another one
+}
+
+// A reader finds the patterns of blocks, and keeps the last one.
+type reader struct {
+	parts [][]int // of the columns
+	last  pattern
+	row   []float64 // of the last pattern
+}
+
+// each calls f with the patterns of a block of d columns.
+func (r *reader) each(b framework.Rows, st Structure, d int, f func(v *pattern) error) error {
+	if b.D != d {
+		return fmt.Errorf("factor: %w", framework.FaultyRow(b.First, "has %d columns, the model %d", b.D, d))
 	}
-	parts := p.parts(p.D)
-	for first := 0; first < b.N; {
-		end := first + 1
-		for end < b.N && samePattern(b.Row(first), b.Row(end)) {
-			end++
-		}
-		seen, err := p.shown(parts, b.Row(first), b.First+first)
-		if err != nil {
-			return 0, err
-		}
-		h, err := s.addPattern(b, first, end, parts, seen, p)
-		if err != nil {
-			return 0, err
-		}
-		entropy, first = entropy+h, end
+	if r.parts == nil {
+		r.parts = st.parts(d)
 	}
-	return entropy, nil
+	v := &r.last
+	for v.rows, v.end = b, 0; v.end < b.N; {
+		v.first = v.end
+		row := b.Row(v.first)
+		for v.end++; v.end < b.N && samePattern(row, b.Row(v.end)); v.end++ {
+		}
+		if v.fresh = len(r.row) == 0 || !samePattern(row, r.row); v.fresh {
+			var err error
+			if v.seen, err = shown(r.parts, row, b.First+v.first); err != nil {
+				return err
+			}
+			v.show = v.show[:0:0]
+			for _, g := range v.seen {
+				v.show = append(v.show, r.parts[g]...)
+			}
+			r.row = append(r.row[:0], row...)
+		}
+		if err := f(v); err != nil {
+			r.row = r.row[:0]
+			return err
+		}
+	}
+	return nil
+}
+
+// complete are the rows with the columns that they show, in the memory of x.
+func (v *pattern) complete(x []float64) framework.Rows {
+	d := len(v.show)
+	b := framework.Rows{First: v.rows.First + v.first, N: v.end - v.first, D: d, Stride: d}
+	if v.rows.Weights != nil {
+		b.Weights = v.rows.Weights[v.first:v.end]
+	}
+	b.X = linalg.Resize(x, b.N*d)
+	for i := range b.N {
+		row := v.rows.Row(v.first + i)
+		for at, j := range v.show {
+			b.X[i*d+at] = row[j]
+		}
+	}
+	return b
+}
+
+// pick takes the rows of a list, D×k, of some columns, in the memory of dst.
+func pick(dst, list []float64, k int, show []int) []float64 {
+	picked := linalg.Resize(dst, len(show)*k)
+	for at, j := range show {
+		copy(picked[at*k:(at+1)*k], list[j*k:])
+	}
+	return picked
 }
 
 // samePattern reports whether two rows miss the same entries.
@@ -85,7 +140,7 @@ func samePattern(x, y []float64) bool {
 }
 
 // shown are the parts that a row shows.
-func (st Structure) shown(parts [][]int, x []float64, row int) (seen []int, err error) {
+func shown(parts [][]int, x []float64, row int) (seen []int, err error) {
 	for g, part := range parts {
 		missing := 0
 		for _, j := range part {
@@ -108,79 +163,65 @@ func (st Structure) shown(parts [][]int, x []float64, row int) (seen []int, err 
 	return seen, nil
 }
 
-// addPattern adds the rows from first to end, which show the same parts: their statistics are those of a model of
-// these columns.
-func (s *Statistics) addPattern(
-	b framework.Rows, first, end int, parts [][]int, seen []int, p *Parameters,
-) (entropy float64, err error) {
-	k := p.K
-	var show []int
-	precision := make([]float64, k*k)
-	for _, g := range seen {
-		show = append(show, parts[g]...)
-		linalg.Axpy(1, s.local.added[g*k*k:(g+1)*k*k], precision)
+// addPattern adds rows that show the same parts: their statistics are those of a model of these columns.
+func (s *Statistics) addPattern(v *pattern, p *Parameters) (entropy float64, err error) {
+	k, d := p.K, len(v.show)
+	q := &s.local
+	if q.by == nil {
+		q.by = map[int]*lineargaussian.Statistics{}
 	}
-	d := len(show)
-	if s.local.by == nil {
-		s.local.by = map[int]*lineargaussian.Statistics{}
-	}
-	inner := s.local.by[d]
+	inner := q.by[d]
 	if inner == nil {
 		inner = lineargaussian.NewStatistics(k, d)
-		s.local.by[d] = inner
+		q.by[d] = inner
 	}
-	mean, w, weighted := make([]float64, d), make([]float64, d*k), make([]float64, d*k)
-	for i, j := range show {
-		mean[i] = p.Mean[j]
-		copy(w[i*k:(i+1)*k], p.Loadings[j*k:])
-		copy(weighted[i*k:(i+1)*k], s.local.weighted[j*k:])
+	q.precision, q.sum, q.x = linalg.Resize(q.precision, k*k), linalg.Resize(q.sum, d), linalg.Resize(q.x, p.D)
+	clear(q.precision)
+	clear(q.sum)
+	for _, g := range v.seen {
+		linalg.Axpy(1, q.added[g*k*k:(g+1)*k*k], q.precision)
 	}
-	if err := inner.Condition(mean, w, weighted, 1, precision, nil, nil); err != nil {
+	q.mean, q.w, q.own = pick(q.mean, p.Mean, 1, v.show), pick(q.w, p.Loadings, k, v.show),
+		pick(q.own, q.weighted, k, v.show)
+	if err := inner.Condition(q.mean, q.w, q.own, 1, q.precision, nil, nil); err != nil {
 		return 0, err
 	}
-	rows := framework.Rows{First: b.First + first, N: end - first, D: d, Stride: d, X: make([]float64, (end-first)*d)}
-	if b.Weights != nil {
-		rows.Weights = b.Weights[first:end]
-	}
-	sum, x := make([]float64, d), make([]float64, p.D)
+	rows, sum, x := v.complete(q.rows), q.sum, q.x
+	q.rows = rows.X
 	for i := range rows.N {
-		weight, row := rows.Weight(i), b.Row(first+i)
-		for at, j := range show {
-			rows.X[i*d+at] = row[j]
-			sum[at] += weight * (row[j] - p.Mean[j])
-		}
+		weight := rows.Weight(i)
 		if weight == 0 {
 			continue
 		}
 		clear(x) // 0 where an entry is missing, which adds nothing
-		for _, j := range show {
-			x[j] = row[j] - p.Center[j]
+		for at, j := range v.show {
+			value := rows.Row(i)[at]
+			sum[at] += weight * (value - p.Mean[j])
+			x[j] = value - p.Center[j]
 		}
-		addSquares(s.XX, parts, weight, x)
+		addSquares(s.XX, s.local.reader.parts, weight, x)
 	}
 	entropy, err = inner.Add(rows)
 	if err == nil {
-		s.scatter(inner, sum, parts, seen, show, p)
+		s.scatter(inner, sum, v, p)
 	}
 	return entropy, err
 }
 
 // scatter adds the sums of the columns that a pattern shows, which are about the mean, to those of all, which are
 // about the center. sum is that of the rows.
-func (s *Statistics) scatter(
-	inner *lineargaussian.Statistics, sum []float64, parts [][]int, seen, show []int, p *Parameters,
-) {
-	k, d := p.K, len(show)
+func (s *Statistics) scatter(inner *lineargaussian.Statistics, sum []float64, v *pattern, p *Parameters) {
+	k, d := p.K, len(v.show)
 	z := mat.NewVecDense(k, nil)
 	z.MulVec(mat.NewDense(k, d, inner.Gain()), mat.NewVecDense(d, sum))
 	s.N += inner.N
 	linalg.Axpy(1, inner.ZZ, s.ZZ)
-	for _, g := range seen {
+	for _, g := range v.seen {
 		s.Seen[g] += inner.N
 		linalg.Axpy(1, z.RawVector().Data, s.Z[g*k:(g+1)*k])
 		linalg.Axpy(1, inner.ZZ, s.PartZZ[g*k*k:(g+1)*k*k])
 	}
-	for i, j := range show {
+	for i, j := range v.show {
 		shift := p.Mean[j] - p.Center[j]
 		s.X[j] += sum[i] + shift*inner.N
 		linalg.Axpy(1, inner.XZ[i*k:(i+1)*k], s.XZ[j*k:(j+1)*k])

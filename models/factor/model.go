@@ -77,7 +77,13 @@ func (p *Parameters) weighted() ([]float64, error) {
 // Infer adds the rows of a block.
 func (Model) Infer(b framework.Rows, p *Parameters, s *Statistics) (float64, error) {
 	if p.Center != nil {
-		return s.addIncomplete(b, p)
+		entropy := 0.0
+		err := s.local.reader.each(b, p.Structure, p.D, func(v *pattern) error {
+			h, err := s.addPattern(v, p)
+			entropy += h
+			return err
+		})
+		return entropy, err
 	}
 	entropy, err := s.Add(b)
 	if err != nil {
@@ -100,8 +106,9 @@ func addSquares(squares []float64, parts [][]int, w float64, x []float64) {
 	for _, part := range parts {
 		m := len(part)
 		for i, j := range part {
+			v, row := w*x[j], squares[i*m:]
 			for l, other := range part {
-				squares[i*m+l] += w * x[j] * x[other]
+				row[l] += v * x[other]
 			}
 		}
 		squares = squares[m*m:]
@@ -164,13 +171,19 @@ func mean(list []float64) (sum float64) {
 	return sum
 }
 
-// Expand calls Expand of [lineargaussian.Statistics] at the loadings of p.
+// Expand calls Expand of [lineargaussian.Statistics] at the loadings of p: if entries are missing, with the penalty −½
+// Σ_d ln|S_d| of the D columns, too, the best change of z makes ΣE[zzᵀ] over all rows (N − D)·I.
 func (Model) Expand(s *Statistics, p *Parameters, charged bool) (*Parameters, float64, error) {
-	if s.incomplete() {
-		entropy, err := s.expand(p, charged)
-		return p, entropy, err
-	}
 	entropy, err := s.Statistics.Expand(p.Loadings, charged)
+	if err == nil {
+		s.Expanded(s.Z)
+		for g := range s.Seen {
+			zz := mat.NewDense(s.K, s.K, s.partZZ(g).RawSymmetric().Data)
+			s.Expanded(zz.RawMatrix().Data)
+			zz.Copy(mat.DenseCopyOf(zz.T()))
+			s.Expanded(zz.RawMatrix().Data)
+		}
+	}
 	return p, entropy, err
 }
 
@@ -323,10 +336,10 @@ func (Model) Rotate(s *Statistics, p *Parameters, basis *mat.Dense) (*Statistics
 	q.Loadings = make([]float64, len(p.Loadings))
 	q.W().Mul(p.W(), basis)
 	q.Mean, q.Noise = slices.Clone(p.Mean), slices.Clone(p.Noise)
-	return s.rotated(basis), &q, nil
+	return s.mapped(basis.T()), &q, nil
 }
 
 // Keep restricts Z and W to the columns dims.
 func (Model) Keep(s *Statistics, p *Parameters, dims []int) (*Statistics, *Parameters, error) {
-	return s.kept(dims), framework.KeepAxes(p, p.K, dims), nil
+	return s.mapped(linalg.Selection(dims, s.K)), framework.KeepAxes(p, p.K, dims), nil
 }

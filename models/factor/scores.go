@@ -15,78 +15,53 @@ import (
 type view struct {
 	*bpca.Parameters // of whitened rows
 	root             *root
-	show             []int // the columns
 	own              *Parameters
 	score            func(b framework.Rows, logProb, mean []float64) ([]float64, []float64, error) // whitened rows
 }
 
-// view is the model of the parts that a row shows.
-func (p *Parameters) view(x []float64, row int) (*view, error) {
-	parts := p.parts(p.D)
-	seen, err := p.shown(parts, x, row)
-	if err != nil {
-		return nil, err
-	}
-	v := &view{own: &Parameters{K: p.K, Structure: Structure{Isotropic: p.Isotropic}}}
-	if p.Isotropic {
-		v.own.Noise = p.Noise
-	}
-	starts := make([]int, len(parts)) // of each part in Noise
-	for g := 1; g < len(parts); g++ {
-		starts[g] = starts[g-1] + len(parts[g-1])*len(parts[g-1])
-	}
-	for _, g := range seen {
-		m := len(parts[g])
-		if !p.Isotropic {
-			v.own.Noise = append(v.own.Noise, p.Noise[starts[g]:starts[g]+m*m]...)
-		}
-		var block []int
-		for _, j := range parts[g] {
-			block = append(block, len(v.show))
-			v.show = append(v.show, j)
-			v.own.Mean = append(v.own.Mean, p.Mean[j])
-			v.own.Loadings = append(v.own.Loadings, p.Loadings[j*p.K:(j+1)*p.K]...)
-		}
-		if p.Blocks != nil {
-			v.own.Blocks = append(v.own.Blocks, block)
+// view is the model of the columns that a pattern has.
+func (p *Parameters) view(of *pattern) (*view, error) {
+	own := &Parameters{K: p.K, D: len(of.show), Structure: Structure{Isotropic: p.Isotropic},
+		Mean: pick(nil, p.Mean, 1, of.show), Loadings: pick(nil, p.Loadings, p.K, of.show), Noise: p.Noise}
+	if !p.Isotropic {
+		own.Noise = nil
+		at, next := 0, 0 // in Noise, and in show
+		for _, part := range p.parts(p.D) {
+			m := len(part)
+			if next < len(of.show) && part[0] == of.show[next] {
+				own.Noise = append(own.Noise, p.Noise[at:at+m*m]...)
+				if p.Blocks != nil {
+					block := make([]int, m)
+					for i := range block {
+						block[i] = next + i
+					}
+					own.Blocks = append(own.Blocks, block)
+				}
+				next += m
+			}
+			at += m * m
 		}
 	}
-	v.own.D = len(v.show)
-	if v.Parameters, v.root, err = v.own.whitened(); err != nil {
+	v := &view{own: own}
+	var err error
+	if v.Parameters, v.root, err = own.whitened(); err != nil {
 		return nil, err
 	}
 	v.score, err = v.Parameters.Scorer()
 	return v, err
 }
 
-// A reader reads rows by the columns that they show, and keeps the model of the last ones.
-type reader struct {
-	p    *Parameters
-	last *view
-	row  []float64 // which shows those columns
-	x    []float64 // whitened rows
+// views reads rows by the columns that they show, and keeps the model of the last ones.
+type views struct {
+	p      *Parameters
+	reader reader
+	last   *view
+	x      []float64 // whitened rows
 }
 
-// white are the rows from first to end, whitened, until the next call.
-func (r *reader) white(b framework.Rows, first, end int) framework.Rows {
-	v, d := r.last, len(r.last.show)
-	r.x = linalg.Resize(r.x, (end-first)*d)
-	for i := first; i < end; i++ {
-		from, to := b.Row(i), r.x[(i-first)*d:(i-first+1)*d]
-		for at, j := range v.show {
-			to[at] = from[j]
-		}
-		linalg.Axpy(-1, v.own.Mean, to)
-		v.root.whiten(to, false)
-	}
-	return framework.Rows{N: end - first, D: d, Stride: d, X: r.x}
-}
-
-// eachPattern calls f with the rows that miss the same entries and follow one another, from first to end.
-func (r *reader) eachPattern(b framework.Rows, f func(v *view, first, end int) error) error {
-	if b.D != r.p.D {
-		return fmt.Errorf("factor: rows have %d columns, the model %d", b.D, r.p.D)
-	}
+// each calls f with the model of rows that miss the same entries and follow one another, and these, whitened, until the
+// next call. first is the place of the first of them in the block.
+func (r *views) each(b framework.Rows, f func(v *view, white framework.Rows, first int) error) error {
 	for i := range b.N {
 		for j, v := range b.Row(i) {
 			if math.IsInf(v, 0) {
@@ -94,24 +69,20 @@ func (r *reader) eachPattern(b framework.Rows, f func(v *view, first, end int) e
 			}
 		}
 	}
-	for first := 0; first < b.N; {
-		end := first + 1
-		for end < b.N && samePattern(b.Row(first), b.Row(end)) {
-			end++
-		}
-		if row := b.Row(first); r.last == nil || !samePattern(row, r.row) {
-			var err error
-			if r.last, err = r.p.view(row, b.First+first); err != nil {
+	return r.reader.each(b, r.p.Structure, r.p.D, func(of *pattern) (err error) {
+		if of.fresh {
+			if r.last, err = r.p.view(of); err != nil {
 				return err
 			}
-			r.row = append(r.row[:0], row...)
 		}
-		if err := f(r.last, first, end); err != nil {
-			return err
+		white := of.complete(r.x)
+		r.x, white.Weights = white.X, nil
+		for i := range white.N {
+			linalg.Axpy(-1, r.last.own.Mean, white.Row(i))
+			r.last.root.whiten(white.Row(i), false)
 		}
-		first = end
-	}
-	return nil
+		return f(r.last, white, of.first)
+	})
 }
 
 // LogProb returns ln N(x | mean, WWᵀ + Ψ) for the present entries of each row of a block, in nats.
@@ -138,13 +109,14 @@ func (p *Parameters) Transform(b framework.Rows) (*mat.Dense, error) {
 // Scorer returns a function that computes LogProb and Transform for one block after another, in one goroutine. It
 // computes once what rows with the same missing entries share, and allocates nothing if the slices are large enough.
 func (p *Parameters) Scorer() func(b framework.Rows, logProb, mean []float64) ([]float64, []float64, error) {
-	r := &reader{p: p}
+	r := &views{p: p}
 	return func(b framework.Rows, logProb, mean []float64) ([]float64, []float64, error) {
 		logProb, mean = linalg.Resize(logProb, b.N), linalg.Resize(mean, b.N*p.K)
-		return logProb, mean, r.eachPattern(b, func(v *view, first, end int) error {
-			logs, _, err := v.score(r.white(b, first, end), logProb[first:end:end], mean[first*p.K:end*p.K:end*p.K])
+		return logProb, mean, r.each(b, func(v *view, white framework.Rows, first int) error {
+			end := first + white.N
+			logs, _, err := v.score(white, logProb[first:end:end], mean[first*p.K:end*p.K:end*p.K])
 			if err != nil {
-				return fmt.Errorf("factor: %w", framework.FaultyRow(b.First+first, "%v", err))
+				return fmt.Errorf("factor: %w", framework.FaultyRow(white.First, "%v", err))
 			}
 			for i := range logs {
 				for _, logDet := range v.root.logDet {
@@ -170,15 +142,14 @@ func (p *Parameters) Covariance() (*mat.SymDense, error) {
 // likelihood. These scores are unbiased, but vary more than regression scores. It returns an error for a row with too
 // few values to determine z.
 func (p *Parameters) Bartlett(b framework.Rows) (*mat.Dense, error) {
-	r, scores := &reader{p: p}, mat.NewDense(b.N, p.K, nil)
-	return scores, r.eachPattern(b, func(v *view, first, end int) error {
-		x := r.white(b, first, end)
+	r, scores := &views{p: p}, mat.NewDense(b.N, p.K, nil)
+	return scores, r.each(b, func(v *view, white framework.Rows, first int) error {
 		var z mat.Dense
-		if err := z.Solve(v.W(), mat.NewDense(x.N, x.D, x.X).T()); err != nil || len(v.show) < p.K {
-			return fmt.Errorf("factor: %w", framework.FaultyRow(b.First+first,
+		if err := z.Solve(v.W(), mat.NewDense(white.N, white.D, white.X).T()); err != nil || white.D < p.K {
+			return fmt.Errorf("factor: %w", framework.FaultyRow(white.First,
 				"has too few values for Bartlett's scores of %d factors: take regression scores", p.K))
 		}
-		scores.Slice(first, end, 0, p.K).(*mat.Dense).Copy(z.T())
+		scores.Slice(first, first+white.N, 0, p.K).(*mat.Dense).Copy(z.T())
 		return nil
 	})
 }

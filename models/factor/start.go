@@ -215,7 +215,7 @@ func (st Structure) filled(
 		func(m *lineargaussian.Moments, b framework.Rows) error {
 			full := framework.Rows{First: b.First, N: b.N, D: d, Stride: d, X: make([]float64, b.N*d), Weights: b.Weights}
 			for i := range b.N {
-				if _, err := st.shown(parts, b.Row(i), b.First+i); err != nil {
+				if _, err := shown(parts, b.Row(i), b.First+i); err != nil {
 					return err
 				}
 				for j, v := range b.Row(i) {

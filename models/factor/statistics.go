@@ -2,7 +2,6 @@ package factor
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
@@ -164,77 +163,15 @@ func (s *Statistics) regress(p *Parameters) error {
 	return nil
 }
 
-// expand is [lineargaussian.Statistics.Expand] where entries are missing: with the penalty −½ Σ_d ln|S_d| of the D
-// columns, too, the best change of z makes ΣE[zzᵀ] over all rows (N − D)·I.
-func (s *Statistics) expand(p *Parameters, charged bool) (entropy float64, err error) {
-	m := s.N
-	if charged {
-		m -= float64(s.D)
-	}
-	k, factor := s.K, slices.Clone(s.ZZ)
-	chol, ok := linalg.NewCholesky(k, factor)
-	if !ok || !(m > 0) {
-		return 0, fmt.Errorf("factor: E[ZᵀZ] is singular at K = %d: %w; allow pruning, or lower K", k,
-			framework.ErrDegenerate)
-	}
-	root := math.Sqrt(m) // S = UᵀU, and L = Uᵀ/√m
-	chol.MulTransRight(1/root, linalg.General(s.D, k, p.Loadings))
-	inverse := func(rows []float64) { // of z: rows times L⁻ᵀ
-		chol.HalfSolveRight(linalg.General(len(rows)/k, k, rows))
-		linalg.Scale(root, rows)
-	}
-	inverse(s.XZ)
-	inverse(s.Z)
-	for at := 0; at < len(s.PartZZ); at += k * k {
-		zz := s.PartZZ[at : at+k*k]
-		inverse(zz)
-		mat.NewDense(k, k, zz).Copy(mat.DenseCopyOf(mat.NewDense(k, k, zz).T()))
-		inverse(zz)
-	}
-	clear(s.ZZ)
-	for i := range k {
-		s.ZZ[i*k+i] = m
-	}
-	return -s.N / 2 * (chol.LogDet() - float64(k)*math.Log(m)), nil
-}
-
-// rotated are the statistics of Vᵀz.
-func (s *Statistics) rotated(basis *mat.Dense) *Statistics {
-	t := s.shared()
-	t.Statistics = *s.Statistics.Rotated(basis)
-	if s.incomplete() {
-		mat.NewDense(len(s.Seen), s.K, t.Z).Mul(mat.NewDense(len(s.Seen), s.K, s.Z), basis)
-		for g := range s.Seen {
-			mat.NewDense(s.K, s.K, t.PartZZ[g*s.K*s.K:(g+1)*s.K*s.K]).Product(basis.T(), s.partZZ(g), basis)
-		}
-	}
-	return t
-}
-
-// kept are the statistics of some factors.
-func (s *Statistics) kept(dims []int) *Statistics {
-	t := s.shared()
-	t.Statistics = *s.Statistics.Kept(dims)
-	if s.incomplete() {
-		t.Z, t.PartZZ = t.Z[:0], t.PartZZ[:0]
-		for g := range s.Seen {
-			zz := s.partZZ(g)
-			for _, i := range dims {
-				t.Z = append(t.Z, s.Z[g*s.K+i])
-				for _, j := range dims {
-					t.PartZZ = append(t.PartZZ, zz.At(i, j))
-				}
-			}
-		}
-	}
-	return t
-}
-
-// shared is a copy of the sums.
-func (s *Statistics) shared() *Statistics {
-	t := new(Statistics)
-	for i, sum := range s.sums() {
-		*t.sums()[i] = slices.Clone(*sum)
+// mapped are the statistics of z' = to·z for a matrix of orthonormal rows.
+func (s *Statistics) mapped(to mat.Matrix) *Statistics {
+	t := &Statistics{Statistics: *s.Mapped(to), XX: slices.Clone(s.XX), Seen: slices.Clone(s.Seen), X: slices.Clone(s.X)}
+	for g := range s.Seen {
+		var z mat.VecDense
+		var zz mat.Dense
+		z.MulVec(to, mat.NewVecDense(s.K, s.Z[g*s.K:(g+1)*s.K]))
+		zz.Product(to, s.partZZ(g), to.T())
+		t.Z, t.PartZZ = append(t.Z, z.RawVector().Data...), append(t.PartZZ, zz.RawMatrix().Data...)
 	}
 	return t
 }

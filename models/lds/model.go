@@ -313,10 +313,7 @@ func (Model) Rotate(s *Statistics, p *Parameters, basis *mat.Dense) (*Statistics
 
 // Keep restricts z to the dimensions dims.
 func (Model) Keep(s *Statistics, p *Parameters, dims []int) (*Statistics, *Parameters, error) {
-	to := mat.NewDense(len(dims), p.K, nil)
-	for i, k := range dims {
-		to.Set(i, k, 1)
-	}
+	to := linalg.Selection(dims, p.K)
 	return s.mapped(to), p.mapped(to), nil
 }
 

@@ -8,6 +8,6 @@
 // [Moments] are the sums over complete rows from which a fit needs no further pass, [Columns] those of each column by
 // itself, and a [Spectrum] the eigenvalues from which closed forms are read off. [Statistics] are the sums of a local
 // step: [Statistics.Condition] prepares the posterior of z, [Statistics.Add] and [Statistics.AddMoments] sum it over
-// rows, and [Statistics.Regress], [Statistics.Posterior], [Statistics.Expand], [Statistics.Rotated] and
-// [Statistics.Kept] are the steps that models take with the sums.
+// rows, and [Statistics.Regress], [Statistics.Posterior], [Statistics.Expand], [Statistics.Mapped]
+// are the steps that models take with the sums.
 package lineargaussian

@@ -30,10 +30,12 @@ type Statistics struct {
 	Residual float64
 
 	local       localStep
-	kk          []float64      // K×K, scratch
-	dk          []float64      // 3·D×K, scratch
-	count       mat.SymDense   // ZZ as a matrix
-	information laplace.Scaled // of a row, about a column of loadings
+	kk          []float64       // K×K, scratch
+	dk          []float64       // 3·D×K, scratch
+	count       mat.SymDense    // ZZ as a matrix
+	information laplace.Scaled  // of a row, about a column of loadings
+	expanded    linalg.Cholesky // of S before Expand, in kk
+	root        float64         // √ of S after it
 }
 
 // localStep is q(z_n) = N(gain·(x_n − mean), cov), with the scratch to apply it.
@@ -356,18 +358,23 @@ func (s *Statistics) Expand(w []float64, charged bool) (entropy float64, err err
 		return 0, err
 	}
 	// S = UᵀU and L = Uᵀ/√m.
-	k, root := s.K, math.Sqrt(m)
+	k := s.K
+	s.expanded, s.root = chol, math.Sqrt(m)
 	for _, w := range [][]float64{w, s.Anchor} {
-		chol.MulTransRight(1/root, linalg.General(s.D, k, w))
+		chol.MulTransRight(1/s.root, linalg.General(s.D, k, w))
 	}
-	xz := linalg.General(s.D, k, s.XZ)
-	chol.HalfSolveRight(xz)
-	linalg.Scale(root, s.XZ[:s.D*k])
+	s.Expanded(s.XZ)
 	clear(s.ZZ)
 	for i := range k {
 		s.ZZ[i*k+i] = m
 	}
 	return -s.N / 2 * (chol.LogDet() - float64(k)*math.Log(m)), nil
+}
+
+// Expanded multiplies rows of K numbers, sums with z, by the L⁻ᵀ of Expand, of which it comes at once.
+func (s *Statistics) Expanded(rows []float64) {
+	s.expanded.HalfSolveRight(linalg.General(len(rows)/s.K, s.K, rows))
+	linalg.Scale(s.root, rows)
 }
 
 // Rescaled returns the loadings WL of w (D×K), in new memory, where LLᵀ = S/N is the average of E[zzᵀ]. At the fixed
@@ -383,28 +390,23 @@ func (s *Statistics) Rescaled(w []float64) ([]float64, error) {
 	return w, nil
 }
 
-// Rotated returns the statistics of Vᵀz for an orthonormal basis V, K×K.
-func (s *Statistics) Rotated(basis *mat.Dense) *Statistics {
-	t := NewStatistics(s.K, s.D)
-	t.N, t.SumSq, t.Residual = s.N, s.SumSq, s.Residual
-	mat.NewDense(s.D, s.K, t.XZ).Mul(mat.NewDense(s.D, s.K, s.XZ), basis)
-	mat.NewDense(s.D, s.K, t.Anchor).Mul(mat.NewDense(s.D, s.K, s.Anchor), basis)
-	mat.NewDense(s.K, s.K, t.ZZ).Product(basis.T(), mat.NewDense(s.K, s.K, s.ZZ), basis)
+// Mapped returns the statistics of z' = to·z for a matrix of orthonormal rows, k×K: a rotation, or some of the
+// dimensions ([linalg.Selection]).
+func (s *Statistics) Mapped(to mat.Matrix) *Statistics {
+	k, _ := to.Dims()
+	t := NewStatistics(k, s.D)
+	t.N, t.SumSq = s.N, s.SumSq
+	anchor, left := t.matrix(t.Anchor), make([]float64, len(s.Anchor)) // what t's anchor is in the dimensions of s
+	t.matrix(t.XZ).Mul(s.matrix(s.XZ), to.T())
+	anchor.Mul(s.matrix(s.Anchor), to.T())
+	mat.NewDense(k, k, t.ZZ).Product(to, mat.NewDense(s.K, s.K, s.ZZ), to.T())
+	s.matrix(left).Mul(anchor, to)
+	t.Residual = s.ResidualAt(left)
 	return t
 }
 
-// Kept returns the statistics of the latent dimensions dims alone.
-func (s *Statistics) Kept(dims []int) *Statistics {
-	t := framework.KeepAxes(s, s.K, dims)
-	anchor := make([]float64, len(s.Anchor)) // that of t, with columns of 0 for those that go
-	for i := range s.D {
-		for _, k := range dims {
-			anchor[i*s.K+k] = s.Anchor[i*s.K+k]
-		}
-	}
-	t.Residual = s.ResidualAt(anchor)
-	return t
-}
+// matrix is a list as D×K.
+func (s *Statistics) matrix(list []float64) *mat.Dense { return mat.NewDense(s.D, s.K, list) }
 
 // ResidualAt returns Σ_n w_n E‖x_n − mean − Wz_n‖² for the loadings W = w, D×K. With Δ = w − anchor it is Residual
 // plus tr(Δᵀ((w + anchor)S − 2XᵀM)); Δ tends to 0 in a fit.
