@@ -72,7 +72,7 @@ func (m *VBMFSettings) Bind(ctx context.Context, t *fitted.Table, r fitted.Reque
 	e := factorization{Table: *t, prior: r.Prior, mean: make([]float64, d)}
 	var err error
 	if m.Center {
-		if e.Rows, e.mean, err = vbmf.Centre(t.Rows); err != nil {
+		if e.Rows, e.mean, err = vbmf.Centre(ctx, t.Rows); err != nil {
 			return nil, err
 		}
 	}

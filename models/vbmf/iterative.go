@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/framework"
@@ -73,29 +74,14 @@ func (Iterative) BoundsEvidence() {}
 func (v Iterative) Init(
 	ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand,
 ) (*Parameters, error) {
-	type sums struct{ n, d, square float64 }
-	t, err := framework.Fold(ctx, src, 0, func() (*sums, error) { return new(sums), nil },
-		func(t *sums, b framework.Rows) error {
-			for i := range b.N {
-				w := b.Weight(i)
-				for j, y := range b.Row(i) {
-					if math.IsNaN(y) || math.IsInf(y, 0) {
-						return fmt.Errorf("vbmf: %w", framework.NotFinite(b.First+i, j, y))
-					}
-					t.square += w * y * y
-				}
-				t.n, t.d = t.n+w, float64(b.D)
-			}
-			return nil
-		},
-		func(t, o *sums) error {
-			t.n, t.d, t.square = t.n+o.n, max(t.d, o.d), t.square+o.square
-			return nil
-		})
+	c, err := lineargaussian.SummarizeColumns(ctx, src)
+	if err == nil {
+		err = c.Complete()
+	}
 	if err != nil {
 		return nil, err
 	}
-	l, m := src.Rows(), int(t.d)
+	l, m := c.Rows, len(c.Mean)
 	if l < 1 || m < 1 {
 		return nil, fmt.Errorf("vbmf: a %d×%d matrix has nothing to factorise", l, m)
 	}
@@ -108,8 +94,8 @@ func (v Iterative) Init(
 	if v.Priors != nil && len(v.Priors) != k {
 		return nil, fmt.Errorf("vbmf: priors of %d factors for K = %d: give one for each factor", len(v.Priors), k)
 	}
-	square := t.square / t.n / t.d
-	if !(square > 1e-280) || math.IsInf(t.square, 0) {
+	square := (floats.Sum(c.Squares)/c.N + linalg.Dot(c.Mean, c.Mean)) / float64(m)
+	if !(square > 1e-280) || math.IsInf(square, 0) {
 		return nil, fmt.Errorf(
 			"vbmf: the mean square of the entries is %.3g: rescale the matrix; a matrix of zeros needs no iteration", square,
 		)

@@ -14,7 +14,7 @@ import (
 // o.Priors must be nil. It returns E[W] and σ² as parameters of package bpca, with as many columns of [W] as the
 // rank; nil for rank 0.
 func PPCA(ctx context.Context, t *framework.Table, o Options) (*bpca.Parameters, *Solution, error) {
-	centred, mean, err := Centre(t)
+	centred, mean, err := Centre(ctx, t)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -47,33 +47,24 @@ func (s *Solution) Point() *bpca.Parameters {
 
 // Centre returns a copy of the table with the mean of each column subtracted, and the means. It returns an error for
 // the tables for which [Decompose] does.
-func Centre(t *framework.Table) (centred *framework.Table, mean []float64, err error) {
+func Centre(ctx context.Context, t *framework.Table) (centred *framework.Table, mean []float64, err error) {
 	all, err := matrixOf(t)
 	if err != nil {
 		return nil, nil, err
 	}
-	n, d := t.Dims()
-	// Twice, so that a mean much larger than the standard deviation costs no digits.
-	mean = make([]float64, d)
-	for range 2 {
-		shift := make([]float64, d)
-		for i := range n {
-			for j, v := range all.Row(i) {
-				shift[j] += (v - mean[j]) / float64(n)
-			}
-		}
-		for j, v := range shift {
-			mean[j] += v
-		}
+	c, err := lineargaussian.SummarizeColumns(ctx, t)
+	if err != nil {
+		return nil, nil, err
 	}
+	n, d := t.Dims()
 	x := make([]float64, n*d)
 	for i := range n {
 		for j, v := range all.Row(i) {
-			x[i*d+j] = v - mean[j]
+			x[i*d+j] = v - c.Mean[j]
 		}
 	}
 	centred, err = framework.FromSlice(x, n, d)
-	return centred, mean, err
+	return centred, c.Mean, err
 }
 
 // A Comparison holds the numbers of principal components that several rules choose for a

@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/blas/blas64"
-	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/framework"
@@ -165,24 +164,11 @@ var errEigen = errors.New("vbmf: the singular values were not found: divide the 
 // decompose is the eigen-decomposition of a, with its eigenvalues, descending.
 func decompose(a *mat.Dense) ([]float64, *linalg.SymmetricEigen, error) {
 	n, _ := a.Dims()
-	// Scaled to a trace of n, without entries that cannot matter: gonum fails on blocks of
-	// tiny norm.
-	scale := max(0, mat.Trace(a)/float64(n))
-	scaled := make([]float64, n*n)
-	for i := range n {
-		for j := i; j < n && scale > 0; j++ {
-			if v := a.At(i, j) / scale; math.Abs(v) > exact*exact*exact {
-				scaled[i*n+j] = v
-			}
-		}
-	}
-	eigen, ok := linalg.NewSymmetricEigen(n, scaled)
+	eigen, ok := linalg.NewSymmetricEigen(n, mat.DenseCopyOf(a).RawMatrix().Data)
 	if !ok {
 		return nil, nil, errEigen
 	}
-	values := slices.Clone(eigen.Values)
-	floats.Scale(scale, values)
-	return values, eigen, nil
+	return slices.Clone(eigen.Values), eigen, nil
 }
 
 // resolution is the part of the largest eigenvalue of a product below which eigenvalues

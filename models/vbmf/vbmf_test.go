@@ -124,7 +124,7 @@ func TestClosedFormsAreThoseOfThePaper(t *testing.T) {
 			edge := EmpiricalThreshold(l, m, noise)
 			for _, factor := range []float64{0.1, 0.9, 1 - 1e-6, 1 + 1e-6, 1.001, 1.1, 2, 10, 1e3} {
 				gamma := edge * factor
-				want, _, delta := EmpiricalCorollary2(gamma, l, m, noise)
+				want, _, delta := empiricalCorollary2(gamma, l, m, noise)
 				got := EmpiricalShrink(gamma, l, m, noise)
 				assert.InDelta(t, want, got, 1e-9*gamma, "empirical %d×%d σ²=%g γ=%g Δ=%g", l, m, noise, gamma, delta)
 				assert.Equal(t, factor > 1, got > 0)
@@ -132,7 +132,7 @@ func TestClosedFormsAreThoseOfThePaper(t *testing.T) {
 					c2 := c * noise
 					threshold := Threshold(l, m, noise, c2)
 					gamma := threshold * factor
-					want, got := ShrinkQuartic(gamma, l, m, noise, c2), Shrink(gamma, l, m, noise, c2)
+					want, got := shrinkQuartic(gamma, l, m, noise, c2), Shrink(gamma, l, m, noise, c2)
 					assert.InDelta(t, want, got, 1e-9*gamma, "given %d×%d σ²=%g c²=%g γ=%g", l, m, noise, c2, gamma)
 					assert.Equal(t, got, Shrink(gamma, m, l, noise, c2), "sides exchanged")
 					assert.Less(t, got, gamma)
@@ -255,7 +255,7 @@ func scan(s *Spectrum, points int) (noise, energy float64, minima int) {
 			if g == 0 {
 				break
 			}
-			if shrunk, _, delta := EmpiricalCorollary2(g, s.L, s.M, v); shrunk > 0 {
+			if shrunk, _, delta := empiricalCorollary2(g, s.L, s.M, v); shrunk > 0 {
 				f += delta
 			}
 		}
