@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/linalg"
+	"github.com/latent-go/latent/models/lineargaussian"
 )
 
 // Parameters are the parameters of x = mean + W z + ε, z ~ N(0, I_K), ε ~ N(0, Noise·I_D), in the units of the data.
@@ -27,23 +29,13 @@ type Parameters struct {
 
 // Check returns an error for invalid parameters, such as those of a damaged file.
 func (p *Parameters) Check() error {
-	switch {
-	case p == nil:
+	if p == nil {
 		return errors.New("bpca: no parameters")
-	case p.K < 1 || p.D < 1 || len(p.Mean) != p.D || p.D > math.MaxInt/p.K || len(p.Loadings) != p.D*p.K:
-		return fmt.Errorf("bpca: K = %d and D = %d do not match %d means and %d loadings", p.K, p.D,
-			len(p.Mean), len(p.Loadings))
-	case !(p.Noise > 0) || math.IsInf(p.Noise, 0):
+	}
+	if !(p.Noise > 0) || math.IsInf(p.Noise, 0) {
 		return fmt.Errorf("bpca: noise variance %v is not positive and finite", p.Noise)
 	}
-	for _, list := range [][]float64{p.Mean, p.Loadings} {
-		for _, v := range list {
-			if math.IsNaN(v) || math.IsInf(v, 0) {
-				return fmt.Errorf("bpca: a parameter is %v", v)
-			}
-		}
-	}
-	return nil
+	return lineargaussian.CheckParameters(p.K, p.D, p.Mean, p.Loadings)
 }
 
 // W returns the loadings as a D×K matrix, sharing their memory.
@@ -116,16 +108,7 @@ func (p *Parameters) Transform(x mat.Matrix) (mean *mat.Dense, cov *mat.SymDense
 
 // InverseTransform returns the mean of x given each row of z (n×K): mean + W z, n×D.
 func (p *Parameters) InverseTransform(z mat.Matrix) (*mat.Dense, error) {
-	n, k := z.Dims()
-	if k != p.K || n == 0 {
-		return nil, fmt.Errorf("bpca: z is %d×%d: the model has %d latent dimensions", n, k, p.K)
-	}
-	x := mat.NewDense(n, p.D, nil)
-	x.Mul(z, p.W().T())
-	for i := range n {
-		linalg.Axpy(1, p.Mean, x.RawRowView(i))
-	}
-	return x, nil
+	return lineargaussian.InverseTransform(p.Mean, p.W(), z)
 }
 
 // LogProb returns the marginal log-likelihood ln N(x_n | mean, WWᵀ + σ²I) of each row of
@@ -229,18 +212,8 @@ func (p *Parameters) Distribution(src rand.Source) (*distmv.Normal, error) {
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
-	var covariance mat.SymDense
-	covariance.SymOuterK(1, p.W())
-	for j := range p.D {
-		covariance.SetSym(j, j, covariance.At(j, j)+p.Noise)
-	}
-	law, ok := distmv.NewNormal(p.Mean, &covariance, src)
-	if !ok {
-		return nil, errors.New(
-			"bpca: WWᵀ + σ²I is singular to working precision: the noise is negligible relative to the loadings",
-		)
-	}
-	return law, nil
+	noise := mat.NewDiagDense(p.D, slices.Repeat([]float64{p.Noise}, p.D))
+	return lineargaussian.Distribution(p.Mean, p.W(), noise, src)
 }
 
 // Sample draws n rows of x from the model.

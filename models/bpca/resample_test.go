@@ -24,5 +24,5 @@ func TestResampleDrawsAsManyRows(t *testing.T) {
 	src, err = src.WithWeights([]float64{1, 1, 2, 1, 1})
 	require.NoError(t, err)
 	_, err = bpca.Model{}.Resample(t.Context(), src, p, rand.New(rand.NewPCG(1, 1)))
-	assert.EqualError(t, err, "bpca: the weight of row 3 is 2; must be 1, to draw rows")
+	assert.EqualError(t, err, "lineargaussian: the weight of row 3 is 2; must be 1, to draw rows")
 }

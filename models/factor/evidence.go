@@ -336,23 +336,17 @@ func (s *Statistics) loadings(list []direction, scale, worth float64) (float64, 
 		return math.Sqrt(scale)
 	}
 	for _, one := range list {
-		a, theta := s.design(one.part), mat.NewVecDense(s.K+1, nil)
+		a, theta := s.design(one.part), mat.NewDense(1, s.K+1, nil)
 		for i := range s.K + 1 {
 			for l := i; l <= s.K; l++ {
-				v := a.At(i, l) / (one.noise * worth) * root(i) * root(l)
-				if i == l {
-					v++
-				}
-				a.SetSym(i, l, v)
+				a.SetSym(i, l, a.At(i, l)/(one.noise*worth)*root(i)*root(l))
 			}
-			theta.SetVec(i, one.theta[i]/root(i))
+			theta.Set(0, i, one.theta[i]/root(i)*math.Sqrt(worth))
 		}
-		var chol mat.Cholesky
-		var solved mat.VecDense
-		if !chol.Factorize(a) || chol.SolveVecTo(&solved, theta) != nil {
-			return 0, errEigen
-		}
-		nats -= (chol.LogDet() + worth*(mat.Dot(theta, theta)-mat.Dot(theta, &solved))) / 2
+		nats -= lineargaussian.Charge(a, theta)
+	}
+	if math.IsInf(nats, 0) {
+		return 0, errEigen
 	}
 	return nats, nil
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/models/bpca"
+	"github.com/latent-go/latent/models/lineargaussian"
 )
 
 // Parameters are the parameters of x = mean + W z + ε, z ~ N(0, I_K), ε ~ N(0, Ψ), in the units of the data. Ξ = W
@@ -34,12 +35,11 @@ type Parameters struct {
 
 // Check returns an error for invalid parameters, such as those of a damaged file.
 func (p *Parameters) Check() error {
-	switch {
-	case p == nil:
+	if p == nil {
 		return errors.New("factor: no parameters")
-	case p.K < 1 || p.D < 1 || len(p.Mean) != p.D || p.D > math.MaxInt/p.K || len(p.Loadings) != p.D*p.K:
-		return fmt.Errorf("factor: K = %d and D = %d do not match %d means and %d loadings", p.K, p.D,
-			len(p.Mean), len(p.Loadings))
+	}
+	if err := lineargaussian.CheckParameters(p.K, p.D, p.Mean, p.Loadings, p.Noise, p.Unit, p.Center); err != nil {
+		return err
 	}
 	if err := p.Structure.Check(p.D); err != nil {
 		return err
@@ -51,13 +51,6 @@ func (p *Parameters) Check() error {
 	if len(p.Noise) != p.numbers(p.D) || len(p.Unit) != unit || len(p.Center) != 0 && len(p.Center) != p.D {
 		return fmt.Errorf("factor: %d numbers of noise, %d units and %d centers do not match D = %d", len(p.Noise),
 			len(p.Unit), len(p.Center), p.D)
-	}
-	for _, list := range [][]float64{p.Mean, p.Loadings, p.Noise, p.Unit, p.Center} {
-		for _, v := range list {
-			if math.IsNaN(v) || math.IsInf(v, 0) {
-				return fmt.Errorf("factor: a parameter is %v", v)
-			}
-		}
 	}
 	for j, v := range p.diagonalOf(p.Unit, p.D) {
 		if !(v > 0) {
@@ -167,16 +160,7 @@ func (p *Parameters) Rescaled(s *Statistics) (*Parameters, error) {
 
 // InverseTransform returns the mean of x given each row of z (n×K): mean + W z, n×D.
 func (p *Parameters) InverseTransform(z mat.Matrix) (*mat.Dense, error) {
-	n, k := z.Dims()
-	if k != p.K || n == 0 {
-		return nil, fmt.Errorf("factor: z is %d×%d: the model has %d factors", n, k, p.K)
-	}
-	x := mat.NewDense(n, p.D, nil)
-	x.Mul(z, p.W().T())
-	for i := range n {
-		linalg.Axpy(1, p.Mean, x.RawRowView(i))
-	}
-	return x, nil
+	return lineargaussian.InverseTransform(p.Mean, p.W(), z)
 }
 
 // Distribution returns the distribution of a row, N(mean, WWᵀ + Ψ), as a distmv.Normal that draws from src; nil
@@ -191,17 +175,9 @@ func (p *Parameters) Distribution(src rand.Source) (*distmv.Normal, error) {
 		own.Set(i, i, 1)
 		r.colour(own.RawRowView(i))
 	}
-	var covariance, noise mat.SymDense
-	covariance.SymOuterK(1, p.W())
+	var noise mat.SymDense
 	noise.SymOuterK(1, own.T())
-	covariance.AddSym(&covariance, &noise)
-	law, ok := distmv.NewNormal(p.Mean, &covariance, src)
-	if !ok {
-		return nil, errors.New(
-			"factor: WWᵀ + Ψ is singular to working precision: the noise is negligible relative to the loadings",
-		)
-	}
-	return law, nil
+	return lineargaussian.Distribution(p.Mean, p.W(), &noise, src)
 }
 
 // Sample draws n rows of x from the model.

@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/models/lineargaussian"
 )
 
 // What package bootstrap asks of a model.
@@ -24,25 +24,7 @@ func (Model) Resample(
 	if err != nil {
 		return nil, err
 	}
-	at := 0
-	for b, err := range src.Blocks(ctx) {
-		if err != nil {
-			return nil, err
-		}
-		for i := range b.N {
-			if w := b.Weight(i); w != 1 {
-				return nil, fmt.Errorf("factor: the weight of %w",
-					framework.FaultyRow(b.First+i, "is %v; must be 1, to draw rows", w))
-			}
-			for j, v := range b.Row(i) {
-				if math.IsNaN(v) {
-					x.Set(at, j, v)
-				}
-			}
-			at++
-		}
-	}
-	return framework.FromIncomplete(x.RawMatrix().Data, at, p.D)
+	return lineargaussian.Redrawn(ctx, src, x)
 }
 
 // StartAt returns p with the means and units of src.

@@ -9,6 +9,7 @@ import (
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/laplace"
+	"github.com/latent-go/latent/models/lineargaussian"
 )
 
 // CheckPrior returns nil: the prior is fixed, and worth one step.
@@ -56,7 +57,7 @@ func (s *Statistics) occam(p *Parameters) (nats float64, err error) {
 		standardise(count, own, 1, p.Inputs, s.seen(j))
 		count.ScaleSym(1/noise, count)
 		x := math.Log(noise)
-		nats -= charge(count, own) + x*x/4 + math.Log1p(s.seen(j))/2*float64(len(p.Noise))/float64(p.D)
+		nats -= lineargaussian.Charge(count, own) + x*x/4 + math.Log1p(s.seen(j))/2*float64(len(p.Noise))/float64(p.D)
 	}
 	var start mat.Dense
 	var count mat.SymDense
@@ -69,7 +70,7 @@ func (s *Statistics) occam(p *Parameters) (nats float64, err error) {
 		copy(own.RawRowView(i)[p.Inputs:], p.Dynamics[i*p.K:])
 	}
 	standardise(moves, own, 0, p.Inputs, s.N-s.sequences())
-	nats -= charge(&count, &start) + charge(moves, own) + float64(p.starting()-p.K)*math.Log1p(s.sequences())/2
+	nats -= lineargaussian.Charge(&count, &start) + lineargaussian.Charge(moves, own) + float64(p.starting()-p.K)*math.Log1p(s.sequences())/2
 	return nats + p.rotations(s.second()), nil
 }
 
@@ -90,21 +91,6 @@ func standardise(count *mat.SymDense, own *mat.Dense, first, inputs int, n float
 			own.Set(r, i, own.At(r, i)*root)
 		}
 	}
-}
-
-// charge is ½(n ln|I + S| + tr θ(I + S⁻¹)⁻¹θᵀ) for n rows θ, each of the precision S, which is overwritten.
-func charge(precision *mat.SymDense, theta *mat.Dense) float64 {
-	rows, n := theta.Dims()
-	for i := range n {
-		precision.SetSym(i, i, 1+precision.At(i, i))
-	}
-	var chol mat.Cholesky
-	var solved, rest mat.Dense
-	if !chol.Factorize(precision) || chol.SolveTo(&solved, theta.T()) != nil {
-		return math.Inf(1)
-	}
-	rest.Mul(theta, &solved)
-	return (float64(rows)*chol.LogDet() + math.Pow(mat.Norm(theta, 2), 2) - mat.Trace(&rest)) / 2
 }
 
 // rotations is ln of the volume of rotations, in units of how well the loadings fix one, as of package factor.

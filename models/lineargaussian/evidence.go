@@ -3,6 +3,8 @@ package lineargaussian
 import (
 	"math"
 
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/latent-go/latent/internal/special"
 )
 
@@ -67,4 +69,21 @@ func (s *Statistics) Fill(matrices []float64) {
 			matrices[i] += 1e-10 * s.N
 		}
 	}
+}
+
+// Charge is what is lost in nats, ½(n ln|I + S| + tr θ(I + S⁻¹)⁻¹θᵀ), where the n rows of θ, which have the prior
+// N(0, I), are integrated out: S, which is overwritten, is the precision of each row that the data give. It is +Inf
+// where S is not finite.
+func Charge(precision *mat.SymDense, theta mat.Matrix) float64 {
+	rows, n := theta.Dims()
+	for i := range n {
+		precision.SetSym(i, i, 1+precision.At(i, i))
+	}
+	var chol mat.Cholesky
+	var solved, rest mat.Dense
+	if !chol.Factorize(precision) || chol.SolveTo(&solved, theta.T()) != nil {
+		return math.Inf(1)
+	}
+	rest.Mul(theta, &solved)
+	return (float64(rows)*chol.LogDet() + math.Pow(mat.Norm(theta, 2), 2) - mat.Trace(&rest)) / 2
 }
