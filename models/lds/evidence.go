@@ -70,7 +70,8 @@ func (s *Statistics) occam(p *Parameters) (nats float64, err error) {
 		copy(own.RawRowView(i)[p.Inputs:], p.Dynamics[i*p.K:])
 	}
 	standardise(moves, own, 0, p.Inputs, s.N-s.sequences())
-	nats -= lineargaussian.Charge(&count, &start) + lineargaussian.Charge(moves, own) + float64(p.starting()-p.K)*math.Log1p(s.sequences())/2
+	nats -= lineargaussian.Charge(&count, &start) + lineargaussian.Charge(moves, own)
+	nats -= float64(p.starting()-p.K) * math.Log1p(s.sequences()) / 2
 	return nats + p.rotations(s.second()), nil
 }
 
