@@ -2,56 +2,13 @@ package command
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 
-	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/internal/agreement"
+	"github.com/latent-go/latent/internal/tables"
 	"github.com/latent-go/latent/report"
 	"github.com/latent-go/latent/report/text"
 )
-
-// labels are the known classes of --label.
-type labels struct {
-	column string
-	levels []string
-	codes  []int32 // of every row that was read; negative: not known
-}
-
-// takeLabels takes the column of --label out of the table.
-func (in *input) takeLabels(column string) error {
-	if column == "" {
-		return nil
-	}
-	levels, err := in.Occurring(column)
-	if err != nil {
-		return in.wrap(fmt.Errorf("--label: %w", err))
-	}
-	if len(levels) < 2 {
-		return in.wrap(fmt.Errorf("--label: column %.60q has a single value, %.60q: labels need at least "+
-			"two values", column, levels[0]))
-	}
-	t, err := in.Factor(column, levels, false)
-	if err != nil {
-		return in.wrap(err)
-	}
-	in.known = &labels{column, levels, t.Codes(column)}
-	if in.label == column {
-		in.label = ""
-	}
-	in.Table, err = t.Drop(column)
-	return in.wrap(err)
-}
-
-// asText reads some columns as texts, so that 01 and 1 differ, and the others as before.
-func asText(reading func(name string) data.Reading, columns ...string) func(name string) data.Reading {
-	return func(name string) data.Reading {
-		if slices.Contains(columns, name) {
-			return data.ReadAsText
-		}
-		return reading(name)
-	}
-}
 
 // agreementTable compares components with the classes of --label.
 type agreementTable struct {
@@ -62,18 +19,18 @@ type agreementTable struct {
 	Table        [][]number `json:"table"` // rows, or their weights: a list a component, in the order of the labels
 }
 
-// agreement compares the components of the table's rows, from 0, with the known classes; nil where none are known.
-func (in *input) agreement(components []int, k int) *agreementTable {
-	if in.known == nil {
+// agreementOf compares the components of the table's rows, from 0, with the known classes; nil where none are known.
+func agreementOf(in *tables.Input, components []int, k int) *agreementTable {
+	if in.Known == nil {
 		return nil
 	}
 	classes := make([]int, len(components))
 	for row := range components {
-		classes[row] = int(in.known.codes[in.Origin(row)])
+		classes[row] = int(in.Known.Codes[in.Origin(row)])
 	}
-	table := agreement.CrossTable(components, classes, in.Weights, k, len(in.known.levels))
+	table := agreement.CrossTable(components, classes, in.Weights, k, len(in.Known.Levels))
 	a := &agreementTable{
-		Column: in.known.column, AdjustedRand: number(agreement.AdjustedRand(table)), Labels: in.known.levels,
+		Column: in.Known.Column, AdjustedRand: number(agreement.AdjustedRand(table)), Labels: in.Known.Levels,
 	}
 	for _, row := range table {
 		a.Table = append(a.Table, numbers(row))

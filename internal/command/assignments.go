@@ -3,37 +3,18 @@ package command
 import (
 	"context"
 	"fmt"
-	"io"
 	"slices"
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/classes"
+	"github.com/latent-go/latent/internal/tables"
 )
 
 // idFlags name columns that tell rows apart.
 type idFlags struct {
 	ID []string `name:"id" placeholder:"COL" help:"Columns that name the rows: the fit leaves them out; they come first in --assignments and in the output of latent predict. Default: a first column that names the rows and has no name in the header."`
-}
-
-// takeIDs takes the columns of --id out of the table, and keeps their texts.
-func (in *input) takeIDs(names []string) error {
-	if len(names) == 0 {
-		return nil
-	}
-	if at := slices.IndexFunc(names, isHead); at >= 0 {
-		return misused("--id: column %q has the name of a column of the predictions: rename it", names[at])
-	}
-	var err error
-	if in.ids, err = in.passThrough(names); err != nil {
-		return err
-	}
-	if slices.Contains(names, in.label) {
-		in.label = ""
-	}
-	in.Table, err = in.Table.Drop(names...)
-	return in.wrap(err)
 }
 
 // isHead says whether a column of predictions may have a name: p1, p2, … for one.
@@ -64,7 +45,7 @@ func (c *fitCommand) checkTables() error {
 }
 
 // assign writes what the model says of each row that was read, as latent predict does.
-func (c *fitCommand) assign(s *session, r *fitReport, in input) error {
+func (c *fitCommand) assign(s *session, r *fitReport, in tables.Input) error {
 	text, err := encode(r.summary)
 	if err != nil {
 		return err
@@ -77,26 +58,20 @@ func (c *fitCommand) assign(s *session, r *fitReport, in input) error {
 		return err
 	}
 	// what there is to note, the fit has
-	quiet := &session{
-		Context: context.WithoutCancel(s),
-		known:   s.known,
-		stdin:   s.stdin,
-		stdout:  io.Discard,
-		stderr:  io.Discard,
-		store:   s.store,
-	}
+	quiet := s.Quietly()
+	quiet.Context = context.WithoutCancel(s)
 	names := namesOf(m.Columns)
-	order, err := in.match(quiet, names)
+	order, err := in.Match(quiet, names)
 	if err != nil {
-		return in.wrap(err)
+		return in.Wrap(err)
 	}
-	in.marks = m.Settings.NA
-	if err := in.recode(m.Columns, order, false); err != nil {
-		return in.wrap(err)
+	in.Mark(m.Settings.NA)
+	if err := in.Recode(m.Columns, order, false); err != nil {
+		return in.Wrap(err)
 	}
-	p := &prediction{score: m.score, layout: m.layout, in: &in, ids: in.ids, columns: names, errors: in.renderer()}
-	if p.x, p.rows, _, err = in.numbers(quiet, m.kind.Classes, !m.input.Gaps); err != nil {
-		return in.wrap(err)
+	p := &prediction{score: m.score, layout: m.layout, in: &in, ids: in.IDs, columns: names, errors: in.Renderer()}
+	if p.x, p.rows, _, err = in.ReadNumbers(quiet, m.kind.Classes, !m.input.Gaps); err != nil {
+		return in.Wrap(err)
 	}
 	if !slices.IsSorted(order) {
 		p.order = order
@@ -105,7 +80,7 @@ func (c *fitCommand) assign(s *session, r *fitReport, in input) error {
 		p.ends = in.EndsOf(p.rows)
 		p.score = func(b framework.Rows) ([]float64, error) { return m.scoreSequences(p.series(b)) }
 	}
-	if p.numbers = in.gaps == missingDrop || in.gaps == missingEmpty; p.numbers {
+	if p.numbers = tables.LeavesOut(in.Missing); p.numbers {
 		p.layout.First = append([]string{rowHead}, p.layout.First...)
 	}
 	return s.emitTable(c.Assignments, p.heads(), func(to data.Writer) error { return p.writeTable(s, to) })

@@ -13,6 +13,8 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/internal/families"
 	"github.com/latent-go/latent/internal/parallel"
+	"github.com/latent-go/latent/internal/tables"
+	"github.com/latent-go/latent/internal/wording"
 )
 
 // familyOf says what --family auto takes columns for. Kinds without a family are left out. Of positive numbers with
@@ -21,16 +23,19 @@ var familyOf = map[data.Kind]string{data.Continuous: families.Gaussian, data.Cou
 	data.Binary:      families.Bernoulli,
 	data.Categorical: families.Categorical, data.Positive: families.Lognormal}
 
+// columns are those of a table that is fitted, by their kinds.
+type columns struct{ *tables.Input }
+
 // auto asks the values of all columns that are not given a family what they are, notes what is left out or in
 // doubt, and leaves columns without a family out of the table. What it found is in the order of the columns that
 // are left.
-func (in *input) auto(s *session, given *columnFamilies) ([]suspect, error) {
+func (in columns) auto(s *tables.Session, given *columnFamilies) ([]suspect, error) {
 	list := make([]suspect, in.Cols())
 	if err := parallel.Do(in.Cols(), 0, func(j int) error {
 		name := in.Names[j]
 		switch {
 		case given.Family[name] != "":
-		case slices.Contains(in.dates.Names, name):
+		case in.Unit(name) != "":
 			list[j] = suspect{name, data.Suggestion{Kind: data.Continuous, Cause: data.Dates}}
 		default:
 			list[j] = suspect{name, in.Suggest(name, in.Weights)}
@@ -65,7 +70,7 @@ func (in *input) auto(s *session, given *columnFamilies) ([]suspect, error) {
 		return nil, fmt.Errorf("no column is left to fit: %s%s", strings.Join(notes, "; "), advice)
 	}
 	for _, note := range notes {
-		s.note("%s: %s", in.name, note)
+		s.Note("%s: %s", in.Name, note)
 	}
 	if len(out) == 0 {
 		return list, nil
@@ -78,13 +83,13 @@ func (in *input) auto(s *session, given *columnFamilies) ([]suspect, error) {
 // unmeasured lists the columns of numbers that are codes or have two values, apart from those in out, and counts if
 // there are no measurements at all: beside measurements, a normal distribution that is correlated with theirs describes
 // counts better than an independent one. A column with decimals is none of these, as its first values show.
-func (in *input) unmeasured(out []string) (list []suspect) {
+func (in columns) unmeasured(out []string) (list []suspect) {
 	measured := false
 	for j, name := range in.Names {
-		if slices.Contains(out, name) || name == in.weights {
+		if slices.Contains(out, name) || name == in.WeightColumn {
 			continue
 		}
-		if slices.Contains(in.dates.Names, name) || !in.wholeOrTwo(j) {
+		if in.Unit(name) != "" || !in.wholeOrTwo(j) {
 			measured = true
 			continue
 		}
@@ -105,7 +110,7 @@ func (in *input) unmeasured(out []string) (list []suspect) {
 }
 
 // wholeOrTwo reports whether a column of numbers has whole ones alone, or no more than two different ones.
-func (in *input) wholeOrTwo(j int) bool {
+func (in columns) wholeOrTwo(j int) bool {
 	for row := range in.Rows() {
 		if v := in.Number(row, j); v == v && v != math.Trunc(v) {
 			return len(in.different(j, 3)) == 2
@@ -133,7 +138,7 @@ func (f *modelFlags) byKinds() bool {
 }
 
 // leaveEmpty leaves out columns without any value if nobody named the columns or a family.
-func (f *fittingFlags) leaveEmpty(s *session, in *input) error {
+func (f *fittingFlags) leaveEmpty(s *tables.Session, in columns) error {
 	if len(f.Select) > 0 || !f.anyFamily && f.Family != families.Auto || !f.byKinds() {
 		return nil
 	}
@@ -142,25 +147,25 @@ func (f *fittingFlags) leaveEmpty(s *session, in *input) error {
 	if len(empty) == 0 || len(empty) == in.Cols() {
 		return nil
 	}
-	s.note("%s: left out, without any value: %s", in.name, abridged(empty, ", ", quotedCell))
+	s.Note("%s: left out, without any value: %s", in.Name, wording.Abridged(empty, ", ", quotedCell))
 	var err error
 	in.Table, err = in.Table.Drop(empty...)
-	return in.wrap(err)
+	return in.Wrap(err)
 }
 
 // leaveIdentifiers leaves out columns of a table of numbers that identify rows or are dates, as --family auto does, if
 // neither columns nor a family are given and other columns remain.
-func (f *fittingFlags) leaveIdentifiers(s *session, in *input) error {
+func (f *fittingFlags) leaveIdentifiers(s *tables.Session, in columns) error {
 	if len(f.Select) > 0 || !f.anyFamily || f.Explained() != nil || f.Family == families.Auto || in.Cols() == 1 ||
 		len(f.Described().Names) > 0 {
 		return nil
 	}
-	if len(without(in.texts(), setOf(f.Gate()))) > 0 && f.byKinds() {
+	if len(without(in.TextColumns(), setOf(f.Gate()))) > 0 && f.byKinds() {
 		return nil // see takeKinds
 	}
 	var list []suspect
 	given, _ := f.Given()
-	for _, name := range without(in.Names, setOf(append(slices.Concat(given, in.dates.Names), f.Weights))) {
+	for _, name := range without(in.Names, setOf(append(slices.Concat(given, in.DateNames()), f.Weights))) {
 		if found, is := in.Identifies(name, nil); is {
 			list = append(list, suspect{name, found})
 		}
@@ -173,7 +178,7 @@ func (f *fittingFlags) leaveIdentifiers(s *session, in *input) error {
 		out = append(out, c.name)
 	}
 	for _, note := range notesOn(list, nil) {
-		s.note("%s: %s", in.name, note)
+		s.Note("%s: %s", in.Name, note)
 	}
 	if len(out) == 0 {
 		return nil
@@ -181,15 +186,18 @@ func (f *fittingFlags) leaveIdentifiers(s *session, in *input) error {
 	in.noteSeries(s, list, in.Cols()-len(out))
 	var err error
 	in.Table, err = in.Table.Drop(out...)
-	return in.wrap(err)
+	return in.Wrap(err)
 }
 
 // takeGaps has columns of numbers with a few texts among them be numeric, the texts standing for missing values as
 // those of --na do, and looks at such columns once more. A text that is a level of another column stays one, and so do
 // all where missing values are not to be integrated out.
-func (in *input) takeGaps(list []suspect, given *columnFamilies) (notes []string, err error) {
+func (in columns) takeGaps(list []suspect, given *columnFamilies) (notes []string, err error) {
 	var names []string
-	taken := slices.DeleteFunc(slices.Clone(list), func(c suspect) bool { return !c.Gaps || in.gaps != missingKeep })
+	taken := slices.DeleteFunc(slices.Clone(list), func(c suspect) bool {
+		return !c.Gaps ||
+			in.Missing != tables.MissingKeep
+	})
 	for before := -1; before != len(taken); {
 		before = len(taken)
 		names = nil
@@ -199,16 +207,18 @@ func (in *input) takeGaps(list []suspect, given *columnFamilies) (notes []string
 		others := without(in.Names, setOf(names))
 		taken = slices.DeleteFunc(taken, func(c suspect) bool {
 			return slices.ContainsFunc(others,
-				func(name string) bool { return len(without(c.Texts, setOf(in.Levels(name)))) < len(c.Texts) })
+				func(name string) bool {
+					return len(without(c.Texts, setOf(in.Levels(name)))) < len(c.Texts)
+				})
 		})
 	}
 	if len(taken) == 0 {
 		return nil, nil
 	}
 	for _, c := range taken {
-		in.marks = append(in.marks, without(c.Texts, setOf(in.marks))...)
+		in.Mark(c.Texts)
 	}
-	if err := in.takeNumbers(names); err != nil {
+	if err := in.TakeNumbers(names); err != nil {
 		return nil, err
 	}
 	for i, c := range list {
@@ -220,48 +230,8 @@ func (in *input) takeGaps(list []suspect, given *columnFamilies) (notes []string
 	return []string{note + ": " + as(families.Categorical, taken, given) + " keeps all as texts"}, nil
 }
 
-// marking is the flag that reads the texts among the numbers of columns as missing, with a comma behind it; empty where
-// there are none.
-func (in *input) marking(names []string) string {
-	var flags []string
-	for _, name := range names {
-		list, cells, numbers := in.Texts(name)
-		if numbers <= cells || len(list) > most {
-			continue
-		}
-		for _, text := range list {
-			if flag := "--na=" + word(strings.TrimSpace(text)); !slices.Contains(flags, flag) {
-				flags = append(flags, flag)
-			}
-		}
-	}
-	if len(flags) == 0 || len(flags) > most {
-		return ""
-	}
-	return strings.Join(flags, " ") + " for a missing value, "
-}
-
-// takeNumbers has columns of texts be numeric, those of marks being missing values.
-func (in *input) takeNumbers(names []string) error {
-	if len(names) == 0 {
-		return nil
-	}
-	for _, name := range names {
-		texts, _, _ := in.Texts(name)
-		if len(without(texts, setOf(in.marks))) > 0 {
-			_, err := in.Column(name)
-			return err
-		}
-	}
-	t, err := in.Table.Numbers(names, slices.Repeat([][]string{in.marks}, len(names)))
-	if err == nil {
-		in.Table = t
-	}
-	return err
-}
-
 // choose returns the family of a column by what was found, and the reason.
-func (in *input) choose(c suspect) (name, reason string) {
+func (in columns) choose(c suspect) (name, reason string) {
 	i := slices.IndexFunc(diagnostics, func(d diagnostic) bool { return d.cause == c.Cause })
 	reason = strings.TrimSpace(diagnostics[i].reason + " " + c.Detail)
 	if name = familyOf[c.Kind]; c.Kind == data.Positive {
@@ -295,24 +265,24 @@ func gammaIsLikelier(x []float64) bool {
 }
 
 // suggestAuto notes the columns that a Gaussian is to describe though they have two values.
-func (in *input) suggestAuto(s *session, given *columnFamilies) {
+func (in columns) suggestAuto(s *tables.Session, given *columnFamilies) {
 	var list []string
 	for j, name := range in.Names {
 		if given.Family[name] == "" && in.Levels(name) == nil && len(in.different(j, 3)) == 2 {
 			list = append(list, name)
 		}
 	}
-	switch names := abridged(list, ", ", quotedCell); len(list) {
+	switch names := wording.Abridged(list, ", ", quotedCell); len(list) {
 	case 0:
 	case 1:
-		s.note("%s: %s has 2 values: --family auto would treat it as Bernoulli", in.name, names)
+		s.Note("%s: %s has 2 values: --family auto would treat it as Bernoulli", in.Name, names)
 	default:
-		s.note("%s: %d columns have 2 values (%s): --family auto would treat them as Bernoulli", in.name, len(list), names)
+		s.Note("%s: %d columns have 2 values (%s): --family auto would treat them as Bernoulli", in.Name, len(list), names)
 	}
 }
 
 // different are the first so many different values of a column of numbers.
-func (in *input) different(j, most int) (seen []float64) {
+func (in columns) different(j, most int) (seen []float64) {
 	for row := 0; row < in.Rows() && len(seen) < most; row++ {
 		if v := in.Number(row, j); v == v && !slices.Contains(seen, v) {
 			seen = append(seen, v)
@@ -322,7 +292,7 @@ func (in *input) different(j, most int) (seen []float64) {
 }
 
 // hasTwoCodes says whether a column has two different numbers, but not 0 and 1.
-func (in *input) hasTwoCodes(j int) bool {
+func (in columns) hasTwoCodes(j int) bool {
 	seen := in.different(j, 3)
 	return len(seen) == 2 && floats.Max(seen) <= math.MaxFloat64 &&
 		slices.ContainsFunc(seen, func(v float64) bool { return v != 0 && v != 1 })

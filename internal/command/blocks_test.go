@@ -15,6 +15,7 @@ import (
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/data/columnar"
+	"github.com/latent-go/latent/internal/tables"
 )
 
 // TestPredictStreams: a table that is read in parts has the predictions, notes and errors of one that is read as a whole, as --label
@@ -120,17 +121,17 @@ func TestAFileThatChangesWhilePredictReadsIt(t *testing.T) {
 				toParquet(t, in("t.csv"), path)
 			}
 			s := sessionOf(t.Context(), nil, io.Discard, io.Discard)
-			s.store = data.NewStore(1 << 30)
+			s.Store = data.NewStore(1 << 30)
 			c := &predictCommand{Data: path, Saved: in("m.json"), Out: out, Format: "csv"}
 			c.Header, c.Unseen = "auto", "error"
-			next, stop := c.inputs(s, m)
-			p, err := c.next(s, m, missingKeep, next)
+			next, stop := c.inputs(s.Session, m)
+			p, err := c.next(s.Session, m, tables.MissingKeep, next)
 			require.NoError(t, err)
-			p.following = func() (*prediction, error) { return c.next(s, m, missingKeep, next) }
+			p.following = func() (*prediction, error) { return c.next(s.Session, m, tables.MissingKeep, next) }
 			require.NoError(t, change(path))
 			err = c.emit(s, p)
 			stop()
-			require.NoError(t, s.store.Close())
+			require.NoError(t, s.Store.Close())
 			if name == "not at all" {
 				require.NoError(t, err)
 				require.FileExists(t, out)

@@ -10,6 +10,7 @@ import (
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/progress"
+	"github.com/latent-go/latent/internal/tables"
 	"github.com/latent-go/latent/report"
 	"github.com/latent-go/latent/report/text"
 )
@@ -44,14 +45,14 @@ type refits struct {
 }
 
 // newRefits counts draws, and notes those that failed or did not converge.
-func newRefits(s *session, in *input, o bootstrap.Options, outcome bootstrap.Outcome, where string) refits {
+func newRefits(s *session, in *tables.Input, o bootstrap.Options, outcome bootstrap.Outcome, where string) refits {
 	r := refits{o.Draws, len(outcome.Failed), outcome.Unconverged}
 	if r.Failed > 0 {
-		s.note("%d of %d draws of the bootstrap%s failed and are left out: %s", r.Failed, r.Draws, where,
-			in.render(outcome.Failed[0].Err))
+		s.Note("%d of %d draws of the bootstrap%s failed and are left out: %s", r.Failed, r.Draws, where,
+			in.Render(outcome.Failed[0].Err))
 	}
 	if r.Unconverged > 0 {
-		s.note("%d of %d draws of the bootstrap%s did not converge: raise --max-iter or --tol", r.Unconverged, r.Draws, where)
+		s.Note("%d of %d draws of the bootstrap%s did not converge: raise --max-iter or --tol", r.Unconverged, r.Draws, where)
 	}
 	return r
 }
@@ -71,7 +72,7 @@ func watch(l *progress.Line, o *bootstrap.Options, what string) {
 // ---- Standard errors of a fit
 
 // bootstrap adds standard errors to the components or the loadings.
-func (r *fitReport) bootstrap(s *session, status *progress.Line, in *input, o bootstrap.Options) error {
+func (r *fitReport) bootstrap(s *session, status *progress.Line, in *tables.Input, o bootstrap.Options) error {
 	watch(status, &o, "standard errors")
 	outcome, err := r.found.bootstrap(s, o)
 	if err != nil {
@@ -95,7 +96,7 @@ type ratioTest struct {
 }
 
 // test tests every K but the last, up to the first that is not rejected.
-func (t *selection) test(s *session, status *progress.Line, in *input, of *task, o bootstrap.Options) error {
+func (t *selection) test(s *session, status *progress.Line, in *tables.Input, of *task, o bootstrap.Options) error {
 	engine, ok := of.Problem.(fitted.Tester)
 	if !ok {
 		return errors.New("--bootstrap: the model has no likelihood ratio")

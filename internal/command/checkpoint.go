@@ -24,6 +24,7 @@ import (
 	"github.com/latent-go/latent/internal/atomicfile"
 	"github.com/latent-go/latent/internal/faults"
 	"github.com/latent-go/latent/internal/sealed"
+	"github.com/latent-go/latent/internal/tables"
 )
 
 // checkpointFlags keep the progress of long fits.
@@ -77,7 +78,7 @@ type surroundings struct {
 type surroundingsKey struct{}
 
 // keep opens --checkpoint for a command whose flags are given; nil where there is none.
-func (f *checkpointFlags) keep(s *session, command any, in *input) (*keeper, error) {
+func (f *checkpointFlags) keep(s *session, command any, in *tables.Input) (*keeper, error) {
 	if f.Checkpoint == "" {
 		return nil, nil
 	}
@@ -289,12 +290,12 @@ func (k *keeper) done(s *session) {
 	case k.leave:
 		k.save()
 	case k.latest == nil && !k.exists:
-		s.note("--checkpoint %s: there were no iterations to keep", k.path)
+		s.Note("--checkpoint %s: there were no iterations to keep", k.path)
 	case k.exists:
 		k.fault = atomicfile.Remove(k.path)
 	}
 	if k.fault != nil {
-		s.note("--checkpoint: %v", k.fault)
+		s.Note("--checkpoint: %v", k.fault)
 	}
 }
 

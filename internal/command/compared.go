@@ -13,6 +13,7 @@ import (
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/classes"
 	"github.com/latent-go/latent/internal/families"
+	"github.com/latent-go/latent/internal/tables"
 	"github.com/latent-go/latent/report"
 )
 
@@ -90,7 +91,7 @@ func (f *modelFlags) compareBy(c framework.Criterion, named bool) error {
 
 // measuredTogether moves columns of measurements beside one another where their covariances are compared, in a table
 // that has others, too.
-func (f *modelFlags) measuredTogether(in *input, columns []data.Column) ([]data.Column, error) {
+func (f *modelFlags) measuredTogether(in columns, columns []data.Column) ([]data.Column, error) {
 	if f.Family != families.Auto || f.compared == nil {
 		return columns, nil
 	}
@@ -118,7 +119,7 @@ func (f *modelFlags) measuredTogether(in *input, columns []data.Column) ([]data.
 }
 
 // takeWinner makes the report that of the best structure.
-func (r *fitReport) takeWinner(w fitted.Winner, by framework.Criterion, in *input) {
+func (r *fitReport) takeWinner(w fitted.Winner, by framework.Criterion, in *tables.Input) {
 	if w == nil {
 		return
 	}
@@ -128,7 +129,7 @@ func (r *fitReport) takeWinner(w fitted.Winner, by framework.Criterion, in *inpu
 	r.ComparedBy = strings.ToLower(by.Name)
 	for i, one := range r.Compared {
 		if one.Err != nil {
-			r.Compared[i].Error = in.render(one.Err)
+			r.Compared[i].Error = in.Render(one.Err)
 		}
 	}
 }

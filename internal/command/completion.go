@@ -9,6 +9,7 @@ import (
 
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/families"
+	"github.com/latent-go/latent/internal/tables"
 )
 
 // completionCommand writes what a shell needs to complete commands, flags and their values.
@@ -53,7 +54,7 @@ func valuesOf(flag *kong.Flag) []string {
 	case "decimal":
 		return []string{",", "."}
 	case "data", "given":
-		return datasetNames()
+		return tables.DatasetNames()
 	}
 	if flag.Enum == "" {
 		return nil

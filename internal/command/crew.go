@@ -14,6 +14,7 @@ import (
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/faults"
+	"github.com/latent-go/latent/internal/tables"
 )
 
 // A Host is what a program that runs the command sets; without a group and passes it is one process.
@@ -259,9 +260,9 @@ func (c *crew) takesPart(command string) bool {
 // reads.
 func sessionOf(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer) *session {
 	host := hostOf(ctx)
-	s := &session{
-		Context: ctx, stdin: stdin, stdout: stdout, stderr: stderr, complains: stderr, name: host.name(), crew: crewOf(host),
-	}
+	s := &session{Session: &tables.Session{Context: ctx, Stdin: stdin}, stdout: stdout, stderr: stderr, complains: stderr,
+		name: host.name(), crew: crewOf(host)}
+	s.Session.Line = s.line
 	if !s.crew.writes() {
 		s.stdout, s.stderr = io.Discard, io.Discard
 	}
@@ -270,7 +271,7 @@ func sessionOf(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer) *
 
 // complete is where a fit is over and nothing is written yet: its files are as they were, for every process.
 func (s *session) complete() error {
-	if err := s.store.Check(); err != nil {
+	if err := s.Store.Check(); err != nil {
 		return err
 	}
 	return s.crew.agree(s)

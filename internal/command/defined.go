@@ -11,6 +11,7 @@ import (
 	"github.com/latent-go/latent/bootstrap"
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/tables"
 	"github.com/latent-go/latent/report"
 	"github.com/latent-go/latent/report/text"
 )
@@ -59,46 +60,46 @@ func (f *modelFlags) flagged(err error) error {
 }
 
 // bound is the table that the model is fitted to, and how many rows it has.
-func (f *modelFlags) bound(s *session, in *input) (t *fitted.Table, n int, err error) {
-	t = &fitted.Table{Columns: named(in.Names), Pairs: in.list, Data: &in.Named}
-	of := f.model()
+func (f *modelFlags) bound(s *tables.Session, in *tables.Input) (t *fitted.Table, n int, err error) {
+	t = &fitted.Table{Columns: named(in.Names), Pairs: in.Pairs, Data: &in.Named}
+	of, cols := f.model(), columns{in}
 	describer, describes := f.Flags().(fitted.ColumnDescriber)
 	switch {
 	case of.Pairs:
 		return t, in.Rows(), nil
 	case describes:
-		if err = cmp.Or(in.checkGate(f.Gate()), in.checkDescribed(f.Described())); err != nil {
+		if err = cmp.Or(cols.checkGate(f.Gate()), cols.checkDescribed(f.Described())); err != nil {
 			return nil, 0, err
 		}
 		if t.Columns, err = describer.DescribeColumns(t.Data, f.request()); err == nil {
-			err = in.recode(t.Columns, upTo(0, len(t.Columns)-1), false)
+			err = in.Recode(t.Columns, upTo(0, len(t.Columns)-1), false)
 		}
 		if err == nil {
-			t.Rows, err = in.source(in.numbers(s, true, true))
+			t.Rows, err = in.Weighted(in.ReadNumbers(s, true, true))
 		}
 	case of.Classes:
-		t, err = in.rows(s, f)
+		t, err = cols.rows(s, f)
 	default:
-		if err = in.checkCovariates(f.Given()); err != nil {
+		if err = cols.checkCovariates(f.Given()); err != nil {
 			return nil, 0, err
 		}
-		t.Rows, err = in.source(in.numbers(s, false, !of.Gaps))
+		t.Rows, err = in.Weighted(in.ReadNumbers(s, false, !of.Gaps))
 	}
 	if err == nil && of.Sequences {
-		t.Sequences, err = in.series(t.Rows)
+		t.Sequences, err = in.AsSequences(t.Rows)
 	}
 	return t, in.Rows(), err
 }
 
 // bind readies the model for a table.
-func (f *modelFlags) bind(s *session, in *input) (*task, error) {
+func (f *modelFlags) bind(s *tables.Session, in *tables.Input) (*task, error) {
 	table, n, err := f.bound(s, in)
 	if err != nil {
 		return nil, err
 	}
 	of := f.model()
 	if !of.Classes { // which have chosen before
-		if err := f.chooseMethod(s, in, table); err != nil {
+		if err := f.chooseMethod(s, columns{in}, table); err != nil {
 			return nil, err
 		}
 	}
@@ -106,9 +107,9 @@ func (f *modelFlags) bind(s *session, in *input) (*task, error) {
 	if err != nil {
 		return nil, f.flagged(err)
 	}
-	in.notes(s, bound.Notes)
-	in.shown, f.Accelerate = bound.Seen, f.Accelerate || bound.Accelerate
-	in.what = bound.Data
+	in.NoteAll(s, bound.Notes)
+	in.Shown, f.Accelerate = bound.Seen, f.Accelerate || bound.Accelerate
+	in.What = bound.Data
 	t := &task{engine: engine{bound.Problem, f, f.request().Method.Search}, starts: bound.Starts,
 		what: cmp.Or(bound.What, of.Title), columns: table.Columns, largest: bound.KMax, doubleTo: bound.DoubleTo,
 		checkSize: bound.CheckK, informative: bound.Compares}
@@ -126,15 +127,8 @@ func (f *modelFlags) bind(s *session, in *input) (*task, error) {
 	return t, nil
 }
 
-// notes are remarks of a model about the table.
-func (in *input) notes(s *session, list []string) {
-	for _, note := range list {
-		s.note("%s: %s", in.name, note)
-	}
-}
-
 // chooseMethod takes the method that suits the table, where none is given.
-func (f *modelFlags) chooseMethod(s *session, in *input, t *fitted.Table) error {
+func (f *modelFlags) chooseMethod(s *tables.Session, in columns, t *fitted.Table) error {
 	chooser, chooses := f.Flags().(fitted.Chooser)
 	if !chooses || !f.byTable {
 		return nil

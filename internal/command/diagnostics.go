@@ -7,6 +7,7 @@ import (
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/internal/families"
+	"github.com/latent-go/latent/internal/wording"
 )
 
 // A diagnostic puts what --family auto saw in a column into words. Columns with the same one share a note.
@@ -58,15 +59,12 @@ var diagnostics = []diagnostic{
 	{cause: data.Levels, reason: "texts"},
 }
 
-// most is how many columns of one diagnostic a note has room for.
-const most = 3
-
 func say(advice string) func([]suspect, *columnFamilies) string {
 	return func([]suspect, *columnFamilies) string { return advice }
 }
 
 func dropThem(list []suspect, _ *columnFamilies) string {
-	return "--drop " + abridged(list, ",", func(c suspect) string { return item(c.name) }) +
+	return "--drop " + wording.Abridged(list, ",", func(c suspect) string { return item(c.name) }) +
 		" leaves " + them(list) + " out"
 }
 
@@ -95,7 +93,7 @@ func markThem(list []suspect, _ *columnFamilies) string {
 			}
 		}
 	}
-	return abridged(texts, " ", func(text string) string { return "--na=" + word(strings.TrimSpace(text)) }) +
+	return wording.Abridged(texts, " ", func(text string) string { return "--na=" + word(strings.TrimSpace(text)) }) +
 		" reads such cells as missing"
 }
 
@@ -126,7 +124,7 @@ func keep(family string) func([]suspect, *columnFamilies) string {
 }
 
 func datesAsNumbers(list []suspect, _ *columnFamilies) string {
-	return "--dates " + abridged(list, ",", func(c suspect) string { return item(c.name) }) + " takes " +
+	return "--dates " + wording.Abridged(list, ",", func(c suspect) string { return item(c.name) }) + " takes " +
 		them(list) + " as days since 1970"
 }
 
@@ -158,24 +156,10 @@ func notesOn(list []suspect, given *columnFamilies) (notes []string) {
 
 // detailed lists columns with what they were seen by.
 func detailed(list []suspect) string {
-	text := abridged(list, ", ",
+	text := wording.Abridged(list, ", ",
 		func(c suspect) string { return strings.TrimSpace(fmt.Sprintf("%.60q %s", c.name, c.Detail)) })
 	if len(list) > most {
 		text += fmt.Sprintf(" (%d columns)", len(list))
 	}
 	return text
 }
-
-// abridged joins the texts of the first things.
-func abridged[T any](things []T, separator string, write func(T) string) string {
-	var list []string
-	for _, one := range things[:min(len(things), most)] {
-		list = append(list, write(one))
-	}
-	if len(things) > most {
-		list = append(list, "…")
-	}
-	return strings.Join(list, separator)
-}
-
-func quotedCell(text string) string { return fmt.Sprintf("%.60q", text) }

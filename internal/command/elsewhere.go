@@ -17,6 +17,7 @@ import (
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/internal/faults"
 	"github.com/latent-go/latent/internal/memory"
+	"github.com/latent-go/latent/internal/tables"
 )
 
 // A Job is what processes elsewhere open to make the passes of a command: see [Open].
@@ -65,7 +66,7 @@ func (s *session) sendAway(f *fittingFlags, t *task) error {
 		if j.Data, err = filepath.Abs(j.Data); err != nil {
 			return err
 		}
-		if j.Files, err = filesOf(j.Data); err != nil {
+		if j.Files, err = tables.FilesOf(j.Data); err != nil {
 			return err
 		}
 	}
@@ -119,9 +120,9 @@ func Open(ctx context.Context, models fitted.Registry, j Job) (*Opened, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.store = data.NewStore(int64(min(cmp.Or(float64(all.Memory), memory.Available())/2, math.MaxInt64/2)))
+	s.Store = data.NewStore(int64(min(cmp.Or(float64(all.Memory), memory.Available())/2, math.MaxInt64/2)))
 	var t *task
-	var in *input
+	var in *tables.Input
 	switch command.Selected().Name {
 	case "fit":
 		t, in, err = all.Fit.opened(s, j.Data)
@@ -131,24 +132,24 @@ func Open(ctx context.Context, models fitted.Registry, j Job) (*Opened, error) {
 		err = fmt.Errorf("latent %s makes no passes", command.Selected().Name)
 	}
 	if err != nil && in != nil {
-		err = explain(err, in)
+		err = tables.Explain(err, in)
 	}
 	if err == nil {
 		if e, shares := t.Problem.(fitted.Sharer); shares && e.Shared() {
-			return &Opened{e, s.store}, nil
+			return &Opened{e, s.Store}, nil
 		}
 		err = errors.New("the model makes no passes over shards")
 	}
-	s.store.Close() //nolint:errcheck // nothing is used of it
+	s.Store.Close() //nolint:errcheck // nothing is used of it
 	return nil, err
 }
 
-func (c *fitCommand) opened(s *session, source string) (*task, *input, error) {
+func (c *fitCommand) opened(s *session, source string) (*task, *tables.Input, error) {
 	c.Data = source
 	if err := c.check(); err != nil {
 		return nil, nil, err
 	}
-	in, err := c.load(s, c.Label)
+	in, err := c.load(s.Session, c.Label)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -156,12 +157,12 @@ func (c *fitCommand) opened(s *session, source string) (*task, *input, error) {
 	return t, in, err
 }
 
-func (c *selectCommand) opened(s *session, source string) (*task, *input, error) {
+func (c *selectCommand) opened(s *session, source string) (*task, *tables.Input, error) {
 	c.Data = source
 	if err := c.check(); err != nil {
 		return nil, nil, err
 	}
-	in, err := c.load(s, "")
+	in, err := c.load(s.Session, "")
 	if err != nil {
 		return nil, nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/faults"
+	"github.com/latent-go/latent/internal/tables"
 )
 
 // An outcome is that of a fit, whatever the model's parameters are.
@@ -71,7 +72,7 @@ func advice(status framework.Status, tolerance, value, n float64) string {
 const statusNone = "failed"
 
 // remark notes which of the fits compared did not get to their end.
-func (all *scores) remark(s *session, in *input) {
+func (all *scores) remark(s *session, in *tables.Input) {
 	var failed []string
 	var reason error
 	open, remedies := map[string][]string{}, []string(nil) // K by what to do about it
@@ -92,12 +93,12 @@ func (all *scores) remark(s *session, in *input) {
 		}
 	}
 	for _, remedy := range remedies {
-		s.note("%d of the %d fits did not converge: %s (K = %s)", len(open[remedy]), len(all.K), remedy,
+		s.Note("%d of the %d fits did not converge: %s (K = %s)", len(open[remedy]), len(all.K), remedy,
 			strings.Join(open[remedy], ", "))
 	}
 	if len(failed) > 0 {
-		s.note("%d of the %d fits failed (K = %s): %s", len(failed), len(all.K),
-			strings.Join(failed, ", "), in.render(reason))
+		s.Note("%d of the %d fits failed (K = %s): %s", len(failed), len(all.K),
+			strings.Join(failed, ", "), in.Render(reason))
 	}
 }
 

@@ -10,18 +10,12 @@ import (
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/internal/families"
+	"github.com/latent-go/latent/internal/tables"
+	"github.com/latent-go/latent/internal/wording"
 )
 
-func namesOf(columns []data.Column) []string {
-	names := make([]string, len(columns))
-	for j, c := range columns {
-		names[j] = c.Name
-	}
-	return names
-}
-
 // checkDescribed refuses to describe columns that the table does not have.
-func (in *input) checkDescribed(given *columnFamilies) error {
+func (in columns) checkDescribed(given *columnFamilies) error {
 	known := setOf(in.Names)
 	for _, name := range given.Names {
 		if !known[name] {
@@ -33,7 +27,7 @@ func (in *input) checkDescribed(given *columnFamilies) error {
 
 // described are the columns of a table with their families: those that --columns names,
 // those that --family gives to all, or those that their values look like.
-func described(s *session, in *input, family string, given *columnFamilies) ([]data.Column, error) {
+func described(s *tables.Session, in columns, family string, given *columnFamilies) ([]data.Column, error) {
 	if err := in.checkDescribed(given); err != nil {
 		return nil, err
 	}
@@ -64,7 +58,7 @@ func described(s *session, in *input, family string, given *columnFamilies) ([]d
 			return nil, err
 		}
 		if c.Levels == nil {
-			c.Unit = in.dates.unit(name)
+			c.Unit = in.Unit(name)
 		}
 		columns[j] = c
 	}
@@ -75,7 +69,7 @@ func described(s *session, in *input, family string, given *columnFamilies) ([]d
 }
 
 // noteLevels notes columns that --family takes for categorical with too few rows a level for classes to differ.
-func (in *input) noteLevels(s *session, columns []data.Column, given *columnFamilies) {
+func (in columns) noteLevels(s *tables.Session, columns []data.Column, given *columnFamilies) {
 	const many, fewRows = 10, 5
 	var numbers, texts []suspect
 	for _, c := range columns {
@@ -91,18 +85,18 @@ func (in *input) noteLevels(s *session, columns []data.Column, given *columnFami
 		}
 	}
 	if len(numbers) > 0 {
-		s.note("%s: numbers treated as categorical, with too few rows for each level to tell classes apart: %s: %s "+
-			"describes measurements", in.name, detailed(numbers), as(families.Gaussian, numbers, given))
+		s.Note("%s: numbers treated as categorical, with too few rows for each level to tell classes apart: %s: %s "+
+			"describes measurements", in.Name, detailed(numbers), as(families.Gaussian, numbers, given))
 	}
 	if len(texts) > 0 {
-		s.note("%s: texts with too few rows for each level to tell classes apart: %s: %s", in.name, detailed(texts),
+		s.Note("%s: texts with too few rows for each level to tell classes apart: %s: %s", in.Name, detailed(texts),
 			dropThem(texts, given))
 	}
 }
 
 // levels are those of column j that is described by codes, sorted; nil for one that is
 // described by its numbers.
-func levels(in *input, j int, c data.Column, given *columnFamilies) ([]string, error) {
+func levels(in columns, j int, c data.Column, given *columnFamilies) ([]string, error) {
 	text := in.Levels(c.Name) != nil
 	if text {
 		if _, err := in.Column(c.Name); errors.Is(err, data.ErrHeader) ||
@@ -133,7 +127,7 @@ func levels(in *input, j int, c data.Column, given *columnFamilies) ([]string, e
 		if err == nil && len(list) > 2 {
 			err = fmt.Errorf("column %.60q has %d levels (%s): bernoulli takes columns of 0 and 1, or texts with two "+
 				"levels: %s, or --model mixture %s",
-				c.Name, len(list), abridged(list, ", ", quotedCell), dropping([]string{c.Name}),
+				c.Name, len(list), wording.Abridged(list, ", ", quotedCell), dropping([]string{c.Name}),
 				columnsFlag(given, []string{c.Name}, families.Categorical))
 		}
 		return list, err
@@ -146,7 +140,7 @@ func levels(in *input, j int, c data.Column, given *columnFamilies) ([]string, e
 }
 
 // occurring are the levels of a column, of which infinity is none among numbers.
-func (in *input) occurring(name string) ([]string, error) {
+func (in columns) occurring(name string) ([]string, error) {
 	list, err := in.Occurring(name)
 	infinite := ""
 	for _, level := range list {
@@ -179,12 +173,12 @@ func refuseSingle(columns []data.Column) error {
 			single, level = append(single, c.Name), c.Levels[0]
 		}
 	}
-	return refusal(single, len(columns), "every column has a single level",
+	return tables.Refusal(single, len(columns), "every column has a single level",
 		fmt.Sprintf("has 1 level (%.60q); must have at least two", level), "have 1 level each; must have at least two")
 }
 
 // numbersNeeded says what to do with a text where a family describes numbers.
-func numbersNeeded(in *input, c data.Column, given *columnFamilies) string {
+func numbersNeeded(in columns, c data.Column, given *columnFamilies) string {
 	if given.Family[c.Name] != "" {
 		return fmt.Sprintf("--columns %s=%s describes numbers: say categorical, or --na TEXT if the text stands for "+
 			"a missing value", item(c.Name), c.Family)
@@ -192,7 +186,7 @@ func numbersNeeded(in *input, c data.Column, given *columnFamilies) string {
 	if in.Cols() == 1 {
 		return "fields are separated by commas, semicolons, tabs or bars; --family auto describes a single column of texts"
 	}
-	texts := slices.DeleteFunc(in.texts(), func(name string) bool { return given.Family[name] != "" })
+	texts := slices.DeleteFunc(in.TextColumns(), func(name string) bool { return given.Family[name] != "" })
 	described := "--family auto"
 	if given.Text != "" {
 		described = columnsFlag(given, texts[:min(len(texts), most)], families.Categorical)
@@ -200,37 +194,5 @@ func numbersNeeded(in *input, c data.Column, given *columnFamilies) string {
 	if len(texts) == in.Cols() {
 		return described
 	}
-	return in.marking(texts) + dropping(texts) + ", or " + described
-}
-
-// texts are the columns with cells that are no numbers.
-func (in *input) texts() []string {
-	return slices.DeleteFunc(slices.Clone(in.Names), func(name string) bool { return in.Levels(name) == nil })
-}
-
-// recode gives the columns of a table the codes of a model's levels. places has the place
-// in the table of each column.
-func (in *input) recode(columns []data.Column, places []int, unseenMissing bool) error {
-	var names, numeric []string
-	var levels [][]string
-	for j, c := range columns {
-		name := in.Names[places[j]]
-		if len(c.Levels) > 0 {
-			names, levels = append(names, name), append(levels, c.Levels)
-		} else if in.Levels(name) != nil {
-			numeric = append(numeric, name)
-		}
-	}
-	if err := in.takeNumbers(numeric); err != nil {
-		return err
-	}
-	if len(names) == 0 {
-		return nil
-	}
-	t, err := in.Factors(names, levels, unseenMissing)
-	if err != nil {
-		return fmt.Errorf("%w (--unseen missing takes it for a missing value)", err)
-	}
-	in.Table = t
-	return nil
+	return in.Marking(texts) + dropping(texts) + ", or " + described
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/tables"
 )
 
 type fitCommand struct {
@@ -46,7 +47,7 @@ func (c *fitCommand) Run(s *session) error {
 		c.checkpoint()); err != nil {
 		return err
 	}
-	in, err := c.load(s, c.Label)
+	in, err := c.load(s.Session, c.Label)
 	if err != nil {
 		return err
 	}
@@ -57,7 +58,7 @@ func (c *fitCommand) Run(s *session) error {
 	read := *in
 	r, err := c.fit(s, in, progress)
 	if err != nil {
-		return explain(progress.left(err), in)
+		return tables.Explain(progress.left(err), in)
 	}
 	if err := s.complete(); err != nil || !s.crew.writes() {
 		return err
@@ -137,7 +138,7 @@ func (c *fitCommand) sizes(k int) []int {
 }
 
 // fit makes one fit, or as many as there are sizes where the method does not prune.
-func (c *fitCommand) fit(s *session, in *input, progress *keeper) (*fitReport, error) {
+func (c *fitCommand) fit(s *session, in *tables.Input, progress *keeper) (*fitReport, error) {
 	began := time.Now()
 	asked := c.Restarts != nil
 	t, o, err := c.setup(s, in, cmp.Or(c.K, c.Kmax), 1)
@@ -154,7 +155,7 @@ func (c *fitCommand) fit(s *session, in *input, progress *keeper) (*fitReport, e
 	if c.Criterion == "" {
 		crit = c.usual(t)
 	}
-	status := s.status()
+	status := s.Line()
 	defer status.Close()
 	shown := o
 	if len(c.compared) > 0 {
@@ -205,12 +206,12 @@ func (c *fitCommand) fit(s *session, in *input, progress *keeper) (*fitReport, e
 	if err := r.certainty(best, c.Prior.unit(), c.sizePrior()); err != nil {
 		return nil, err
 	}
-	if in.known != nil {
+	if in.Known != nil {
 		assigned, err := best.Parameters.classes.Classify()
 		if err != nil {
 			return nil, err
 		}
-		r.Agreement = in.agreement(assigned, r.K)
+		r.Agreement = agreementOf(in, assigned, r.K)
 	}
 	if err := r.assign(s, c.Workers); err != nil {
 		return nil, interrupted(err, best)
@@ -222,10 +223,10 @@ func (c *fitCommand) fit(s *session, in *input, progress *keeper) (*fitReport, e
 		return nil, err
 	}
 	for _, doubt := range best.Parameters.doubts {
-		s.note("%s: %s", in.name, in.render(doubt))
+		s.Note("%s: %s", in.Name, in.Render(doubt))
 	}
 	if slices.ContainsFunc(best.Scores, func(one framework.Score) bool { return one.Bound }) {
-		s.note(noteBound)
+		s.Note(noteBound)
 	}
 	if c.Bootstrap != nil {
 		if err := r.bootstrap(s, status, in, c.drawing(*c.Bootstrap, o)); err != nil {
@@ -237,7 +238,7 @@ func (c *fitCommand) fit(s *session, in *input, progress *keeper) (*fitReport, e
 			return nil, err
 		}
 	}
-	r.Warnings = append(r.Warnings, s.notes...)
+	r.Warnings = append(r.Warnings, s.Notes...)
 	if !r.Converged {
 		r.Warnings = append(r.Warnings, r.ending())
 	}

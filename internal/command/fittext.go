@@ -8,14 +8,15 @@ import (
 	"strings"
 
 	"github.com/latent-go/latent/internal/classes"
+	"github.com/latent-go/latent/internal/tables"
 	"github.com/latent-go/latent/report"
 	"github.com/latent-go/latent/report/text"
 )
 
 // print shows a fit to a person.
-func (r *fitReport) print(s *session, in *input, out string) error {
+func (r *fitReport) print(s *session, in *tables.Input, out string) error {
 	p := s.page()
-	p.Prose(0, "%s", in.describe(float64(r.N)))
+	p.Prose(0, "%s", in.Describe(float64(r.N)))
 	r.found.print(p)
 	if r.Agreement != nil {
 		r.Agreement.print(p)
@@ -137,18 +138,6 @@ func (r *fitReport) elsewhere() string {
 	return fmt.Sprintf(" (mclust: %s; R, scikit-learn: %s)", digits(2*bic), digits(-2*bic))
 }
 
-// describe names the data in one line.
-func (in *input) describe(n float64) string {
-	if in.what != "" {
-		return report.Printable(in.name) + ": " + in.what
-	}
-	line := fmt.Sprintf("%s: %s × %s", report.Printable(in.name), counted(in.Rows(), "row"), counted(in.Cols(), "column"))
-	if in.weights != "" {
-		line += fmt.Sprintf(", weighted by column %q: N = %.10g", in.weights, n)
-	}
-	return line
-}
-
 func (r *fitReport) choice() string {
 	switch {
 	case r.Settings.FixedK:
@@ -262,9 +251,9 @@ func (one restart) ending() string {
 }
 
 // print shows criteria over K, each one's choice marked.
-func (t *selection) print(s *session, in *input) error {
+func (t *selection) print(s *session, in *tables.Input) error {
 	p := s.page()
-	p.Prose(0, "%s", in.describe(float64(t.N)))
+	p.Prose(0, "%s", in.Describe(float64(t.N)))
 	p.Prose(0, "%s, %s, by %s; nats, larger is better, * marks each criterion's choice", t.Model, t.what, t.Method)
 	for _, kind := range classes.ColumnFacts(t.Family, t.Columns) {
 		p.Prose(2, "%s: %s", kind[0], kind[1])

@@ -18,6 +18,7 @@ import (
 	"github.com/latent-go/latent/internal/classes"
 	"github.com/latent-go/latent/internal/families"
 	"github.com/latent-go/latent/internal/roles"
+	"github.com/latent-go/latent/internal/tables"
 	"github.com/latent-go/latent/prior"
 )
 
@@ -166,9 +167,9 @@ func (f *modelFlags) request() fitted.Request {
 }
 
 // decide takes the method that suits the table, and says why, and where another one is the default.
-func (f *modelFlags) decide(s *session, in *input, method, why, elsewhere string) {
+func (f *modelFlags) decide(s *tables.Session, in columns, method, why, elsewhere string) {
 	f.Method, f.why = method, fmt.Sprintf("%s (%s)", why, elsewhere)
-	s.note("%s: method %s, as %s", in.name, method, f.why)
+	s.Note("%s: method %s, as %s", in.Name, method, f.why)
 }
 
 // by names the method in an error, and says where it comes from.
@@ -470,4 +471,21 @@ func columnsFlag(c *columnFamilies, names []string, family string) string {
 		items = append(items, strings.ReplaceAll(name, ",", `\,`)+"="+family)
 	}
 	return "--columns " + word(strings.Join(items, ","))
+}
+
+// Kind is the definition of the model.
+func (f *modelFlags) Kind() fitted.Definition { return f.model().Definition }
+
+// PriorFlag says a parameter of the prior as it was given; nil where none was.
+func (f *modelFlags) PriorFlag() func(e *prior.ParameterError) string {
+	if f.Prior.text == "" {
+		return nil
+	}
+	return f.Prior.flag
+}
+
+// OneFamily says whether all columns have one family, by the model or as they are described together.
+func (f *modelFlags) OneFamily() bool {
+	of := f.model().Families
+	return families.Joint(f.Family) || of != nil && len(of.Names(false)) == 1
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/faults"
+	"github.com/latent-go/latent/internal/tables"
 )
 
 // checkSequences refuses flags about sequences where rows are independent, and what cannot be done with sequences.
@@ -20,8 +21,8 @@ func (c *predictCommand) checkSequences(m *modelFile) error {
 		return misused("--sequence requires a model of sequences: %s is a %s model", c.Saved, m.Model)
 	case !m.input.Sequence && c.Forecast != nil:
 		return misused("--forecast requires a model of sequences: %s is a %s model", c.Saved, m.Model)
-	case m.input.Sequence && c.Missing != nil && (*c.Missing == missingDrop || *c.Missing == missingEmpty):
-		return errJoins
+	case m.input.Sequence && c.Missing != nil && tables.LeavesOut(*c.Missing):
+		return tables.ErrJoins
 	case c.Forecast == nil:
 		return nil
 	case m.input.Given > 0:
@@ -59,12 +60,12 @@ func (c *predictCommand) forecast(s *session, m *modelFile, p *prediction) error
 		n = p.after(first) - first
 		ahead, err := m.ahead(p.series(p.block(first, n)), h)
 		if err != nil {
-			return faults.Rendered(p.in.name + ": " + p.errors.Render(err))
+			return faults.Rendered(p.in.Name + ": " + p.errors.Render(err))
 		}
 		for i, step := range ahead {
 			step.Step = i%h + 1
-			if p.in.sequences != nil {
-				step.Sequence = p.in.sequences[sequence+i/h]
+			if p.in.SequenceNames != nil {
+				step.Sequence = p.in.SequenceNames[sequence+i/h]
 			}
 			steps = append(steps, step)
 		}
@@ -75,9 +76,9 @@ func (c *predictCommand) forecast(s *session, m *modelFile, p *prediction) error
 			return writeJSON(w, struct {
 				Forecast []forecastStep `json:"forecast"`
 				Warnings []string       `json:"warnings"`
-			}{append([]forecastStep{}, steps...), append([]string{}, s.notes...)})
+			}{append([]forecastStep{}, steps...), append([]string{}, s.Notes...)})
 		}
-		return writeForecast(w, steps, m, p.in.sequences != nil)
+		return writeForecast(w, steps, m, p.in.SequenceNames != nil)
 	})
 }
 

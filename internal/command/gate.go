@@ -41,7 +41,7 @@ func (f *modelFlags) checkGate() error {
 }
 
 // checkCovariates refuses covariates that are no numbers, or say nothing.
-func (in *input) checkCovariates(names []string, flag string) error {
+func (in columns) checkCovariates(names []string, flag string) error {
 	for _, name := range names {
 		switch j := slices.Index(in.Names, name); {
 		case in.Levels(name) != nil:
@@ -71,7 +71,7 @@ func (f *modelFlags) described() *columnFamilies {
 }
 
 // checkGate refuses columns of the gate that say nothing or lack a value.
-func (in *input) checkGate(gate []string) error {
+func (in columns) checkGate(gate []string) error {
 	for _, name := range gate {
 		j := slices.Index(in.Names, name)
 		if in.Constant(j, in.Weights) {

@@ -1,6 +1,9 @@
 package command
 
-import "github.com/latent-go/latent/grouping"
+import (
+	"github.com/latent-go/latent/grouping"
+	"github.com/latent-go/latent/internal/tables"
+)
 
 // checkGroups refuses --groups of models whose components are not joined.
 func (c *fitCommand) checkGroups() error {
@@ -11,9 +14,9 @@ func (c *fitCommand) checkGroups() error {
 }
 
 // group takes the groups that the components form, once their rows are counted, and compares them with known classes.
-func (r *fitReport) group(s *session, in *input, wanted *int) (err error) {
+func (r *fitReport) group(s *session, in *tables.Input, wanted *int) (err error) {
 	if r.kind.mixes && r.K > grouping.MostComponents {
-		s.note("%s are too many to join into groups; must be at most %d", counted(r.K, "component"), grouping.MostComponents)
+		s.Note("%s are too many to join into groups; must be at most %d", counted(r.K, "component"), grouping.MostComponents)
 	}
 	if r.found.groups == nil || !s.crew.writes() {
 		return nil
@@ -23,14 +26,14 @@ func (r *fitReport) group(s *session, in *input, wanted *int) (err error) {
 		return err
 	}
 	if wanted != nil && *wanted > r.K {
-		s.note("--groups %d: there are %s, and as many groups", *wanted, counted(r.K, "component"))
+		s.Note("--groups %d: there are %s, and as many groups", *wanted, counted(r.K, "component"))
 	}
 	if r.Groups = *v; r.Agreement == nil || !v.Join() {
 		return nil
 	}
 	list, err := r.found.groups.ClassifyGroups()
 	if err == nil {
-		r.Agreement.Groups = &in.agreement(list, len(r.Groups.Groups)).AdjustedRand
+		r.Agreement.Groups = &agreementOf(in, list, len(r.Groups.Groups)).AdjustedRand
 	}
 	return err
 }

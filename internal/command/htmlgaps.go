@@ -3,12 +3,13 @@ package command
 import (
 	"fmt"
 
+	"github.com/latent-go/latent/internal/tables"
 	"github.com/latent-go/latent/report"
 )
 
 // gapsSection shows which columns have missing values, where there are any.
-func (r *fitReport) gapsSection(in *input) []report.Section {
-	if in.list != nil { // pairs of names, all of which have a number
+func (r *fitReport) gapsSection(in *tables.Input) []report.Section {
+	if in.Pairs != nil { // pairs of names, all of which have a number
 		return nil
 	}
 	missing, all := make([]float64, in.Cols()), 0.0

@@ -5,12 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/latent-go/latent/internal/atomicfile"
+	"github.com/latent-go/latent/internal/tables"
 	"github.com/latent-go/latent/report"
 	"github.com/latent-go/latent/report/html"
 )
@@ -21,10 +21,10 @@ func writePage(dir string, page *report.Document) error {
 }
 
 // html is the report as a page: what was found, the model itself, how sure that is, and last how it was fitted.
-func (r *fitReport) html(in *input) (*report.Document, error) {
+func (r *fitReport) html(in *tables.Input) (*report.Document, error) {
 	page := &report.Document{
-		Title: isolated(in.title()),
-		Lead: fmt.Sprintf("%s. %s, %s, fitted by latent with method %s.", in.contents(float64(r.N)), r.kind.Title,
+		Title: isolated(in.Title()),
+		Lead: fmt.Sprintf("%s. %s, %s, fitted by latent with method %s.", in.Contents(float64(r.N)), r.kind.Title,
 			strings.TrimPrefix(r.what, strings.ToLower(r.kind.Title)+", "), r.Method),
 		Foot: "Made by latent fit --report. The numbers in the tables are those of --format json, rounded: it has " +
 			"all digits. Coordinates in the plane, cumulative shares and bins are computed from them.",
@@ -40,24 +40,8 @@ func (r *fitReport) html(in *input) (*report.Document, error) {
 	return page, err
 }
 
-// shortened are warnings that name the file without its folders.
-func (in *input) shortened(warnings []string) (list []string) {
-	for _, one := range warnings {
-		list = append(list, report.Printable(strings.ReplaceAll(one, in.name, filepath.Base(in.name))))
-	}
-	return list
-}
-
-// title is the name of the file, without its folders.
-func (in *input) title() string { return report.Printable(filepath.Base(in.name)) }
-
-// contents are the rows and columns, without the name of the table.
-func (in *input) contents(n float64) string {
-	return strings.TrimPrefix(in.describe(n), report.Printable(in.name)+": ")
-}
-
 // findingSection says first what was found: what the model says of it, or its size, and the warnings of the fit.
-func (r *fitReport) findingSection(in *input) ([]report.Section, error) {
+func (r *fitReport) findingSection(in *tables.Input) ([]report.Section, error) {
 	list := report.Section{Text: fmt.Sprintf("K = %s.", r.choice())}
 	if r.found.finding.Text != "" {
 		list = r.found.finding
@@ -67,7 +51,7 @@ func (r *fitReport) findingSection(in *input) ([]report.Section, error) {
 		list.Choose = "Choose a " + r.kind.Part
 	}
 	list.Text = strings.TrimSpace(list.Text + " " + r.clarity())
-	list.Warnings = append(list.Warnings, in.shortened(r.Warnings)...)
+	list.Warnings = append(list.Warnings, in.Shortened(r.Warnings)...)
 	return []report.Section{list}, nil
 }
 

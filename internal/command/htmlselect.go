@@ -8,18 +8,19 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/latent-go/latent/internal/tables"
 	"github.com/latent-go/latent/internal/wording"
 	"github.com/latent-go/latent/report"
 )
 
 // html is the selection as a page: what each criterion chooses and how clear that is, the criteria over K, and the fits
 // behind them.
-func (t *selection) html(in *input) (*report.Document, error) {
+func (t *selection) html(in *tables.Input) (*report.Document, error) {
 	settings, err := settingsSection(t)
 	return &report.Document{
-		Title: isolated(in.title()),
+		Title: isolated(in.Title()),
 		Lead: fmt.Sprintf("%s. %s, %s: K from %d to %d, each fitted by latent with method %s.",
-			in.contents(float64(t.N)), capital(t.Model), t.what, t.KMin, t.KMax, t.Method),
+			in.Contents(float64(t.N)), capital(t.Model), t.what, t.KMin, t.KMax, t.Method),
 		Foot: "Made by latent select --report. The numbers in the tables are those of --format json, rounded: it " +
 			"has all digits.",
 		Sections: slices.Concat(t.findingSection(), t.criteriaSection(), t.fitsSection(), t.testsSection(), settings),
@@ -271,7 +272,7 @@ func (t *selection) testsSection() []report.Section {
 const much = 5
 
 // html is the comparison of families as a page.
-func (t *comparison) html(in *input) (*report.Document, error) {
+func (t *comparison) html(in *tables.Input) (*report.Document, error) {
 	settings, err := settingsSection(t)
 	table := report.Table{Caption: "families", Columns: report.Columns("family", "K", t.Criterion, "below the best",
 		"log-likelihood", "free parameters", "converged"), Open: true, High: "the best"}
@@ -298,9 +299,9 @@ func (t *comparison) html(in *input) (*report.Document, error) {
 		list[0].Warnings = append(list[0].Warnings, report.Printable(warning))
 	}
 	return &report.Document{
-		Title: isolated(in.title()),
+		Title: isolated(in.Title()),
 		Lead: fmt.Sprintf("%s. Families of %s, each at K from %d to %d, fitted by latent with method %s.",
-			in.contents(float64(t.N)), t.Model, t.KMin, t.KMax, t.Method),
+			in.Contents(float64(t.N)), t.Model, t.KMin, t.KMax, t.Method),
 		Foot: "Made by latent select --report. The numbers in the tables are those of --format json, rounded: it " +
 			"has all digits.",
 		Sections: append(list, settings...),

@@ -24,6 +24,7 @@ import (
 	"github.com/latent-go/latent/internal/memory"
 	"github.com/latent-go/latent/internal/panics"
 	"github.com/latent-go/latent/internal/progress"
+	"github.com/latent-go/latent/internal/tables"
 	"github.com/latent-go/latent/report"
 )
 
@@ -117,36 +118,28 @@ type commands struct {
 
 // A session is one run of the command with its surroundings.
 type session struct {
-	context.Context
-	stdin          io.Reader
-	stdout, stderr io.Writer
-	notes, asides  []string
-	quiet          bool         // of standard error: nothing but an error
-	log            *slog.Logger // of --log; nil: lines for people
-	store          *data.Store  // of the tables that are read
-	complains      io.Writer    // standard error, for an error
-	name           string       // of the program
-	known          *registry
-	crew           *crew             // the processes that run the command together
-	args           []string          // of the command
-	passes         *told             // that are made elsewhere
-	claims         map[string]func() // the files that it is to write, and what gives each back
-}
-
-// note keeps a remark for standard error. It is written after the result: an
-// error comes alone.
-func (s *session) note(format string, args ...any) {
-	s.notes = append(s.notes, fmt.Sprintf(format, args...))
+	*tables.Session // its notes are written after the result: an error comes alone
+	stdout, stderr  io.Writer
+	asides          []string
+	quiet           bool         // of standard error: nothing but an error
+	log             *slog.Logger // of --log; nil: lines for people
+	complains       io.Writer    // standard error, for an error
+	name            string       // of the program
+	known           *registry
+	crew            *crew             // the processes that run the command together
+	args            []string          // of the command
+	passes          *told             // that are made elsewhere
+	claims          map[string]func() // the files that it is to write, and what gives each back
 }
 
 // aside keeps a remark about where the fit was made: it is none about the model, whose file and JSON have those of
-// note as warnings.
+// Note as warnings.
 func (s *session) aside(format string, args ...any) {
 	s.asides = append(s.asides, fmt.Sprintf(format, args...))
 }
 
 func (s *session) writeNotes() {
-	for _, note := range slices.Concat(s.asides, s.notes) {
+	for _, note := range slices.Concat(s.asides, s.Notes) {
 		if s.quiet {
 			continue
 		}
@@ -210,10 +203,10 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return s.fail(err)
 	}
 	boundMemory(ctx, all.Memory, s.crew.neighbours())
-	s.store = data.NewStore(int64(min(memory.Available()/2, math.MaxInt64/2))) // a fit takes some too
+	s.Store = data.NewStore(int64(min(memory.Available()/2, math.MaxInt64/2))) // a fit takes some too
 	defer func() {
 		if ctx.Err() == nil { // else somebody may still read
-			s.store.Close() //nolint:errcheck // what is mapped is not needed any more
+			s.Store.Close() //nolint:errcheck // what is mapped is not needed any more
 		}
 	}()
 	if s.crew.takesPart(command.Selected().Name) {

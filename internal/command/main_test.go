@@ -28,6 +28,7 @@ import (
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/classes"
 	"github.com/latent-go/latent/internal/roles"
+	"github.com/latent-go/latent/internal/tables"
 	"github.com/latent-go/latent/models/bpca"
 )
 
@@ -425,13 +426,13 @@ func TestFewDimensionsOfManyColumns(t *testing.T) {
 
 func TestDatasetsAndVersion(t *testing.T) {
 	stdout, _ := done(t, "datasets")
-	for _, name := range datasetNames() {
+	for _, name := range tables.DatasetNames() {
 		assert.Contains(t, stdout, name)
 	}
 	stdout, _ = done(t, "datasets", "--format", "json")
 	var list []dataset
 	require.NoError(t, json.Unmarshal([]byte(stdout), &list))
-	assert.Len(t, list, len(datasetNames()))
+	assert.Len(t, list, len(tables.DatasetNames()))
 	stdout, _ = done(t, "version")
 	assert.Contains(t, stdout, "latent ")
 	stdout, stderr := done(t, "fit", "--model", "bpca", "--help")
@@ -646,12 +647,12 @@ func TestNumbersThatAreNotFiniteAreNull(t *testing.T) {
 // Faults have the names of columns, and failed fits are said once.
 func TestErrorsNameWhatTheyAreAbout(t *testing.T) {
 	// Faults of rows and of columns may come together.
-	in := &input{Named: data.Named{Table: mustLoad(t, "faithful")}, flags: &modelFlags{Model: "mixture", known: known}}
+	in := &tables.Input{Named: data.Named{Table: mustLoad(t, "faithful")}, For: &modelFlags{Model: "mixture", known: known}}
 	both := errors.Join(fmt.Errorf("mixture: %w", framework.FaultyRow(3, "is far")), fmt.Errorf("restart 2: %w", framework.FaultyColumn(1, framework.ErrConstant)))
-	assert.Equal(t, `row 4 is far; restart 2: column "waiting" is constant, to working precision: drop it, or rescale it (--drop waiting)`, in.render(both))
+	assert.Equal(t, `row 4 is far; restart 2: column "waiting" is constant, to working precision: drop it, or rescale it (--drop waiting)`, in.Render(both))
 	// A name that looks like what the error wraps is none of its parts.
 	like := fmt.Errorf("%q: %w", "column 1 is far", framework.FaultyColumn(0, errors.New("is far")))
-	assert.Equal(t, `"column 1 is far": column "eruptions" is far`, in.render(like))
+	assert.Equal(t, `"column 1 is far": column "eruptions" is far`, in.Render(like))
 
 	_, stderr := done(t, "fit", "--data", file(t, "d.csv", "a\n1\n1\n1\n2\n2\n2\n3\n3\n"), "--floor", "0", "--method", "em", "--kmax", "3", "--start", "kmeans", "--family", "gaussian")
 	assert.Contains(t, stderr, "fits failed")

@@ -20,6 +20,7 @@ import (
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/families"
+	"github.com/latent-go/latent/internal/tables"
 	"github.com/latent-go/latent/internal/tier"
 	"github.com/latent-go/latent/models/mixture"
 )
@@ -296,8 +297,8 @@ func TestPredictionsOfASavedMixtureAreBitExact(t *testing.T) {
 		var params *mixture.Parameters
 		require.NoError(t, json.Unmarshal(saved.Params, &params))
 		m := mixture.Model{Family: families.OfRows(saved.Family, saved.Columns)}
-		in := &input{Named: data.Named{Table: mustLoad(t, c[1])}}
-		require.NoError(t, in.recode(saved.Columns, upTo(0, len(saved.Columns)-1), false))
+		in := &tables.Input{Named: data.Named{Table: mustLoad(t, c[1])}}
+		require.NoError(t, in.Recode(saved.Columns, upTo(0, len(saved.Columns)-1), false))
 		x, n, d, err := in.Values()
 		require.NoError(t, err)
 		rows := framework.Rows{N: n, D: d, Stride: d, X: x}

@@ -13,6 +13,7 @@ import (
 	"github.com/latent-go/latent/internal/atomicfile"
 	"github.com/latent-go/latent/internal/lockfile"
 	"github.com/latent-go/latent/internal/progress"
+	"github.com/latent-go/latent/internal/tables"
 	"github.com/latent-go/latent/report/text"
 )
 
@@ -34,8 +35,8 @@ func (s *session) show(p *text.Page) error {
 	return err
 }
 
-// status is a line for work that begins now.
-func (s *session) status() *progress.Line {
+// line is one about work that begins now.
+func (s *session) line() *progress.Line {
 	switch {
 	case s.log != nil:
 		return progress.InLog(s.log)
@@ -149,7 +150,7 @@ func (f written) paths() []string {
 // replaced finds the input that writing would destroy.
 func (s *session) replaced(t atomicfile.Target, inputs []string) (in string, ok bool) {
 	for _, in := range inputs {
-		paths, err := filesOf(in)
+		paths, err := tables.FilesOf(in)
 		if err != nil {
 			continue // reading will say so
 		}
@@ -171,7 +172,7 @@ func (s *session) stat(in string) os.FileInfo {
 	var info os.FileInfo
 	if in != "-" {
 		info, _ = os.Stat(in)
-	} else if f, ok := s.stdin.(*os.File); ok {
+	} else if f, ok := s.Stdin.(*os.File); ok {
 		info, _ = f.Stat()
 	}
 	return info

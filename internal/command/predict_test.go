@@ -14,6 +14,7 @@ import (
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/data/columnar"
 	"github.com/latent-go/latent/fitted"
+	"github.com/latent-go/latent/internal/tables"
 )
 
 func TestPlacesMatchOnlyAsManyColumns(t *testing.T) {
@@ -47,7 +48,7 @@ func ones(n int) *prediction {
 	if err != nil {
 		panic(err)
 	}
-	p := &prediction{score: m.score, layout: m.layout, in: &input{},
+	p := &prediction{score: m.score, layout: m.layout, in: &tables.Input{},
 		x: make([]float64, 3*n), rows: n, order: []int{2, 0, 1}, columns: []string{"a", "b", "c"}}
 	for i := range p.x {
 		p.x[i] = float64(i)
@@ -76,7 +77,7 @@ func (p *pieces) Write(b []byte) (int, error) {
 
 func TestPredictWritesJSONAsItComes(t *testing.T) {
 	p := ones(2*blockRows + 1)
-	s := &session{Context: context.Background()}
+	s := &session{Session: &tables.Session{Context: context.Background()}}
 	var w pieces
 	require.NoError(t, p.writeJSON(s, &w))
 	assert.Greater(t, w.total, 100_000)

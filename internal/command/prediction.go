@@ -14,6 +14,7 @@ import (
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/classes"
 	"github.com/latent-go/latent/internal/faults"
+	"github.com/latent-go/latent/internal/tables"
 )
 
 // A prediction is a model applied to rows, block by block.
@@ -25,13 +26,13 @@ type prediction struct {
 	drift   *drift.Drift // gathers what the page of --report says; nil: nothing
 	score   func(rows framework.Rows) ([]float64, error)
 	layout  fitted.Layout
-	in      *input
+	in      *tables.Input
 	errors  faults.Renderer // knows the columns of the model by their names in the data
 	x       []float64       // rows×D, columns as the table has them
 	rows    int
 	order   []int // place of each column of the model; nil: they are in place
 	columns []string
-	ids     ids
+	ids     tables.IDs
 	ends    []int // of sequences; nil where rows are independent
 	numbers bool  // rows are written with their numbers
 
@@ -158,10 +159,10 @@ func (p *prediction) origin(row int) int {
 // appendIDs adds the cells of a row that are passed through.
 func (p *prediction) appendIDs(texts []string, row int) []string {
 	if row < p.carry.rows {
-		wide := len(p.ids.cells)
+		wide := len(p.ids.Cells)
 		return append(texts, p.carry.texts[row*wide:(row+1)*wide]...)
 	}
-	for _, cell := range p.ids.cells {
+	for _, cell := range p.ids.Cells {
 		texts = append(texts, cell(p.in.Origin(row-p.carry.rows)-p.first))
 	}
 	return texts
@@ -179,12 +180,12 @@ func (p *prediction) between(
 		b := p.block(first, n)
 		table, err := p.score(b)
 		if err != nil {
-			return faults.Rendered(p.in.name + ": " + p.errors.Render(err))
+			return faults.Rendered(p.in.Name + ": " + p.errors.Render(err))
 		}
 		if at := slices.IndexFunc(table, func(v float64) bool { return v-v != 0 }); at >= 0 {
 			width := len(table) / n
 			err := framework.FaultyRow(first+at/width, "%s", fitted.OutOfRange(p.layout, at, table[at]))
-			return faults.Rendered(p.in.name + ": " + p.errors.Render(err))
+			return faults.Rendered(p.in.Name + ": " + p.errors.Render(err))
 		}
 		if p.drift != nil {
 			p.drift.Add(b, table, func(i int) int { return p.origin(first + i) })
@@ -193,7 +194,7 @@ func (p *prediction) between(
 			}
 		}
 		table = p.withNumbers(table, first, n)
-		if p.in.known != nil {
+		if p.in.Known != nil {
 			names := p.layout.Names()
 			for at := slices.IndexFunc(names,
 				func(name string) bool { return name == labelHead || name == stateHead }); at < len(table); at += len(names) {
@@ -209,7 +210,7 @@ func (p *prediction) between(
 
 // interrupted is the error about rows from one on that are not done.
 func (p *prediction) interrupted(first int) error {
-	if p.in.tally != nil {
+	if p.in.Tally != nil {
 		return fmt.Errorf("interrupted after %d rows", p.origin(first))
 	}
 	return fmt.Errorf("interrupted after %d of %d rows", first, p.rows)
@@ -217,12 +218,12 @@ func (p *prediction) interrupted(first int) error {
 
 // agreement compares the components of all rows with known classes; nil where there are none.
 func (p *prediction) agreement() *agreementTable {
-	return p.in.agreement(p.assigned, len(p.layout.Items))
+	return agreementOf(p.in, p.assigned, len(p.layout.Items))
 }
 
 // heads are those of the table that is written: what is passed through, and the numbers of the layout.
 func (p *prediction) heads() (heads []data.Head) {
-	for _, name := range p.ids.names {
+	for _, name := range p.ids.Names {
 		heads = append(heads, data.Head{Name: name, Cells: data.Texts})
 	}
 	for _, name := range p.layout.Names() {
@@ -286,17 +287,17 @@ func (p *prediction) writeJSON(s *session, w io.Writer) error {
 	for _, name := range slices.Sorted(maps.Keys(p.layout.Constants)) {
 		o.field(name, p.layout.Constants[name])
 	}
-	if len(p.ids.names) > 0 {
+	if len(p.ids.Names) > 0 {
 		o.open("ids", "{")
-		for j, name := range p.ids.names {
-			o.list(name, p.rows, func(row int) any { return p.ids.cells[j](p.in.Origin(row)) })
+		for j, name := range p.ids.Names {
+			o.list(name, p.rows, func(row int) any { return p.ids.Cells[j](p.in.Origin(row)) })
 		}
 		o.close("}")
 	}
 	if a := p.agreement(); a != nil {
 		o.field("agreement", a)
 	}
-	o.field("warnings", append([]string{}, s.notes...))
+	o.field("warnings", append([]string{}, s.Notes...))
 	o.close("}\n")
 	return cmp.Or(o.err, o.Flush())
 }

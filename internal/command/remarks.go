@@ -11,6 +11,8 @@ import (
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/internal/families"
+	"github.com/latent-go/latent/internal/tables"
+	"github.com/latent-go/latent/internal/wording"
 )
 
 // How many rows are looked at for remarks, the share of zeros that is one, and the numbers that codes have at most.
@@ -22,7 +24,7 @@ const (
 
 // remark notes columns of numbers that hardly any family describes, with the flag that says what they are, if nobody
 // chose a family.
-func (f *fittingFlags) remark(s *session, in *input) {
+func (f *fittingFlags) remark(s *tables.Session, in columns) {
 	in.noteCodes(s)
 	if !f.anyFamily && f.Family != families.Auto || f.model().Families == nil || f.Explained() != nil ||
 		len(f.Described().Names) > 0 {
@@ -33,8 +35,8 @@ func (f *fittingFlags) remark(s *session, in *input) {
 		switch {
 		case in.Levels(name) != nil || slices.Contains(f.Gate(), name):
 		case f.Weights == "" && data.CountsRows(name) && in.everyRowAnother(j):
-			s.note("%s: %.60q may say how often a row occurs, as no two rows are equal in the other columns: --weights %s",
-				in.name, name, item(name))
+			s.Note("%s: %.60q may say how often a row occurs, as no two rows are equal in the other columns: --weights %s",
+				in.Name, name, item(name))
 		default:
 			if share, heavy := in.zeros(j); heavy {
 				zeros = append(zeros, fmt.Sprintf("%.60q (%.0f %% of the rows)", name, 100*share))
@@ -42,14 +44,14 @@ func (f *fittingFlags) remark(s *session, in *input) {
 		}
 	}
 	if len(zeros) > 0 {
-		s.note("%s: many zeros, and other numbers far from them, a gap that alone may decide the components: %s: --drop, "+
-			"--na 0 if 0 stands for a missing value, or a column that says whether the number is 0", in.name,
-			abridged(zeros, ", ", func(text string) string { return text }))
+		s.Note("%s: many zeros, and other numbers far from them, a gap that alone may decide the components: %s: --drop, "+
+			"--na 0 if 0 stands for a missing value, or a column that says whether the number is 0", in.Name,
+			wording.Abridged(zeros, ", ", func(text string) string { return text }))
 	}
 }
 
 // noteCodes notes numbers that probably stand for missing values.
-func (in *input) noteCodes(s *session) {
+func (in columns) noteCodes(s *tables.Session) {
 	var found, flags []string
 	for j, name := range in.Names {
 		if in.Levels(name) != nil {
@@ -64,14 +66,14 @@ func (in *input) noteCodes(s *session) {
 		}
 	}
 	if len(found) > 0 {
-		s.note("%s: far from all other numbers of the column, like codes for missing values: %s: %s if they are codes",
-			in.name, abridged(found, ", ", func(text string) string { return text }), strings.Join(flags, " "))
+		s.Note("%s: far from all other numbers of the column, like codes for missing values: %s: %s if they are codes",
+			in.Name, wording.Abridged(found, ", ", func(text string) string { return text }), strings.Join(flags, " "))
 	}
 }
 
 // missingCodes are the numbers such as -99 and 9999 at the ends of column j, each in several cells, that are further
 // from the others than these are from each other, or negative where they are not; and their cells.
-func (in *input) missingCodes(j int) iter.Seq2[float64, int] {
+func (in columns) missingCodes(j int) iter.Seq2[float64, int] {
 	return func(yield func(float64, int) bool) {
 		counts := map[float64]int{}
 		for row := range min(in.Rows(), mostRemarked) {
@@ -105,7 +107,7 @@ func isCode(v float64) bool {
 
 // everyRowAnother reports whether column j has whole numbers, from 0 on, and the others whole numbers or texts that
 // differ in every row.
-func (in *input) everyRowAnother(j int) bool {
+func (in columns) everyRowAnother(j int) bool {
 	rows := min(in.Rows(), mostRemarked)
 	seen := make(map[string]bool, rows)
 	var key []byte
@@ -132,7 +134,7 @@ func (in *input) everyRowAnother(j int) bool {
 
 // zeros are the share of zeros of column j, and whether there are many beside positive numbers that no count has: with
 // decimals, or 10 and more, and more of them than codes.
-func (in *input) zeros(j int) (share float64, heavy bool) {
+func (in columns) zeros(j int) (share float64, heavy bool) {
 	zeros, values, decimals, least := 0, 0, false, math.Inf(1)
 	for row := range min(in.Rows(), mostRemarked) {
 		switch v := in.Number(row, j); {
@@ -151,16 +153,16 @@ func (in *input) zeros(j int) (share float64, heavy bool) {
 }
 
 // noteSeries says that a single series is left beside dates, or another column in order.
-func (in *input) noteSeries(s *session, out []suspect, left int) {
+func (in columns) noteSeries(s *tables.Session, out []suspect, left int) {
 	at := slices.IndexFunc(out, func(c suspect) bool { return c.Cause == data.Dates || c.Cause == data.InOrder })
-	if at >= 0 && left == 1 && in.flags != nil && !in.flags.model().Sequences && in.flags.model().Families != nil {
-		s.note("%s: one series is left: --model hmm describes its rows as steps, if they are in the order of %.60q",
-			in.name, out[at].name)
+	if at >= 0 && left == 1 && in.For != nil && !in.For.Kind().Sequences && in.For.Kind().Families != nil {
+		s.Note("%s: one series is left: --model hmm describes its rows as steps, if they are in the order of %.60q",
+			in.Name, out[at].name)
 	}
 }
 
 // suggestCodes notes columns that a Gaussian is to describe though they have few different numbers.
-func (in *input) suggestCodes(s *session, given *columnFamilies) {
+func (in columns) suggestCodes(s *tables.Session, given *columnFamilies) {
 	var few []suspect
 	for j, name := range in.Names {
 		if given.Family[name] != "" || in.Levels(name) != nil {
@@ -174,7 +176,7 @@ func (in *input) suggestCodes(s *session, given *columnFamilies) {
 		}
 	}
 	if len(few) > 0 {
-		s.note("%s: few different numbers, as codes have: %s: --family auto would treat %s as %s", in.name, detailed(few),
+		s.Note("%s: few different numbers, as codes have: %s: --family auto would treat %s as %s", in.Name, detailed(few),
 			them(few), families.Categorical)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/roles"
+	"github.com/latent-go/latent/internal/tables"
 )
 
 // fitStatistics are what every fit has beside its criterion, in nats; NaN where the method has none.
@@ -174,16 +175,11 @@ type generalSettings struct {
 
 // readingSettings are further ones of all models, and say how the table was read.
 type readingSettings struct {
-	Temper     float64  `json:"temper,omitempty"`
-	Accelerate bool     `json:"accelerate,omitempty"`
-	Sample     int      `json:"sample,omitempty"`
-	SizePrior  string   `json:"size_prior,omitempty"`
-	NA         []string `json:"na,omitempty"`
-	Decimal    string   `json:"decimal,omitempty"`
-	Dates      string   `json:"dates,omitempty"` // columns with their forms
-	ID         []string `json:"id,omitempty"`    // columns that name the rows
-
-	Spellings []data.Spelling `json:"spellings,omitempty"` // of numbers with units or separated thousands
+	Temper     float64 `json:"temper,omitempty"`
+	Accelerate bool    `json:"accelerate,omitempty"`
+	Sample     int     `json:"sample,omitempty"`
+	SizePrior  string  `json:"size_prior,omitempty"`
+	tables.Spelt
 }
 
 type size struct {
@@ -229,7 +225,7 @@ type restart struct {
 }
 
 // newReport makes the summary of a fit.
-func newReport(f *outcome, in *input, c framework.Criterion) (*fitReport, error) {
+func newReport(f *outcome, in *tables.Input, c framework.Criterion) (*fitReport, error) {
 	found := f.Parameters
 	r := &fitReport{summary: summary{headOfSummary: headOfSummary{
 		Criterion: strings.ToLower(c.Name), Value: number(f.Value),
@@ -275,7 +271,7 @@ func newReport(f *outcome, in *input, c framework.Criterion) (*fitReport, error)
 		}
 		r.KMax = max(r.KMax, one.From)
 		if one.Err != nil {
-			entry.Error, entry.Value = in.render(one.Err), number(math.NaN())
+			entry.Error, entry.Value = in.Render(one.Err), number(math.NaN())
 		}
 		r.Restarts = append(r.Restarts, entry)
 	}

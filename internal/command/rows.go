@@ -13,6 +13,8 @@ import (
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/families"
+	"github.com/latent-go/latent/internal/tables"
+	"github.com/latent-go/latent/internal/wording"
 )
 
 // fewestKnown is how many rows it takes to know codes and counts from measurements.
@@ -21,8 +23,8 @@ const fewestKnown = 8
 // takeKinds chooses --family auto if nobody named a family and a column holds texts, codes, counts or two values.
 // Numbers that are written in another way are an error, and so is a single column of texts, which may be a table with
 // another separator.
-func (f *modelFlags) takeKinds(s *session, in *input) error {
-	texts := without(in.texts(), setOf(f.Gate()))
+func (f *modelFlags) takeKinds(s *tables.Session, in columns) error {
+	texts := without(in.TextColumns(), setOf(f.Gate()))
 	if !f.anyFamily || f.Family != families.Gaussian || !f.byKinds() {
 		return nil
 	}
@@ -35,8 +37,8 @@ func (f *modelFlags) takeKinds(s *session, in *input) error {
 	if len(texts) == 0 {
 		if others := in.unmeasured(f.Gate()); len(others) > 0 && in.Rows() >= fewestKnown {
 			f.Family = families.Auto
-			s.note("%s: each column by its kind (--family auto), as these are not measurements: %s: "+
-				"--family gaussian treats all as measurements", in.name, detailed(others))
+			s.Note("%s: each column by its kind (--family auto), as these are not measurements: %s: "+
+				"--family gaussian treats all as measurements", in.Name, detailed(others))
 		}
 		return nil
 	}
@@ -46,14 +48,14 @@ func (f *modelFlags) takeKinds(s *session, in *input) error {
 		}
 	}
 	f.Family = families.Auto
-	s.note("%s: each column by its kind (--family auto), as texts are in %s: %s leaves them out", in.name,
-		abridged(texts, ", ", quotedCell), dropping(texts))
+	s.Note("%s: each column by its kind (--family auto), as texts are in %s: %s leaves them out", in.Name,
+		wording.Abridged(texts, ", ", quotedCell), dropping(texts))
 	return nil
 }
 
 // rows finds out what the columns are and makes numbers of them: those that classes describe, and then those of a gate,
 // codes of levels.
-func (in *input) rows(s *session, f *modelFlags) (*fitted.Table, error) {
+func (in columns) rows(s *tables.Session, f *modelFlags) (*fitted.Table, error) {
 	if err := in.checkGate(f.Gate()); err != nil {
 		return nil, err
 	}
@@ -83,10 +85,10 @@ func (in *input) rows(s *session, f *modelFlags) (*fitted.Table, error) {
 	if f.Family == families.Multinomial && len(columns) < 2 {
 		return nil, errors.New("1 column: multinomial needs counts of at least two categories")
 	}
-	if err := in.recode(all, upTo(0, len(all)-1), false); err != nil {
+	if err := in.Recode(all, upTo(0, len(all)-1), false); err != nil {
 		return nil, err
 	}
-	x, n, _, err := in.numbers(s, true, families.NeedsComplete(f.Family))
+	x, n, _, err := in.ReadNumbers(s, true, families.NeedsComplete(f.Family))
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +109,7 @@ func (in *input) rows(s *session, f *modelFlags) (*fitted.Table, error) {
 		return nil, fmt.Errorf("%s and %s: a covariance matrix needs more rows than columns: --family "+
 			"gaussian-diagonal or gaussian-spherical, or --model bpca --method vb", counted(n, "row"), counted(d, "column"))
 	}
-	table, err := in.source(whole.X, n, whole.D, nil)
+	table, err := in.Weighted(whole.X, n, whole.D, nil)
 	of := family.WithFloor(f.model().Families.OfRows(f.Family, columns), f.LeastVariance(f.request()))
 	return &fitted.Table{Columns: all, Rows: table, Data: &in.Named, Family: overTable(of, x, d)}, err
 }
@@ -123,7 +125,7 @@ func overTable(f family.Family, x []float64, d int) family.Family {
 
 // refuseConstant refuses columns of one value, all at once, where a family has to measure how
 // the values of each column vary: not normal ones with a floor, unless all are constant.
-func (in *input) refuseConstant(columns []data.Column, floor bool) error {
+func (in columns) refuseConstant(columns []data.Column, floor bool) error {
 	var constant []string
 	bounded := 0 // of the constant ones
 	for j, c := range columns {
@@ -140,7 +142,7 @@ func (in *input) refuseConstant(columns []data.Column, floor bool) error {
 	if in.Rows() == 1 {
 		return errOneRow
 	}
-	return refusal(constant, len(columns), "every column is constant", "is constant", "are constant")
+	return tables.Refusal(constant, len(columns), "every column is constant", "is constant", "are constant")
 }
 
 var errOneRow = errors.New("1 row: a fit needs several " +

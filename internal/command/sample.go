@@ -13,6 +13,7 @@ import (
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/families"
+	"github.com/latent-go/latent/internal/tables"
 	"github.com/latent-go/latent/report"
 )
 
@@ -44,7 +45,7 @@ func (c *sampleCommand) Run(s *session) error {
 		return err
 	}
 	if m.Family == families.Multinomial {
-		s.note("each row has a single trial: a multinomial model does not describe the number of trials")
+		s.Note("each row has a single trial: a multinomial model does not describe the number of trials")
 	}
 	if isParquet(c.Out) && c.Format == "json" {
 		return misused("--out %s is Parquet, and --format json is not: leave one of them out", word(c.Out))
@@ -65,7 +66,7 @@ func (c *sampleCommand) Run(s *session) error {
 // drawPairs writes a list of pairs: two names, and numbers.
 func (c *sampleCommand) drawPairs(s *session, list fitted.ListSampler) error {
 	if _, note := list.ListFacts(); note != "" {
-		s.note("%s", note)
+		s.Note("%s", note)
 	}
 	draw := func(write func(record ...string) error) error {
 		return list.SampleList(s, c.Rows, c.Labels, rand.New(rand.NewPCG(c.Seed, 0)), write)
@@ -140,9 +141,9 @@ func (c *sampleCommand) take(s *session, m *modelFile) (draw, error) {
 		return nil, misused("%s does not describe its columns %s: latent sample needs rows that have them (--given FILE)",
 			c.Saved, quoted(m.taken()))
 	}
-	reading := inputFlags{Header: "auto"}
-	reading.asFitted(m)
-	in, err := reading.open(s, c.Given, m.reading())
+	reading := tables.Options{Header: "auto"}
+	reading.AsFitted(m.Settings.Spelt)
+	in, err := reading.Open(s.Session, c.Given, m.reading())
 	if err != nil {
 		return nil, err
 	}
@@ -150,10 +151,10 @@ func (c *sampleCommand) take(s *session, m *modelFile) (draw, error) {
 		return !slices.Contains(in.Names, one.Name) && !slices.Contains(m.taken(), one.Name)
 	})
 	if in.Table, err = in.Table.Select(namesOf(columns)...); err != nil {
-		return nil, in.wrap(err)
+		return nil, in.Wrap(err)
 	}
-	if err := in.recode(columns, upTo(0, len(columns)-1), false); err != nil {
-		return nil, in.wrap(err)
+	if err := in.Recode(columns, upTo(0, len(columns)-1), false); err != nil {
+		return nil, in.Wrap(err)
 	}
 	rows := make([]float64, 0, in.Rows()*len(m.Columns))
 	for row := range in.Rows() {
@@ -167,7 +168,7 @@ func (c *sampleCommand) take(s *session, m *modelFile) (draw, error) {
 			rows = append(rows, v)
 		}
 	}
-	in.shown = namesOf(m.Columns)
+	in.Shown = namesOf(m.Columns)
 	next, d := 0, len(m.Columns)
 	return func(n int) (x []float64, labels []int, err error) {
 		b := framework.Rows{N: n, D: d, Stride: d}
@@ -176,7 +177,7 @@ func (c *sampleCommand) take(s *session, m *modelFile) (draw, error) {
 			next = (next + 1) % in.Rows()
 		}
 		x, labels, err = given.SampleGiven(b, rng)
-		return x, labels, in.wrap(err)
+		return x, labels, in.Wrap(err)
 	}, nil
 }
 

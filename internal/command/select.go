@@ -9,6 +9,7 @@ import (
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/sizes"
+	"github.com/latent-go/latent/internal/tables"
 	"github.com/latent-go/latent/report"
 )
 
@@ -43,7 +44,7 @@ func (c *selectCommand) Run(s *session) error {
 		c.checkpoint()); err != nil {
 		return err
 	}
-	in, err := c.load(s, c.Label)
+	in, err := c.load(s.Session, c.Label)
 	if err != nil {
 		return err
 	}
@@ -52,8 +53,8 @@ func (c *selectCommand) Run(s *session) error {
 		return err
 	}
 	var t interface {
-		print(s *session, in *input) error
-		html(in *input) (*report.Document, error)
+		print(s *session, in *tables.Input) error
+		html(in *tables.Input) (*report.Document, error)
 		table() report.Table
 	}
 	if c.compares != "" {
@@ -62,7 +63,7 @@ func (c *selectCommand) Run(s *session) error {
 		t, err = c.scores(s, in, progress)
 	}
 	if err != nil {
-		return explain(progress.left(interrupted(err, nil)), in)
+		return tables.Explain(progress.left(interrupted(err, nil)), in)
 	}
 	if err := s.complete(); err != nil || !s.crew.writes() {
 		return err
@@ -187,8 +188,8 @@ func (c *selectCommand) named() ([]framework.Criterion, error) {
 }
 
 // agree compares the components of one K with known classes.
-func (t *selection) agree(row *selectionRow, all *scores, i int, in *input) error {
-	if in.known == nil {
+func (t *selection) agree(row *selectionRow, all *scores, i int, in *tables.Input) error {
+	if in.Known == nil {
 		return nil
 	}
 	f, err := all.fit(i)
@@ -199,7 +200,7 @@ func (t *selection) agree(row *selectionRow, all *scores, i int, in *input) erro
 	if err != nil {
 		return err
 	}
-	t.Label, row.AdjustedRand = in.known.column, &in.agreement(assigned, row.K).AdjustedRand
+	t.Label, row.AdjustedRand = in.Known.Column, &agreementOf(in, assigned, row.K).AdjustedRand
 	return nil
 }
 
@@ -251,7 +252,7 @@ type selectionRow struct {
 	AdjustedRand *number `json:"adjusted_rand_index,omitempty"` // of the components and the classes of --label
 }
 
-func (c *selectCommand) scores(s *session, in *input, progress *keeper) (*selection, error) {
+func (c *selectCommand) scores(s *session, in *tables.Input, progress *keeper) (*selection, error) {
 	began := time.Now()
 	task, o, err := c.setup(s, in, c.Kmax, c.Kmin)
 	if err != nil {
@@ -264,7 +265,7 @@ func (c *selectCommand) scores(s *session, in *input, progress *keeper) (*select
 	if c.Kmax == nil && c.model().method(c.Method).ClosedForm {
 		o.DoubleTo = task.doubleTo
 	}
-	status := s.status()
+	status := s.Line()
 	defer status.Close()
 	o.Recorder = status.Recorder(criteria[0].Name, upTo(c.Kmin, o.K), o)
 	progress.attach("select", &o)
@@ -280,7 +281,7 @@ func (c *selectCommand) scores(s *session, in *input, progress *keeper) (*select
 	}
 	all.remark(s, in)
 	if all.bounded {
-		s.note(noteBound)
+		s.Note(noteBound)
 	}
 	s.noteEnd(task, t.KMin, t.KMax,
 		slices.DeleteFunc(slices.Clone(t.Criteria), func(name string) bool { return t.Chosen[name] < t.KMax }))
@@ -289,7 +290,7 @@ func (c *selectCommand) scores(s *session, in *input, progress *keeper) (*select
 			return nil, err
 		}
 	}
-	t.Warnings = append([]string{}, s.notes...)
+	t.Warnings = append([]string{}, s.Notes...)
 	t.Seconds = number(time.Since(began).Seconds())
 	return t, nil
 }
@@ -299,11 +300,11 @@ func (s *session) noteEnd(t *task, kmin, kmax int, who []string) {
 	if len(who) == 0 || kmin == kmax || t.checkSize(kmax+1) != nil {
 		return
 	}
-	s.note("K = %d is the largest compared, and best by %s: larger K may be better (--kmax)", kmax,
+	s.Note("K = %d is the largest compared, and best by %s: larger K may be better (--kmax)", kmax,
 		strings.Join(who, ", "))
 }
 
-func (t *selection) fill(all *scores, asked []framework.Criterion, in *input, prior sizes.Prior) error {
+func (t *selection) fill(all *scores, asked []framework.Criterion, in *tables.Input, prior sizes.Prior) error {
 	for j, one := range asked {
 		name := strings.ToLower(one.Name)
 		t.Criteria = append(t.Criteria, name)
@@ -334,7 +335,7 @@ func (t *selection) fill(all *scores, asked []framework.Criterion, in *input, pr
 			row.Values[name] = number(all.Values[i][j])
 		}
 		if end.err != nil {
-			row.Error = in.render(end.err)
+			row.Error = in.Render(end.err)
 		} else if err := t.agree(&row, all, i, in); err != nil {
 			return err
 		}

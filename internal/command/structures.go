@@ -14,6 +14,7 @@ import (
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/families"
+	"github.com/latent-go/latent/internal/tables"
 	"github.com/latent-go/latent/report"
 )
 
@@ -138,7 +139,7 @@ type comparisonRow struct {
 
 // candidates are the families that --family all or --cov all compares on a table: Gaussians of every
 // structure, and those of positive numbers and of counts where all columns are such.
-func (c *selectCommand) candidates(in *input) (list []string) {
+func (c *selectCommand) candidates(in *tables.Input) (list []string) {
 	_, forms := normal.Structures()
 	for _, form := range forms {
 		list = append(list, normal.Family{Covariance: form}.Name())
@@ -161,7 +162,7 @@ func (c *selectCommand) candidates(in *input) (list []string) {
 }
 
 // compare fits every family at every K.
-func (c *selectCommand) compare(s *session, in *input, progress *keeper) (*comparison, error) {
+func (c *selectCommand) compare(s *session, in *tables.Input, progress *keeper) (*comparison, error) {
 	began := time.Now()
 	named, err := c.named()
 	if err != nil {
@@ -189,7 +190,7 @@ func (c *selectCommand) compare(s *session, in *input, progress *keeper) (*compa
 		}
 		if err != nil {
 			row = comparisonRow{
-				Family: name, Value: number(math.NaN()), LogLikelihood: number(math.NaN()), Error: in.render(err),
+				Family: name, Value: number(math.NaN()), LogLikelihood: number(math.NaN()), Error: in.Render(err),
 			}
 			first = cmp.Or(first, err)
 		}
@@ -211,25 +212,25 @@ func (c *selectCommand) compare(s *session, in *input, progress *keeper) (*compa
 	if best.K == best.kmax {
 		s.noteEnd(best.task, t.KMin, best.kmax, []string{best.Family})
 	}
-	t.Warnings = append([]string{}, s.notes...)
+	t.Warnings = append([]string{}, s.Notes...)
 	return t, nil
 }
 
 // candidate fits one family at every K, and takes the best.
 func (c *selectCommand) candidate(
-	s *session, in *input, t *comparison, name string, criterion framework.Criterion, progress *keeper,
+	s *session, in *tables.Input, t *comparison, name string, criterion framework.Criterion, progress *keeper,
 ) (comparisonRow, error) {
 	one := *c
 	one.Family = name
-	notes, table := len(s.notes), in.Table
-	defer func() { in.Table, in.flags = table, &c.modelFlags }()
-	in.flags = &one.modelFlags
+	notes, table := len(s.Notes), in.Table
+	defer func() { in.Table, in.For = table, &c.modelFlags }()
+	in.For = &one.modelFlags
 	task, o, err := one.setup(s, in, one.Kmax, one.Kmin)
-	s.notes = s.notes[:notes]
+	s.Notes = s.Notes[:notes]
 	if err != nil {
 		return comparisonRow{}, err
 	}
-	status := s.status()
+	status := s.Line()
 	defer status.Close()
 	o.Recorder = status.Recorder(name+"  "+criterion.Name, upTo(one.Kmin, o.K), o)
 	progress.attach(name, &o)
@@ -252,9 +253,9 @@ func (c *selectCommand) candidate(
 }
 
 // print writes the comparison for people.
-func (t *comparison) print(s *session, in *input) error {
+func (t *comparison) print(s *session, in *tables.Input) error {
 	p := s.page()
-	p.Prose(0, "%s", in.describe(float64(t.N)))
+	p.Prose(0, "%s", in.Describe(float64(t.N)))
 	p.Prose(0, "%s, each family at its best K from %d to %d, by %s; nats, larger is better", t.Model,
 		t.KMin, t.KMax, t.Method)
 	p.Line("")

@@ -21,7 +21,7 @@ func (s *session) emitAs(format, out string, heads []data.Head, write func(to da
 		return s.emitTable(out, heads, write)
 	}
 	return s.emit(out, func(w io.Writer) error {
-		to := &tableJSON{objectWriter{Writer: bufio.NewWriter(w)}, heads, append([]string{}, s.notes...)}
+		to := &tableJSON{objectWriter{Writer: bufio.NewWriter(w)}, heads, append([]string{}, s.Notes...)}
 		to.open("", "{")
 		to.list("columns", len(heads), func(j int) any { return heads[j].Name })
 		to.open("rows", "[")

@@ -9,6 +9,7 @@ import (
 
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/families"
+	"github.com/latent-go/latent/internal/tables"
 )
 
 // leastRows is how many rows a fit wants for each free parameter: with fewer, the criteria of small and large K differ
@@ -50,7 +51,7 @@ func (r *fitReport) hasMatrix() bool { return r.correlated() > 0 && !r.kind.resp
 func (r *fitReport) correlated() int { return len(families.Correlated(r.Family, r.Columns)) }
 
 // noteThin notes components that hardly any rows have: what they are made of, and what would help.
-func (r *fitReport) noteThin(s *session, in *input) error {
+func (r *fitReport) noteThin(s *session, in *tables.Input) error {
 	if len(r.classes) == 0 || !r.Converged || !s.crew.writes() {
 		return nil
 	}
@@ -74,7 +75,7 @@ func (r *fitReport) noteThin(s *session, in *input) error {
 	}
 	for _, k := range thin {
 		if said := r.thin(in, class, k); said != "" {
-			s.note("%s: %s", in.name, said)
+			s.Note("%s: %s", in.Name, said)
 		}
 	}
 	return nil
@@ -85,7 +86,7 @@ const farOff = 10
 
 // noteFar notes up to mostThin cells far above or below all others of their column, of which components with many rows
 // have made nothing: where these share one volume, none has the place for one row.
-func (r *fitReport) noteFar(s *session, in *input) {
+func (r *fitReport) noteFar(s *session, in *tables.Input) {
 	var cells []string
 	for j, c := range r.Columns {
 		if c.Levels != nil {
@@ -100,16 +101,16 @@ func (r *fitReport) noteFar(s *session, in *input) {
 		}
 		above, below := far(&high, &low)
 		for _, i := range slices.Concat(high.rows[:above], low.rows[:below]) {
-			cells = append(cells, in.apart(i, j, c.Name, low.at(below), high.at(above)))
+			cells = append(cells, apart(in, i, j, c.Name, low.at(below), high.at(above)))
 		}
 	}
 	if len(cells) > 0 {
-		s.note("%s: %s", in.name, wrong(cells))
+		s.Note("%s: %s", in.Name, wrong(cells))
 	}
 }
 
 // apart says that a cell is apart from a range of other rows.
-func (in *input) apart(i, j int, name string, low, high float64) string {
+func apart(in *tables.Input, i, j int, name string, low, high float64) string {
 	return fmt.Sprintf("%.60q of row %d is %.6g, where other rows have %.6g to %.6g", name, in.Origin(i)+1,
 		in.Number(i, j), low, high)
 }
@@ -166,7 +167,7 @@ func far(high, low *extremes) (above, below int) {
 
 // thin says which few rows component k has, and which of their cells set them apart; empty where there is nothing to be
 // said.
-func (r *fitReport) thin(in *input, class []int, k int) string {
+func (r *fitReport) thin(in *tables.Input, class []int, k int) string {
 	var rows []int
 	ranges := make([][2]float64, len(r.Columns)) // of the rows of other components
 	for j := range ranges {
@@ -192,7 +193,7 @@ func (r *fitReport) thin(in *input, class []int, k int) string {
 		for j, own := range ranges {
 			x, width := in.Number(i, j), own[1]-own[0]
 			if r.Columns[j].Levels == nil && (x < own[0]-width || x > own[1]+width) {
-				cells = append(cells, in.apart(i, j, r.Columns[j].Name, own[0], own[1]))
+				cells = append(cells, apart(in, i, j, r.Columns[j].Name, own[0], own[1]))
 			}
 		}
 	}

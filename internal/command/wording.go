@@ -4,6 +4,7 @@ import (
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/internal/classes"
 	"github.com/latent-go/latent/internal/faults"
+	"github.com/latent-go/latent/internal/tables"
 	"github.com/latent-go/latent/internal/wording"
 	"github.com/latent-go/latent/report"
 )
@@ -18,7 +19,7 @@ const mostByDefault = classes.MostByDefault
 
 // What the sentences of the command are made of has its names in package wording.
 var (
-	counted, are, plural, capital   = wording.Counted, wording.Are, wording.Plural, wording.Capital
+	counted, are, capital           = wording.Counted, wording.Are, wording.Capital
 	enumerated, quoted, listed      = wording.Enumerated, wording.Quoted, wording.Listed
 	leftOut, isolated, digits       = wording.LeftOut, wording.Isolated, wording.Nats
 	numbered, upTo, chosen, byValue = wording.Numbered, wording.UpTo, wording.Largest, wording.ByValue
@@ -26,9 +27,13 @@ var (
 	moreOr, section, numbers        = wording.Either, report.Single, fitted.Numbers
 	word, item                      = wording.Word, wording.Item
 	misused, oneLine                = faults.Misused, faults.OneLine
+	quotedCell                      = wording.QuotedCell
+	without, setOf, namesOf         = tables.Without, tables.SetOf, tables.NamesOf
+	dropping                        = tables.Dropping
 )
 
 const (
+	most           = wording.MostNoted
 	mostRows       = wording.MostRows
 	mostProfiles   = wording.MostProfiles
 	mostShaded     = wording.MostShaded

@@ -227,3 +227,21 @@ func FiniteOr(v, other float64) float64 {
 	}
 	return v
 }
+
+// MostNoted is how many things a note names.
+const MostNoted = 3
+
+// Abridged joins the texts of the first few things, as many as a note has room for.
+func Abridged[T any](things []T, separator string, write func(T) string) string {
+	var list []string
+	for _, one := range things[:min(len(things), MostNoted)] {
+		list = append(list, write(one))
+	}
+	if len(things) > MostNoted {
+		list = append(list, "…")
+	}
+	return strings.Join(list, separator)
+}
+
+// QuotedCell is a cell as notes quote it.
+func QuotedCell(text string) string { return fmt.Sprintf("%.60q", text) }

@@ -1,4 +1,4 @@
-package command
+package tables
 
 import (
 	"errors"
@@ -9,51 +9,47 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
-	"github.com/latent-go/latent/internal/families"
 	"github.com/latent-go/latent/internal/faults"
 )
 
-func (in *input) renderer() faults.Renderer {
+func (in *Input) Renderer() faults.Renderer {
 	t := faults.Renderer{Advise: in.advise}
 	if in.Table != nil {
 		t.Columns, t.Origin = in.Names, in.Origin
 	}
-	if in.shown != nil {
-		t.Columns = in.shown
+	if in.Shown != nil {
+		t.Columns = in.Shown
 	}
-	if in.flags != nil {
-		t.Part = in.flags.model().Part
-		if in.flags.Prior.text != "" {
-			t.Prior = in.flags.Prior.flag
-		}
+	if in.For != nil {
+		t.Part, t.Prior = in.For.Kind().Part, in.For.PriorFlag()
 	}
 	return t
 }
 
-// render is the message of an error about the data, or about a fit to them.
-func (in *input) render(err error) string { return in.renderer().Render(err) }
+// Render is the message of an error about the data, or about a fit to them.
+func (in *Input) Render(err error) string { return in.Renderer().Render(err) }
 
-// wrap puts the name of the input before an error, unless the error names it.
-func (in *input) wrap(err error) error {
+// Wrap puts the name of the input before an error, unless the error names it.
+func (in *Input) Wrap(err error) error {
 	var path *fs.PathError
 	var usage faults.UsageError
 	var elsewhere faults.ElsewhereError
 	if err == nil || errors.As(err, &path) || errors.As(err, &usage) || errors.As(err, &elsewhere) {
 		return err
 	}
-	return faults.Rendered(in.name + ": " + in.render(err))
+	return faults.Rendered(in.Name + ": " + in.Render(err))
 }
 
-// explain puts the name of the data before an error about them.
-func explain(err error, in *input) error {
+// Explain puts the name of the data before an error about them.
+func Explain(err error, in *Input) error {
 	if errors.Is(err, faults.ErrInterrupted) {
 		return err
 	}
-	return in.wrap(err)
+	return in.Wrap(err)
 }
 
 // advise says what flags can do about an error.
-func (in *input) advise(err error) string {
+func (in *Input) advise(err error) string {
 	advice := in.flagsAbout(err)
 	if advice == "" {
 		return ""
@@ -61,7 +57,7 @@ func (in *input) advise(err error) string {
 	return " (" + advice + ")"
 }
 
-func (in *input) flagsAbout(err error) string {
+func (in *Input) flagsAbout(err error) string {
 	switch {
 	case errors.Is(err, data.ErrHeader):
 		return "--header yes"
@@ -84,35 +80,32 @@ func (in *input) flagsAbout(err error) string {
 	case errors.Is(err, data.ErrLimit):
 		return "if the file is right, raise it by --limit"
 	case errors.Is(err, data.ErrText):
-		return in.marking(in.texts()) + dropping(in.texts())
-	case in.flags == nil: // no fit
+		return in.Marking(in.TextColumns()) + Dropping(in.TextColumns())
+	case in.For == nil:
 		return ""
 	case errors.Is(err, framework.ErrNoValue) && len(in.faulty(err)) == 0:
 		return "--missing empty"
 	case errors.Is(err, framework.ErrConstant), errors.Is(err, framework.ErrNoValue):
-		return dropping(in.faulty(err))
+		return Dropping(in.faulty(err))
 	case errors.Is(err, normal.ErrDependent):
-		return dropping(in.faulty(err)) + ", or --family gaussian-diagonal"
-	case errors.Is(err, family.ErrSupport) && in.flags.oneFamily():
-		return "correct it, " + dropping(in.faulty(err)) + ", or take --model mixture --family auto"
+		return Dropping(in.faulty(err)) + ", or --family gaussian-diagonal"
+	case errors.Is(err, family.ErrSupport) && in.For.OneFamily():
+		return "correct it, " + Dropping(in.faulty(err)) + ", or take --model mixture --family auto"
 	case errors.Is(err, family.ErrSupport):
-		return "correct it, " + dropping(in.faulty(err)) + ", or give it another family by --columns"
-	case errors.Is(err, framework.ErrDegenerate) && slices.Contains(in.flags.model().methods, methodMAP):
+		return "correct it, " + Dropping(in.faulty(err)) + ", or give it another family by --columns"
+	}
+	of := in.For.Kind()
+	if _, has := of.MethodNamed("map"); has && errors.Is(err, framework.ErrDegenerate) {
 		return "--method map, or gfab with --kmax"
-	case in.flags.model().Advice != nil:
-		return in.flags.model().Advice(err)
+	}
+	if of.Advice != nil {
+		return of.Advice(err)
 	}
 	return ""
 }
 
-// oneFamily says whether all columns have one family, by the model or as they are described together.
-func (f *modelFlags) oneFamily() bool {
-	of := f.model().Families
-	return families.Joint(f.Family) || of != nil && len(of.Names(false)) == 1
-}
-
 // faulty are the columns that an error is about.
-func (in *input) faulty(err error) (names []string) {
+func (in *Input) faulty(err error) (names []string) {
 	for _, fault := range faults.InData(err) {
 		if j := fault.Column; j >= 0 && !slices.Contains(names, in.about()[j]) {
 			names = append(names, in.about()[j])
@@ -122,9 +115,9 @@ func (in *input) faulty(err error) (names []string) {
 }
 
 // about are the columns that errors of a fit are about.
-func (in *input) about() []string {
-	if in.shown != nil {
-		return in.shown
+func (in *Input) about() []string {
+	if in.Shown != nil {
+		return in.Shown
 	}
 	return in.Names
 }

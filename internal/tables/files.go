@@ -1,4 +1,4 @@
-package command
+package tables
 
 import (
 	"bufio"
@@ -15,18 +15,20 @@ import (
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/data/columnar"
 	"github.com/latent-go/latent/internal/atomicfile"
+	"github.com/latent-go/latent/internal/faults"
 	"github.com/latent-go/latent/internal/progress"
+	"github.com/latent-go/latent/internal/wording"
 )
 
-// filesOf are the files that a --data names: one, or those that match a pattern, in the order of their names. It is the
+// FilesOf are the files that a --data names: one, or those that match a pattern, in the order of their names. It is the
 // name itself where there is no such file.
-func filesOf(source string) ([]string, error) {
+func FilesOf(source string) ([]string, error) {
 	if _, err := os.Lstat(source); err == nil || !strings.ContainsAny(source, "*?[") {
 		return []string{source}, nil
 	}
 	matches, err := filepath.Glob(source)
 	if err != nil {
-		return nil, misused("--data %s: the pattern has a [ without its ]", source)
+		return nil, faults.Misused("--data %s: the pattern has a [ without its ]", source)
 	}
 	if len(matches) == 0 {
 		return nil, fmt.Errorf("--data %s: no file matches this pattern", source)
@@ -43,9 +45,9 @@ type reader struct {
 }
 
 // reader finds out what a source is, which is no embedded data set, and how it is read.
-func (f *inputFlags) reader(
-	s *session, source string, reading func(name string) data.Reading, far *progress.Reading,
-) (*input, *reader, error) {
+func (f *Options) reader(
+	s *Session, source string, reading func(name string) data.Reading, far *progress.Reading,
+) (*Input, *reader, error) {
 	header := map[string]data.HeaderMode{"auto": data.HeaderAuto, "yes": data.HeaderYes, "no": data.HeaderNo}[f.Header]
 	o := data.CSVOptions{
 		Header:   header,
@@ -54,22 +56,22 @@ func (f *inputFlags) reader(
 		Encoding: f.Encoding,
 		Reading:  reading,
 		Limits:   f.Limit.Limits,
-		Store:    s.store,
+		Store:    s.Store,
 	}
 	if source == "-" {
 		return f.standardInput(s, o, far)
 	}
-	paths, err := filesOf(source)
+	paths, err := FilesOf(source)
 	if err != nil {
 		return nil, nil, err
 	}
-	in := &input{name: source}
+	in := &Input{Name: source}
 	columns, err := inColumns(paths)
 	switch {
 	case err != nil:
 		return nil, nil, err
 	case columns > 0 && columns < len(paths):
-		return nil, nil, in.wrap(
+		return nil, nil, in.Wrap(
 			errors.New("some of the files are Parquet or Arrow and others are not: a table has one format"),
 		)
 	case columns > 0:
@@ -107,9 +109,9 @@ func (f *inputFlags) reader(
 
 // standardInput reads text as it comes. A columnar format is read twice, as its rows are counted first, and a pipe is
 // copied to a file.
-func (f *inputFlags) standardInput(s *session, o data.CSVOptions, far *progress.Reading) (*input, *reader, error) {
-	in := &input{name: "standard input"}
-	stdin := far.Reads(s.stdin)
+func (f *Options) standardInput(s *Session, o data.CSVOptions, far *progress.Reading) (*Input, *reader, error) {
+	in := &Input{Name: "standard input"}
+	stdin := far.Reads(s.Stdin)
 	file, regular := stdin.(*os.File)
 	columns := regular && columnar.Is(file)
 	if !regular {
@@ -120,11 +122,11 @@ func (f *inputFlags) standardInput(s *session, o data.CSVOptions, far *progress.
 	if columns {
 		open := func(string) (_ *os.File, err error) {
 			if !regular {
-				file, err = s.store.Spool(stdin)
+				file, err = s.Store.Spool(stdin)
 			}
 			return file, err
 		}
-		return in, f.columnarReader(in, []string{in.name}, o, open, far), nil
+		return in, f.columnarReader(in, []string{in.Name}, o, open, far), nil
 	}
 	parts := []data.Part{{Open: func() (io.ReadCloser, error) { return io.NopCloser(stdin), nil }}}
 	return in, &reader{
@@ -133,8 +135,8 @@ func (f *inputFlags) standardInput(s *session, o data.CSVOptions, far *progress.
 }
 
 // columnarReader reads files in columnar formats; open is nil where their paths open them.
-func (f *inputFlags) columnarReader(
-	in *input, paths []string, o data.CSVOptions, open func(path string) (*os.File, error), far *progress.Reading,
+func (f *Options) columnarReader(
+	in *Input, paths []string, o data.CSVOptions, open func(path string) (*os.File, error), far *progress.Reading,
 ) *reader {
 	own := f.columnarOptions(in, o)
 	own.Open = open
@@ -145,14 +147,14 @@ func (f *inputFlags) columnarReader(
 }
 
 // explain names the file in an error about it.
-func (r *reader) explain(in *input, err error) error {
+func (r *reader) explain(in *Input, err error) error {
 	switch {
 	case errors.Is(err, columnar.ErrNoColumn) && len(in.unread) > 0:
-		return in.wrap(fmt.Errorf("it has none of the columns in use: the data have %s", quoted(in.unread)))
+		return in.Wrap(fmt.Errorf("it has none of the columns in use: the data have %s", wording.Quoted(in.unread)))
 	case r.names:
 		return err
 	}
-	return in.wrap(err)
+	return in.Wrap(err)
 }
 
 // inColumns counts the files in columnar formats.
@@ -162,7 +164,7 @@ func inColumns(paths []string) (n int, err error) {
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			return 0, fmt.Errorf("--data %s: no such file or embedded data set: the data sets are %s", path,
-				strings.Join(datasetNames(), ", "))
+				strings.Join(DatasetNames(), ", "))
 		case err != nil:
 			return 0, err
 		}
@@ -181,7 +183,7 @@ func inColumns(paths []string) (n int, err error) {
 }
 
 // columnarOptions read the columns that are wanted alone: others cost nothing, and may be lists.
-func (f *inputFlags) columnarOptions(in *input, o data.CSVOptions) columnar.Options {
+func (f *Options) columnarOptions(in *Input, o data.CSVOptions) columnar.Options {
 	return columnar.Options{
 		NA:    o.NA,
 		Store: o.Store,

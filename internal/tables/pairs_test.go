@@ -1,8 +1,8 @@
-package command
+package tables
 
 import (
-	"bytes"
 	"context"
+	"io"
 	"strings"
 	"testing"
 
@@ -10,37 +10,40 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/latent-go/latent/fitted"
+	"github.com/latent-go/latent/internal/faults"
+	"github.com/latent-go/latent/internal/progress"
 )
 
 // readTriples reads a list from standard input.
-func readTriples(text, numbers string, flags inputFlags) (*fitted.Pairs, []string, error) {
+func readTriples(text, numbers string, flags Options) (*fitted.Pairs, []string, error) {
 	if flags.Header == "" {
 		flags.Header = "auto"
 	}
-	s := &session{Context: context.Background(), stdin: strings.NewReader(text), stdout: new(bytes.Buffer), stderr: new(bytes.Buffer)}
-	in, err := flags.openTriples(s, "-", numbers)
+	s := &Session{Context: context.Background(), Stdin: strings.NewReader(text),
+		Line: func() *progress.Line { return progress.On(io.Discard) }}
+	in, err := flags.OpenPairs(s, "-", numbers)
 	if err != nil {
-		return nil, s.notes, err
+		return nil, s.Notes, err
 	}
-	return in.list, s.notes, nil
+	return in.Pairs, s.Notes, nil
 }
 
 func TestTriplesAreNamesInOrder(t *testing.T) {
-	got, notes, err := readTriples("from,to,weight\nbo, 01,2\n 01,1,0.5\nbo,1.0,0\n", "", inputFlags{})
+	got, notes, err := readTriples("from,to,weight\nbo, 01,2\n 01,1,0.5\nbo,1.0,0\n", "", Options{})
 	require.NoError(t, err)
 	assert.Empty(t, notes)
 	assert.Equal(t, [2][]string{{"01", "bo"}, {"01", "1", "1.0"}}, got.Names)
 	assert.Equal(t, [2][]int{{1, 0, 1}, {0, 1, 2}}, got.Index)
 	assert.Equal(t, []float64{2, 0.5, 0}, got.Numbers)
 
-	got, _, err = readTriples("1,2\n2,3\n", "", inputFlags{})
+	got, _, err = readTriples("1,2\n2,3\n", "", Options{})
 	require.NoError(t, err)
 	assert.Equal(t, [2][]string{{"1", "2"}, {"2", "3"}}, got.Names)
 	assert.Nil(t, got.Numbers)
 	assert.Equal(t, 1.0, got.Number(1))
 
-	for _, flags := range []inputFlags{{Select: []string{"doc", "word", "n"}}, {Drop: []string{"year"}}} {
-		got, _, err = readTriples("n,doc,year,word\n3,a,1999,x\n4,,2001,x\n5,b,2000,y\n", "n", inputFlags{Select: flags.Select, Drop: flags.Drop, Missing: new("drop")})
+	for _, flags := range []Options{{Select: []string{"doc", "word", "n"}}, {Drop: []string{"year"}}} {
+		got, _, err = readTriples("n,doc,year,word\n3,a,1999,x\n4,,2001,x\n5,b,2000,y\n", "n", Options{Select: flags.Select, Drop: flags.Drop, Missing: new("drop")})
 		require.NoError(t, err)
 		assert.Equal(t, [2][]string{{"a", "b"}, {"x", "y"}}, got.Names)
 		assert.Equal(t, []float64{3, 5}, got.Numbers)
@@ -49,12 +52,12 @@ func TestTriplesAreNamesInOrder(t *testing.T) {
 
 func TestAHeaderThatLooksLikeAPairIsRemarked(t *testing.T) {
 	const text = "ann,bob\nbob,cy\ncy,ann\n"
-	got, notes, err := readTriples(text, "", inputFlags{})
+	got, notes, err := readTriples(text, "", Options{})
 	require.NoError(t, err)
 	require.Len(t, notes, 1)
 	assert.Contains(t, notes[0], `"ann", "bob"; "ann" is also a name in other rows: --header no`)
 	assert.Len(t, got.Index[0], 2)
-	got, notes, err = readTriples(text, "", inputFlags{Header: "no"})
+	got, notes, err = readTriples(text, "", Options{Header: "no"})
 	require.NoError(t, err)
 	assert.Empty(t, notes)
 	assert.Len(t, got.Index[0], 3)
@@ -76,11 +79,11 @@ func TestBadTriplesNameTheRow(t *testing.T) {
 		{"from,to\n", "", "no rows"},
 		{"", "", "empty"},
 	} {
-		_, _, err := readTriples(c.text, c.numbers, inputFlags{})
+		_, _, err := readTriples(c.text, c.numbers, Options{})
 		require.Error(t, err, c.text)
-		assert.Contains(t, oneLine(err), c.problem)
-		assert.NotContains(t, oneLine(err), "\n")
+		assert.Contains(t, faults.OneLine(err), c.problem)
+		assert.NotContains(t, faults.OneLine(err), "\n")
 	}
-	_, _, err := readTriples("from,to\na,b\n", "", inputFlags{Select: []string{"from", "too"}})
+	_, _, err := readTriples("from,to\na,b\n", "", Options{Select: []string{"from", "too"}})
 	assert.ErrorContains(t, err, `"too"`)
 }

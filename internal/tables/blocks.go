@@ -1,4 +1,4 @@
-package command
+package tables
 
 import (
 	"cmp"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/internal/progress"
+	"github.com/latent-go/latent/internal/wording"
 )
 
 // A rowTally is what is noted of a table, counted in tables of some of its rows, one after another.
@@ -28,7 +29,7 @@ type unseenCells struct {
 }
 
 // mark counts the cells that --na makes missing.
-func (t *rowTally) mark(in *input) {
+func (t *rowTally) mark(in *Input) {
 	t.names = in.Names
 	for _, name := range in.Names {
 		for i, n := range in.MarkedMissing(name) {
@@ -43,7 +44,7 @@ func (t *rowTally) mark(in *input) {
 	}
 }
 
-func (t *rowTally) noteNA(s *session, in *input, texts []string) {
+func (t *rowTally) noteNA(s *Session, in *Input, texts []string) {
 	count := func(of func(marked []int) int) (cells int, names []string) {
 		for _, name := range t.names {
 			if marked := t.marked[name]; marked != nil && of(marked) > 0 {
@@ -55,19 +56,20 @@ func (t *rowTally) noteNA(s *session, in *input, texts []string) {
 	for i, text := range texts {
 		cells, names := count(func(marked []int) int { return marked[i] })
 		if cells == 0 {
-			s.note("--na %s makes no cell of %s missing: no cell in use is %q", word(text), in.name, text)
+			s.Note("--na %s makes no cell of %s missing: no cell in use is %q", wording.Word(text), in.Name, text)
 			continue
 		}
-		s.note("--na %s makes %s of %s missing, in %s", word(text), counted(cells, "cell"), in.name, quoted(names))
+		s.Note("--na %s makes %s of %s missing, in %s", wording.Word(text), wording.Counted(cells, "cell"), in.Name,
+			wording.Quoted(names))
 	}
 	if cells, names := count(func(marked []int) int { return marked[len(marked)-1] }); cells > 0 {
-		s.note("%s: N/A, NULL, k.A. and the like are read as missing: %s, in %s", in.name, counted(cells, "cell"),
-			quoted(names))
+		s.Note("%s: N/A, NULL, k.A. and the like are read as missing: %s, in %s", in.Name, wording.Counted(cells, "cell"),
+			wording.Quoted(names))
 	}
 }
 
 // addUnseen counts the cells that have a value before, in a table of the same columns, and none any more.
-func (t *rowTally) addUnseen(in *input, before *data.Table) {
+func (t *rowTally) addUnseen(in *Input, before *data.Table) {
 	for j, name := range in.Names {
 		if in.Levels(name) == nil {
 			continue
@@ -91,60 +93,83 @@ func (t *rowTally) addUnseen(in *input, before *data.Table) {
 	}
 }
 
-func (t *rowTally) noteUnseen(s *session, in *input) {
+func (t *rowTally) noteUnseen(s *Session, in *Input) {
 	cells, list := 0, []string(nil)
 	for _, c := range t.unseen {
 		cells += c.n
 		such := ""
 		if c.n > 1 {
-			such = counted(c.n, "cell") + ", such as "
+			such = wording.Counted(c.n, "cell") + ", such as "
 		}
 		list = append(list, fmt.Sprintf("%.60q (%s%.60q in row %d)", c.column, such, c.text, c.row+1))
 	}
 	if cells > 0 {
-		s.note("--unseen missing makes %s of %s missing, as the model has not seen their levels: %s",
-			counted(cells, "cell"), in.name, listed(list, 20))
+		s.Note("--unseen missing makes %s of %s missing, as the model has not seen their levels: %s",
+			wording.Counted(cells, "cell"), in.Name, wording.Listed(list, 20))
 	}
 }
 
+// Note notes what was counted, once all rows have been read.
+func (t *rowTally) Note(s *Session, in *Input, texts []string) {
+	t.noteSkipped(s, in)
+	t.noteNA(s, in, texts)
+	t.noteUnseen(s, in)
+	t.noteDropped(s, in)
+	t.noteGaps(s, in)
+}
+
+// None says whether all rows were left out.
+func (t *rowTally) None() bool { return t.dropped == t.rows }
+
+// NoteUnseen notes the cells that --unseen makes missing, which had a value before, once all rows have been read.
+func (in *Input) NoteUnseen(s *Session, before *data.Table) {
+	if in.Tally != nil {
+		in.Tally.addUnseen(in, before)
+		return
+	}
+	t := new(rowTally)
+	t.addUnseen(in, before)
+	t.noteUnseen(s, in)
+}
+
 // skipped are the empty lines of a file that has a single column, whose missing values they may be.
-func (in *input) skipped() int {
+func (in *Input) skipped() int {
 	if in.Cols() > 1 {
 		return 0
 	}
 	return in.EmptyLines()
 }
 
-func (t *rowTally) noteSkipped(s *session, in *input) {
+func (t *rowTally) noteSkipped(s *Session, in *Input) {
 	if t.skipped > 0 {
-		s.note("skipped %s of %s, which are not rows: write NA where a value is missing",
-			counted(t.skipped, "empty line"), in.name)
+		s.Note("skipped %s of %s, which are not rows: write NA where a value is missing",
+			wording.Counted(t.skipped, "empty line"), in.Name)
 	}
 }
 
-func (t *rowTally) noteDropped(s *session, in *input) {
+func (t *rowTally) noteDropped(s *Session, in *Input) {
 	what := "which have missing values"
-	if in.gaps == missingEmpty {
+	if in.Missing == missingEmpty {
 		what = "which have no value"
 	}
 	if t.dropped > 0 {
-		s.note("left out %d of the %d rows of %s, %s", t.dropped, t.rows, in.name, what)
+		s.Note("left out %d of the %d rows of %s, %s", t.dropped, t.rows, in.Name, what)
 	}
 }
 
-func (t *rowTally) noteGaps(s *session, in *input) {
+func (t *rowTally) noteGaps(s *Session, in *Input) {
 	if t.values > 0 {
-		s.note("%s in %d of the %d rows of %s integrated out (--missing drop leaves the rows out)",
-			counted(t.values, "missing value"), t.gaps, t.rows-t.dropped, in.name)
+		s.Note("%s in %d of the %d rows of %s integrated out (--missing drop leaves the rows out)",
+			wording.Counted(t.values, "missing value"), t.gaps, t.rows-t.dropped, in.Name)
 	}
 }
 
 // blocks reads the table as inputs of some rows each, one after another; an embedded data set is one. The store's
 // Check tells whether the files have stayed what they were.
-func (f *inputFlags) blocks(
-	s *session, source string, reading func(name string) data.Reading, far *progress.Reading,
-) iter.Seq2[*input, error] {
-	return func(yield func(*input, error) bool) {
+func (f *Options) blocks(
+	s *Session, source string, reading func(name string) data.Reading, far *progress.Reading,
+) iter.Seq2[*Input, error] {
+	return func(yield func(*Input, error) bool) {
 		if _, embedded := data.Lookup(source); embedded {
 			yield(f.read(s, source, reading, far))
 			return
@@ -155,13 +180,13 @@ func (f *inputFlags) blocks(
 			return
 		}
 		for _, path := range r.paths {
-			if err := s.store.Watch(path); err != nil {
+			if err := s.Store.Watch(path); err != nil {
 				yield(nil, err)
 				return
 			}
 		}
 		for t, err := range r.blocks() {
-			if changed := s.store.Check(); err != nil && changed != nil { // which is why it makes no sense
+			if changed := s.Store.Check(); err != nil && changed != nil { // which is why it makes no sense
 				yield(nil, changed)
 				return
 			}
@@ -174,14 +199,14 @@ func (f *inputFlags) blocks(
 	}
 }
 
-// openBlocks begins to read the table as inputs of some rows each: next is the next one, nil after the last. One is
+// OpenBlocks begins to read the table as inputs of some rows each: next is the next one, nil after the last. One is
 // read while another is worked on. Like open, it says how far it is and gives up waiting when the session is
 // interrupted. stop ends it.
-func (f *inputFlags) openBlocks(
-	s *session, source string, reading func(name string) data.Reading, status *progress.Line,
-) (next func() (*input, error), stop func()) {
+func (f *Options) OpenBlocks(
+	s *Session, source string, reading func(name string) data.Reading, status *progress.Line,
+) (next func() (*Input, error), stop func()) {
 	type answer struct {
-		in  *input
+		in  *Input
 		err error
 	}
 	answers, stopped := make(chan answer), make(chan struct{})
@@ -197,7 +222,7 @@ func (f *inputFlags) openBlocks(
 		}
 	}()
 	total := new(rowTally)
-	next = func() (*input, error) {
+	next = func() (*Input, error) {
 		a, here := progress.Receive(s, answers, status, far)
 		switch {
 		case !here:
@@ -205,8 +230,8 @@ func (f *inputFlags) openBlocks(
 		case a.err != nil || a.in == nil: // or the last one has been
 			return nil, a.err
 		}
-		a.in.tally = total
-		a.in.unnamed = generated(a.in.Names)
+		a.in.Tally = total
+		a.in.Unnamed = Generated(a.in.Names)
 		if err := f.begun(s, a.in, total.rows == 0); err != nil {
 			return nil, err
 		}
@@ -222,8 +247,7 @@ func (f *inputFlags) openBlocks(
 }
 
 // begun has the dates of some rows become numbers; the first ones decide on their forms.
-func (f *inputFlags) begun(s *session, in *input, first bool) error {
-	quiet := *s
+func (f *Options) begun(s *Session, in *Input, first bool) error {
 	if first {
 		f.noteNumbers(s, in)
 		if err := cmp.Or(f.noteNameless(s, in), f.takeDates(s, in)); err != nil {
@@ -234,5 +258,5 @@ func (f *inputFlags) begun(s *session, in *input, first bool) error {
 		}
 		return nil
 	}
-	return f.takeDates(&quiet, in)
+	return f.takeDates(s.Quietly(), in)
 }

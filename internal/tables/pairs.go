@@ -1,11 +1,8 @@
-package command
+package tables
 
 import (
-	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strconv"
@@ -14,41 +11,42 @@ import (
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/wording"
 )
 
-// openTriples reads a list of pairs. Of the columns that --select and --drop leave, the first two have the names, whose
+// OpenPairs reads a list of pairs. Of the columns that --select and --drop leave, the first two have the names, whose
 // cells are texts but for the blanks around them, and the third, or the one that is called numbers, has the numbers.
-func (f *inputFlags) openTriples(s *session, source, numbers string) (*input, error) {
-	gaps, err := f.gaps(true)
+func (f *Options) OpenPairs(s *Session, source, numbers string) (*Input, error) {
+	gaps, err := f.Missings(true)
 	if err != nil {
 		return nil, err
 	}
-	in, err := f.open(s, source, func(string) data.Reading { return data.ReadAsText })
+	in, err := f.Open(s, source, func(string) data.Reading { return data.ReadAsText })
 	if err != nil {
 		return nil, err
 	}
-	if _, err := f.choose(in); err != nil {
+	if _, err := f.Choose(in); err != nil {
 		return nil, err
 	}
-	f.noteNA(s, in)
-	if err := in.complete(s, gaps); err != nil {
+	f.NoteNA(s, in)
+	if err := in.Complete(s, gaps); err != nil {
 		return nil, err
 	}
 	t, err := in.triples(numbers)
 	if err != nil {
-		return nil, in.wrap(err)
+		return nil, in.Wrap(err)
 	}
-	in.list = t
-	if first := in.Names[0]; f.Header == "auto" && !in.unnamed &&
+	in.Pairs = t
+	if first := in.Names[0]; f.Header == "auto" && !in.Unnamed &&
 		slices.Contains(slices.Concat(t.Names[0], t.Names[1]), first) {
-		s.note("the first row of %s names the columns, %s; %.60q is also a name in other rows: --header no "+
-			"reads it as a row of the list", in.name, quoted(in.Names), first)
+		s.Note("the first row of %s names the columns, %s; %.60q is also a name in other rows: --header no "+
+			"reads it as a row of the list", in.Name, wording.Quoted(in.Names), first)
 	}
 	return in, nil
 }
 
 // triples are the table as a list of pairs.
-func (in *input) triples(numbers string) (t *fitted.Pairs, err error) {
+func (in *Input) triples(numbers string) (t *fitted.Pairs, err error) {
 	columns := slices.Clone(in.Names)
 	if numbers != "" {
 		if !slices.Contains(columns, numbers) {
@@ -59,10 +57,11 @@ func (in *input) triples(numbers string) (t *fitted.Pairs, err error) {
 	}
 	switch n := len(columns); {
 	case n < 2 || n < 3 && numbers != "":
-		return nil, fmt.Errorf("a list of pairs has two columns of names, and this one has %s alone", quoted(in.Names))
+		return nil, fmt.Errorf("a list of pairs has two columns of names, and this one has %s alone",
+			wording.Quoted(in.Names))
 	case n > 3:
 		return nil, fmt.Errorf("a list of pairs has two columns of names and perhaps one of numbers, and this one "+
-			"has %s: --select chooses them, in that order", quoted(in.Names))
+			"has %s: --select chooses them, in that order", wording.Quoted(in.Names))
 	case n == 3:
 		if t, err = in.pairs(columns[:2]); err == nil {
 			t.Numbers, err = in.amounts(columns[2])
@@ -73,7 +72,7 @@ func (in *input) triples(numbers string) (t *fitted.Pairs, err error) {
 }
 
 // pairs are two columns of names.
-func (in *input) pairs(columns []string) (*fitted.Pairs, error) {
+func (in *Input) pairs(columns []string) (*fitted.Pairs, error) {
 	t := new(fitted.Pairs)
 	for side, column := range columns {
 		var err error
@@ -86,7 +85,7 @@ func (in *input) pairs(columns []string) (*fitted.Pairs, error) {
 
 // cells are the texts of a column: the different ones, and the place of each row's among them, negative where it is
 // missing.
-func (in *input) cells(column string) (texts []string, places []int32, err error) {
+func (in *Input) cells(column string) (texts []string, places []int32, err error) {
 	if places = in.Codes(column); places != nil {
 		return in.Levels(column), places, nil
 	}
@@ -98,7 +97,7 @@ func (in *input) cells(column string) (texts []string, places []int32, err error
 }
 
 // dictionary lists the different names of a column, sorted, and the place of each row's.
-func (in *input) dictionary(column string) (names []string, index []int, err error) {
+func (in *Input) dictionary(column string) (names []string, index []int, err error) {
 	texts, cells, err := in.cells(column)
 	if err != nil {
 		return nil, nil, err
@@ -126,7 +125,7 @@ func (in *input) dictionary(column string) (names []string, index []int, err err
 }
 
 // amounts are the numbers of a column.
-func (in *input) amounts(column string) ([]float64, error) {
+func (in *Input) amounts(column string) ([]float64, error) {
 	texts, cells, err := in.cells(column)
 	if err != nil {
 		return nil, err
@@ -159,79 +158,7 @@ func (in *input) amounts(column string) ([]float64, error) {
 }
 
 // missing is the error about an empty cell.
-func (in *input) missing(row int, column, need string) error {
+func (in *Input) missing(row int, column, need string) error {
 	return &framework.DataError{Row: row, Column: slices.Index(in.Names, column), Value: math.NaN(),
 		Reason: errors.New(need + " (--missing drop leaves such rows out)")}
-}
-
-// readPairs reads a list of pairs of names, which come before what the model says of them.
-func (c *predictCommand) readPairs(s *session, m *modelFile) (*prediction, error) {
-	if len(c.ID) > 0 || c.Label != "" {
-		return nil, misused("--id and --label cannot be used with %s, a %s model: the predictions begin with the "+
-			"names of each pair", c.Saved, m.Model)
-	}
-	in, err := c.openTriples(s, c.Data, "")
-	if err != nil {
-		return nil, err
-	}
-	x := make([]float64, 2*in.Rows())
-	for side, names := range in.list.Names {
-		coder := data.NewCoder(m.saved.Columns()[side].Levels)
-		for row, at := range in.list.Index[side] {
-			code := coder.Code(names[at], '.')
-			if code < 0 {
-				return nil, in.wrap(framework.FaultyRow(row,
-					"has the node %.60q, which is not in the graph that the model was fitted to: it has no block", names[at]))
-			}
-			x[2*row+side] = float64(code)
-		}
-	}
-	p := &prediction{
-		score:   m.score,
-		layout:  m.layout,
-		in:      in,
-		x:       x,
-		rows:    in.Rows(),
-		columns: []string{"from", "to"},
-		errors:  in.renderer(),
-	}
-	p.ids.names = p.columns
-	for side, names := range in.list.Names {
-		p.ids.cells = append(p.ids.cells, func(row int) string { return names[in.list.Index[side][row]] })
-	}
-	return p, nil
-}
-
-// scoreList writes what a model says of a list of pairs as a whole.
-func (c *predictCommand) scoreList(s *session, m *modelFile, model fitted.ListScorer) error {
-	if err := cmp.Or(m.kind.checkLabel(m.Model, c.Label), s.checkWritten(c.inputFiles(), c.out())); err != nil {
-		return err
-	}
-	if len(c.ID) > 0 {
-		return misused("--id cannot be used with a %s model: its predictions begin with the names of the %[1]s", m.Model)
-	}
-	in, err := c.openTriples(s, c.Data, m.Settings.Weights)
-	if err != nil {
-		return err
-	}
-	said, err := model.ScoreList(s, in.list)
-	if err != nil {
-		return in.wrap(err)
-	}
-	in.notes(s, said.Notes)
-	if c.Format == "json" {
-		text, err := object(said.Fields, struct {
-			Warnings []string `json:"warnings"`
-		}{append([]string{}, s.notes...)})
-		return cmp.Or(err, s.emit(c.Out, func(w io.Writer) error { return writeJSON(w, json.RawMessage(text)) }))
-	}
-	if err := s.save(c.Out, said.Table); err != nil {
-		return err
-	}
-	w := s.stderr
-	if c.Out != "" && c.Out != "-" {
-		w = s.stdout
-	}
-	_, err = fmt.Fprintln(w, said.About)
-	return err
 }

@@ -1,4 +1,4 @@
-package command
+package tables
 
 import (
 	"fmt"
@@ -6,41 +6,41 @@ import (
 	"github.com/latent-go/latent/framework"
 )
 
-// takeSequences takes the column of --sequence out of the table: rows with one value of it, one after the other, are a
+// TakeSequences takes the column of --sequence out of the table: rows with one value of it, one after the other, are a
 // sequence.
-func (in *input) takeSequences(column string) error {
+func (in *Input) TakeSequences(column string) error {
 	if column == "" {
 		return nil
 	}
 	t, err := in.Factor(column, nil, false)
 	if err != nil {
-		return in.wrap(fmt.Errorf("--sequence: %w", err))
+		return in.Wrap(fmt.Errorf("--sequence: %w", err))
 	}
 	levels, codes := t.Levels(column), t.Codes(column)
 	ids := make([]string, len(codes))
 	for row, code := range codes {
 		if code < 0 {
-			return in.wrap(
+			return in.Wrap(
 				fmt.Errorf("--sequence: row %d has no value of column %.60q: every row belongs to a sequence", row+1, column),
 			)
 		}
 		ids[row] = levels[code]
 	}
 	if in.Ends, err = framework.EndsOf(ids); err != nil {
-		return in.wrap(fmt.Errorf("--sequence: %w", err))
+		return in.Wrap(fmt.Errorf("--sequence: %w", err))
 	}
 	for _, end := range in.Ends {
-		in.sequences = append(in.sequences, ids[end-1])
+		in.SequenceNames = append(in.SequenceNames, ids[end-1])
 	}
-	if in.label == column {
-		in.label = ""
+	if in.Label == column {
+		in.Label = ""
 	}
 	in.Table, err = in.Table.Drop(column)
-	return in.wrap(err)
+	return in.Wrap(err)
 }
 
-// series are the rows as sequences, each with the weight that its rows have.
-func (in *input) series(rows *framework.Table) (*framework.SequenceTable, error) {
+// AsSequences are the rows as sequences, each with the weight that its rows have.
+func (in *Input) AsSequences(rows *framework.Table) (*framework.SequenceTable, error) {
 	x := rows.All()
 	table, err := framework.FromIncomplete(x.X, x.N, x.D)
 	if err != nil {
@@ -56,7 +56,7 @@ func (in *input) series(rows *framework.Table) (*framework.SequenceTable, error)
 		for row := first; row < end; row++ {
 			if in.Weights[row] != in.Weights[first] {
 				return nil, fmt.Errorf("the weights of rows %d and %d, column %q, differ: a weight belongs to a whole sequence",
-					first+1, row+1, in.weights)
+					first+1, row+1, in.WeightColumn)
 			}
 		}
 		weights = append(weights, in.Weights[first])

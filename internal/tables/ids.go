@@ -1,0 +1,161 @@
+package tables
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/latent-go/latent/data"
+	"github.com/latent-go/latent/internal/wording"
+)
+
+// IDs are columns that are passed through, as texts.
+type IDs struct {
+	Names []string
+	Cells []func(row int) string // of every row of the table
+}
+
+// PassThrough keeps columns of the table, which stays as it is.
+func (in *Input) PassThrough(names []string) (list IDs, err error) {
+	list.Names = names
+	for _, name := range names {
+		cell := func(int) string { return "" }
+		if !in.Empty(name) || !slices.Contains(in.Names, name) {
+			t := in.Table
+			if slices.Contains(in.dates.Names, name) {
+				t = in.written
+			}
+			if _, err := t.Select(name); err != nil {
+				return list, in.Wrap(fmt.Errorf("--id: %w", err))
+			}
+			if t.Codes(name) == nil {
+				list.Cells = append(list.Cells, digitsOf(t, slices.Index(t.Names, name)))
+				continue
+			}
+			levels, codes := t.Levels(name), t.Codes(name)
+			cell = func(row int) string {
+				if codes[row] < 0 {
+					return ""
+				}
+				return levels[codes[row]]
+			}
+		}
+		list.Cells = append(list.Cells, cell)
+	}
+	return list, nil
+}
+
+// digitsOf are the numbers of a column as texts, whole ones in all their digits.
+func digitsOf(t *data.Table, column int) func(row int) string {
+	return func(row int) string {
+		switch v := t.Number(row, column); {
+		case v != v:
+			return ""
+		case v == math.Trunc(v) && math.Abs(v) < 1e15:
+			return strconv.FormatFloat(v, 'f', -1, 64)
+		default:
+			return strconv.FormatFloat(v, 'g', -1, 64)
+		}
+	}
+}
+
+// Match keeps the model's columns, in the order in which the table has them, and returns
+// where each column of the model is. Names decide when the table has all of the
+// model's. Otherwise, where either side has made-up names, the places do; and where both
+// have, there must be as many.
+func (in *Input) Match(s *Session, names []string) (order []int, err error) {
+	missing := Without(names, SetOf(in.Names))
+	all := slices.Concat(in.Names, in.unread)
+	made, differ := Generated(names), in.Cols() != len(names)
+	switch {
+	case len(missing) > 0 && !made && !in.Unnamed:
+		return nil, fmt.Errorf("columns of the model are missing in the data: %s; the data have %s",
+			wording.Quoted(missing), wording.Quoted(all))
+	case len(missing) > 0 && differ:
+		return nil, fmt.Errorf("the data have %d columns and the model %d; by name, these are missing: %s (--select "+
+			"or --drop leaves as many)", in.Cols(), len(names), wording.Quoted(missing))
+	case made && in.Unnamed && differ:
+		return nil, fmt.Errorf("the data have %d columns and the model %d; neither has names to go by: choose "+
+			"columns with --select or --drop", in.Cols(), len(names))
+	case len(missing) > 0:
+		s.Note("the columns of %s are matched by their places: %s are %s of the model", in.Name,
+			wording.Quoted(in.Names), wording.Quoted(names))
+		names = in.Names
+	}
+	asked := SetOf(names)
+	extra := Without(all, asked)
+	if len(extra) > 0 {
+		s.Note("%s of %s left out, as not in the model (--id passes columns through): %s",
+			wording.Counted(len(extra), "column"), in.Name, wording.Quoted(extra))
+	}
+	kept := Without(in.Names, SetOf(extra))
+	at := make(map[string]int, len(kept))
+	for j, name := range kept {
+		at[name] = j
+	}
+	for _, name := range names {
+		order = append(order, at[name])
+	}
+	in.asked = true
+	in.Table, err = in.Table.Select(kept...)
+	return order, err
+}
+
+// Lacks says whether the table has names, and none of those of the columns.
+func (in *Input) Lacks(columns []data.Column) bool {
+	return !in.Unnamed && len(Without(in.Names, SetOf(NamesOf(columns)))) == in.Cols()
+}
+
+func SetOf(names []string) map[string]bool {
+	set := make(map[string]bool, len(names))
+	for _, name := range names {
+		set[name] = true
+	}
+	return set
+}
+
+// Without are the names that are not in the set.
+func Without(names []string, set map[string]bool) (rest []string) {
+	for _, name := range names {
+		if !set[name] {
+			rest = append(rest, name)
+		}
+	}
+	return rest
+}
+
+// Generated says whether names are V1, V2, …, which package data gives to columns
+// without one.
+func Generated(names []string) bool {
+	for j, name := range names {
+		if name != "V"+strconv.Itoa(j+1) {
+			return false
+		}
+	}
+	return true
+}
+
+// TakeIDs takes the columns of --id out of the table, and keeps their texts.
+func (in *Input) TakeIDs(names []string) error {
+	if len(names) == 0 {
+		return nil
+	}
+	var err error
+	if in.IDs, err = in.PassThrough(names); err != nil {
+		return err
+	}
+	if slices.Contains(names, in.Label) {
+		in.Label = ""
+	}
+	in.Table, err = in.Table.Drop(names...)
+	return in.Wrap(err)
+}
+
+func NamesOf(columns []data.Column) []string {
+	names := make([]string, len(columns))
+	for j, c := range columns {
+		names[j] = c.Name
+	}
+	return names
+}
