@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/classes"
@@ -87,35 +86,6 @@ func (f *modelFlags) compareBy(c framework.Criterion, named bool) error {
 	}
 	return misused("--criterion %s does not compare between covariances: choose %s, or name one covariance by --cov",
 		strings.ToLower(c.Name), strings.ToLower(strings.Join(scale, ", ")))
-}
-
-// measuredTogether moves columns of measurements beside one another where their covariances are compared, in a table
-// that has others, too.
-func (f *modelFlags) measuredTogether(in columns, columns []data.Column) ([]data.Column, error) {
-	if f.Family != families.Auto || f.compared == nil {
-		return columns, nil
-	}
-	var before, block, after []data.Column
-	for _, c := range columns {
-		switch {
-		case c.Family == families.Gaussian:
-			block = append(block, c)
-		case block == nil:
-			before = append(before, c)
-		default:
-			after = append(after, c)
-		}
-	}
-	if len(block) < 2 {
-		f.compared = nil
-		return columns, nil
-	}
-	columns = slices.Concat(before, block, after)
-	t, err := in.Table.Select(namesOf(columns)...)
-	if err == nil {
-		in.Table = t
-	}
-	return columns, err
 }
 
 // takeWinner makes the report that of the best structure.

@@ -11,6 +11,7 @@ import (
 	"github.com/latent-go/latent/bootstrap"
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/columns"
 	"github.com/latent-go/latent/internal/tables"
 	"github.com/latent-go/latent/report"
 	"github.com/latent-go/latent/report/text"
@@ -59,50 +60,21 @@ func (f *modelFlags) flagged(err error) error {
 	return misused("--%s%s", flagName(field), fault.Cause())
 }
 
-// bound is the table that the model is fitted to, and how many rows it has.
-func (f *modelFlags) bound(s *tables.Session, in *tables.Input) (t *fitted.Table, n int, err error) {
-	t = &fitted.Table{Columns: named(in.Names), Pairs: in.Pairs, Data: &in.Named}
-	of, cols := f.model(), columns{in}
-	describer, describes := f.Flags().(fitted.ColumnDescriber)
-	switch {
-	case of.Pairs:
-		return t, in.Rows(), nil
-	case describes:
-		if err = cmp.Or(cols.checkGate(f.Gate()), cols.checkDescribed(f.Described())); err != nil {
-			return nil, 0, err
-		}
-		if t.Columns, err = describer.DescribeColumns(t.Data, f.request()); err == nil {
-			err = in.Recode(t.Columns, upTo(0, len(t.Columns)-1), false)
-		}
-		if err == nil {
-			t.Rows, err = in.Weighted(in.ReadNumbers(s, true, true))
-		}
-	case of.Classes:
-		t, err = cols.rows(s, f)
-	default:
-		if err = cols.checkCovariates(f.Given()); err != nil {
-			return nil, 0, err
-		}
-		t.Rows, err = in.Weighted(in.ReadNumbers(s, false, !of.Gaps))
-	}
-	if err == nil && of.Sequences {
-		t.Sequences, err = in.AsSequences(t.Rows)
-	}
-	return t, in.Rows(), err
+// columns are those of a table that is to be fitted; selected says that somebody named them.
+func (f *modelFlags) columns(s *tables.Session, in *tables.Input, selected bool) columns.Columns {
+	return columns.Of(in, &columns.Request{Roles: f.Roles, Kind: f.Kind(), Family: &f.Family, AnyFamily: f.anyFamily,
+		Selected:  selected,
+		Weighting: f.Weights, Structures: &f.compared, Fit: f.request,
+		Choose: func(t *fitted.Table) error { return f.chooseMethod(s, in, t) }})
 }
 
 // bind readies the model for a table.
 func (f *modelFlags) bind(s *tables.Session, in *tables.Input) (*task, error) {
-	table, n, err := f.bound(s, in)
+	table, err := f.columns(s, in, false).Prepare(s)
 	if err != nil {
 		return nil, err
 	}
-	of := f.model()
-	if !of.Classes { // which have chosen before
-		if err := f.chooseMethod(s, columns{in}, table); err != nil {
-			return nil, err
-		}
-	}
+	n := in.Rows()
 	bound, err := f.Flags().Bind(s, table, f.request())
 	if err != nil {
 		return nil, f.flagged(err)
@@ -111,7 +83,7 @@ func (f *modelFlags) bind(s *tables.Session, in *tables.Input) (*task, error) {
 	in.Shown, f.Accelerate = bound.Seen, f.Accelerate || bound.Accelerate
 	in.What = bound.Data
 	t := &task{engine: engine{bound.Problem, f, f.request().Method.Search}, starts: bound.Starts,
-		what: cmp.Or(bound.What, of.Title), columns: table.Columns, largest: bound.KMax, doubleTo: bound.DoubleTo,
+		what: cmp.Or(bound.What, f.model().Title), columns: table.Columns, largest: bound.KMax, doubleTo: bound.DoubleTo,
 		checkSize: bound.CheckK, informative: bound.Compares}
 	if t.largest == 0 {
 		t.largest = max(1, min(mostByDefault, n/2))
@@ -125,19 +97,6 @@ func (f *modelFlags) bind(s *tables.Session, in *tables.Input) (*task, error) {
 		}
 	}
 	return t, nil
-}
-
-// chooseMethod takes the method that suits the table, where none is given.
-func (f *modelFlags) chooseMethod(s *tables.Session, in columns, t *fitted.Table) error {
-	chooser, chooses := f.Flags().(fitted.Chooser)
-	if !chooses || !f.byTable {
-		return nil
-	}
-	if c := chooser.Choose(t, f.request()); c.Method != "" {
-		f.decide(s, in, c.Method, c.Why, c.Elsewhere)
-		f.Accelerate = f.Accelerate || c.Accelerate
-	}
-	return f.checkMethod()
 }
 
 // An engine fits what a definition has bound.
@@ -258,4 +217,17 @@ func describe(p *text.Page, d *fitted.Description) {
 // hasShort says whether a section has a table for people.
 func hasShort(s report.Section) bool {
 	return slices.ContainsFunc(s.Tables, func(t report.Table) bool { return !t.Long })
+}
+
+// chooseMethod takes the method that suits the table, where none is given.
+func (f *modelFlags) chooseMethod(s *tables.Session, in *tables.Input, t *fitted.Table) error {
+	chooser, chooses := f.Flags().(fitted.Chooser)
+	if !chooses || !f.byTable {
+		return nil
+	}
+	if c := chooser.Choose(t, f.request()); c.Method != "" {
+		f.decide(s, in, c.Method, c.Why, c.Elsewhere)
+		f.Accelerate = f.Accelerate || c.Accelerate
+	}
+	return f.checkMethod()
 }

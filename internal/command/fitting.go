@@ -140,10 +140,11 @@ func (f *fittingFlags) load(s *tables.Session, label string) (*tables.Input, err
 				cmp.Or(f.model().Part, "latent dimension"))
 		}
 	}
-	if err := cmp.Or(f.leaveEmpty(s, columns{in}), f.leaveIdentifiers(s, columns{in}), in.RefuseEmpty()); err != nil {
+	kinds := f.columns(s, in, len(f.Select) > 0)
+	if err := cmp.Or(kinds.LeaveEmpty(s), kinds.LeaveIdentifiers(s), in.RefuseEmpty()); err != nil {
 		return nil, err
 	}
-	f.remark(s, columns{in})
+	kinds.Remark(s)
 	f.NoteNA(s, in)
 	if weights == "" {
 		return in, in.Complete(s, gaps)

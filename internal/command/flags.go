@@ -167,7 +167,7 @@ func (f *modelFlags) request() fitted.Request {
 }
 
 // decide takes the method that suits the table, and says why, and where another one is the default.
-func (f *modelFlags) decide(s *tables.Session, in columns, method, why, elsewhere string) {
+func (f *modelFlags) decide(s *tables.Session, in *tables.Input, method, why, elsewhere string) {
 	f.Method, f.why = method, fmt.Sprintf("%s (%s)", why, elsewhere)
 	s.Note("%s: method %s, as %s", in.Name, method, f.why)
 }
@@ -459,18 +459,6 @@ func checkFamilies(c *columnFamilies, m model) error {
 		}
 	}
 	return nil
-}
-
-// columnsFlag is --columns that gives further columns a family too.
-func columnsFlag(c *columnFamilies, names []string, family string) string {
-	var items []string
-	if c.Text != "" {
-		items = append(items, c.Text)
-	}
-	for _, name := range names {
-		items = append(items, strings.ReplaceAll(name, ",", `\,`)+"="+family)
-	}
-	return "--columns " + word(strings.Join(items, ","))
 }
 
 // Kind is the definition of the model.

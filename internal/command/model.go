@@ -205,11 +205,3 @@ type result struct {
 	// the model says no more than K.
 	finding report.Section
 }
-
-// named are columns known by their names alone.
-func named(names []string) (columns []data.Column) {
-	for _, name := range names {
-		columns = append(columns, data.Column{Name: name})
-	}
-	return columns
-}

@@ -27,9 +27,7 @@ var (
 	moreOr, section, numbers        = wording.Either, report.Single, fitted.Numbers
 	word, item                      = wording.Word, wording.Item
 	misused, oneLine                = faults.Misused, faults.OneLine
-	quotedCell                      = wording.QuotedCell
 	without, setOf, namesOf         = tables.Without, tables.SetOf, tables.NamesOf
-	dropping                        = tables.Dropping
 )
 
 const (

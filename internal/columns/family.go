@@ -1,4 +1,4 @@
-package command
+package columns
 
 import (
 	"errors"
@@ -9,17 +9,18 @@ import (
 	"strings"
 
 	"github.com/latent-go/latent/data"
+	"github.com/latent-go/latent/internal/classes"
 	"github.com/latent-go/latent/internal/families"
 	"github.com/latent-go/latent/internal/tables"
 	"github.com/latent-go/latent/internal/wording"
 )
 
 // checkDescribed refuses to describe columns that the table does not have.
-func (in columns) checkDescribed(given *columnFamilies) error {
-	known := setOf(in.Names)
+func (in Columns) checkDescribed(given *classes.ColumnFamilies) error {
+	known := tables.SetOf(in.Names)
 	for _, name := range given.Names {
 		if !known[name] {
-			return fmt.Errorf("--columns: no column %q to describe; the columns are %s", name, quoted(in.Names))
+			return fmt.Errorf("--columns: no column %q to describe; the columns are %s", name, wording.Quoted(in.Names))
 		}
 	}
 	return nil
@@ -27,7 +28,7 @@ func (in columns) checkDescribed(given *columnFamilies) error {
 
 // described are the columns of a table with their families: those that --columns names,
 // those that --family gives to all, or those that their values look like.
-func described(s *tables.Session, in columns, family string, given *columnFamilies) ([]data.Column, error) {
+func described(s *tables.Session, in Columns, family string, given *classes.ColumnFamilies) ([]data.Column, error) {
 	if err := in.checkDescribed(given); err != nil {
 		return nil, err
 	}
@@ -69,14 +70,14 @@ func described(s *tables.Session, in columns, family string, given *columnFamili
 }
 
 // noteLevels notes columns that --family takes for categorical with too few rows a level for classes to differ.
-func (in columns) noteLevels(s *tables.Session, columns []data.Column, given *columnFamilies) {
+func (in Columns) noteLevels(s *tables.Session, columns []data.Column, given *classes.ColumnFamilies) {
 	const many, fewRows = 10, 5
 	var numbers, texts []suspect
 	for _, c := range columns {
 		if n := len(c.Levels); given.Family[c.Name] != "" || n <= many || in.Rows() >= fewRows*n {
 			continue
 		}
-		detail := fmt.Sprintf("(%s in %s)", counted(len(c.Levels), "level"), counted(in.Rows(), "row"))
+		detail := fmt.Sprintf("(%s in %s)", wording.Counted(len(c.Levels), "level"), wording.Counted(in.Rows(), "row"))
 		one := suspect{c.Name, data.Suggestion{Cause: data.ManyLevels, Detail: detail}}
 		if _, cells, _ := in.Texts(c.Name); cells == 0 {
 			numbers = append(numbers, one)
@@ -96,7 +97,7 @@ func (in columns) noteLevels(s *tables.Session, columns []data.Column, given *co
 
 // levels are those of column j that is described by codes, sorted; nil for one that is
 // described by its numbers.
-func levels(in columns, j int, c data.Column, given *columnFamilies) ([]string, error) {
+func levels(in Columns, j int, c data.Column, given *classes.ColumnFamilies) ([]string, error) {
 	text := in.Levels(c.Name) != nil
 	if text {
 		if _, err := in.Column(c.Name); errors.Is(err, data.ErrHeader) ||
@@ -119,7 +120,7 @@ func levels(in columns, j int, c data.Column, given *columnFamilies) ([]string, 
 		list, err := in.occurring(c.Name)
 		if err == nil && len(list) < families.Named(families.Ordinal).Levels {
 			err = fmt.Errorf("column %.60q has %s, and ordinal needs three or more: take the column as bernoulli", c.Name,
-				counted(len(list), "level"))
+				wording.Counted(len(list), "level"))
 		}
 		return list, err
 	case c.Family == families.Bernoulli && (text || in.hasTwoCodes(j)):
@@ -127,7 +128,7 @@ func levels(in columns, j int, c data.Column, given *columnFamilies) ([]string, 
 		if err == nil && len(list) > 2 {
 			err = fmt.Errorf("column %.60q has %d levels (%s): bernoulli takes columns of 0 and 1, or texts with two "+
 				"levels: %s, or --model mixture %s",
-				c.Name, len(list), wording.Abridged(list, ", ", quotedCell), dropping([]string{c.Name}),
+				c.Name, len(list), wording.Abridged(list, ", ", wording.QuotedCell), tables.Dropping([]string{c.Name}),
 				columnsFlag(given, []string{c.Name}, families.Categorical))
 		}
 		return list, err
@@ -140,7 +141,7 @@ func levels(in columns, j int, c data.Column, given *columnFamilies) ([]string, 
 }
 
 // occurring are the levels of a column, of which infinity is none among numbers.
-func (in columns) occurring(name string) ([]string, error) {
+func (in Columns) occurring(name string) ([]string, error) {
 	list, err := in.Occurring(name)
 	infinite := ""
 	for _, level := range list {
@@ -154,7 +155,7 @@ func (in columns) occurring(name string) ([]string, error) {
 	}
 	if infinite != "" {
 		return nil, fmt.Errorf("column %.60q: %s is not a level among numbers: correct it, or --na=%s if it stands for a "+
-			"missing value", name, infinite, word(infinite))
+			"missing value", name, infinite, wording.Word(infinite))
 	}
 	return list, err
 }
@@ -178,10 +179,10 @@ func refuseSingle(columns []data.Column) error {
 }
 
 // numbersNeeded says what to do with a text where a family describes numbers.
-func numbersNeeded(in columns, c data.Column, given *columnFamilies) string {
+func numbersNeeded(in Columns, c data.Column, given *classes.ColumnFamilies) string {
 	if given.Family[c.Name] != "" {
 		return fmt.Sprintf("--columns %s=%s describes numbers: say categorical, or --na TEXT if the text stands for "+
-			"a missing value", item(c.Name), c.Family)
+			"a missing value", wording.Item(c.Name), c.Family)
 	}
 	if in.Cols() == 1 {
 		return "fields are separated by commas, semicolons, tabs or bars; --family auto describes a single column of texts"
@@ -189,10 +190,10 @@ func numbersNeeded(in columns, c data.Column, given *columnFamilies) string {
 	texts := slices.DeleteFunc(in.TextColumns(), func(name string) bool { return given.Family[name] != "" })
 	described := "--family auto"
 	if given.Text != "" {
-		described = columnsFlag(given, texts[:min(len(texts), most)], families.Categorical)
+		described = columnsFlag(given, texts[:min(len(texts), wording.MostNoted)], families.Categorical)
 	}
 	if len(texts) == in.Cols() {
 		return described
 	}
-	return in.Marking(texts) + dropping(texts) + ", or " + described
+	return in.Marking(texts) + tables.Dropping(texts) + ", or " + described
 }

@@ -1,4 +1,4 @@
-package command
+package columns
 
 import (
 	"fmt"
@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/latent-go/latent/data"
+	"github.com/latent-go/latent/internal/classes"
 	"github.com/latent-go/latent/internal/families"
 	"github.com/latent-go/latent/internal/tables"
 	"github.com/latent-go/latent/internal/wording"
@@ -22,21 +23,22 @@ const (
 	mostCodes    = 12
 )
 
-// remark notes columns of numbers that hardly any family describes, with the flag that says what they are, if nobody
+// Remark notes columns of numbers that hardly any family describes, with the flag that says what they are, if nobody
 // chose a family.
-func (f *fittingFlags) remark(s *tables.Session, in columns) {
+func (in Columns) Remark(s *tables.Session) {
 	in.noteCodes(s)
-	if !f.anyFamily && f.Family != families.Auto || f.model().Families == nil || f.Explained() != nil ||
-		len(f.Described().Names) > 0 {
+	if !in.asked.AnyFamily && *in.asked.Family != families.Auto || in.asked.Kind.Families == nil ||
+		in.asked.Explained() != nil ||
+		len(in.asked.Described().Names) > 0 {
 		return
 	}
 	var zeros []string
 	for j, name := range in.Names {
 		switch {
-		case in.Levels(name) != nil || slices.Contains(f.Gate(), name):
-		case f.Weights == "" && data.CountsRows(name) && in.everyRowAnother(j):
+		case in.Levels(name) != nil || slices.Contains(in.asked.Gate(), name):
+		case in.asked.Weighting == "" && data.CountsRows(name) && in.everyRowAnother(j):
 			s.Note("%s: %.60q may say how often a row occurs, as no two rows are equal in the other columns: --weights %s",
-				in.Name, name, item(name))
+				in.Name, name, wording.Item(name))
 		default:
 			if share, heavy := in.zeros(j); heavy {
 				zeros = append(zeros, fmt.Sprintf("%.60q (%.0f %% of the rows)", name, 100*share))
@@ -51,7 +53,7 @@ func (f *fittingFlags) remark(s *tables.Session, in columns) {
 }
 
 // noteCodes notes numbers that probably stand for missing values.
-func (in columns) noteCodes(s *tables.Session) {
+func (in Columns) noteCodes(s *tables.Session) {
 	var found, flags []string
 	for j, name := range in.Names {
 		if in.Levels(name) != nil {
@@ -59,7 +61,7 @@ func (in columns) noteCodes(s *tables.Session) {
 		}
 		for code, cells := range in.missingCodes(j) {
 			text := strconv.FormatFloat(code, 'f', -1, 64)
-			found = append(found, fmt.Sprintf("%s in %s of %.60q", text, counted(cells, "cell"), name))
+			found = append(found, fmt.Sprintf("%s in %s of %.60q", text, wording.Counted(cells, "cell"), name))
 			if flag := "--na=" + text; !slices.Contains(flags, flag) {
 				flags = append(flags, flag)
 			}
@@ -73,7 +75,7 @@ func (in columns) noteCodes(s *tables.Session) {
 
 // missingCodes are the numbers such as -99 and 9999 at the ends of column j, each in several cells, that are further
 // from the others than these are from each other, or negative where they are not; and their cells.
-func (in columns) missingCodes(j int) iter.Seq2[float64, int] {
+func (in Columns) missingCodes(j int) iter.Seq2[float64, int] {
 	return func(yield func(float64, int) bool) {
 		counts := map[float64]int{}
 		for row := range min(in.Rows(), mostRemarked) {
@@ -107,7 +109,7 @@ func isCode(v float64) bool {
 
 // everyRowAnother reports whether column j has whole numbers, from 0 on, and the others whole numbers or texts that
 // differ in every row.
-func (in columns) everyRowAnother(j int) bool {
+func (in Columns) everyRowAnother(j int) bool {
 	rows := min(in.Rows(), mostRemarked)
 	seen := make(map[string]bool, rows)
 	var key []byte
@@ -134,7 +136,7 @@ func (in columns) everyRowAnother(j int) bool {
 
 // zeros are the share of zeros of column j, and whether there are many beside positive numbers that no count has: with
 // decimals, or 10 and more, and more of them than codes.
-func (in columns) zeros(j int) (share float64, heavy bool) {
+func (in Columns) zeros(j int) (share float64, heavy bool) {
 	zeros, values, decimals, least := 0, 0, false, math.Inf(1)
 	for row := range min(in.Rows(), mostRemarked) {
 		switch v := in.Number(row, j); {
@@ -153,7 +155,7 @@ func (in columns) zeros(j int) (share float64, heavy bool) {
 }
 
 // noteSeries says that a single series is left beside dates, or another column in order.
-func (in columns) noteSeries(s *tables.Session, out []suspect, left int) {
+func (in Columns) noteSeries(s *tables.Session, out []suspect, left int) {
 	at := slices.IndexFunc(out, func(c suspect) bool { return c.Cause == data.Dates || c.Cause == data.InOrder })
 	if at >= 0 && left == 1 && in.For != nil && !in.For.Kind().Sequences && in.For.Kind().Families != nil {
 		s.Note("%s: one series is left: --model hmm describes its rows as steps, if they are in the order of %.60q",
@@ -162,7 +164,7 @@ func (in columns) noteSeries(s *tables.Session, out []suspect, left int) {
 }
 
 // suggestCodes notes columns that a Gaussian is to describe though they have few different numbers.
-func (in columns) suggestCodes(s *tables.Session, given *columnFamilies) {
+func (in Columns) suggestCodes(s *tables.Session, given *classes.ColumnFamilies) {
 	var few []suspect
 	for j, name := range in.Names {
 		if given.Family[name] != "" || in.Levels(name) != nil {

@@ -1,4 +1,4 @@
-package command
+package columns
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/latent-go/latent/data"
+	"github.com/latent-go/latent/internal/classes"
 	"github.com/latent-go/latent/internal/families"
 	"github.com/latent-go/latent/internal/wording"
 )
@@ -15,7 +16,7 @@ type diagnostic struct {
 	cause  data.Cause
 	reason string // of the family, for the list of columns
 	claim  string // of a note about the columns, whose names and details follow; empty: there is nothing to note
-	advice func(list []suspect, given *columnFamilies) string
+	advice func(list []suspect, given *classes.ColumnFamilies) string
 }
 
 // A suspect is a column that a diagnostic applies to.
@@ -59,17 +60,17 @@ var diagnostics = []diagnostic{
 	{cause: data.Levels, reason: "texts"},
 }
 
-func say(advice string) func([]suspect, *columnFamilies) string {
-	return func([]suspect, *columnFamilies) string { return advice }
+func say(advice string) func([]suspect, *classes.ColumnFamilies) string {
+	return func([]suspect, *classes.ColumnFamilies) string { return advice }
 }
 
-func dropThem(list []suspect, _ *columnFamilies) string {
-	return "--drop " + wording.Abridged(list, ",", func(c suspect) string { return item(c.name) }) +
+func dropThem(list []suspect, _ *classes.ColumnFamilies) string {
+	return "--drop " + wording.Abridged(list, ",", func(c suspect) string { return wording.Item(c.name) }) +
 		" leaves " + them(list) + " out"
 }
 
 // fillThem advises where a mark stands in some cells, and nothing in the others.
-func fillThem(list []suspect, _ *columnFamilies) string {
+func fillThem(list []suspect, _ *classes.ColumnFamilies) string {
 	if !slices.ContainsFunc(list, func(c suspect) bool { return c.Detail != "" }) {
 		return ""
 	}
@@ -84,56 +85,59 @@ func them(list []suspect) string {
 }
 
 // markThem advises to read texts as missing.
-func markThem(list []suspect, _ *columnFamilies) string {
+func markThem(list []suspect, _ *classes.ColumnFamilies) string {
 	var texts []string
 	for _, c := range list {
 		for _, text := range c.Texts {
-			if len(texts) <= most && !slices.Contains(texts, text) { // more are not shown
+			if len(texts) <= wording.MostNoted && !slices.Contains(texts, text) { // more are not shown
 				texts = append(texts, text)
 			}
 		}
 	}
-	return wording.Abridged(texts, " ", func(text string) string { return "--na=" + word(strings.TrimSpace(text)) }) +
+	return wording.Abridged(texts, " ", func(text string) string {
+		return "--na=" +
+			wording.Word(strings.TrimSpace(text))
+	}) +
 		" reads such cells as missing"
 }
 
 // as is the flag that gives the columns of a note a family.
-func as(family string, list []suspect, given *columnFamilies) string {
+func as(family string, list []suspect, given *classes.ColumnFamilies) string {
 	var names []string
-	for _, c := range list[:min(len(list), most)] {
+	for _, c := range list[:min(len(list), wording.MostNoted)] {
 		names = append(names, c.name)
 	}
 	flag := columnsFlag(given, names, family)
-	if len(list) > most {
+	if len(list) > wording.MostNoted {
 		flag += " and so on"
 	}
 	return flag
 }
 
-func keep(family string) func([]suspect, *columnFamilies) string {
-	return func(list []suspect, given *columnFamilies) string {
+func keep(family string) func([]suspect, *classes.ColumnFamilies) string {
+	return func(list []suspect, given *classes.ColumnFamilies) string {
 		if given == nil {
 			return "--select with all columns to fit keeps " + them(list)
 		}
 		verb := " keeps "
-		if len(list) > most {
+		if len(list) > wording.MostNoted {
 			verb = " keep "
 		}
 		return as(family, list, given) + verb + them(list)
 	}
 }
 
-func datesAsNumbers(list []suspect, _ *columnFamilies) string {
-	return "--dates " + wording.Abridged(list, ",", func(c suspect) string { return item(c.name) }) + " takes " +
+func datesAsNumbers(list []suspect, _ *classes.ColumnFamilies) string {
+	return "--dates " + wording.Abridged(list, ",", func(c suspect) string { return wording.Item(c.name) }) + " takes " +
 		them(list) + " as days since 1970"
 }
 
-func inOrder(list []suspect, given *columnFamilies) string {
+func inOrder(list []suspect, given *classes.ColumnFamilies) string {
 	return as(families.Ordinal, list, given) + " if their order matters"
 }
 
 // notesOn puts what is left out or in doubt into words; given is nil where columns have no families of their own.
-func notesOn(list []suspect, given *columnFamilies) (notes []string) {
+func notesOn(list []suspect, given *classes.ColumnFamilies) (notes []string) {
 	found := map[data.Cause][]suspect{}
 	for _, c := range list {
 		if c.Cause != data.Dates || c.Kind == data.Date { // else they are numbers, as was asked
@@ -158,7 +162,7 @@ func notesOn(list []suspect, given *columnFamilies) (notes []string) {
 func detailed(list []suspect) string {
 	text := wording.Abridged(list, ", ",
 		func(c suspect) string { return strings.TrimSpace(fmt.Sprintf("%.60q %s", c.name, c.Detail)) })
-	if len(list) > most {
+	if len(list) > wording.MostNoted {
 		text += fmt.Sprintf(" (%d columns)", len(list))
 	}
 	return text

@@ -1,6 +1,7 @@
-package command
+package columns
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -23,20 +24,20 @@ const fewestKnown = 8
 // takeKinds chooses --family auto if nobody named a family and a column holds texts, codes, counts or two values.
 // Numbers that are written in another way are an error, and so is a single column of texts, which may be a table with
 // another separator.
-func (f *modelFlags) takeKinds(s *tables.Session, in columns) error {
-	texts := without(in.TextColumns(), setOf(f.Gate()))
-	if !f.anyFamily || f.Family != families.Gaussian || !f.byKinds() {
+func (in Columns) takeKinds(s *tables.Session) error {
+	texts := tables.Without(in.TextColumns(), tables.SetOf(in.asked.Gate()))
+	if !in.asked.AnyFamily || *in.asked.Family != families.Gaussian || !in.byKinds() {
 		return nil
 	}
 	if len(texts) > 0 && in.Cols() == 1 {
 		if familyOf[in.Suggest(texts[0], in.Weights).Kind] == "" { // which the error says
-			f.Family = families.Auto
+			*in.asked.Family = families.Auto
 		}
 		return nil
 	}
 	if len(texts) == 0 {
-		if others := in.unmeasured(f.Gate()); len(others) > 0 && in.Rows() >= fewestKnown {
-			f.Family = families.Auto
+		if others := in.unmeasured(in.asked.Gate()); len(others) > 0 && in.Rows() >= fewestKnown {
+			*in.asked.Family = families.Auto
 			s.Note("%s: each column by its kind (--family auto), as these are not measurements: %s: "+
 				"--family gaussian treats all as measurements", in.Name, detailed(others))
 		}
@@ -47,48 +48,89 @@ func (f *modelFlags) takeKinds(s *tables.Session, in columns) error {
 			return err
 		}
 	}
-	f.Family = families.Auto
+	*in.asked.Family = families.Auto
 	s.Note("%s: each column by its kind (--family auto), as texts are in %s: %s leaves them out", in.Name,
-		wording.Abridged(texts, ", ", quotedCell), dropping(texts))
+		wording.Abridged(texts, ", ", wording.QuotedCell), tables.Dropping(texts))
 	return nil
+}
+
+// Prepare makes the table that the model is fitted to: it decides families and levels of columns where nobody has, and
+// refuses columns that a model cannot be fitted to.
+func (in Columns) Prepare(s *tables.Session) (*fitted.Table, error) {
+	of := in.asked.Kind
+	var named []data.Column
+	for _, name := range in.Names {
+		named = append(named, data.Column{Name: name})
+	}
+	t := &fitted.Table{Columns: named, Pairs: in.Pairs, Data: &in.Named}
+	describer, describes := in.asked.Flags().(fitted.ColumnDescriber)
+	var err error
+	switch {
+	case of.Pairs:
+	case describes:
+		if err = cmp.Or(in.checkGate(in.asked.Gate()), in.checkDescribed(in.asked.Described())); err != nil {
+			return nil, err
+		}
+		if t.Columns, err = describer.DescribeColumns(t.Data, in.asked.Fit()); err == nil {
+			err = in.Recode(t.Columns, wording.UpTo(0, len(t.Columns)-1), false)
+		}
+		if err == nil {
+			t.Rows, err = in.Weighted(in.ReadNumbers(s, true, true))
+		}
+	case of.Classes:
+		t, err = in.rows(s)
+	default:
+		if err = in.checkCovariates(in.asked.Given()); err != nil {
+			return nil, err
+		}
+		t.Rows, err = in.Weighted(in.ReadNumbers(s, false, !of.Gaps))
+	}
+	if err == nil && of.Sequences {
+		t.Sequences, err = in.AsSequences(t.Rows)
+	}
+	if err == nil && !of.Classes { // which have chosen before
+		err = in.asked.Choose(t)
+	}
+	return t, err
 }
 
 // rows finds out what the columns are and makes numbers of them: those that classes describe, and then those of a gate,
 // codes of levels.
-func (in columns) rows(s *tables.Session, f *modelFlags) (*fitted.Table, error) {
-	if err := in.checkGate(f.Gate()); err != nil {
+func (in Columns) rows(s *tables.Session) (*fitted.Table, error) {
+	if err := in.checkGate(in.asked.Gate()); err != nil {
 		return nil, err
 	}
-	if err := f.takeKinds(s, in); err != nil {
+	if err := in.takeKinds(s); err != nil {
 		return nil, err
 	}
-	all, err := described(s, in, f.Family, f.described())
+	all, err := described(s, in, *in.asked.Family, in.described())
 	if err != nil {
 		return nil, err
 	}
-	if all, err = f.measuredTogether(in, all); err != nil {
+	if all, err = in.measuredTogether(all); err != nil {
 		return nil, err
 	}
-	d := len(all) - len(f.Gate())
-	for j := range f.Gate() {
+	d := len(all) - len(in.asked.Gate())
+	for j := range in.asked.Gate() {
 		all[d+j].Family = families.Gate
 	}
 	columns := all[:d]
-	if err := f.chooseMethod(s, in, &fitted.Table{Columns: columns, Data: &in.Named}); err != nil {
+	if err := in.asked.Choose(&fitted.Table{Columns: columns, Data: &in.Named}); err != nil {
 		return nil, err
 	}
 	if ordinal := slices.IndexFunc(columns,
-		func(c data.Column) bool { return c.Family == families.Ordinal }); ordinal >= 0 && f.model().informed(f.Method) {
+		func(c data.Column) bool { return c.Family == families.Ordinal }); ordinal >= 0 &&
+		in.asked.Fit().Method.Prior != nil {
 		return nil, fmt.Errorf("column %.60q is ordinal, which has no conjugate prior: take the column as categorical, or "+
-			"another method than %s", columns[ordinal].Name, f.Method)
+			"another method than %s", columns[ordinal].Name, in.asked.Fit().Method.Name)
 	}
-	if f.Family == families.Multinomial && len(columns) < 2 {
+	if *in.asked.Family == families.Multinomial && len(columns) < 2 {
 		return nil, errors.New("1 column: multinomial needs counts of at least two categories")
 	}
-	if err := in.Recode(all, upTo(0, len(all)-1), false); err != nil {
+	if err := in.Recode(all, wording.UpTo(0, len(all)-1), false); err != nil {
 		return nil, err
 	}
-	x, n, _, err := in.ReadNumbers(s, true, families.NeedsComplete(f.Family))
+	x, n, _, err := in.ReadNumbers(s, true, families.NeedsComplete(*in.asked.Family))
 	if err != nil {
 		return nil, err
 	}
@@ -99,18 +141,21 @@ func (in columns) rows(s *tables.Session, f *modelFlags) (*fitted.Table, error) 
 			x = append(x, whole.Row(i)[:d]...)
 		}
 	}
-	if f.Family == families.Multinomial && floats.Norm(x, 1) == 0 {
+	if *in.asked.Family == families.Multinomial && floats.Norm(x, 1) == 0 {
 		return nil, errors.New("every count is 0: there is nothing to fit")
 	}
-	if err := in.refuseConstant(columns, f.LeastVariance(f.request()) > 0); err != nil {
+	if err := in.refuseConstant(columns, in.asked.LeastVariance(in.asked.Fit()) > 0); err != nil {
 		return nil, err
 	}
-	if families.WholeMatrix(f.Family) && n <= d && len(f.compared) == 0 { // said before D² numbers are made
+	// said before D² numbers are made
+	if families.WholeMatrix(*in.asked.Family) && n <= d && len(*in.asked.Structures) == 0 {
 		return nil, fmt.Errorf("%s and %s: a covariance matrix needs more rows than columns: --family "+
-			"gaussian-diagonal or gaussian-spherical, or --model bpca --method vb", counted(n, "row"), counted(d, "column"))
+			"gaussian-diagonal or gaussian-spherical, or --model bpca --method vb", wording.Counted(n, "row"), wording.Counted(d,
+			"column"))
 	}
 	table, err := in.Weighted(whole.X, n, whole.D, nil)
-	of := family.WithFloor(f.model().Families.OfRows(f.Family, columns), f.LeastVariance(f.request()))
+	of := family.WithFloor(in.asked.Kind.Families.OfRows(*in.asked.Family, columns),
+		in.asked.LeastVariance(in.asked.Fit()))
 	return &fitted.Table{Columns: all, Rows: table, Data: &in.Named, Family: overTable(of, x, d)}, err
 }
 
@@ -125,7 +170,7 @@ func overTable(f family.Family, x []float64, d int) family.Family {
 
 // refuseConstant refuses columns of one value, all at once, where a family has to measure how
 // the values of each column vary: not normal ones with a floor, unless all are constant.
-func (in columns) refuseConstant(columns []data.Column, floor bool) error {
+func (in Columns) refuseConstant(columns []data.Column, floor bool) error {
 	var constant []string
 	bounded := 0 // of the constant ones
 	for j, c := range columns {

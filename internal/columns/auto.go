@@ -1,4 +1,7 @@
-package command
+// Package columns finds out what the columns of a table are, by their kinds and values, where nobody has said so: which
+// family describes each, which are no data, and what is worth a remark. It makes of them the table that a model is
+// fitted to.
+package columns
 
 import (
 	"fmt"
@@ -11,8 +14,11 @@ import (
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/fitted"
+	"github.com/latent-go/latent/internal/classes"
 	"github.com/latent-go/latent/internal/families"
 	"github.com/latent-go/latent/internal/parallel"
+	"github.com/latent-go/latent/internal/roles"
 	"github.com/latent-go/latent/internal/tables"
 	"github.com/latent-go/latent/internal/wording"
 )
@@ -23,13 +29,33 @@ var familyOf = map[data.Kind]string{data.Continuous: families.Gaussian, data.Cou
 	data.Binary:      families.Bernoulli,
 	data.Categorical: families.Categorical, data.Positive: families.Lognormal}
 
-// columns are those of a table that is fitted, by their kinds.
-type columns struct{ *tables.Input }
+// A Request says what is known of columns before their values are.
+type Request struct {
+	roles.Roles
+	Kind      fitted.Definition // of the model
+	Family    *string           // which the kinds of the columns may decide
+	AnyFamily bool              // nobody named one
+	Selected  bool              // somebody named the columns
+	Weighting string            // the column of the weights of the rows
+	// Structures are the covariances that are compared, which the columns may not bear: then there are none.
+	Structures *[]fitted.Structure
+	Choose     func(t *fitted.Table) error // the method, where the table decides: of classes, it has columns alone yet
+	Fit        func() fitted.Request       // all that is asked of the fit
+}
+
+// Columns are those of a table that is fitted, by their kinds.
+type Columns struct {
+	*tables.Input
+	asked *Request
+}
+
+// Of are the columns of a table that a request is about.
+func Of(in *tables.Input, q *Request) Columns { return Columns{in, q} }
 
 // auto asks the values of all columns that are not given a family what they are, notes what is left out or in
 // doubt, and leaves columns without a family out of the table. What it found is in the order of the columns that
 // are left.
-func (in columns) auto(s *tables.Session, given *columnFamilies) ([]suspect, error) {
+func (in Columns) auto(s *tables.Session, given *classes.ColumnFamilies) ([]suspect, error) {
 	list := make([]suspect, in.Cols())
 	if err := parallel.Do(in.Cols(), 0, func(j int) error {
 		name := in.Names[j]
@@ -83,7 +109,7 @@ func (in columns) auto(s *tables.Session, given *columnFamilies) ([]suspect, err
 // unmeasured lists the columns of numbers that are codes or have two values, apart from those in out, and counts if
 // there are no measurements at all: beside measurements, a normal distribution that is correlated with theirs describes
 // counts better than an independent one. A column with decimals is none of these, as its first values show.
-func (in columns) unmeasured(out []string) (list []suspect) {
+func (in Columns) unmeasured(out []string) (list []suspect) {
 	measured := false
 	for j, name := range in.Names {
 		if slices.Contains(out, name) || name == in.WeightColumn {
@@ -110,7 +136,7 @@ func (in columns) unmeasured(out []string) (list []suspect) {
 }
 
 // wholeOrTwo reports whether a column of numbers has whole ones alone, or no more than two different ones.
-func (in columns) wholeOrTwo(j int) bool {
+func (in Columns) wholeOrTwo(j int) bool {
 	for row := range in.Rows() {
 		if v := in.Number(row, j); v == v && v != math.Trunc(v) {
 			return len(in.different(j, 3)) == 2
@@ -132,40 +158,42 @@ func keepOne(list []suspect) {
 }
 
 // byKinds reports whether the model describes columns by their kinds.
-func (f *modelFlags) byKinds() bool {
-	of := f.model().Families
+func (in Columns) byKinds() bool {
+	of := in.asked.Kind.Families
 	return of != nil && slices.Contains(of.Names(false), families.Auto)
 }
 
-// leaveEmpty leaves out columns without any value if nobody named the columns or a family.
-func (f *fittingFlags) leaveEmpty(s *tables.Session, in columns) error {
-	if len(f.Select) > 0 || !f.anyFamily && f.Family != families.Auto || !f.byKinds() {
+// LeaveEmpty leaves out columns without any value if nobody named the columns or a family.
+func (in Columns) LeaveEmpty(s *tables.Session) error {
+	if in.asked.Selected || !in.asked.AnyFamily && *in.asked.Family != families.Auto || !in.byKinds() {
 		return nil
 	}
-	used := setOf(append(slices.Concat(f.Gate(), f.Described().Names), f.Weights))
-	empty := slices.DeleteFunc(without(in.Names, used), func(name string) bool { return !in.Empty(name) })
+	used := tables.SetOf(append(slices.Concat(in.asked.Gate(), in.asked.Described().Names), in.asked.Weighting))
+	empty := slices.DeleteFunc(tables.Without(in.Names, used), func(name string) bool { return !in.Empty(name) })
 	if len(empty) == 0 || len(empty) == in.Cols() {
 		return nil
 	}
-	s.Note("%s: left out, without any value: %s", in.Name, wording.Abridged(empty, ", ", quotedCell))
+	s.Note("%s: left out, without any value: %s", in.Name, wording.Abridged(empty, ", ", wording.QuotedCell))
 	var err error
 	in.Table, err = in.Table.Drop(empty...)
 	return in.Wrap(err)
 }
 
-// leaveIdentifiers leaves out columns of a table of numbers that identify rows or are dates, as --family auto does, if
+// LeaveIdentifiers leaves out columns of a table of numbers that identify rows or are dates, as --family auto does, if
 // neither columns nor a family are given and other columns remain.
-func (f *fittingFlags) leaveIdentifiers(s *tables.Session, in columns) error {
-	if len(f.Select) > 0 || !f.anyFamily || f.Explained() != nil || f.Family == families.Auto || in.Cols() == 1 ||
-		len(f.Described().Names) > 0 {
+func (in Columns) LeaveIdentifiers(s *tables.Session) error {
+	if in.asked.Selected || !in.asked.AnyFamily || in.asked.Explained() != nil || *in.asked.Family == families.Auto ||
+		in.Cols() == 1 ||
+		len(in.asked.Described().Names) > 0 {
 		return nil
 	}
-	if len(without(in.TextColumns(), setOf(f.Gate()))) > 0 && f.byKinds() {
+	if len(tables.Without(in.TextColumns(), tables.SetOf(in.asked.Gate()))) > 0 && in.byKinds() {
 		return nil // see takeKinds
 	}
 	var list []suspect
-	given, _ := f.Given()
-	for _, name := range without(in.Names, setOf(append(slices.Concat(given, in.DateNames()), f.Weights))) {
+	given, _ := in.asked.Given()
+	for _, name := range tables.Without(in.Names, tables.SetOf(append(slices.Concat(given, in.DateNames()),
+		in.asked.Weighting))) {
 		if found, is := in.Identifies(name, nil); is {
 			list = append(list, suspect{name, found})
 		}
@@ -192,7 +220,7 @@ func (f *fittingFlags) leaveIdentifiers(s *tables.Session, in columns) error {
 // takeGaps has columns of numbers with a few texts among them be numeric, the texts standing for missing values as
 // those of --na do, and looks at such columns once more. A text that is a level of another column stays one, and so do
 // all where missing values are not to be integrated out.
-func (in columns) takeGaps(list []suspect, given *columnFamilies) (notes []string, err error) {
+func (in Columns) takeGaps(list []suspect, given *classes.ColumnFamilies) (notes []string, err error) {
 	var names []string
 	taken := slices.DeleteFunc(slices.Clone(list), func(c suspect) bool {
 		return !c.Gaps ||
@@ -204,11 +232,11 @@ func (in columns) takeGaps(list []suspect, given *columnFamilies) (notes []strin
 		for _, c := range taken {
 			names = append(names, c.name)
 		}
-		others := without(in.Names, setOf(names))
+		others := tables.Without(in.Names, tables.SetOf(names))
 		taken = slices.DeleteFunc(taken, func(c suspect) bool {
 			return slices.ContainsFunc(others,
 				func(name string) bool {
-					return len(without(c.Texts, setOf(in.Levels(name)))) < len(c.Texts)
+					return len(tables.Without(c.Texts, tables.SetOf(in.Levels(name)))) < len(c.Texts)
 				})
 		})
 	}
@@ -231,7 +259,7 @@ func (in columns) takeGaps(list []suspect, given *columnFamilies) (notes []strin
 }
 
 // choose returns the family of a column by what was found, and the reason.
-func (in columns) choose(c suspect) (name, reason string) {
+func (in Columns) choose(c suspect) (name, reason string) {
 	i := slices.IndexFunc(diagnostics, func(d diagnostic) bool { return d.cause == c.Cause })
 	reason = strings.TrimSpace(diagnostics[i].reason + " " + c.Detail)
 	if name = familyOf[c.Kind]; c.Kind == data.Positive {
@@ -265,14 +293,14 @@ func gammaIsLikelier(x []float64) bool {
 }
 
 // suggestAuto notes the columns that a Gaussian is to describe though they have two values.
-func (in columns) suggestAuto(s *tables.Session, given *columnFamilies) {
+func (in Columns) suggestAuto(s *tables.Session, given *classes.ColumnFamilies) {
 	var list []string
 	for j, name := range in.Names {
 		if given.Family[name] == "" && in.Levels(name) == nil && len(in.different(j, 3)) == 2 {
 			list = append(list, name)
 		}
 	}
-	switch names := wording.Abridged(list, ", ", quotedCell); len(list) {
+	switch names := wording.Abridged(list, ", ", wording.QuotedCell); len(list) {
 	case 0:
 	case 1:
 		s.Note("%s: %s has 2 values: --family auto would treat it as Bernoulli", in.Name, names)
@@ -282,7 +310,7 @@ func (in columns) suggestAuto(s *tables.Session, given *columnFamilies) {
 }
 
 // different are the first so many different values of a column of numbers.
-func (in columns) different(j, most int) (seen []float64) {
+func (in Columns) different(j, most int) (seen []float64) {
 	for row := 0; row < in.Rows() && len(seen) < most; row++ {
 		if v := in.Number(row, j); v == v && !slices.Contains(seen, v) {
 			seen = append(seen, v)
@@ -292,7 +320,7 @@ func (in columns) different(j, most int) (seen []float64) {
 }
 
 // hasTwoCodes says whether a column has two different numbers, but not 0 and 1.
-func (in columns) hasTwoCodes(j int) bool {
+func (in Columns) hasTwoCodes(j int) bool {
 	seen := in.different(j, 3)
 	return len(seen) == 2 && floats.Max(seen) <= math.MaxFloat64 &&
 		slices.ContainsFunc(seen, func(v float64) bool { return v != 0 && v != 1 })
