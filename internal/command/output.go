@@ -1,8 +1,6 @@
 package command
 
 import (
-	"bufio"
-	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -180,52 +178,3 @@ func (s *session) stat(in string) os.FileInfo {
 
 // pageName is the file that --report writes.
 const pageName = "index.html"
-
-// An objectWriter writes JSON piece by piece, and remembers the first error.
-type objectWriter struct {
-	*bufio.Writer
-	within bool // something stands before, in the same object or list
-	err    error
-}
-
-// field writes a value: under a name in an object, under none in a list.
-func (o *objectWriter) field(name string, value any) {
-	text, err := encode(value)
-	o.err = cmp.Or(o.err, err)
-	o.piece(name, string(text))
-	o.within = true
-}
-
-// open begins an object or a list by its bracket.
-func (o *objectWriter) open(name, bracket string) {
-	o.piece(name, bracket)
-	o.within = false
-}
-
-func (o *objectWriter) close(bracket string) {
-	o.within = false
-	o.piece("", bracket)
-	o.within = true
-}
-
-func (o *objectWriter) list(name string, n int, item func(i int) any) {
-	o.open(name, "[")
-	for i := range n {
-		o.field("", item(i))
-	}
-	o.close("]")
-}
-
-func (o *objectWriter) piece(name, text string) {
-	if name != "" {
-		quoted, err := encode(name)
-		o.err = cmp.Or(o.err, err)
-		text = string(quoted) + ":" + text
-	}
-	if o.within {
-		text = "," + text
-	}
-	if o.err == nil {
-		_, o.err = o.WriteString(text)
-	}
-}

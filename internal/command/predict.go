@@ -15,6 +15,7 @@ import (
 	"github.com/latent-go/latent/fitted/drift"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/atomicfile"
+	"github.com/latent-go/latent/internal/jsontext"
 	"github.com/latent-go/latent/internal/tables"
 	"github.com/latent-go/latent/report"
 )
@@ -490,7 +491,7 @@ func (c *predictCommand) scoreList(s *session, m *modelFile, model fitted.ListSc
 	}
 	in.NoteAll(s.Session, said.Notes)
 	if c.Format == "json" {
-		text, err := object(said.Fields, struct {
+		text, err := jsontext.Object(said.Fields, struct {
 			Warnings []string `json:"warnings"`
 		}{append([]string{}, s.Notes...)})
 		return cmp.Or(err, s.emit(c.Out, func(w io.Writer) error { return writeJSON(w, json.RawMessage(text)) }))

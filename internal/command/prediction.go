@@ -1,8 +1,6 @@
 package command
 
 import (
-	"bufio"
-	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -14,6 +12,7 @@ import (
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/classes"
 	"github.com/latent-go/latent/internal/faults"
+	"github.com/latent-go/latent/internal/jsontext"
 	"github.com/latent-go/latent/internal/tables"
 )
 
@@ -252,18 +251,18 @@ func (p *prediction) writeTable(s *session, to data.Writer) error {
 // meanwhile, one list for each of the other numbers, the constants, the columns passed through, the agreement with
 // known classes and the warnings.
 func (p *prediction) writeJSON(s *session, w io.Writer) error {
-	o := &objectWriter{Writer: bufio.NewWriter(w)}
-	o.open("", "{")
-	o.field("columns", p.columns)
+	o := jsontext.NewPieces(w)
+	o.Open("", "{")
+	o.Field("columns", p.columns)
 	from, to, names := len(p.layout.First), len(p.layout.First)+len(p.layout.Items), p.layout.Names()
 	kept := make([][]float64, len(names)) // those outside the list
 	if from < to {
-		o.open(p.layout.List, "[")
+		o.Open(p.layout.List, "[")
 	}
 	err := p.blocks(s, func(_ *prediction, _, _ int, table []float64) error {
 		for row := range slices.Chunk(table, len(names)) {
 			if from < to {
-				o.field("", numbers(row[from:to]))
+				o.Field("", numbers(row[from:to]))
 			}
 			for j, v := range row {
 				if j < from || j >= to {
@@ -271,33 +270,33 @@ func (p *prediction) writeJSON(s *session, w io.Writer) error {
 				}
 			}
 		}
-		return o.err
+		return o.Err
 	})
 	if err != nil {
 		return err
 	}
 	if from < to {
-		o.close("]")
+		o.Shut("]")
 	}
 	for j, list := range kept {
 		if j < from || j >= to {
-			o.list(names[j], len(list), func(i int) any { return number(list[i]) })
+			o.List(names[j], len(list), func(i int) any { return number(list[i]) })
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.layout.Constants)) {
-		o.field(name, p.layout.Constants[name])
+		o.Field(name, p.layout.Constants[name])
 	}
 	if len(p.ids.Names) > 0 {
-		o.open("ids", "{")
+		o.Open("ids", "{")
 		for j, name := range p.ids.Names {
-			o.list(name, p.rows, func(row int) any { return p.ids.Cells[j](p.in.Origin(row)) })
+			o.List(name, p.rows, func(row int) any { return p.ids.Cells[j](p.in.Origin(row)) })
 		}
-		o.close("}")
+		o.Shut("}")
 	}
 	if a := p.agreement(); a != nil {
-		o.field("agreement", a)
+		o.Field("agreement", a)
 	}
-	o.field("warnings", append([]string{}, s.Notes...))
-	o.close("}\n")
-	return cmp.Or(o.err, o.Flush())
+	o.Field("warnings", append([]string{}, s.Notes...))
+	o.Shut("}\n")
+	return o.End()
 }

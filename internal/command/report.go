@@ -1,17 +1,14 @@
 package command
 
 import (
-	"bytes"
 	"encoding/json"
-	"io"
 	"math"
-	"reflect"
-	"slices"
 	"strings"
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/jsontext"
 	"github.com/latent-go/latent/internal/roles"
 	"github.com/latent-go/latent/internal/tables"
 )
@@ -55,7 +52,7 @@ type summary struct {
 
 // MarshalJSON has the fields of the model among those of all models.
 func (s summary) MarshalJSON() ([]byte, error) {
-	return object(s.headOfSummary, s.fields, s.restOfSummary)
+	return jsontext.Object(s.headOfSummary, s.fields, s.restOfSummary)
 }
 
 type headOfSummary struct {
@@ -138,7 +135,7 @@ type fitReport struct {
 
 // MarshalJSON has what JSON has beyond the summary after it.
 func (r fitReport) MarshalJSON() ([]byte, error) {
-	return object(r.summary, r.evidenceView, r.headOfReport, r.shown, r.restOfReport)
+	return jsontext.Object(r.summary, r.evidenceView, r.headOfReport, r.shown, r.restOfReport)
 }
 
 type headOfReport struct {
@@ -331,40 +328,4 @@ func (s *scores) column(j int) []sizeScore {
 		list[i] = sizeScore{k, number(s.Values[i][j]), s.ends[i].converged}
 	}
 	return list
-}
-
-// object is one JSON object with the fields of several structs, in their order; nil has none.
-func object(parts ...any) ([]byte, error) {
-	var fields [][]byte
-	for _, part := range parts {
-		if v := reflect.ValueOf(part); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
-			continue
-		}
-		text, err := encode(part)
-		if err != nil {
-			return nil, err
-		}
-		if len(text) > len("{}") { // of the braces, one pair is left
-			fields = append(fields, text[1:len(text)-1])
-		}
-	}
-	return slices.Concat([]byte("{"), bytes.Join(fields, []byte(",")), []byte("}")), nil
-}
-
-// encode writes compact JSON without an end of line.
-func encode(v any) ([]byte, error) {
-	var text bytes.Buffer
-	e := json.NewEncoder(&text)
-	e.SetEscapeHTML(false)
-	err := e.Encode(v)
-	return bytes.TrimRight(text.Bytes(), "\n"), err
-}
-
-func writeJSON(w io.Writer, v any) error {
-	text, err := encode(v)
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(append(text, '\n'))
-	return err
 }

@@ -10,12 +10,13 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/latent-go/latent/internal/jsontext"
 	"github.com/latent-go/latent/internal/roles"
 )
 
 // MarshalJSON has the settings of the model among those of all models.
 func (s settings) MarshalJSON() ([]byte, error) {
-	return object(s.generalSettings, s.Flags(), s.readingSettings)
+	return jsontext.Object(s.generalSettings, s.Flags(), s.readingSettings)
 }
 
 // UnmarshalJSON reads those of a model where it is known which.

@@ -1,12 +1,14 @@
 package command
 
 import (
+	"cmp"
 	"io"
 	"path/filepath"
 	"strings"
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/data/columnar"
+	"github.com/latent-go/latent/internal/jsontext"
 )
 
 // isParquet says whether a file that is written is to be Parquet, by its name.
@@ -28,5 +30,16 @@ func (s *session) emitTable(out string, heads []data.Head, write func(to data.Wr
 			return err
 		}
 		return to.Close()
+	})
+}
+
+// emitAs is emitTable, or the table as JSON.
+func (s *session) emitAs(format, out string, heads []data.Head, write func(to data.Writer) error) error {
+	if format != "json" {
+		return s.emitTable(out, heads, write)
+	}
+	return s.emit(out, func(w io.Writer) error {
+		to := jsontext.NewTable(w, heads, append([]string{}, s.Notes...))
+		return cmp.Or(write(to), to.Close())
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/internal/classes"
 	"github.com/latent-go/latent/internal/faults"
+	"github.com/latent-go/latent/internal/jsontext"
 	"github.com/latent-go/latent/internal/tables"
 	"github.com/latent-go/latent/internal/wording"
 	"github.com/latent-go/latent/report"
@@ -27,6 +28,7 @@ var (
 	moreOr, section, numbers        = wording.Either, report.Single, fitted.Numbers
 	word, item                      = wording.Word, wording.Item
 	misused, oneLine                = faults.Misused, faults.OneLine
+	encode, writeJSON               = jsontext.Encode, jsontext.Write
 	without, setOf, namesOf         = tables.Without, tables.SetOf, tables.NamesOf
 )
 
