@@ -67,6 +67,9 @@ type Method struct {
 	Bootstrap bool     // the result of a fit is a [Bootstrapper]
 }
 
+// Iterates reports whether the method has iterations: it is neither a closed form nor a search.
+func (m Method) Iterates() bool { return !m.ClosedForm && m.Search == "" }
+
 // MethodNamed returns the method of that name, if the model has it.
 func (d Definition) MethodNamed(name string) (Method, bool) {
 	at := slices.IndexFunc(d.Methods, func(m Method) bool { return m.Name == name })

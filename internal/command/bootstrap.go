@@ -45,7 +45,7 @@ type refits struct {
 }
 
 // newRefits counts draws, and notes those that failed or did not converge.
-func newRefits(s *session, in *tables.Input, o bootstrap.Options, outcome bootstrap.Outcome, where string) refits {
+func newRefits(s *tables.Session, in *tables.Input, o bootstrap.Options, outcome bootstrap.Outcome, where string) refits {
 	r := refits{o.Draws, len(outcome.Failed), outcome.Unconverged}
 	if r.Failed > 0 {
 		s.Note("%d of %d draws of the bootstrap%s failed and are left out: %s", r.Failed, r.Draws, where,
@@ -72,17 +72,15 @@ func watch(l *progress.Line, o *bootstrap.Options, what string) {
 // ---- Standard errors of a fit
 
 // bootstrap adds standard errors to the components or the loadings.
-func (r *fitReport) bootstrap(s *session, status *progress.Line, in *tables.Input, o bootstrap.Options) error {
+func (r *fitReport) bootstrap(s *tables.Session, status *progress.Line, in *tables.Input, o bootstrap.Options) error {
 	watch(status, &o, "standard errors")
-	outcome, err := r.found.bootstrap(s, o)
+	outcome, err := r.found.(fitted.Bootstrapper).Bootstrap(s, o)
 	if err != nil {
 		return err
 	}
 	r.Bootstrap = new(refits)
 	*r.Bootstrap = newRefits(s, in, o, outcome, "")
-	r.fields = r.found.fields
-	r.Params, err = encode(r.found.params)
-	return err
+	return r.take()
 }
 
 // ---- Tests of K against K + 1
@@ -96,8 +94,8 @@ type ratioTest struct {
 }
 
 // test tests every K but the last, up to the first that is not rejected.
-func (t *selection) test(s *session, status *progress.Line, in *tables.Input, of *task, o bootstrap.Options) error {
-	engine, ok := of.Problem.(fitted.Tester)
+func (t *selection) test(s *tables.Session, status *progress.Line, in *tables.Input, of fitted.Problem[fitted.Found], o bootstrap.Options) error {
+	engine, ok := of.(fitted.Tester)
 	if !ok {
 		return errors.New("--bootstrap: the model has no likelihood ratio")
 	}

@@ -66,16 +66,15 @@ type priorView struct {
 	Covariance number `json:"covariance,omitempty"` // of a class, with axes in any direction
 }
 
-// evidencePrior is the prior of a model by the evidence, nil for the default, so many of whose columns have a
-// covariance matrix.
-func (m model) evidencePrior(given prior.Prior, correlated int) priorView {
+// evidencePrior says what the prior of the evidence is, nil for the default.
+func (r *fitReport) evidencePrior(given prior.Prior) priorView {
 	unit, _ := given.(prior.UnitInformation)
 	v := priorView{Form: "unit information", Rows: number(unit.RowsOr())}
 	switch {
-	case m.Pairs:
+	case r.kind.Pairs:
 		v = priorView{Form: "uniform"}
-	case m.Classes && !m.responds && correlated > 0:
-		v.Covariance = number(unit.CovarianceOr(correlated))
+	case r.kind.Classes && !r.responds() && r.correlated() > 0:
+		v.Covariance = number(unit.CovarianceOr(r.correlated()))
 	}
 	return v
 }
@@ -86,7 +85,7 @@ func (r *fitReport) certainty(f *outcome, given prior.Prior, size sizes.Prior) e
 	if !r.byEvidence() {
 		return nil
 	}
-	r.evidenceView = &evidenceView{Bound: r.Value, EvidencePrior: r.kind.evidencePrior(given, r.correlated())}
+	r.evidenceView = &evidenceView{Bound: r.Value, EvidencePrior: r.evidencePrior(given)}
 	if modes := number(f.Evaluation.LogModes); modes == modes {
 		total := r.Value + modes
 		r.LogModes, r.LogEvidence = &modes, &total

@@ -89,8 +89,9 @@ func (f *modelFlags) compareBy(c framework.Criterion, named bool) error {
 }
 
 // takeWinner makes the report that of the best structure.
-func (r *fitReport) takeWinner(w fitted.Winner, by framework.Criterion, in *tables.Input) {
-	if w == nil {
+func (r *fitReport) takeWinner(by framework.Criterion, in *tables.Input) {
+	w, is := r.found.(fitted.Winner)
+	if !is {
 		return
 	}
 	if r.Columns, r.what, r.Compared = w.Won(); r.Family != families.Auto {

@@ -8,7 +8,6 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/latent-go/latent/bootstrap"
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/columns"
@@ -82,119 +81,44 @@ func (f *modelFlags) bind(s *tables.Session, in *tables.Input) (*task, error) {
 	in.NoteAll(s, bound.Notes)
 	in.Shown, f.Accelerate = bound.Seen, f.Accelerate || bound.Accelerate
 	in.What = bound.Data
-	t := &task{engine: engine{bound.Problem, f, f.request().Method.Search}, starts: bound.Starts,
-		what: cmp.Or(bound.What, f.model().Title), columns: table.Columns, largest: bound.KMax, doubleTo: bound.DoubleTo,
-		checkSize: bound.CheckK, informative: bound.Compares}
-	if t.largest == 0 {
-		t.largest = max(1, min(mostByDefault, n/2))
+	bound.What = cmp.Or(bound.What, f.model().Title)
+	if bound.KMax == 0 {
+		bound.KMax = max(1, min(mostByDefault, n/2))
 	}
-	if t.checkSize == nil {
-		t.checkSize = func(k int) error {
+	if bound.CheckK == nil {
+		bound.CheckK = func(k int) error {
 			if k > n {
 				return fmt.Errorf("%s for %s: choose K up to %d", counted(k, "latent dimension"), counted(n, "row"), n)
 			}
 			return nil
 		}
 	}
-	return t, nil
+	return &task{bound, f, table.Columns}, nil
 }
 
-// An engine fits what a definition has bound.
-type engine struct {
-	fitted.Problem[fitted.Found]
-	flags  *modelFlags
-	ending string // of a search; empty: it is none
+// fit makes one fit.
+func (t *task) fit(ctx context.Context, o framework.Options) (*outcome, error) {
+	return t.outcome(t.Fit(ctx, o))
 }
 
-func (e engine) fit(ctx context.Context, o framework.Options) (*outcome, error) {
-	return e.outcome(e.Fit(ctx, o))
-}
-
-func (e engine) outcome(res *framework.Result[fitted.Found, struct{}], err error) (*outcome, error) {
-	err = e.flags.flagged(err)
+func (t *task) outcome(res *framework.Result[fitted.Found, struct{}], err error) (*outcome, error) {
 	if res == nil || res.Parameters == nil {
-		return nil, err
+		return nil, t.flags.flagged(err)
 	}
-	out, err := outcomeOf(fitted.With(res, definedResult(res.Parameters, res.Shape.K)), err)
-	out.status = cmp.Or(e.ending, out.status)
-	return out, err
+	return outcomeOf(res, t.flags.request().Method), t.flags.flagged(err)
 }
 
-func (e engine) score(
+// score makes the fits of several K.
+func (t *task) score(
 	ctx context.Context, ks []int, o framework.Options, criteria []framework.Criterion,
 ) (*scores, error) {
-	sel, err := e.Select(ctx, ks, o, criteria...)
+	sel, err := t.Select(ctx, ks, o, criteria...)
 	if err != nil {
-		return nil, e.flags.flagged(err)
+		return nil, t.flags.flagged(err)
 	}
-	later := func(*framework.Result[fitted.Found, struct{}]) (*result, error) { return nil, nil }
-	all := scoresOf(fitted.Selected(&sel.Selection, later), o)
-	for i := range all.ends {
-		if end := &all.ends[i]; end.converged {
-			end.status = cmp.Or(e.ending, end.status)
-		}
-	}
-	all.fit = func(i int) (*outcome, error) { return e.outcome(sel.Open(i)) }
+	all := scoresOf(&sel.Selection, o, t.flags.request().Method)
+	all.fit = func(i int) (*outcome, error) { return t.outcome(sel.Open(i)) }
 	return all, nil
-}
-
-// definedResult says of a fit what its model does.
-func definedResult(found fitted.Found, k int) *result {
-	r := &result{k: k}
-	r.take(found)
-	if s, is := found.(fitted.Sized); is {
-		r.k = s.Size()
-	}
-	if d, is := found.(fitted.Doubtful); is {
-		r.doubts = d.Doubts()
-	}
-	if b, is := found.(fitted.Bootstrapper); is {
-		r.bootstrap = func(ctx context.Context, o bootstrap.Options) (bootstrap.Outcome, error) {
-			outcome, err := b.Bootstrap(ctx, o)
-			r.take(found)
-			return outcome, err
-		}
-	}
-	r.classes, _ = found.(fitted.Classifier)
-	r.groups, _ = found.(fitted.Grouper)
-	r.winner, _ = found.(fitted.Winner)
-	if g, is := found.(fitted.Gated); is {
-		r.gate = g.Gate()
-	}
-	p, printed := found.(fitted.Printer)
-	if r.printed = printed; printed {
-		r.facts, r.print = p.Facts(), func(page *text.Page) { p.Print(page) }
-	}
-	r.describe = func() (err error) {
-		said := new(fitted.Description)
-		if d, is := found.(fitted.Describer); is {
-			if said, err = d.Describe(); err != nil {
-				return err
-			}
-		}
-		if !printed {
-			r.facts, r.print = said.Facts, func(p *text.Page) { describe(p, said) }
-		}
-		if r.sections, r.finding = said.Sections, said.Finding; r.finding.Text != "" {
-			r.finding.Text += said.Omitted
-		}
-		return nil
-	}
-	return r
-}
-
-// take has what JSON and files have of what was found.
-func (r *result) take(found fitted.Found) {
-	r.params = found.Params()
-	if i, is := found.(fitted.Inferred); is {
-		r.posterior = i.Posterior()
-	}
-	if e, is := found.(fitted.Extended); is {
-		r.fields = e.Fields()
-	}
-	if s, is := found.(fitted.Shown); is {
-		r.shown = s.Shown()
-	}
 }
 
 // describe shows what a model says of a fit: its first sentences, and the tables that people read, or without such what

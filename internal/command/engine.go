@@ -17,13 +17,13 @@ import (
 
 // An outcome is that of a fit, whatever the model's parameters are.
 type outcome struct {
-	framework.Result[*result, struct{}]
+	*framework.Result[fitted.Found, struct{}]
 	status string
 }
 
 // scores are the criteria over K, and the fits behind them.
 type scores struct {
-	framework.Selection[*result, struct{}]
+	*framework.Selection[fitted.Found, struct{}]
 	ends    []ending // of the fits
 	bounded bool     // the likelihood is a lower bound
 	fit     func(i int) (*outcome, error)
@@ -118,19 +118,13 @@ func (all *scores) without(c framework.Criterion) error {
 }
 
 // outcomeOf is a fit with how it ended.
-func outcomeOf(res *framework.Result[*result, struct{}], err error) (*outcome, error) {
-	if res == nil {
-		return nil, err
-	}
-	return &outcome{*res, res.Status.String()}, err
+func outcomeOf(res *framework.Result[fitted.Found, struct{}], m fitted.Method) *outcome {
+	return &outcome{res, cmp.Or(m.Search, res.Status.String())}
 }
 
 // scoresOf are the criteria of a selection, and how its fits ended.
-func scoresOf(sel *fitted.Selection[*result], o framework.Options) *scores {
-	if sel == nil {
-		return nil
-	}
-	s := &scores{Selection: sel.Selection, fit: func(i int) (*outcome, error) { return outcomeOf(sel.Open(i)) }}
+func scoresOf(sel *framework.Selection[fitted.Found, struct{}], o framework.Options, m fitted.Method) *scores {
+	s := &scores{Selection: sel}
 	for i, fit := range sel.Fits {
 		if fit == nil {
 			s.ends = append(s.ends, ending{status: statusNone, err: sel.Errs[i]})
@@ -141,6 +135,9 @@ func scoresOf(sel *fitted.Selection[*result], o framework.Options) *scores {
 		for _, score := range fit.Scores {
 			s.bounded = s.bounded || score.Bound
 			end.err = errors.Join(end.err, score.Err)
+		}
+		if end.converged {
+			end.status = cmp.Or(m.Search, end.status)
 		}
 		s.ends = append(s.ends, end)
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/tables"
 )
@@ -74,7 +75,7 @@ func (c *fitCommand) Run(s *session) error {
 		}
 	}
 	if c.Components != "" {
-		if err := s.save(c.Components, r.found.classes.Table()); err != nil {
+		if err := s.save(c.Components, r.found.(fitted.Classifier).Table()); err != nil {
 			return err
 		}
 	}
@@ -165,8 +166,8 @@ func (c *fitCommand) fit(s *session, in *tables.Input, progress *keeper) (*fitRe
 		status.Recorder(crit.Name, c.sizes(o.K), shown)
 	o.AlsoAll = true
 	progress.attach("fit", &o)
-	if c.K == nil && c.Kmax == nil && t.doubleTo > 0 {
-		o.DoubleTo = t.doubleTo
+	if c.K == nil && c.Kmax == nil && t.DoubleTo > 0 {
+		o.DoubleTo = t.DoubleTo
 	}
 
 	var best *outcome
@@ -200,41 +201,42 @@ func (c *fitCommand) fit(s *session, in *tables.Input, progress *keeper) (*fitRe
 	if len(table) > 0 {
 		r.KMax = max(r.KMax, table[len(table)-1].K)
 	}
-	r.Columns, r.Settings, r.kind, r.what, r.why = t.columns, c.settings(in), c.model(), t.what, c.why
-	r.takeWinner(best.Parameters.winner, c.comparedBy, in)
+	r.Columns, r.Settings, r.kind, r.what, r.why = t.columns, c.settings(in), c.Kind(), t.What, c.why
+	r.takeWinner(c.comparedBy, in)
 	r.Settings.FixedK, r.listStarts, r.advice = c.K != nil, asked, advice(best.Status, o.Tolerance, best.Value, best.N)
 	if err := r.certainty(best, c.Prior.unit(), c.sizePrior()); err != nil {
 		return nil, err
 	}
 	if in.Known != nil {
-		assigned, err := best.Parameters.classes.Classify()
+		assigned, err := r.found.(fitted.Classifier).Classify()
 		if err != nil {
 			return nil, err
 		}
 		r.Agreement = agreementOf(in, assigned, r.K)
 	}
-	if err := r.assign(s, c.Workers); err != nil {
-		return nil, interrupted(err, best)
+	if s.crew.writes() {
+		if err := r.assign(s, c.Workers); err != nil {
+			return nil, interrupted(err, best)
+		}
+		if err := cmp.Or(r.group(s.Session, in, c.Groups), r.noteThin(s.Session, in)); err != nil {
+			return nil, err
+		}
 	}
-	if err := r.group(s, in, c.Groups); err != nil {
-		return nil, err
-	}
-	if err := r.noteThin(s, in); err != nil {
-		return nil, err
-	}
-	for _, doubt := range best.Parameters.doubts {
-		s.Note("%s: %s", in.Name, in.Render(doubt))
+	if d, is := r.found.(fitted.Doubtful); is {
+		for _, doubt := range d.Doubts() {
+			s.Note("%s: %s", in.Name, in.Render(doubt))
+		}
 	}
 	if slices.ContainsFunc(best.Scores, func(one framework.Score) bool { return one.Bound }) {
 		s.Note(noteBound)
 	}
 	if c.Bootstrap != nil {
-		if err := r.bootstrap(s, status, in, c.drawing(*c.Bootstrap, o)); err != nil {
+		if err := r.bootstrap(s.Session, status, in, c.drawing(*c.Bootstrap, o)); err != nil {
 			return nil, interrupted(err, best)
 		}
 	}
-	if c.Report != "" || c.Format == "text" && !r.found.printed {
-		if err := r.found.describe(); err != nil {
+	if _, printed := r.found.(fitted.Printer); c.Report != "" || c.Format == "text" && !printed {
+		if err := r.describe(); err != nil {
 			return nil, err
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/internal/classes"
 	"github.com/latent-go/latent/internal/tables"
 	"github.com/latent-go/latent/report"
@@ -17,7 +18,11 @@ import (
 func (r *fitReport) print(s *session, in *tables.Input, out string) error {
 	p := s.page()
 	p.Prose(0, "%s", in.Describe(float64(r.N)))
-	r.found.print(p)
+	if own, is := r.found.(fitted.Printer); is {
+		own.Print(p)
+	} else {
+		describe(p, r.said)
+	}
 	if r.Agreement != nil {
 		r.Agreement.print(p)
 	}
@@ -43,7 +48,7 @@ func (r *fitReport) print(s *session, in *tables.Input, out string) error {
 	path, gate := report.Printable(out), r.Settings.Gate()
 	drawing, drawn := " and "+s.name+" sample", fmt.Sprintf(", or %s sample %s -n 100", s.name, path)
 	switch {
-	case r.kind.responds || gate != nil:
+	case r.responds() || gate != nil:
 		drawn += " --given FILE"
 	case len(given) > 0:
 		drawing, drawn = "", ""
@@ -99,7 +104,11 @@ func (r *fitReport) facts() [][2]string {
 	if r.Agreement != nil {
 		facts = append(facts, r.Agreement.fact())
 	}
-	facts = append(facts, r.found.facts...)
+	if own, is := r.found.(fitted.Printer); is {
+		facts = append(facts, own.Facts()...)
+	} else {
+		facts = append(facts, r.said.Facts...)
+	}
 	return append(facts, [2]string{"time", fmt.Sprintf("%.3g s", float64(r.Seconds))})
 }
 
@@ -155,7 +164,7 @@ func (r *fitReport) choice() string {
 
 func (r *fitReport) ending() string {
 	switch {
-	case !iterates(r.kind.method(r.Method)):
+	case !r.method().Iterates():
 		return r.Status
 	case r.Converged:
 		return fmt.Sprintf("%s after %d iterations", r.Status, r.Iterations)

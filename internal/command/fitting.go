@@ -31,11 +31,11 @@ func (f *fittingFlags) setup(s *session, in *tables.Input, kmax *int, least int)
 	if err != nil {
 		return nil, framework.Options{}, err
 	}
-	f.settle(t.starts, in.Rows(), in.Cols())
-	o := f.options(valueOr(kmax, max(least, t.largest)))
+	f.settle(t.Starts, in.Rows(), in.Cols())
+	o := f.options(valueOr(kmax, max(least, t.KMax)))
 	o.Shards = f.Shards
 	o.Group = s.group()
-	if err := t.checkSize(o.K); err != nil {
+	if err := t.CheckK(o.K); err != nil {
 		return nil, framework.Options{}, err
 	}
 	s.crew.noteIdle(s, o.Shards)

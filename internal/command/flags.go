@@ -194,11 +194,11 @@ func (f *modelFlags) checkMethod() error {
 		reason string
 		has    func(m fitted.Method) bool
 	}{
-		{"--tol", f.Tol != nil, noSteps, iterates},
-		{"--max-iter", f.MaxIter != nil, noSteps, iterates},
-		{"--accelerate", f.Accelerate, noSteps, iterates},
+		{"--tol", f.Tol != nil, noSteps, fitted.Method.Iterates},
+		{"--max-iter", f.MaxIter != nil, noSteps, fitted.Method.Iterates},
+		{"--accelerate", f.Accelerate, noSteps, fitted.Method.Iterates},
 		{"--accelerate", f.Accelerate, noAscent, climbs},
-		{"--sample", f.Sample != 0, noSteps, iterates},
+		{"--sample", f.Sample != 0, noSteps, fitted.Method.Iterates},
 		{"--sample", f.Sample != 0, "takes each row out of counts that hold all rows", climbs},
 		{"--restarts", f.Restarts != nil, "has no starts", func(m fitted.Method) bool { return !m.ClosedForm }},
 	} {
@@ -219,9 +219,6 @@ func (f *modelFlags) checkMethod() error {
 	}
 	return f.checkPrior()
 }
-
-// iterates says that a method is neither a closed form nor a search.
-func iterates(m fitted.Method) bool { return !m.ClosedForm && m.Search == "" }
 
 // checkPrior refuses --prior where the method has no place for it.
 func (f *modelFlags) checkPrior() error {
@@ -293,7 +290,7 @@ func (f *modelFlags) settings() settings {
 		kept.SizePrior = f.SizePrior
 	}
 	m := f.model().method(f.Method)
-	if iterates(m) {
+	if m.Iterates() {
 		kept.Tolerance, kept.MaxIterations = f.tolerance(), f.maxIterations()
 	}
 	if !m.ClosedForm {
@@ -368,7 +365,7 @@ func (f *modelFlags) criterion(flag, name string) (framework.Criterion, error) {
 // usual is the criterion where none is named: the method's own, or the next where the columns have no evidence.
 func (f *modelFlags) usual(t *task) framework.Criterion {
 	list := f.model().criteria(f.Method)
-	if list[0].Name == framework.Evidence.Name && t.informative != nil && !t.informative(list[0]) {
+	if list[0].Name == framework.Evidence.Name && t.Compares != nil && !t.Compares(list[0]) {
 		return list[1]
 	}
 	return list[0]

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/grouping"
 	"github.com/latent-go/latent/internal/tables"
 )
@@ -14,14 +15,15 @@ func (c *fitCommand) checkGroups() error {
 }
 
 // group takes the groups that the components form, once their rows are counted, and compares them with known classes.
-func (r *fitReport) group(s *session, in *tables.Input, wanted *int) (err error) {
-	if r.kind.mixes && r.K > grouping.MostComponents {
+func (r *fitReport) group(s *tables.Session, in *tables.Input, wanted *int) (err error) {
+	if r.mixes() && r.K > grouping.MostComponents {
 		s.Note("%s are too many to join into groups; must be at most %d", counted(r.K, "component"), grouping.MostComponents)
 	}
-	if r.found.groups == nil || !s.crew.writes() {
+	groups, is := r.found.(fitted.Grouper)
+	if !is {
 		return nil
 	}
-	v, err := r.found.groups.Group(wanted)
+	v, err := groups.Group(wanted)
 	if err != nil || v == nil {
 		return err
 	}
@@ -31,7 +33,7 @@ func (r *fitReport) group(s *session, in *tables.Input, wanted *int) (err error)
 	if r.Groups = *v; r.Agreement == nil || !v.Join() {
 		return nil
 	}
-	list, err := r.found.groups.ClassifyGroups()
+	list, err := groups.ClassifyGroups()
 	if err == nil {
 		r.Agreement.Groups = &agreementOf(in, list, len(r.Groups.Groups)).AdjustedRand
 	}

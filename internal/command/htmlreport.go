@@ -34,7 +34,7 @@ func (r *fitReport) html(in *tables.Input) (*report.Document, error) {
 		return nil, err
 	}
 	settings, err := settingsSection(r)
-	page.Sections = slices.Concat(finding, r.found.sections, r.agreementSection(), r.comparedSection(),
+	page.Sections = slices.Concat(finding, r.said.Sections, r.agreementSection(), r.comparedSection(),
 		r.sizesSection(), r.gapsSection(in),
 		r.factsSection(), r.iterationsSection(), r.prunedSection(), r.startsSection(), settings)
 	return page, err
@@ -43,8 +43,9 @@ func (r *fitReport) html(in *tables.Input) (*report.Document, error) {
 // findingSection says first what was found: what the model says of it, or its size, and the warnings of the fit.
 func (r *fitReport) findingSection(in *tables.Input) ([]report.Section, error) {
 	list := report.Section{Text: fmt.Sprintf("K = %s.", r.choice())}
-	if r.found.finding.Text != "" {
-		list = r.found.finding
+	if found := r.said.Finding; found.Text != "" {
+		list = found
+		list.Text += r.said.Omitted
 	}
 	list.Title, list.Wide = "What was found", true
 	if r.kind.Classes && len(list.Items) > mostShaded {

@@ -2,19 +2,15 @@ package command
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 
-	"github.com/latent-go/latent/bootstrap"
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/families"
-	"github.com/latent-go/latent/report"
-	"github.com/latent-go/latent/report/text"
 )
 
 // A model is a value of --model: all that the command has to know of it before it sees data.
@@ -135,7 +131,7 @@ func (m model) withMethods(list []fitted.Method) model {
 	if slices.Contains(m.methods, methodEM) {
 		m.selecting = methodEM
 	}
-	if at := slices.IndexFunc(list, func(one fitted.Method) bool { return !iterates(one) }); at >= 0 {
+	if at := slices.IndexFunc(list, func(one fitted.Method) bool { return !one.Iterates() }); at >= 0 {
 		m.selecting = m.methods[at]
 	}
 	return m
@@ -173,35 +169,7 @@ func (m model) starts(method string, rows, cols int) int {
 
 // A task is a model ready for one table.
 type task struct {
-	engine
-	what        string                           // the model's parts for people, such as "gaussian noise"
-	columns     []data.Column                    //
-	largest     int                              // the default of kmax
-	starts      int                              // where none are asked for; 0: as many as the model has
-	doubleTo    int                              // how far K may double by itself where --kmax is not given; 0: not at all
-	checkSize   func(k int) error                // refuses K beyond what the columns allow
-	informative func(c framework.Criterion) bool // whether a criterion compares fits to this table; nil: all do
-}
-
-// A result is what a fit found, of whatever model, as JSON, text and page show it.
-type result struct {
-	k                 int
-	winner            fitted.Winner     // of the covariance structures that were compared; nil: none were
-	params, posterior any               // in JSON and in a model file; posterior is nil where Π is estimated
-	fields            any               // likewise, at their top: a struct
-	shown             any               // in JSON alone, likewise
-	classes           fitted.Classifier // nil where z is no class
-	groups            fitted.Grouper    // nil of models whose classes are not joined
-	gate              any               // of --gate
-	doubts            []error           // about columns, to be warned of
-	facts             [][2]string       // lines of the text, by name
-	describe          func() error      // makes sections and finding, once they are wanted
-	printed           bool              // the text needs no description
-	print             func(p *text.Page)
-	// bootstrap adds standard errors; nil where there is none.
-	bootstrap func(ctx context.Context, o bootstrap.Options) (bootstrap.Outcome, error)
-	sections  []report.Section
-	// finding says on the page what was found, before all else: the text, and an item for each class; without a text where
-	// the model says no more than K.
-	finding report.Section
+	*fitted.Bound
+	flags   *modelFlags
+	columns []data.Column
 }

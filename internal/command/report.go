@@ -1,6 +1,7 @@
 package command
 
 import (
+	"context"
 	"encoding/json"
 	"math"
 	"strings"
@@ -125,9 +126,10 @@ type fitReport struct {
 	*evidenceView // with criterion evidence
 	headOfReport
 	restOfReport
-	found      *result
+	found      fitted.Found
+	said       *fitted.Description // once it is wanted
 	classes    []*fitted.Class
-	kind       model
+	kind       fitted.Definition
 	what, why  string // the model's parts, and the method where the table decided
 	listStarts bool   // their number was asked for
 	advice     string // for a fit that did not converge
@@ -224,21 +226,23 @@ type restart struct {
 // newReport makes the summary of a fit.
 func newReport(f *outcome, in *tables.Input, c framework.Criterion) (*fitReport, error) {
 	found := f.Parameters
+	k := f.Shape.K
+	if s, is := found.(fitted.Sized); is {
+		k = s.Size()
+	}
 	r := &fitReport{summary: summary{headOfSummary: headOfSummary{
 		Criterion: strings.ToLower(c.Name), Value: number(f.Value),
-		K: found.k, N: number(f.N), D: in.Cols(), Rows: in.Rows(),
+		K: k, N: number(f.N), D: in.Cols(), Rows: in.Rows(),
 		Iterations: f.Iterations, Converged: ended(f.Status), Status: f.status,
 		Shape: size{f.Shape.K, f.Shape.Component, f.Shape.Shared},
-	}, fields: found.fields, restOfSummary: restOfSummary{
-		Pruned: []pruned{}, Split: []split{}, Restarts: []restart{},
-		Gate: found.gate, Objective: numbers(f.Objective),
-	}}, headOfReport: headOfReport{shown: found.shown}, restOfReport: restOfReport{
+	}, restOfSummary: restOfSummary{
+		Pruned: []pruned{}, Split: []split{}, Restarts: []restart{}, Objective: numbers(f.Objective),
+	}}, restOfReport: restOfReport{
 		Trace: numbers(f.Trace), KTrace: append([]int{}, f.KTrace...),
 	}, found: found}
 	r.setScores(f)
-	if found.classes != nil {
-		r.Components, r.classes = found.classes.ComponentList(), found.classes.Classes()
-		r.Covariances = found.classes.Covariances()
+	if c, is := found.(fitted.Classifier); is {
+		r.Components, r.classes, r.Covariances = c.ComponentList(), c.Classes(), c.Covariances()
 		relative := relativeEntropy(r.Entropy, r.classes)
 		r.Relative = &relative
 	}
@@ -272,19 +276,61 @@ func newReport(f *outcome, in *tables.Input, c framework.Criterion) (*fitReport,
 		}
 		r.Restarts = append(r.Restarts, entry)
 	}
-	var err error
-	if r.Params, err = encode(found.params); err == nil && found.posterior != nil {
-		r.Posterior, err = encode(found.posterior)
+	if g, is := found.(fitted.Gated); is {
+		r.Gate = g.Gate()
 	}
-	return r, err
+	if s, is := found.(fitted.Shown); is {
+		r.shown = s.Shown()
+	}
+	if i, is := found.(fitted.Inferred); is {
+		if q := i.Posterior(); q != nil {
+			var err error
+			if r.Posterior, err = encode(q); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return r, r.take()
 }
 
-// assign counts the rows that are assigned to each component, in the process that writes.
-func (r *fitReport) assign(s *session, workers int) error {
-	if r.classes == nil || !s.crew.writes() {
+// take has the parameters, and fields of the model itself.
+func (r *fitReport) take() (err error) {
+	if e, is := r.found.(fitted.Extended); is {
+		r.fields = e.Fields()
+	}
+	r.Params, err = encode(r.found.Params())
+	return err
+}
+
+// describe has the model say what it found.
+func (r *fitReport) describe() (err error) {
+	r.said = new(fitted.Description)
+	if d, is := r.found.(fitted.Describer); is {
+		if r.said, err = d.Describe(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// method is that of the fit.
+func (r *fitReport) method() fitted.Method {
+	m, _ := r.kind.MethodNamed(r.Method)
+	return m
+}
+
+// mixes says whether the rows are independent and their classes have one set of weights.
+func (r *fitReport) mixes() bool { return r.kind.Joins && len(r.Settings.Gate()) == 0 }
+
+// responds says whether a column is explained by others.
+func (r *fitReport) responds() bool { return r.Settings.Explained() != nil }
+
+// assign counts the rows that are assigned to each component.
+func (r *fitReport) assign(ctx context.Context, workers int) error {
+	if r.classes == nil {
 		return nil
 	}
-	counts, err := r.found.classes.Count(s, workers)
+	counts, err := r.found.(fitted.Classifier).Count(ctx, workers)
 	for k, n := range counts {
 		r.classes[k].Assigned = number(n)
 	}

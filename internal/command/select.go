@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/latent-go/latent/data"
+	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/sizes"
 	"github.com/latent-go/latent/internal/tables"
@@ -157,7 +158,7 @@ func (c *selectCommand) criteria(t *task) ([]framework.Criterion, error) {
 		usual = slices.Insert(usual, 1, framework.Evidence)
 	}
 	for _, one := range usual {
-		if t.informative == nil || t.informative(one) {
+		if t.Compares == nil || t.Compares(one) {
 			list = append(list, one)
 		}
 	}
@@ -196,7 +197,7 @@ func (t *selection) agree(row *selectionRow, all *scores, i int, in *tables.Inpu
 	if err != nil {
 		return err
 	}
-	assigned, err := f.Parameters.classes.Classify()
+	assigned, err := f.Parameters.(fitted.Classifier).Classify()
 	if err != nil {
 		return err
 	}
@@ -263,7 +264,7 @@ func (c *selectCommand) scores(s *session, in *tables.Input, progress *keeper) (
 		return nil, err
 	}
 	if c.Kmax == nil && c.model().method(c.Method).ClosedForm {
-		o.DoubleTo = task.doubleTo
+		o.DoubleTo = task.DoubleTo
 	}
 	status := s.Line()
 	defer status.Close()
@@ -275,7 +276,7 @@ func (c *selectCommand) scores(s *session, in *tables.Input, progress *keeper) (
 	}
 	t := &selection{Model: c.Model, Family: c.Family, Method: c.Method, D: in.Cols(),
 		Rows: in.Rows(), Columns: task.columns,
-		KMin: c.Kmin, KMax: all.K[len(all.K)-1], Prior: c.SizePrior, Seed: c.Seed, Chosen: map[string]int{}, what: task.what}
+		KMin: c.Kmin, KMax: all.K[len(all.K)-1], Prior: c.SizePrior, Seed: c.Seed, Chosen: map[string]int{}, what: task.What}
 	if err := t.fill(all, criteria, in, c.sizePrior()); err != nil {
 		return nil, err
 	}
@@ -286,7 +287,7 @@ func (c *selectCommand) scores(s *session, in *tables.Input, progress *keeper) (
 	s.noteEnd(task, t.KMin, t.KMax,
 		slices.DeleteFunc(slices.Clone(t.Criteria), func(name string) bool { return t.Chosen[name] < t.KMax }))
 	if c.Bootstrap != nil {
-		if err := t.test(s, status, in, task, c.drawing(*c.Bootstrap, o)); err != nil {
+		if err := t.test(s.Session, status, in, task.Problem, c.drawing(*c.Bootstrap, o)); err != nil {
 			return nil, err
 		}
 	}
@@ -297,7 +298,7 @@ func (c *selectCommand) scores(s *session, in *tables.Input, progress *keeper) (
 
 // noteEnd notes who chooses the largest K compared, where the table bears larger ones.
 func (s *session) noteEnd(t *task, kmin, kmax int, who []string) {
-	if len(who) == 0 || kmin == kmax || t.checkSize(kmax+1) != nil {
+	if len(who) == 0 || kmin == kmax || t.CheckK(kmax+1) != nil {
 		return
 	}
 	s.Note("K = %d is the largest compared, and best by %s: larger K may be better (--kmax)", kmax,

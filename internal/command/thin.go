@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/families"
 	"github.com/latent-go/latent/internal/tables"
@@ -25,7 +26,7 @@ const mostThin = 5
 // crowded says that the fit has many parameters for its rows, and what would help; empty where it has not.
 func (r *fitReport) crowded() string {
 	free := float64(r.Df)
-	estimated := r.found.posterior == nil && r.Criterion != framework.Collapsed.Name // else parameters are integrated out
+	estimated := r.Posterior == nil && r.Criterion != framework.Collapsed.Name // else parameters are integrated out
 	if len(r.classes) == 0 || !estimated || free*leastRows <= float64(r.N) {
 		return ""
 	}
@@ -36,7 +37,7 @@ func (r *fitReport) crowded() string {
 	said += ": other K may be as good"
 	switch {
 	case r.Compared != nil || !r.hasMatrix():
-	case r.kind.mixes:
+	case r.mixes():
 		said += "; --cov all compares covariances with fewer"
 	default:
 		said += "; --cov diag has fewer"
@@ -45,14 +46,14 @@ func (r *fitReport) crowded() string {
 }
 
 // hasMatrix says whether a component has a D×D covariance.
-func (r *fitReport) hasMatrix() bool { return r.correlated() > 0 && !r.kind.responds }
+func (r *fitReport) hasMatrix() bool { return r.correlated() > 0 && !r.responds() }
 
 // correlated is how many columns have one.
 func (r *fitReport) correlated() int { return len(families.Correlated(r.Family, r.Columns)) }
 
 // noteThin notes components that hardly any rows have: what they are made of, and what would help.
-func (r *fitReport) noteThin(s *session, in *tables.Input) error {
-	if len(r.classes) == 0 || !r.Converged || !s.crew.writes() {
+func (r *fitReport) noteThin(s *tables.Session, in *tables.Input) error {
+	if len(r.classes) == 0 || !r.Converged {
 		return nil
 	}
 	least := 2.
@@ -69,7 +70,7 @@ func (r *fitReport) noteThin(s *session, in *tables.Input) error {
 		r.noteFar(s, in)
 		return nil
 	}
-	class, err := r.found.classes.Classify()
+	class, err := r.found.(fitted.Classifier).Classify()
 	if err != nil {
 		return err
 	}
@@ -86,7 +87,7 @@ const farOff = 10
 
 // noteFar notes up to mostThin cells far above or below all others of their column, of which components with many rows
 // have made nothing: where these share one volume, none has the place for one row.
-func (r *fitReport) noteFar(s *session, in *tables.Input) {
+func (r *fitReport) noteFar(s *tables.Session, in *tables.Input) {
 	var cells []string
 	for j, c := range r.Columns {
 		if c.Levels != nil {
@@ -202,7 +203,7 @@ func (r *fitReport) thin(in *tables.Input, class []int, k int) string {
 	switch {
 	case len(cells) > 0:
 		return what + ": " + wrong(cells) +
-			moreOr(r.kind.mixes, ", or have outliers in a component of their own: --noise", "")
+			moreOr(r.mixes(), ", or have outliers in a component of their own: --noise", "")
 	case r.hasMatrix():
 		return what + ", no more than columns: its covariance is hardly determined"
 	}

@@ -52,7 +52,7 @@ func Write(w io.Writer, v any) error {
 	return err
 }
 
-// An Pieces writes JSON piece by piece, and remembers the first error.
+// Pieces writes JSON piece by piece, and remembers the first error.
 type Pieces struct {
 	*bufio.Writer
 	within bool // something stands before, in the same object or list
