@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/latent-go/latent/internal/outcome"
 )
 
 var threeNormals = []string{"--data", "iris", "--family", "gaussian", "--k", "3", "--criterion", "gfic"}
@@ -82,7 +84,7 @@ func TestPredictComparesWithLabels(t *testing.T) {
 	r := fitJSON(t, append(threeNormals, "--label", "Species", "--out", model)...)
 	args := []string{"predict", model, "--data", "iris", "--label", "Species"}
 	stdout, _ := done(t, append(args, "--format", "json")...)
-	var p struct{ Agreement *agreementTable }
+	var p struct{ Agreement *outcome.Agreement }
 	require.NoError(t, json.Unmarshal([]byte(stdout), &p))
 	assert.Equal(t, r.Agreement, p.Agreement)
 

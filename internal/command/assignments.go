@@ -9,6 +9,7 @@ import (
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/classes"
+	"github.com/latent-go/latent/internal/outcome"
 	"github.com/latent-go/latent/internal/tables"
 )
 
@@ -45,8 +46,8 @@ func (c *fitCommand) checkTables() error {
 }
 
 // assign writes what the model says of each row that was read, as latent predict does.
-func (c *fitCommand) assign(s *session, r *fitReport, in tables.Input) error {
-	text, err := encode(r.summary)
+func (c *fitCommand) assign(s *session, r *outcome.Report, in tables.Input) error {
+	text, err := encode(r.Summary)
 	if err != nil {
 		return err
 	}

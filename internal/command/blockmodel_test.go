@@ -13,6 +13,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/latent-go/latent/internal/outcome"
 )
 
 // A graphReport is the report of a block model, with its graph.
@@ -159,7 +161,7 @@ func TestSampledGraphHasTheBlocks(t *testing.T) {
 // The names of nodes and the order of the rows do not matter.
 func TestNamesAndOrderOfEdgesDoNotMatter(t *testing.T) {
 	stdout, _ := done(t, "fit", "--model", "blockmodel", "--format", "json")
-	var plain fitReport
+	var plain outcome.Report
 	require.NoError(t, json.Unmarshal([]byte(stdout), &plain))
 	rows := strings.Split(strings.TrimSpace(csvOf(t, "karate", same)), "\n")
 	text, err := os.ReadFile(rows[0])

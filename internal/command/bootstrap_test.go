@@ -8,6 +8,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/latent-go/latent/internal/outcome"
+	"github.com/latent-go/latent/internal/wording"
 )
 
 // TestBootstrapErrorsOfOneComponent are those of a sample mean and standard deviation. Of 200 draws they have an error
@@ -15,7 +18,7 @@ import (
 func TestBootstrapErrorsOfOneComponent(t *testing.T) {
 	r := fitJSON(t, "--k", "1", "--bootstrap", "200")
 	require.NotNil(t, r.Bootstrap)
-	assert.Equal(t, refits{Draws: 200}, *r.Bootstrap)
+	assert.Equal(t, outcome.Refits{Draws: 200}, *r.Bootstrap)
 	assert.EqualValues(t, 0, *r.Components[0].Drawn)
 	for _, c := range r.Components[0].Columns {
 		sd := float64(c.Values["sd"])
@@ -67,12 +70,12 @@ func TestBootstrapTestsEndWhereNothingIsRejected(t *testing.T) {
 	rows := "a,b\n"
 	for i := range 60 {
 		z := float64(i%7) + float64(i%11)
-		rows += digits(20*float64(i%2)+z) + "," + digits(z*z/9) + "\n"
+		rows += wording.Nats(20*float64(i%2)+z) + "," + wording.Nats(z*z/9) + "\n"
 	}
 	name := file(t, "two.csv", rows)
 	args := []string{"select", "--data", name, "--family", "gaussian-tied", "--kmax", "4", "--restarts", "2", "--bootstrap", "39"}
 	stdout, _ := done(t, append(args, "--format", "json")...)
-	var s selection
+	var s outcome.Selection
 	require.NoError(t, json.Unmarshal([]byte(stdout), &s))
 	require.NotEmpty(t, s.Tests)
 	assert.Equal(t, 1, s.Tests[0].K)

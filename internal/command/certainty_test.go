@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/latent-go/latent/internal/outcome"
 )
 
 // What a fit by the evidence says of K adds up: the bound, the modes and the estimate; probabilities that sum to 1, the
@@ -30,12 +32,12 @@ func TestFitByTheEvidenceSaysHowSureItIs(t *testing.T) {
 		var r struct {
 			K           int
 			Value       float64
-			Bound       float64            `json:"evidence_bound"`
-			LogModes    float64            `json:"ln_modes"`
-			LogEvidence float64            `json:"log_evidence"`
-			Posterior   []sizeProbability  `json:"size_posterior"`
-			Credible    []int              `json:"credible"`
-			Criteria    map[string]float64 `json:"criteria"`
+			Bound       float64                   `json:"evidence_bound"`
+			LogModes    float64                   `json:"ln_modes"`
+			LogEvidence float64                   `json:"log_evidence"`
+			Posterior   []outcome.SizeProbability `json:"size_posterior"`
+			Credible    []int                     `json:"credible"`
+			Criteria    map[string]float64        `json:"criteria"`
 		}
 		require.NoError(t, json.Unmarshal([]byte(text), &r))
 		assert.Equal(t, r.Value, r.Bound, args)
@@ -43,7 +45,7 @@ func TestFitByTheEvidenceSaysHowSureItIs(t *testing.T) {
 		assert.InDelta(t, r.Bound+r.LogModes, r.LogEvidence, 1e-9, args)
 		most, _ := math.Lgamma(float64(r.K) + 1)
 		assert.LessOrEqual(t, r.LogModes, most+float64(r.K)*math.Ln2, args)
-		sum, best := 0.0, sizeProbability{}
+		sum, best := 0.0, outcome.SizeProbability{}
 		for _, one := range r.Posterior {
 			sum += float64(one.Probability)
 			if one.Probability > best.Probability {
@@ -81,7 +83,7 @@ func TestSelectAgreesWithFit(t *testing.T) {
 		r := fitJSON(t, append(args, "--restarts", "3")...)
 		text, _ := done(t, append([]string{"select", "--criteria", "evidence", "--restarts", "3", "--format", "json"},
 			args...)...)
-		var s selection
+		var s outcome.Selection
 		require.NoError(t, json.Unmarshal([]byte(text), &s))
 		best, k := math.Inf(-1), 0
 		for _, row := range s.Table {

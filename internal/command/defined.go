@@ -6,14 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"slices"
 
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/columns"
+	"github.com/latent-go/latent/internal/outcome"
 	"github.com/latent-go/latent/internal/tables"
-	"github.com/latent-go/latent/report"
-	"github.com/latent-go/latent/report/text"
 )
 
 // ofDefinition is a model that its definition says all of.
@@ -97,50 +95,28 @@ func (f *modelFlags) bind(s *tables.Session, in *tables.Input) (*task, error) {
 }
 
 // fit makes one fit.
-func (t *task) fit(ctx context.Context, o framework.Options) (*outcome, error) {
+func (t *task) fit(ctx context.Context, o framework.Options) (*outcome.Fit, error) {
 	return t.outcome(t.Fit(ctx, o))
 }
 
-func (t *task) outcome(res *framework.Result[fitted.Found, struct{}], err error) (*outcome, error) {
+func (t *task) outcome(res *framework.Result[fitted.Found, struct{}], err error) (*outcome.Fit, error) {
 	if res == nil || res.Parameters == nil {
 		return nil, t.flags.flagged(err)
 	}
-	return outcomeOf(res, t.flags.request().Method), t.flags.flagged(err)
+	return outcome.Of(res, t.flags.request().Method), t.flags.flagged(err)
 }
 
 // score makes the fits of several K.
 func (t *task) score(
 	ctx context.Context, ks []int, o framework.Options, criteria []framework.Criterion,
-) (*scores, error) {
+) (*outcome.Scores, error) {
 	sel, err := t.Select(ctx, ks, o, criteria...)
 	if err != nil {
 		return nil, t.flags.flagged(err)
 	}
-	all := scoresOf(&sel.Selection, o, t.flags.request().Method)
-	all.fit = func(i int) (*outcome, error) { return t.outcome(sel.Open(i)) }
+	all := outcome.ScoresOf(&sel.Selection, o, t.flags.request().Method)
+	all.Open = func(i int) (*outcome.Fit, error) { return t.outcome(sel.Open(i)) }
 	return all, nil
-}
-
-// describe shows what a model says of a fit: its first sentences, and the tables that people read, or without such what
-// is said of each latent dimension.
-func describe(p *text.Page, d *fitted.Description) {
-	if d.Finding.Text != "" {
-		p.Line("")
-		p.Prose(0, "%s", ascii(d.Finding.Text))
-	}
-	if !slices.ContainsFunc(d.Sections, hasShort) {
-		for _, one := range d.Finding.Items {
-			p.Prose(2, "%s, %s: %s", one.Name, ascii(one.Size), ascii(one.Text))
-		}
-	}
-	for _, one := range d.Sections {
-		p.Section(one)
-	}
-}
-
-// hasShort says whether a section has a table for people.
-func hasShort(s report.Section) bool {
-	return slices.ContainsFunc(s.Tables, func(t report.Table) bool { return !t.Long })
 }
 
 // chooseMethod takes the method that suits the table, where none is given.

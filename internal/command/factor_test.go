@@ -161,7 +161,7 @@ func TestFactorPageAndErrors(t *testing.T) {
 	}
 	empty = append(empty, ",,,,,,,,")
 	for want, args := range map[string][]string{
-		"gFIC and FIC need more rows than columns":  {"--data", few},
+		"gFIC and FIC need more rows than columns":                     {"--data", few},
 		`column "again" repeats column "x1"`:                           {"--data", file(t, "twice.csv", strings.Join(twice, "\n"))},
 		"row 40 has no value at all: drop it":                          {"--data", file(t, "empty.csv", strings.Join(empty, "\n"))},
 		`--blocks names column "x1" twice in block 1`:                  {"--data", holzinger, "--blocks", "x1,x1;x2"},

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/latent-go/latent/internal/outcome"
 	"github.com/latent-go/latent/models/features"
 )
 
@@ -95,12 +96,12 @@ func TestManyFeaturesHaveABound(t *testing.T) {
 	model := filepath.Join(t.TempDir(), "m.json")
 	args := []string{"--data", "iris", "--k", "13", "--method", "em", "--restarts", "1", "--max-iter", "2000", "--tol", "1e-6"}
 	r := fitFeatures(t, append(args, "--out", model)...)
-	assert.Contains(t, r.Warnings, noteBound)
+	assert.Contains(t, r.Warnings, outcome.NoteBound)
 	assert.Contains(t, strings.Join(r.Warnings, "\n"), "finds fewer of them than --kmax 12 may")
 	rows, _ := done(t, "predict", model, "--data", "iris")
 	assert.True(t, strings.HasSuffix(strings.Split(rows, "\n")[0], ",feature13,log_likelihood_bound"))
 	_, stderr := done(t, "select", "--model", "features", "--data", "iris", "--kmin", "12", "--kmax", "13", "--restarts", "1", "--max-iter", "20")
-	assert.Contains(t, stderr, noteBound)
+	assert.Contains(t, stderr, outcome.NoteBound)
 }
 
 func TestFeaturesPageAndErrors(t *testing.T) {

@@ -2,13 +2,10 @@ package command
 
 import (
 	"cmp"
-	"fmt"
-	"math"
-	"slices"
 	"time"
 
-	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/outcome"
 	"github.com/latent-go/latent/internal/tables"
 )
 
@@ -65,7 +62,7 @@ func (c *fitCommand) Run(s *session) error {
 		return err
 	}
 	if c.Out != "" {
-		if err := saveModel(c.Out, r.summary); err != nil {
+		if err := saveModel(c.Out, r.Summary); err != nil {
 			return err
 		}
 	}
@@ -75,12 +72,12 @@ func (c *fitCommand) Run(s *session) error {
 		}
 	}
 	if c.Components != "" {
-		if err := s.save(c.Components, r.found.(fitted.Classifier).Table()); err != nil {
+		if err := s.save(c.Components, r.ClassTable()); err != nil {
 			return err
 		}
 	}
 	if c.Report != "" {
-		page, err := r.html(in)
+		page, err := r.Document(in)
 		if err != nil {
 			return err
 		}
@@ -91,7 +88,9 @@ func (c *fitCommand) Run(s *session) error {
 	if c.Format == "json" {
 		err = writeJSON(s.stdout, r)
 	} else {
-		err = r.print(s, in, c.Out)
+		p := s.page()
+		r.Print(p, in, s.name, c.Out)
+		err = s.show(p)
 	}
 	if err == nil {
 		progress.done(s)
@@ -139,12 +138,12 @@ func (c *fitCommand) sizes(k int) []int {
 }
 
 // fit makes one fit, or as many as there are sizes where the method does not prune.
-func (c *fitCommand) fit(s *session, in *tables.Input, progress *keeper) (*fitReport, error) {
+func (c *fitCommand) fit(s *session, in *tables.Input, progress *keeper) (*outcome.Report, error) {
 	began := time.Now()
-	asked := c.Restarts != nil
+	listed := c.Restarts != nil
 	t, o, err := c.setup(s, in, cmp.Or(c.K, c.Kmax), 1)
 	if err != nil {
-		return nil, interrupted(err, nil)
+		return nil, outcome.Interrupted(err, nil)
 	}
 	if err := c.checkBootstrap(c.Bootstrap, false); err != nil { // with the method that suits the table
 		return nil, err
@@ -170,83 +169,38 @@ func (c *fitCommand) fit(s *session, in *tables.Input, progress *keeper) (*fitRe
 		o.DoubleTo = t.DoubleTo
 	}
 
-	var best *outcome
-	var table []sizeScore
+	var best *outcome.Fit
+	var table []outcome.SizeScore
 	if c.model().finds(c.Method) || o.FixedK {
 		best, err = t.fit(s, o)
 	} else {
-		var all *scores
+		var all *outcome.Scores
 		if all, err = t.score(s, upTo(1, o.K), o, append([]framework.Criterion{crit}, o.Also...)); err == nil {
-			table = all.column(0)
-			all.remark(s, in)
-			best, err = all.fit(all.BestUnder(0, c.sizePrior()))
+			table = all.Column(0)
+			all.Remark(s.Session, in)
+			best, err = all.Open(all.BestUnder(0, c.sizePrior()))
 		}
 	}
 	if err != nil {
-		return nil, interrupted(err, best)
+		return nil, outcome.Interrupted(err, best)
 	}
-	r, err := newReport(best, in, crit)
+	kept := c.settings(in)
+	kept.FixedK = c.K != nil
+	r, err := outcome.New(s.Session, in, best, outcome.Asked{Kind: c.Kind(), Family: c.Family, Method: c.Method,
+		Criterion: crit,
+		Seed:      c.Seed, KMax: o.K, ByK: table, Columns: t.columns, Settings: kept, What: t.What, Why: c.why,
+		ListStarts: listed, Tolerance: o.Tolerance, ComparedBy: c.comparedBy, Prior: c.Prior.unit(),
+		SizePrior: c.sizePrior(), Groups: c.Groups, Workers: c.Workers, Silent: !s.crew.writes()})
 	if err != nil {
 		return nil, err
-	}
-	r.Model, r.Family, r.Method, r.Seed, r.ByK = c.Model, c.Family, c.Method, c.Seed, table
-	if c.K == nil && c.model().method(c.Method).Search != "" { // it went through all K below
-		for k, v := range best.Met {
-			if !math.IsInf(v, -1) {
-				r.ByK = append(r.ByK, sizeScore{k, number(v), true})
-			}
-		}
-	}
-	r.KMax = max(o.K, r.KMax)
-	if len(table) > 0 {
-		r.KMax = max(r.KMax, table[len(table)-1].K)
-	}
-	r.Columns, r.Settings, r.kind, r.what, r.why = t.columns, c.settings(in), c.Kind(), t.What, c.why
-	r.takeWinner(c.comparedBy, in)
-	r.Settings.FixedK, r.listStarts, r.advice = c.K != nil, asked, advice(best.Status, o.Tolerance, best.Value, best.N)
-	if err := r.certainty(best, c.Prior.unit(), c.sizePrior()); err != nil {
-		return nil, err
-	}
-	if in.Known != nil {
-		assigned, err := r.found.(fitted.Classifier).Classify()
-		if err != nil {
-			return nil, err
-		}
-		r.Agreement = agreementOf(in, assigned, r.K)
-	}
-	if s.crew.writes() {
-		if err := r.assign(s, c.Workers); err != nil {
-			return nil, interrupted(err, best)
-		}
-		if err := cmp.Or(r.group(s.Session, in, c.Groups), r.noteThin(s.Session, in)); err != nil {
-			return nil, err
-		}
-	}
-	if d, is := r.found.(fitted.Doubtful); is {
-		for _, doubt := range d.Doubts() {
-			s.Note("%s: %s", in.Name, in.Render(doubt))
-		}
-	}
-	if slices.ContainsFunc(best.Scores, func(one framework.Score) bool { return one.Bound }) {
-		s.Note(noteBound)
 	}
 	if c.Bootstrap != nil {
-		if err := r.bootstrap(s.Session, status, in, c.drawing(*c.Bootstrap, o)); err != nil {
-			return nil, interrupted(err, best)
+		if err := r.AddErrors(s.Session, status, in, c.drawing(*c.Bootstrap, o)); err != nil {
+			return nil, outcome.Interrupted(err, best)
 		}
 	}
-	if _, printed := r.found.(fitted.Printer); c.Report != "" || c.Format == "text" && !printed {
-		if err := r.describe(); err != nil {
-			return nil, err
-		}
-	}
-	r.Warnings = append(r.Warnings, s.Notes...)
-	if !r.Converged {
-		r.Warnings = append(r.Warnings, r.ending())
-	}
-	if r.agreeing() != "" && r.alone() {
-		r.Warnings = append(r.Warnings,
-			fmt.Sprintf("1 of %d starts reached the best value (to %v nats): %s", r.apart(), closeBy, r.moreStarts()))
+	if err := r.Close(s.Session, c.Report != "", c.Format == "text"); err != nil {
+		return nil, err
 	}
 	r.Seconds = number(time.Since(began).Seconds())
 	return r, nil

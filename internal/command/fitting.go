@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/outcome"
 	"github.com/latent-go/latent/internal/tables"
 )
 
@@ -202,7 +203,7 @@ func (f *fittingFlags) takeRowNames(s *tables.Session, in *tables.Input, asked .
 }
 
 // settings are what a model file keeps of the flags.
-func (f *fittingFlags) settings(in *tables.Input) settings {
+func (f *fittingFlags) settings(in *tables.Input) outcome.Settings {
 	kept := f.modelFlags.settings()
 	kept.Spelt = f.Spelt(in, f.ID)
 	return kept

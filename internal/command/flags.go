@@ -11,12 +11,14 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/latent-go/latent/bootstrap"
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/sizes"
 	"github.com/latent-go/latent/internal/classes"
 	"github.com/latent-go/latent/internal/families"
+	"github.com/latent-go/latent/internal/outcome"
 	"github.com/latent-go/latent/internal/roles"
 	"github.com/latent-go/latent/internal/tables"
 	"github.com/latent-go/latent/prior"
@@ -282,8 +284,8 @@ func valueOr[T any](flag *T, otherwise T) T {
 }
 
 // settings are what a model file keeps of the flags.
-func (f *modelFlags) settings() settings {
-	kept := settings{Roles: f.Roles}
+func (f *modelFlags) settings() outcome.Settings {
+	kept := outcome.Settings{Roles: f.Roles}
 	kept.Weights, kept.Prior = f.Weights, f.Prior.text
 	kept.Temper, kept.Accelerate, kept.Sample = valueOr(f.Temper, 0), f.Accelerate, f.Sample
 	if f.SizePrior != sizePriors[0] {
@@ -473,4 +475,31 @@ func (f *modelFlags) PriorFlag() func(e *prior.ParameterError) string {
 func (f *modelFlags) OneFamily() bool {
 	of := f.model().Families
 	return families.Joint(f.Family) || of != nil && len(of.Names(false)) == 1
+}
+
+// checkGroups refuses --groups of models whose components are not joined.
+func (c *fitCommand) checkGroups() error {
+	if c.Groups != nil && !c.model().mixes {
+		return misused("--groups requires a mixture without --gate, whose components are joined")
+	}
+	return nil
+}
+
+// checkBootstrap refuses --bootstrap where it makes no sense.
+func (f *modelFlags) checkBootstrap(draws *int, testing bool) error {
+	switch {
+	case draws == nil:
+		return nil
+	case !f.model().Classes && (testing || !f.model().method(f.Method).Bootstrap):
+		return misused("--bootstrap requires a mixture: a %s model has no components", f.Model)
+	case f.Method == methodVB || f.Method == methodCVB0:
+		return misused("--bootstrap cannot be used with %s, which has a posterior of the parameters: leave it out, "+
+			"or take --method gfab or em", f.by())
+	}
+	return nil
+}
+
+// drawing are the options of a bootstrap whose fits have the options o.
+func (f *modelFlags) drawing(draws int, o framework.Options) bootstrap.Options {
+	return bootstrap.Options{Draws: draws, Level: outcome.Level, Seed: f.Seed, Workers: f.Workers, Fit: o}
 }

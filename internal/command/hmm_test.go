@@ -18,6 +18,7 @@ import (
 
 	"github.com/latent-go/latent/internal/classes"
 	"github.com/latent-go/latent/internal/families"
+	"github.com/latent-go/latent/internal/outcome"
 )
 
 // seriesTable are two sequences of a table.
@@ -66,7 +67,7 @@ func TestEarthquakes(t *testing.T) {
 		require.InDelta(t, p.Stationary[j], next, 1e-12)
 	}
 	stdout, _ := done(t, "select", "--model", "hmm", "--data", "earthquakes", "--drop", "year", "--family", "poisson", "--kmax", "4", "--format", "json")
-	var all selection
+	var all outcome.Selection
 	require.NoError(t, json.Unmarshal([]byte(stdout), &all))
 	for i, want := range []float64{-391.9189, -341.8787, -328.5275, -326.8864} {
 		require.InDelta(t, want, float64(all.Table[i].LogLik), 2e-3, "K = %d", i+1)

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/latent-go/latent/internal/wording"
 	"github.com/latent-go/latent/report"
 )
 
@@ -271,7 +272,7 @@ func TestManyClassesAreChosenAndMapped(t *testing.T) {
 
 	p := pageOf(t, append(args, "--k", "12")...)
 	n := p.length(t, "components")
-	require.Greater(t, n, mostShaded)
+	require.Greater(t, n, wording.MostShaded)
 	assert.Equal(t, n, strings.Count(p.text, `type="radio"`))
 	assert.Contains(t, p.text, "<legend>Choose a component:</legend>")
 	assert.Contains(t, p.text, "Numbers: probabilities")

@@ -22,7 +22,9 @@ import (
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/internal/classes"
+	"github.com/latent-go/latent/internal/outcome"
 	"github.com/latent-go/latent/internal/tier"
+	"github.com/latent-go/latent/internal/wording"
 	"github.com/latent-go/latent/report"
 )
 
@@ -169,7 +171,7 @@ func (p *readPage) common(t *testing.T) {
 	}
 	if n := p.length(t, "trace"); n > 0 {
 		table := p.tables["iterations"]
-		require.Len(t, table, min(n, mostIterations)+1)
+		require.Len(t, table, min(n, wording.MostIterations)+1)
 		for _, row := range table[1:] {
 			i, err := strconv.Atoi(row[0])
 			require.NoError(t, err)
@@ -187,7 +189,7 @@ func (p *readPage) common(t *testing.T) {
 					relevance = append(relevance, number(v))
 				}
 			}
-			assert.Equal(t, []string{p.at(t, "pruned", i, "iteration"), p.at(t, "pruned", i, "k"), p.at(t, "pruned", i, "rule"), abridgedNumbers(relevance), p.at(t, "pruned", i, "before"), p.at(t, "pruned", i, "after")}, row)
+			assert.Equal(t, []string{p.at(t, "pruned", i, "iteration"), p.at(t, "pruned", i, "k"), p.at(t, "pruned", i, "rule"), outcome.AbridgedNumbers(relevance), p.at(t, "pruned", i, "before"), p.at(t, "pruned", i, "after")}, row)
 		}
 	}
 	if p.report["by_k"] != nil {
@@ -249,7 +251,7 @@ func TestReportOfBPCAHasTheNumbersOfItsJSON(t *testing.T) {
 			assert.Equal(t, []string{strconv.Itoa(k + 1), p.at(t, "explained", k)}, row[:2])
 		}
 		assert.Contains(t, p.titles, "Spectrum")
-		if k := p.length(t, "explained"); k > mostShaded {
+		if k := p.length(t, "explained"); k > wording.MostShaded {
 			assert.Equal(t, p.length(t, "columns")*k+13, p.marks["Loadings"]["rect"], "a cell a loading, the key and two frames")
 		}
 	}
@@ -466,7 +468,7 @@ func TestReportOfLargeDataIsSmall(t *testing.T) {
 	}
 	p := pageOf(t, "--data", npy(t, wide, 400, 300), "--model", "bpca", "--method", "closed-form", "--k", "200")
 	assert.Less(t, len(p.text), bound)
-	assert.Len(t, p.tables["loadings"], mostProfiles+1)
+	assert.Len(t, p.tables["loadings"], wording.MostProfiles+1)
 	assert.Contains(t, p.text, "220 columns, which the dimensions explain least, are not listed (--format json has all).")
 	assert.Contains(t, p.text, "160 weaker dimensions are not listed (--format json has all).")
 
@@ -497,13 +499,13 @@ func npy(t *testing.T, x []float64, rows, cols int) string {
 }
 
 func TestThinnedKeepsTheEndsAndWhatIsWanted(t *testing.T) {
-	assert.Equal(t, []int{0, 1, 2}, thinned(3, 5, []int{1}))
-	list := thinned(100_000, 600, []int{77, 99_998})
+	assert.Equal(t, []int{0, 1, 2}, wording.Thinned(3, 5, []int{1}))
+	list := wording.Thinned(100_000, 600, []int{77, 99_998})
 	assert.True(t, slices.IsSorted(list))
 	assert.Subset(t, list, []int{0, 77, 99_998, 99_999})
 	assert.LessOrEqual(t, len(list), 600)
 	assert.Equal(t, list, slices.Compact(slices.Clone(list)))
-	assert.LessOrEqual(t, len(thinned(1000, 10, upTo(0, 900))), 10)
+	assert.LessOrEqual(t, len(wording.Thinned(1000, 10, upTo(0, 900))), 10)
 }
 
 func TestReportErrsBeforeTheFitAndLeavesNothing(t *testing.T) {
@@ -565,4 +567,20 @@ func TestReportReplacesTheOldPage(t *testing.T) {
 			assert.Contains(t, page, "<td>"+strings.TrimSpace(line[16:])+"</td>", line)
 		}
 	}
+}
+
+func TestMissingValuesAreCounted(t *testing.T) {
+	p := pageOf(t, "--data", file(t, "g.csv", "a,b,c,w\n1,2,3,1\n2,,4,1\n3,1,5,2\n2,,5,1\n5,6,,1\n6,7,8,1\n"), "--family", "gaussian-diagonal", "--k", "1", "--weights", "w")
+	assert.Equal(t, [][]string{{"column", "missing", "share of the rows"}, {"b", "2", "29 %"}, {"c", "1", "14 %"}}, p.shown["missing values by column"])
+	assert.Contains(t, p.text, "14 % of the cells are missing, in 43 % of the rows.")
+	assert.Contains(t, p.text, "1 column is complete.")
+	p = pageOf(t)
+	assert.NotContains(t, p.text, "Missing values")
+}
+
+func TestNamesFromRightToLeftAreIsolated(t *testing.T) {
+	const name = "\u0645\u062f\u064a\u0646\u0629"
+	assert.Equal(t, "\u2068"+name+"\u2069", isolated(name))
+	assert.Equal(t, "plain", isolated("plain"))
+	assert.True(t, strings.HasPrefix(wording.Capital("mixture"), "M"))
 }

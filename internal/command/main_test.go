@@ -27,8 +27,10 @@ import (
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/classes"
+	"github.com/latent-go/latent/internal/outcome"
 	"github.com/latent-go/latent/internal/roles"
 	"github.com/latent-go/latent/internal/tables"
+	"github.com/latent-go/latent/internal/wording"
 	"github.com/latent-go/latent/models/bpca"
 )
 
@@ -69,7 +71,7 @@ func done(t *testing.T, args ...string) (stdout, stderr string) {
 
 // reported is what JSON has of a fit.
 type reported struct {
-	fitReport
+	outcome.Report
 	Components []classes.Component `json:"components"`
 	Gate       *classes.GateReport `json:"gate"`
 }
@@ -84,7 +86,7 @@ func fitJSON(t *testing.T, args ...string) reported {
 // reportOf is the report that a fit wrote with these flags.
 func reportOf(t *testing.T, text string, args ...string) reported {
 	t.Helper()
-	r := reported{fitReport: fitReport{evidenceView: new(evidenceView)}}
+	r := reported{Report: outcome.Report{Evidence: new(outcome.Evidence)}}
 	r.Settings.Roles = roles.Of(known.models[known.modelNamed(args)].settings())
 	require.NoError(t, json.Unmarshal([]byte(text), &r))
 	return r
@@ -97,7 +99,7 @@ func bpcaJSON(t *testing.T, args ...string) reported {
 }
 
 // bpcaOf are the parameters of BPCA.
-func bpcaOf(t *testing.T, s summary) *bpca.Parameters {
+func bpcaOf(t *testing.T, s outcome.Summary) *bpca.Parameters {
 	t.Helper()
 	var p *bpca.Parameters
 	require.NoError(t, json.Unmarshal(s.Params, &p))
@@ -258,7 +260,7 @@ func TestRestartsAreListed(t *testing.T) {
 
 func TestSelectMarksEachCriterionsChoice(t *testing.T) {
 	stdout, _ := done(t, "select", "--model", "bpca", "--format", "json")
-	var s selection
+	var s outcome.Selection
 	require.NoError(t, json.Unmarshal([]byte(stdout), &s))
 	assert.Equal(t, []string{"gfic", "fic", "bicem", "bic", "aic"}, s.Criteria)
 	assert.Equal(t, 23, s.Chosen["gfic"])
@@ -281,7 +283,7 @@ func TestSelectSaysHowSure(t *testing.T) {
 	assert.Contains(t, stdout, "p(K|data)  K = 4: 0.8")
 	assert.Contains(t, stdout, "at least 90 %: K = 4, 5")
 	stdout, _ = done(t, append(args, "--format", "json")...)
-	var s selection
+	var s outcome.Selection
 	require.NoError(t, json.Unmarshal([]byte(stdout), &s))
 	assert.Equal(t, []int{4, 5}, s.Credible)
 	sum := 0.0
@@ -300,8 +302,8 @@ func TestPredictFromTheSavedModelIsBitExact(t *testing.T) {
 		r := bpcaJSON(t, "--data", "iris", "--method", method, "--out", model)
 		saved, err := known.read(model)
 		require.NoError(t, err)
-		params := bpcaOf(t, saved.summary)
-		assert.Equal(t, bpcaOf(t, r.summary), params)
+		params := bpcaOf(t, saved.Summary)
+		assert.Equal(t, bpcaOf(t, r.Summary), params)
 		assert.Equal(t, r.Columns, saved.Columns)
 
 		stdout, _ := done(t, "predict", model, "--data", "iris", "--format", "json")
@@ -326,7 +328,7 @@ func TestPredictFromTheSavedModelIsBitExact(t *testing.T) {
 		assert.Equal(t, logProb, p.LogLikelihood)
 		assert.Equal(t, mean.RawRowView(149), p.Mean[149])
 		assert.Equal(t, number(cov.At(0, 1)), p.Covariance.Values[0][1])
-		assert.Equal(t, numbered("z", r.K), p.Covariance.Names)
+		assert.Equal(t, wording.Numbered("z", r.K), p.Covariance.Names)
 
 		stdout, _ = done(t, "predict", model, "--data", "iris")
 		records, err := csv.NewReader(strings.NewReader(stdout)).ReadAll()
@@ -420,7 +422,7 @@ func TestFewDimensionsOfManyColumns(t *testing.T) {
 		for i, size := range few.ByK {
 			assert.InEpsilon(t, float64(all.ByK[i].Value), float64(size.Value), 1e-11)
 		}
-		assert.InDeltaSlice(t, bpcaOf(t, all.summary).Loadings, bpcaOf(t, few.summary).Loadings, 1e-8)
+		assert.InDeltaSlice(t, bpcaOf(t, all.Summary).Loadings, bpcaOf(t, few.Summary).Loadings, 1e-8)
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/families"
+	"github.com/latent-go/latent/internal/outcome"
 	"github.com/latent-go/latent/internal/tables"
 	"github.com/latent-go/latent/internal/tier"
 	"github.com/latent-go/latent/models/mixture"
@@ -516,7 +517,7 @@ func TestWeightsOfMixturesAreRepeatedRows(t *testing.T) {
 func TestSelectOfMixturesHasICL(t *testing.T) {
 	stdout, stderr := done(t, "select", "--kmax", "4", "--format", "json")
 	assert.Equal(t, "latent: K = 4 is the largest compared, and best by fic, aic: larger K may be better (--kmax)\n", stderr)
-	var s selection
+	var s outcome.Selection
 	require.NoError(t, json.Unmarshal([]byte(stdout), &s))
 	assert.Equal(t, "em", s.Method)
 	assert.Equal(t, []string{"bicem", "evidence", "gfic", "fic", "bic", "aic", "icl"}, s.Criteria)
@@ -584,7 +585,7 @@ func TestMixturesOfFewRowsHaveTenStarts(t *testing.T) {
 	best := 0
 	for _, one := range r.Restarts {
 		assert.LessOrEqual(t, one.Value, r.Value)
-		if one.Value > r.Value-closeBy {
+		if one.Value > r.Value-outcome.CloseBy {
 			best++
 		}
 	}
@@ -727,7 +728,7 @@ func TestPlainBernoulliMixtureHasOneAnswer(t *testing.T) {
 		assert.Equal(t, methodCVB0, r.Method)
 		assert.Equal(t, 5, r.K)
 		assert.InDelta(t, -3037.234, float64(r.Value), 0.01)
-		assert.Equal(t, len(r.Restarts), r.reached())
+		assert.Equal(t, len(r.Restarts), r.Reached())
 	}
 	assert.Equal(t, methodGFAB, fitJSON(t, "--model", "bernmix", "--k", "2").Method)
 }

@@ -8,11 +8,12 @@ import (
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/outcome"
 	"github.com/latent-go/latent/internal/roles"
 )
 
 type modelFile struct {
-	summary
+	outcome.Summary
 	kind   model
 	saved  *fitted.Fitted
 	input  fitted.Input
@@ -21,7 +22,7 @@ type modelFile struct {
 }
 
 // saveModel writes a model file, completely or not at all.
-func saveModel(path string, s summary) error {
+func saveModel(path string, s outcome.Summary) error {
 	text, err := encode(s)
 	if err != nil {
 		return err

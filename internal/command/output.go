@@ -12,6 +12,8 @@ import (
 	"github.com/latent-go/latent/internal/lockfile"
 	"github.com/latent-go/latent/internal/progress"
 	"github.com/latent-go/latent/internal/tables"
+	"github.com/latent-go/latent/report"
+	"github.com/latent-go/latent/report/html"
 	"github.com/latent-go/latent/report/text"
 )
 
@@ -178,3 +180,8 @@ func (s *session) stat(in string) os.FileInfo {
 
 // pageName is the file that --report writes.
 const pageName = "index.html"
+
+// writePage writes a page into a folder, which is made where it is missing: all of it, or nothing.
+func writePage(dir string, page *report.Document) error {
+	return atomicfile.WriteIn(dir, pageName, func(w io.Writer) error { return html.Write(w, page) })
+}

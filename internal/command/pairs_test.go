@@ -13,6 +13,7 @@ import (
 
 	"github.com/latent-go/latent/internal/classes"
 	"github.com/latent-go/latent/internal/families"
+	"github.com/latent-go/latent/internal/wording"
 	"github.com/latent-go/latent/report"
 )
 
@@ -71,10 +72,10 @@ func TestColumnsOfEveryPairOfKindsShowTheirMoments(t *testing.T) {
 					m, s, _ := classes.ColumnSummary{Values: c.Columns[j].Values}.Moments(family)
 					assert.InDelta(t, mean, float64(m), 0.1*sd, pair)
 					assert.InEpsilon(t, sd, float64(s), 0.15, pair)
-					both := readable(float64(c.Columns[j].Values["rate"]))
+					both := wording.Readable(float64(c.Columns[j].Values["rate"]))
 					if len(c.Columns[j].Values) > 1 { // that of a rate the page's sentences have where it sets the components apart
-						both = ascii(report.Spread(m, s).String())
-						assert.Contains(t, ascii(p.text), "("+both+", in all rows", pair)
+						both = wording.ASCII(report.Spread(m, s).String())
+						assert.Contains(t, wording.ASCII(p.text), "("+both+", in all rows", pair)
 					}
 					assert.Contains(t, shown, both, pair)
 				}

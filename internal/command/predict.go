@@ -16,6 +16,7 @@ import (
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/atomicfile"
 	"github.com/latent-go/latent/internal/jsontext"
+	"github.com/latent-go/latent/internal/outcome"
 	"github.com/latent-go/latent/internal/tables"
 	"github.com/latent-go/latent/report"
 )
@@ -423,10 +424,10 @@ func (c *predictCommand) checkColumns(m *modelFile, names []string) error {
 }
 
 // printAgreement keeps out of the way of the predictions.
-func (c *predictCommand) printAgreement(s *session, a *agreementTable) error {
+func (c *predictCommand) printAgreement(s *session, a *outcome.Agreement) error {
 	p := s.page()
-	p.Line("%s: %s", a.fact()[0], a.fact()[1])
-	a.print(p)
+	p.Line("%s: %s", a.Fact()[0], a.Fact()[1])
+	a.Print(p)
 	w := s.stderr
 	if c.Out != "" && c.Out != "-" {
 		w = s.stdout

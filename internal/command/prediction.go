@@ -13,6 +13,7 @@ import (
 	"github.com/latent-go/latent/internal/classes"
 	"github.com/latent-go/latent/internal/faults"
 	"github.com/latent-go/latent/internal/jsontext"
+	"github.com/latent-go/latent/internal/outcome"
 	"github.com/latent-go/latent/internal/tables"
 )
 
@@ -216,8 +217,8 @@ func (p *prediction) interrupted(first int) error {
 }
 
 // agreement compares the components of all rows with known classes; nil where there are none.
-func (p *prediction) agreement() *agreementTable {
-	return agreementOf(p.in, p.assigned, len(p.layout.Items))
+func (p *prediction) agreement() *outcome.Agreement {
+	return outcome.AgreementOf(p.in, p.assigned, len(p.layout.Items))
 }
 
 // heads are those of the table that is written: what is passed through, and the numbers of the layout.

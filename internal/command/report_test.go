@@ -14,14 +14,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/latent-go/latent/builtin/lineargaussian"
-	"github.com/latent-go/latent/framework"
-	"github.com/latent-go/latent/report/text"
+	"github.com/latent-go/latent/internal/outcome"
 )
 
 // rankTwo has b = 2a, so that no noise is left beyond K = 1.
 const rankTwo = "a,b,c\n1,2,3\n2,4,1\n3,6,9\n4,8,1\n4,8,3\n"
 
-func selectJSON(t *testing.T, args ...string) (s selection, stderr string) {
+func selectJSON(t *testing.T, args ...string) (s outcome.Selection, stderr string) {
 	t.Helper()
 	stdout, stderr := done(t, append([]string{"select", "--model", "bpca", "--format", "json"}, args...)...)
 	require.NoError(t, json.Unmarshal([]byte(stdout), &s))
@@ -92,21 +91,21 @@ func TestTheModelKeepsWhatARefitNeeds(t *testing.T) {
 	model := filepath.Join(t.TempDir(), "m.json")
 	for _, c := range []struct {
 		flags []string
-		want  generalSettings
+		want  outcome.General
 	}{
-		{[]string{"--method", "gfab"}, generalSettings{Tolerance: 1e-9, MaxIterations: 10000, Restarts: 1}},
+		{[]string{"--method", "gfab"}, outcome.General{Tolerance: 1e-9, MaxIterations: 10000, Restarts: 1}},
 		{[]string{"--method", "em", "--k", "1", "--tol", "1e-6", "--max-iter", "500", "--restarts", "3"},
-			generalSettings{Tolerance: 1e-6, MaxIterations: 500, Restarts: 3, FixedK: true}},
+			outcome.General{Tolerance: 1e-6, MaxIterations: 500, Restarts: 3, FixedK: true}},
 		{[]string{"--method", "vb", "--prior", "alpha=1, unit=2.50", "--weights", "w"},
-			generalSettings{Tolerance: 1e-9, MaxIterations: 10000, Restarts: 1, Weights: "w", Prior: "alpha=1, unit=2.50"}},
-		{[]string{"--method", "closed-form"}, generalSettings{}},
+			outcome.General{Tolerance: 1e-9, MaxIterations: 10000, Restarts: 1, Weights: "w", Prior: "alpha=1, unit=2.50"}},
+		{[]string{"--method", "closed-form"}, outcome.General{}},
 	} {
 		r := bpcaJSON(t, append([]string{"--data", table, "--out", model}, c.flags...)...)
-		assert.Equal(t, c.want, r.Settings.generalSettings)
+		assert.Equal(t, c.want, r.Settings.General)
 		saved, err := known.read(model)
 		require.NoError(t, err)
-		assert.Equal(t, c.want, saved.Settings.generalSettings)
-		assert.Equal(t, readingSettings{}, saved.Settings.readingSettings)
+		assert.Equal(t, c.want, saved.Settings.General)
+		assert.Equal(t, outcome.Reading{}, saved.Settings.Reading)
 		assert.Equal(t, new(lineargaussian.PCASettings), saved.Settings.Flags())
 		assert.Equal(t, r.Objective, saved.Objective)
 		assert.Len(t, r.Objective, len(r.Trace))
@@ -124,28 +123,6 @@ func TestTheObjectiveNeverFallsWhileKStays(t *testing.T) {
 		before, after := float64(r.Objective[i-1]), float64(r.Objective[i])
 		assert.GreaterOrEqual(t, after, before-1e-12*math.Abs(before))
 	}
-}
-
-func TestEveryPruningRuleIsExplained(t *testing.T) {
-	r := &fitReport{}
-	r.KMax = 5
-	for i, rule := range []string{"objective", "eigenvalue", "degenerate"} {
-		r.Pruned = append(r.Pruned, pruned{Iteration: i + 1, K: 4 - i, Rule: rule, Relevance: []number{0.5}})
-	}
-	var p text.Page
-	r.printPruned(&p)
-	for _, part := range []string{"objective: the smaller", "eigenvalue: it held at most one row's worth of data", "degenerate: it had collapsed: its rows were equal, or in line"} {
-		assert.Contains(t, p.String(), part)
-	}
-
-	// Steps shown together name all their rules.
-	r.KMax, r.Pruned = 100, nil
-	for i := range 2 * mostRows {
-		r.Pruned = append(r.Pruned, pruned{Iteration: i + 1, K: 99 - i, Rule: []string{"objective", "degenerate"}[i%2]})
-	}
-	p.Reset()
-	r.printPruned(&p)
-	assert.Contains(t, p.String(), "objective, degenerate")
 }
 
 // Larger is better: BIC is ln p(X|Π) − df/2 ln N, AIC less df, ICL less the entropy too.
@@ -196,7 +173,7 @@ func TestSelectHasTheStatisticsOfEveryFit(t *testing.T) {
 		{"--data", "iris", "--drop", "Species", "--model", "features", "--method", "em"},
 	} {
 		stdout, _ := done(t, append([]string{"select", "--kmax", "2", "--format", "json"}, flags...)...)
-		var s selection
+		var s outcome.Selection
 		require.NoError(t, json.Unmarshal([]byte(stdout), &s))
 		assert.NotNil(t, s.Warnings)
 		for _, row := range s.Table {
@@ -216,19 +193,6 @@ func TestSelectHasTheStatisticsOfEveryFit(t *testing.T) {
 
 // More iterations are advised where they help, and only there.
 func TestAdviceForFitsThatDidNotConverge(t *testing.T) {
-	for _, c := range []struct {
-		status    framework.Status
-		tolerance float64
-		want      string
-	}{
-		{framework.Converged, 1e-9, ""},
-		{framework.IterationLimit, 1e-9, "raise --max-iter"},
-		{framework.IterationLimit, 1e-16, "--tol 1e-16 is within the rounding error of the criterion: raise --tol"},
-		{framework.Falling, 1e-9, "the objective fell: try another --seed, or more --restarts"},
-		{framework.Cancelled, 1e-9, ""},
-	} {
-		assert.Equal(t, c.want, advice(c.status, c.tolerance, -1130, 272))
-	}
 	stdout, _ := done(t, "fit", "--k", "5", "--restarts", "1", "--tol", "1e-300", "--max-iter", "200")
 	assert.NotContains(t, stdout, "--max-iter")
 	assert.Contains(t, strings.Join(strings.Fields(stdout), " "), "--tol 1e-300 is within the rounding error of the criterion: raise --tol")
@@ -259,9 +223,9 @@ func TestMovesAreReported(t *testing.T) {
 		assert.Contains(t, upTo(1, one.K-1), one.Divided)
 		assert.Equal(t, r.Trace[one.Iteration-1], one.After)
 	}
-	merged := slices.IndexFunc(r.Pruned, func(p pruned) bool { return p.Rule == "merge" })
+	merged := slices.IndexFunc(r.Pruned, func(p outcome.Pruned) bool { return p.Rule == "merge" })
 	require.GreaterOrEqual(t, merged, 0)
-	assert.Contains(t, r.Split, split{r.Pruned[merged].Iteration, r.Pruned[merged].K + 1, r.Split[0].Divided, r.Pruned[merged].Before, r.Pruned[merged].After})
+	assert.Contains(t, r.Split, outcome.Split{Iteration: r.Pruned[merged].Iteration, K: r.Pruned[merged].K + 1, Divided: r.Split[0].Divided, Before: r.Pruned[merged].Before, After: r.Pruned[merged].After})
 }
 
 // TestABestValueOfOneStartIsSaid: where the others end lower, more starts may end higher, which text, page and JSON say.

@@ -11,6 +11,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/latent-go/latent/internal/outcome"
 )
 
 // A first column without a name is passed through, and no data, whether or not a later table has it.
@@ -189,7 +191,7 @@ func TestTablesThatCannotBeRead(t *testing.T) {
 func TestSelectComparesWithLabels(t *testing.T) {
 	fit := fitJSON(t, "--data", "iris", "--label", "Species", "--family", "gaussian-tied", "--method", "em", "--k", "3")
 	stdout, _ := done(t, "select", "--data", "iris", "--label", "Species", "--family", "gaussian-tied", "--kmax", "3", "--format", "json")
-	var got selection
+	var got outcome.Selection
 	require.NoError(t, json.Unmarshal([]byte(stdout), &got))
 	require.Len(t, got.Table, 3)
 	assert.Equal(t, "Species", got.Label)

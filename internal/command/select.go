@@ -6,12 +6,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/latent-go/latent/data"
-	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
-	"github.com/latent-go/latent/framework/sizes"
+	"github.com/latent-go/latent/internal/outcome"
 	"github.com/latent-go/latent/internal/tables"
 	"github.com/latent-go/latent/report"
+	"github.com/latent-go/latent/report/text"
 )
 
 type selectCommand struct {
@@ -54,9 +53,9 @@ func (c *selectCommand) Run(s *session) error {
 		return err
 	}
 	var t interface {
-		print(s *session, in *tables.Input) error
-		html(in *tables.Input) (*report.Document, error)
-		table() report.Table
+		Print(p *text.Page, in *tables.Input)
+		Document(in *tables.Input) (*report.Document, error)
+		AsTable() report.Table
 	}
 	if c.compares != "" {
 		t, err = c.compare(s, in, progress)
@@ -64,18 +63,18 @@ func (c *selectCommand) Run(s *session) error {
 		t, err = c.scores(s, in, progress)
 	}
 	if err != nil {
-		return tables.Explain(progress.left(interrupted(err, nil)), in)
+		return tables.Explain(progress.left(outcome.Interrupted(err, nil)), in)
 	}
 	if err := s.complete(); err != nil || !s.crew.writes() {
 		return err
 	}
 	if c.Out != "" {
-		if err := s.save(c.Out, t.table()); err != nil {
+		if err := s.save(c.Out, t.AsTable()); err != nil {
 			return err
 		}
 	}
 	if c.Report != "" {
-		page, err := t.html(in)
+		page, err := t.Document(in)
 		if err != nil {
 			return err
 		}
@@ -86,7 +85,9 @@ func (c *selectCommand) Run(s *session) error {
 	if c.Format == "json" {
 		err = writeJSON(s.stdout, t)
 	} else {
-		err = t.print(s, in)
+		p := s.page()
+		t.Print(p, in)
+		err = s.show(p)
 	}
 	if err == nil {
 		progress.done(s)
@@ -188,72 +189,7 @@ func (c *selectCommand) named() ([]framework.Criterion, error) {
 	return list, nil
 }
 
-// agree compares the components of one K with known classes.
-func (t *selection) agree(row *selectionRow, all *scores, i int, in *tables.Input) error {
-	if in.Known == nil {
-		return nil
-	}
-	f, err := all.fit(i)
-	if err != nil {
-		return err
-	}
-	assigned, err := f.Parameters.(fitted.Classifier).Classify()
-	if err != nil {
-		return err
-	}
-	t.Label, row.AdjustedRand = in.Known.Column, &agreementOf(in, assigned, row.K).AdjustedRand
-	return nil
-}
-
-// A selection is the object that --format json writes.
-type selection struct {
-	Model    string         `json:"model"`
-	Family   string         `json:"family"`
-	Method   string         `json:"method"`
-	N        number         `json:"n"`
-	D        int            `json:"d"`
-	Rows     int            `json:"rows"`
-	Columns  []data.Column  `json:"columns"`
-	KMin     int            `json:"kmin"`
-	KMax     int            `json:"kmax"`
-	Seed     uint64         `json:"seed"`
-	Seconds  number         `json:"seconds"`
-	Criteria []string       `json:"criteria"`
-	Prior    string         `json:"size_prior"`
-	Chosen   map[string]int `json:"chosen"` // K by criterion
-	// Posterior is p(K|X) among the K compared, and Credible the smallest set of 90 %: with the criterion evidence.
-	Posterior []sizeProbability `json:"posterior,omitempty"`
-	Credible  []int             `json:"credible,omitempty"`
-	Table     []selectionRow    `json:"table"`
-	Tests     []ratioTest       `json:"tests,omitempty"` // with --bootstrap
-	Label     string            `json:"label,omitempty"` // column of --label
-	Warnings  []string          `json:"warnings"`
-
-	what string
-}
-
-// posterior fills in p(K|X) by criterion j.
-func (t *selection) posterior(all *scores, j int, prior sizes.Prior) error {
-	probabilities, err := all.SizePosterior(j, prior)
-	if err != nil {
-		return err
-	}
-	t.Posterior, t.Credible = sizePosterior(all.K, probabilities)
-	return nil
-}
-
-type selectionRow struct {
-	K      int               `json:"k"`
-	Values map[string]number `json:"values"` // by criterion; null where there is none
-	fitStatistics
-	Converged bool   `json:"converged"`
-	Status    string `json:"status"`
-	Error     string `json:"error,omitempty"` // why a value is null
-
-	AdjustedRand *number `json:"adjusted_rand_index,omitempty"` // of the components and the classes of --label
-}
-
-func (c *selectCommand) scores(s *session, in *tables.Input, progress *keeper) (*selection, error) {
+func (c *selectCommand) scores(s *session, in *tables.Input, progress *keeper) (*outcome.Selection, error) {
 	began := time.Now()
 	task, o, err := c.setup(s, in, c.Kmax, c.Kmin)
 	if err != nil {
@@ -274,20 +210,20 @@ func (c *selectCommand) scores(s *session, in *tables.Input, progress *keeper) (
 	if err != nil {
 		return nil, err
 	}
-	t := &selection{Model: c.Model, Family: c.Family, Method: c.Method, D: in.Cols(),
+	t := &outcome.Selection{Model: c.Model, Family: c.Family, Method: c.Method, D: in.Cols(),
 		Rows: in.Rows(), Columns: task.columns,
-		KMin: c.Kmin, KMax: all.K[len(all.K)-1], Prior: c.SizePrior, Seed: c.Seed, Chosen: map[string]int{}, what: task.What}
-	if err := t.fill(all, criteria, in, c.sizePrior()); err != nil {
+		KMin: c.Kmin, KMax: all.K[len(all.K)-1], Prior: c.SizePrior, Seed: c.Seed, Chosen: map[string]int{}, What: task.What}
+	if err := t.Fill(all, criteria, in, c.sizePrior()); err != nil {
 		return nil, err
 	}
-	all.remark(s, in)
-	if all.bounded {
-		s.Note(noteBound)
+	all.Remark(s.Session, in)
+	if all.Bounded {
+		s.Note(outcome.NoteBound)
 	}
-	s.noteEnd(task, t.KMin, t.KMax,
+	s.noteEnd(task.CheckK, t.KMin, t.KMax,
 		slices.DeleteFunc(slices.Clone(t.Criteria), func(name string) bool { return t.Chosen[name] < t.KMax }))
 	if c.Bootstrap != nil {
-		if err := t.test(s.Session, status, in, task.Problem, c.drawing(*c.Bootstrap, o)); err != nil {
+		if err := t.Test(s.Session, status, in, task.Problem, c.drawing(*c.Bootstrap, o)); err != nil {
 			return nil, err
 		}
 	}
@@ -297,50 +233,10 @@ func (c *selectCommand) scores(s *session, in *tables.Input, progress *keeper) (
 }
 
 // noteEnd notes who chooses the largest K compared, where the table bears larger ones.
-func (s *session) noteEnd(t *task, kmin, kmax int, who []string) {
-	if len(who) == 0 || kmin == kmax || t.CheckK(kmax+1) != nil {
+func (s *session) noteEnd(checkK func(k int) error, kmin, kmax int, who []string) {
+	if len(who) == 0 || kmin == kmax || checkK(kmax+1) != nil {
 		return
 	}
 	s.Note("K = %d is the largest compared, and best by %s: larger K may be better (--kmax)", kmax,
 		strings.Join(who, ", "))
-}
-
-func (t *selection) fill(all *scores, asked []framework.Criterion, in *tables.Input, prior sizes.Prior) error {
-	for j, one := range asked {
-		name := strings.ToLower(one.Name)
-		t.Criteria = append(t.Criteria, name)
-		best := all.BestUnder(j, prior)
-		if best < 0 {
-			return all.without(one)
-		}
-		t.Chosen[name] = all.K[best]
-		if one.Name == framework.Evidence.Name && (j == 0 || t.Method != methodEM) { // EM chooses starts by the first
-			if err := t.posterior(all, j, prior); err != nil {
-				return err
-			}
-		}
-		if j == 0 {
-			f, err := all.fit(best)
-			if err != nil {
-				return err
-			}
-			t.N = number(f.N)
-		}
-	}
-	for i, k := range all.K {
-		end := all.ends[i]
-		row := selectionRow{
-			K: k, Values: map[string]number{}, fitStatistics: all.statistics(i), Converged: end.converged, Status: end.status,
-		}
-		for j, name := range t.Criteria {
-			row.Values[name] = number(all.Values[i][j])
-		}
-		if end.err != nil {
-			row.Error = in.Render(end.err)
-		} else if err := t.agree(&row, all, i, in); err != nil {
-			return err
-		}
-		t.Table = append(t.Table, row)
-	}
-	return nil
 }

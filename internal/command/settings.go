@@ -2,7 +2,6 @@ package command
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
@@ -10,27 +9,8 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/latent-go/latent/internal/jsontext"
 	"github.com/latent-go/latent/internal/roles"
 )
-
-// MarshalJSON has the settings of the model among those of all models.
-func (s settings) MarshalJSON() ([]byte, error) {
-	return jsontext.Object(s.generalSettings, s.Flags(), s.readingSettings)
-}
-
-// UnmarshalJSON reads those of a model where it is known which.
-func (s *settings) UnmarshalJSON(text []byte) error {
-	for _, part := range []any{&s.generalSettings, s.Flags(), &s.readingSettings} {
-		if part == nil {
-			continue
-		}
-		if err := json.Unmarshal(text, part); err != nil {
-			return err
-		}
-	}
-	return nil
-}
 
 // modelNamed is the value of --model in the arguments of a command, which decides what further flags there are.
 func (r *registry) modelNamed(args []string) string {

@@ -2,10 +2,8 @@ package command
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -14,8 +12,8 @@ import (
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/families"
+	"github.com/latent-go/latent/internal/outcome"
 	"github.com/latent-go/latent/internal/tables"
-	"github.com/latent-go/latent/report"
 )
 
 // familyAll is --family all, and --cov all, of latent select.
@@ -102,41 +100,6 @@ func (c *selectCommand) expand() error {
 	return nil
 }
 
-// A comparison is the object that --format json writes of families side by side.
-type comparison struct {
-	Model     string          `json:"model"`
-	Method    string          `json:"method"`
-	Criterion string          `json:"criterion"`
-	N         number          `json:"n"`
-	D         int             `json:"d"`
-	Rows      int             `json:"rows"`
-	KMin      int             `json:"kmin"`
-	KMax      int             `json:"kmax"` // of the family with the most
-	Seed      uint64          `json:"seed"`
-	Seconds   number          `json:"seconds"`
-	Best      string          `json:"best"`
-	K         int             `json:"k"`
-	Second    string          `json:"second,omitempty"`
-	Margin    number          `json:"margin"` // of the best over the second, in nats; null where there is none
-	Table     []comparisonRow `json:"table"`  // the best first
-	Warnings  []string        `json:"warnings"`
-}
-
-// A comparisonRow is a family at its best K.
-type comparisonRow struct {
-	Family        string `json:"family"`
-	K             int    `json:"k"`
-	Value         number `json:"value"`
-	Behind        number `json:"behind"` // the best, in nats
-	LogLikelihood number `json:"loglik"`
-	Free          int    `json:"df"`
-	Converged     bool   `json:"converged"`
-	Error         string `json:"error,omitempty"`
-
-	task *task
-	kmax int
-}
-
 // candidates are the families that --family all or --cov all compares on a table: Gaussians of every
 // structure, and those of positive numbers and of counts where all columns are such.
 func (c *selectCommand) candidates(in *tables.Input) (list []string) {
@@ -162,7 +125,7 @@ func (c *selectCommand) candidates(in *tables.Input) (list []string) {
 }
 
 // compare fits every family at every K.
-func (c *selectCommand) compare(s *session, in *tables.Input, progress *keeper) (*comparison, error) {
+func (c *selectCommand) compare(s *session, in *tables.Input, progress *keeper) (*outcome.Comparison, error) {
 	began := time.Now()
 	named, err := c.named()
 	if err != nil {
@@ -172,7 +135,7 @@ func (c *selectCommand) compare(s *session, in *tables.Input, progress *keeper) 
 	if len(named) > 0 {
 		criterion = named[0]
 	}
-	t := &comparison{
+	t := &outcome.Comparison{
 		Model:     c.Model,
 		Method:    c.Method,
 		Criterion: strings.ToLower(criterion.Name),
@@ -189,7 +152,7 @@ func (c *selectCommand) compare(s *session, in *tables.Input, progress *keeper) 
 			return nil, s.Err()
 		}
 		if err != nil {
-			row = comparisonRow{
+			row = outcome.ComparisonRow{
 				Family: name, Value: number(math.NaN()), LogLikelihood: number(math.NaN()), Error: in.Render(err),
 			}
 			first = cmp.Or(first, err)
@@ -197,7 +160,7 @@ func (c *selectCommand) compare(s *session, in *tables.Input, progress *keeper) 
 		t.Table = append(t.Table, row)
 	}
 	// NaN is the least
-	slices.SortStableFunc(t.Table, func(a, b comparisonRow) int { return cmp.Compare(b.Value, a.Value) })
+	slices.SortStableFunc(t.Table, func(a, b outcome.ComparisonRow) int { return cmp.Compare(b.Value, a.Value) })
 	best := t.Table[0]
 	if math.IsNaN(float64(best.Value)) {
 		return nil, first
@@ -209,8 +172,8 @@ func (c *selectCommand) compare(s *session, in *tables.Input, progress *keeper) 
 	if second := t.Table[1]; !math.IsNaN(float64(second.Value)) {
 		t.Second, t.Margin = second.Family, second.Behind
 	}
-	if best.K == best.kmax {
-		s.noteEnd(best.task, t.KMin, best.kmax, []string{best.Family})
+	if best.K == best.KMax {
+		s.noteEnd(best.CheckK, t.KMin, best.KMax, []string{best.Family})
 	}
 	t.Warnings = append([]string{}, s.Notes...)
 	return t, nil
@@ -218,8 +181,8 @@ func (c *selectCommand) compare(s *session, in *tables.Input, progress *keeper) 
 
 // candidate fits one family at every K, and takes the best.
 func (c *selectCommand) candidate(
-	s *session, in *tables.Input, t *comparison, name string, criterion framework.Criterion, progress *keeper,
-) (comparisonRow, error) {
+	s *session, in *tables.Input, t *outcome.Comparison, name string, criterion framework.Criterion, progress *keeper,
+) (outcome.ComparisonRow, error) {
 	one := *c
 	one.Family = name
 	notes, table := len(s.Notes), in.Table
@@ -228,7 +191,7 @@ func (c *selectCommand) candidate(
 	task, o, err := one.setup(s, in, one.Kmax, one.Kmin)
 	s.Notes = s.Notes[:notes]
 	if err != nil {
-		return comparisonRow{}, err
+		return outcome.ComparisonRow{}, err
 	}
 	status := s.Line()
 	defer status.Close()
@@ -236,60 +199,19 @@ func (c *selectCommand) candidate(
 	progress.attach(name, &o)
 	all, err := task.score(s, upTo(one.Kmin, o.K), o, []framework.Criterion{criterion})
 	if err != nil {
-		return comparisonRow{}, err
+		return outcome.ComparisonRow{}, err
 	}
 	best := all.BestUnder(0, one.sizePrior())
 	if best < 0 {
-		return comparisonRow{}, all.without(criterion)
+		return outcome.ComparisonRow{}, all.Without(criterion)
 	}
-	f, err := all.fit(best)
+	f, err := all.Open(best)
 	if err != nil {
-		return comparisonRow{}, err
+		return outcome.ComparisonRow{}, err
 	}
 	t.N, t.KMax = number(f.N), max(t.KMax, o.K)
-	return comparisonRow{task: task, kmax: o.K, Family: name, K: all.K[best], Value: number(all.Values[best][0]),
+	return outcome.ComparisonRow{CheckK: task.CheckK, KMax: o.K, Family: name, K: all.K[best],
+		Value:         number(all.Values[best][0]),
 		LogLikelihood: number(f.Evaluation.LogLikelihood),
-		Free:          f.Shape.Identifiable(), Converged: all.ends[best].converged}, nil
-}
-
-// print writes the comparison for people.
-func (t *comparison) print(s *session, in *tables.Input) error {
-	p := s.page()
-	p.Prose(0, "%s", in.Describe(float64(t.N)))
-	p.Prose(0, "%s, each family at its best K from %d to %d, by %s; nats, larger is better", t.Model,
-		t.KMin, t.KMax, t.Method)
-	p.Line("")
-	g := report.NewGrid("family", "K", t.Criterion, "behind", "log-likelihood", "parameters")
-	g.Wrap("family")
-	for _, r := range t.Table {
-		if r.Error != "" {
-			g.Row(r.Family, "failed", "", "", "", "")
-			continue
-		}
-		k := strconv.Itoa(r.K)
-		if !r.Converged {
-			k = "! " + k
-		}
-		g.Row(r.Family, k, digits(float64(r.Value)), fmt.Sprintf("%.3f", float64(r.Behind)),
-			digits(float64(r.LogLikelihood)), strconv.Itoa(r.Free))
-	}
-	p.Grid(g)
-	p.Line("")
-	for _, r := range t.Table {
-		if r.Error != "" {
-			p.Prose(2, "%s: %s", r.Family, r.Error)
-		}
-	}
-	if t.Second == "" {
-		p.Prose(0, "%s chooses %s with K = %d: no other family could be fitted", t.Criterion, t.Best, t.K)
-	} else {
-		p.Prose(0, "%s chooses %s with K = %d, %.3f nats ahead of %s with K = %d", t.Criterion, t.Best, t.K,
-			float64(t.Margin), t.Second, t.Table[1].K)
-	}
-	if slices.ContainsFunc(t.Table, func(r comparisonRow) bool { return r.Family == families.Poisson }) {
-		p.Prose(0, "poisson gives probabilities of counts, and the others densities: the two are comparable if a "+
-			"density hardly varies over a step of 1")
-	}
-	p.Line("time   %.3g s", float64(t.Seconds))
-	return s.show(p)
+		Free:          f.Shape.Identifiable(), Converged: all.Ends[best].Converged}, nil
 }

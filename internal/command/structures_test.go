@@ -8,9 +8,11 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/latent-go/latent/internal/outcome"
 )
 
-func compared(t *testing.T, args ...string) (c comparison) {
+func compared(t *testing.T, args ...string) (c outcome.Comparison) {
 	t.Helper()
 	stdout, _ := done(t, append([]string{"select", "--format", "json"}, args...)...)
 	require.NoError(t, json.Unmarshal([]byte(stdout), &c))

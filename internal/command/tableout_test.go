@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/latent-go/latent/data/columnar"
+	"github.com/latent-go/latent/internal/outcome"
 )
 
 // TestSamplesAreTheSameInEveryFormat: JSON and Parquet have the rows of CSV, of tables and of pairs.
@@ -67,7 +68,7 @@ func savedModelFile(t *testing.T) string {
 func TestTablesOfSelectAreSaved(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "s.csv")
 	object, _ := done(t, "select", "--kmax", "3", "--format", "json", "--out", out)
-	var got selection
+	var got outcome.Selection
 	require.NoError(t, json.Unmarshal([]byte(object), &got))
 	lines := strings.Split(strings.TrimSpace(contents(t, out)), "\n")
 	assert.Equal(t, "k,bicem,evidence,gfic,fic,bic,aic,icl,loglik,df,entropy,converged,status", lines[0])

@@ -1,4 +1,4 @@
-package command
+package outcome
 
 import (
 	"cmp"
@@ -13,14 +13,14 @@ import (
 	"github.com/latent-go/latent/report"
 )
 
-// html is the selection as a page: what each criterion chooses and how clear that is, the criteria over K, and the fits
-// behind them.
-func (t *selection) html(in *tables.Input) (*report.Document, error) {
+// Document is the selection as a page: what each criterion chooses and how clear that is, the criteria over K, and the
+// fits behind them.
+func (t *Selection) Document(in *tables.Input) (*report.Document, error) {
 	settings, err := settingsSection(t)
 	return &report.Document{
-		Title: isolated(in.Title()),
+		Title: wording.Isolated(in.Title()),
 		Lead: fmt.Sprintf("%s. %s, %s: K from %d to %d, each fitted by latent with method %s.",
-			in.Contents(float64(t.N)), capital(t.Model), t.what, t.KMin, t.KMax, t.Method),
+			in.Contents(float64(t.N)), wording.Capital(t.Model), t.What, t.KMin, t.KMax, t.Method),
 		Foot: "Made by latent select --report. The numbers in the tables are those of --format json, rounded: it " +
 			"has all digits.",
 		Sections: slices.Concat(t.findingSection(), t.criteriaSection(), t.fitsSection(), t.testsSection(), settings),
@@ -35,7 +35,7 @@ type choice struct {
 }
 
 // choices are those of all criteria.
-func (t *selection) choices() (list []choice) {
+func (t *Selection) choices() (list []choice) {
 	for _, name := range t.Criteria {
 		c := choice{criterion: name, k: t.Chosen[name], lead: math.NaN()}
 		own, best := math.NaN(), math.Inf(-1)
@@ -57,7 +57,7 @@ func (t *selection) choices() (list []choice) {
 }
 
 // findingSection says which K the criteria choose, and how clear that is.
-func (t *selection) findingSection() []report.Section {
+func (t *Selection) findingSection() []report.Section {
 	choices := t.choices()
 	table := report.Table{
 		Caption: "choices",
@@ -80,7 +80,7 @@ func (t *selection) findingSection() []report.Section {
 			table.Add(c.criterion, c.k, c.next, report.Nats(c.lead), strings.TrimSuffix(ahead(c.lead), " than"))
 		}
 	}
-	list := section("What was found", nil, table)
+	list := report.Single("What was found", nil, table)
 	switch {
 	case len(choices) == 1:
 		list[0].Text = fmt.Sprintf("K = %d by %s.", ks[0], criterionCalled(choices[0].criterion))
@@ -90,7 +90,7 @@ func (t *selection) findingSection() []report.Section {
 		slices.Sort(ks)
 		var said []string
 		for _, k := range ks {
-			said = append(said, fmt.Sprintf("K = %d by %s", k, enumerated(by[k])))
+			said = append(said, fmt.Sprintf("K = %d by %s", k, wording.Enumerated(by[k])))
 		}
 		list[0].Text = "The criteria differ: " + strings.Join(said, "; ") + "."
 	}
@@ -114,7 +114,8 @@ func atTheEnd(choices []choice, least, most int) string {
 	if by == nil {
 		return ""
 	}
-	return fmt.Sprintf(" K = %d, the choice of %s, is the largest that was compared (--kmax).", most, enumerated(by))
+	return fmt.Sprintf(" K = %d, the choice of %s, is the largest that was compared (--kmax).", most,
+		wording.Enumerated(by))
 }
 
 // trusted says which criterion is for what, where there are several.
@@ -128,22 +129,22 @@ func trusted(criteria []string) string {
 		{[]string{"icl"}, "clusters that are apart"},
 		{[]string{"aic"}, "prediction"},
 	} {
-		own := without(use.of, setOf(without(use.of, setOf(criteria))))
+		own := tables.Without(use.of, tables.SetOf(tables.Without(use.of, tables.SetOf(criteria))))
 		for i, name := range own {
 			own[i] = criterionCalled(name)
 		}
 		if len(own) > 0 {
-			said = append(said, fmt.Sprintf("%s for %s", enumerated(own), use.what))
+			said = append(said, fmt.Sprintf("%s for %s", wording.Enumerated(own), use.what))
 		}
 	}
 	if len(said) < 2 {
 		return ""
 	}
-	return " Which to trust: " + enumerated(said) + "."
+	return " Which to trust: " + wording.Enumerated(said) + "."
 }
 
 // criteriaSection shows how far each K is below the best of each criterion.
-func (t *selection) criteriaSection() []report.Section {
+func (t *Selection) criteriaSection() []report.Section {
 	chart := report.Chart{
 		Title:    "Criteria over K",
 		XName:    "K",
@@ -187,14 +188,14 @@ func (t *selection) criteriaSection() []report.Section {
 		chart.About += fmt.Sprintf(" What is more than %s nats below is left out; the table has it.", report.Readable(-floor))
 	}
 	chart.Panels = []report.Panel{panel}
-	values := section("The values of the criteria", nil, table)
+	values := report.Single("The values of the criteria", nil, table)
 	values[0].Wide = len(t.Criteria) > 3
-	return append(values, section(chart.Title, chart)...)
+	return append(values, report.Single(chart.Title, chart)...)
 }
 
 // floor is how far below the best value the chart of the criteria ends, so that those near the best can be told apart;
 // −Inf: nowhere. It keeps the best K of each criterion with both of its neighbours, and half of all values.
-func (t *selection) floor() float64 {
+func (t *Selection) floor() float64 {
 	const room, far = 1.25, 3
 	var below []float64
 	kept := 10.0 // nats
@@ -224,7 +225,7 @@ func (t *selection) floor() float64 {
 }
 
 // fitsSection shows the fits behind the criteria.
-func (t *selection) fitsSection() []report.Section {
+func (t *Selection) fitsSection() []report.Section {
 	chart := report.Chart{
 		Title:    "Log-likelihood and free parameters",
 		XName:    "K",
@@ -246,11 +247,11 @@ func (t *selection) fitsSection() []report.Section {
 		{Name: "log-likelihood, nats", Dots: true, Series: table.Series("log-likelihood", 1)},
 		{Name: "free parameters", Dots: true, Integer: true, Height: 90, Series: table.Series("free parameters", 2)},
 	}
-	return section(chart.Title, chart, table)
+	return report.Single(chart.Title, chart, table)
 }
 
 // testsSection shows the tests of --bootstrap.
-func (t *selection) testsSection() []report.Section {
+func (t *Selection) testsSection() []report.Section {
 	if len(t.Tests) == 0 {
 		return nil
 	}
@@ -262,17 +263,17 @@ func (t *selection) testsSection() []report.Section {
 	for _, one := range t.Tests {
 		table.Add(one.K, one.K+1, one.Statistic, one.PValue, one.Draws-one.Failed)
 	}
-	list := section("Tests of K against K + 1", nil, table)
+	list := report.Single("Tests of K against K + 1", nil, table)
 	list[0].Text = fmt.Sprintf("Likelihood ratio tests by bootstrap, up to the first p-value above %.2g: a small one "+
-		"says that K components are too few.", 1-level)
+		"says that K components are too few.", 1-Level)
 	return list
 }
 
 // much is a lead, in nats, that says much.
 const much = 5
 
-// html is the comparison of families as a page.
-func (t *comparison) html(in *tables.Input) (*report.Document, error) {
+// Document is the comparison of families as a page.
+func (t *Comparison) Document(in *tables.Input) (*report.Document, error) {
 	settings, err := settingsSection(t)
 	table := report.Table{Caption: "families", Columns: report.Columns("family", "K", t.Criterion, "below the best",
 		"log-likelihood", "free parameters", "converged"), Open: true, High: "the best"}
@@ -284,7 +285,7 @@ func (t *comparison) html(in *tables.Input) (*report.Document, error) {
 		table.Add(row.Family, row.K, report.Nats(row.Value), report.Shaded(report.Nats(row.Behind),
 			math.Exp(-float64(row.Behind)/much)), report.Nats(row.LogLikelihood), row.Free, strconv.FormatBool(row.Converged))
 	}
-	list := section("What was found", nil, table)
+	list := report.Single("What was found", nil, table)
 	list[0].Wide, list[0].Text = true,
 		fmt.Sprintf("By %s, %s with K = %d is the best.", criterionCalled(t.Criterion), t.Best, t.K)
 	if t.Second != "" {
@@ -299,7 +300,7 @@ func (t *comparison) html(in *tables.Input) (*report.Document, error) {
 		list[0].Warnings = append(list[0].Warnings, report.Printable(warning))
 	}
 	return &report.Document{
-		Title: isolated(in.Title()),
+		Title: wording.Isolated(in.Title()),
 		Lead: fmt.Sprintf("%s. Families of %s, each at K from %d to %d, fitted by latent with method %s.",
 			in.Contents(float64(t.N)), t.Model, t.KMin, t.KMax, t.Method),
 		Foot: "Made by latent select --report. The numbers in the tables are those of --format json, rounded: it " +

@@ -1,10 +1,11 @@
-package command
+package outcome
 
 import (
 	"fmt"
 	"slices"
 
 	"github.com/latent-go/latent/fitted"
+	"github.com/latent-go/latent/internal/wording"
 	"github.com/latent-go/latent/report"
 	"github.com/latent-go/latent/report/text"
 )
@@ -18,7 +19,7 @@ func printMatrices(p *text.Page, list []fitted.Matrix, of []*fitted.Class) {
 		return
 	}
 	var grids []*report.Grid
-	if d := len(list[0].Names); d*len(list) <= mostRows {
+	if d := len(list[0].Names); d*len(list) <= wording.MostRows {
 		for _, m := range list {
 			grids = append(grids, gridOf(m))
 		}
@@ -45,7 +46,7 @@ func gridOf(m fitted.Matrix) *report.Grid {
 	for i, values := range m.Values {
 		cells := []string{heads[i+1]}
 		for _, v := range values {
-			cells = append(cells, readable(float64(v)))
+			cells = append(cells, wording.Readable(float64(v)))
 		}
 		g.Row(cells...)
 	}

@@ -1,4 +1,4 @@
-package command
+package outcome
 
 import (
 	"cmp"
@@ -8,11 +8,12 @@ import (
 	"strings"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/wording"
 	"github.com/latent-go/latent/report"
 )
 
 // iterationsSection shows criterion and K after each iteration, where there were any.
-func (r *fitReport) iterationsSection() []report.Section {
+func (r *Report) iterationsSection() []report.Section {
 	if len(r.Trace) == 0 {
 		return nil
 	}
@@ -24,7 +25,7 @@ func (r *fitReport) iterationsSection() []report.Section {
 			notes[i] = strings.TrimPrefix(notes[i]+"\n"+fmt.Sprintf("pruned to %d by the rule %s", p.K, p.Rule), "\n")
 		}
 	}
-	shown := thinned(len(r.Trace), mostIterations, at)
+	shown := wording.Thinned(len(r.Trace), wording.MostIterations, at)
 	table := report.Table{
 		Caption: "iterations" + leftIn(len(r.Trace)-len(shown), "of them"),
 		Columns: report.Columns("iteration", r.Criterion, "objective", "K"),
@@ -52,18 +53,19 @@ func (r *fitReport) iterationsSection() []report.Section {
 	if r.KTrace[0] != r.KTrace[last] {
 		sizes = fmt.Sprintf("K went from %d to %d", r.KTrace[0], r.KTrace[last])
 	}
-	chart.About = fmt.Sprintf("In %s, %s went from %s after the first to %s after the last; %s.", counted(len(r.Trace),
-		"iteration"), criterionCalled(r.Criterion), digits(float64(r.Trace[0])), digits(float64(r.Trace[last])), sizes)
+	chart.About = fmt.Sprintf("In %s, %s went from %s after the first to %s after the last; %s.",
+		wording.Counted(len(r.Trace), "iteration"), criterionCalled(r.Criterion), wording.Nats(float64(r.Trace[0])),
+		wording.Nats(float64(r.Trace[last])), sizes)
 	chart.About += r.falls()
 	if len(r.Restarts) > 1 {
 		chart.About += " The best of the starts is shown."
 	}
-	return section(chart.Title, chart, table)
+	return report.Single(chart.Title, chart, table)
 }
 
 // falls explains where the criterion fell from one iteration to the next. It is not what the iterations ascend:
 // docs/theory/gfab.md, section 4.
-func (r *fitReport) falls() string {
+func (r *Report) falls() string {
 	const rounding = 1e-9
 	var fewer, dips, down int
 	worst := 0.0
@@ -84,7 +86,7 @@ func (r *fitReport) falls() string {
 	var why []string
 	say := func(n int, because string) {
 		if n > 0 {
-			why = append(why, fmt.Sprintf("%s, %s", counted(n, "time"), because))
+			why = append(why, fmt.Sprintf("%s, %s", wording.Counted(n, "time"), because))
 		}
 	}
 	say(dips, "while the objective that the iterations ascend rose: the criterion is not that objective, and only "+
@@ -98,28 +100,28 @@ func (r *fitReport) falls() string {
 }
 
 // sizes are the best values of the criterion by K: of all K that were fitted, or of those that the starts ended with.
-func (r *fitReport) sizes() (list []sizeScore) {
+func (r *Report) sizes() (list []SizeScore) {
 	if len(r.ByK) > 0 || r.Settings.FixedK {
 		return r.ByK
 	}
 	for _, one := range r.Restarts {
-		at := slices.IndexFunc(list, func(s sizeScore) bool { return s.K == one.K })
+		at := slices.IndexFunc(list, func(s SizeScore) bool { return s.K == one.K })
 		switch {
 		case one.Value != one.Value:
 		case at < 0:
-			list = append(list, sizeScore{one.K, one.Value, one.Status == framework.Converged.String()})
+			list = append(list, SizeScore{one.K, one.Value, one.Status == framework.Converged.String()})
 		case one.Value > list[at].Value:
-			list[at] = sizeScore{one.K, one.Value, one.Status == framework.Converged.String()}
+			list[at] = SizeScore{one.K, one.Value, one.Status == framework.Converged.String()}
 		}
 	}
-	slices.SortFunc(list, func(a, b sizeScore) int { return cmp.Compare(a.K, b.K) })
+	slices.SortFunc(list, func(a, b SizeScore) int { return cmp.Compare(a.K, b.K) })
 	return list
 }
 
 // clarity says how sure K is, by its probabilities if the fit has them, or else how far the K that was chosen is ahead
 // of the next best one. The words are those of Kass & Raftery (1995), J. Am. Stat. Assoc. 90, p. 777, for the
 // logarithm of a ratio of evidences.
-func (r *fitReport) clarity() string {
+func (r *Report) clarity() string {
 	if r.Settings.FixedK {
 		return "K was given (--k), and not compared to others."
 	}
@@ -127,10 +129,10 @@ func (r *fitReport) clarity() string {
 	if r.K == r.KMax && r.K > 1 {
 		most = " It is the most that was allowed (--kmax): more may be better."
 	}
-	if r.evidenceView != nil && r.SizePosterior != nil {
+	if r.Evidence != nil && r.SizePosterior != nil {
 		return fmt.Sprintf("How sure K is, p(K|data): %s.", howSure(r.SizePosterior, r.Credible)) + most
 	}
-	var next *sizeScore
+	var next *SizeScore
 	ended := 0
 	for _, one := range r.Restarts {
 		if one.Value == one.Value {
@@ -144,7 +146,8 @@ func (r *fitReport) clarity() string {
 	}
 	switch {
 	case next == nil && ended > 1 && r.KMax > 1:
-		return fmt.Sprintf("%s came to K = %d, from at most %d.", capital(starts(ended, len(r.Restarts))), r.K, r.KMax) + most
+		return fmt.Sprintf("%s came to K = %d, from at most %d.", wording.Capital(starts(ended, len(r.Restarts))), r.K,
+			r.KMax) + most
 	case next == nil:
 		return strings.TrimSpace(most)
 	}
@@ -203,7 +206,7 @@ func starts(ended, all int) string {
 }
 
 // sizesSection shows the criterion over K, where several K were fitted.
-func (r *fitReport) sizesSection() []report.Section {
+func (r *Report) sizesSection() []report.Section {
 	list := r.sizes()
 	if len(list) < 2 {
 		return nil
@@ -235,25 +238,25 @@ func (r *fitReport) sizesSection() []report.Section {
 	chart.Panels = []report.Panel{
 		{Name: r.Criterion + ", nats", Dots: true, Late: true, Series: table.Series(r.Criterion, 1)},
 	}
-	return section(chart.Title, chart, table)
+	return report.Single(chart.Title, chart, table)
 }
 
 // prunedSection says what went when, and why.
-func (r *fitReport) prunedSection() []report.Section {
+func (r *Report) prunedSection() []report.Section {
 	if len(r.Pruned) == 0 {
 		return nil
 	}
 	table := report.Table{
-		Caption: "pruned (" + r.Criterion + " before and after)" + leftIn(len(r.Pruned)-mostIterations, "later step"),
+		Caption: "pruned (" + r.Criterion + " before and after)" + leftIn(len(r.Pruned)-wording.MostIterations, "later step"),
 		Columns: report.Columns("iteration", "K left", "rule", "relevance", "before", "after"),
 		Open:    true,
 	}
-	for _, p := range r.Pruned[:min(len(r.Pruned), mostIterations)] {
-		table.Add(p.Iteration, p.K, p.Rule, abridgedNumbers(p.Relevance), report.Nats(p.Before), report.Nats(p.After))
+	for _, p := range r.Pruned[:min(len(r.Pruned), wording.MostIterations)] {
+		table.Add(p.Iteration, p.K, p.Rule, AbridgedNumbers(p.Relevance), report.Nats(p.Before), report.Nats(p.After))
 	}
-	list := section(fmt.Sprintf("What was pruned from K = %d", r.KMax), nil, table)
+	list := report.Single(fmt.Sprintf("What was pruned from K = %d", r.KMax), nil, table)
 	reasons := strings.Join(r.pruningReasons(), "; ")
-	list[0].Text, list[0].Wide = capital(reasons)+". Relevance is that of the pruned part.", true
+	list[0].Text, list[0].Wide = wording.Capital(reasons)+". Relevance is that of the pruned part.", true
 	return list
 }
 
@@ -261,19 +264,19 @@ func (r *fitReport) prunedSection() []report.Section {
 const mostOpen = 20
 
 // startsSection says how the starts ended, where there were several.
-func (r *fitReport) startsSection() []report.Section {
+func (r *Report) startsSection() []report.Section {
 	if len(r.Restarts) < 2 {
 		return nil
 	}
 	table := report.Table{
-		Caption: "starts" + leftIn(len(r.Restarts)-mostIterations, "more start"),
+		Caption: "starts" + leftIn(len(r.Restarts)-wording.MostIterations, "more start"),
 		Columns: report.Columns("start", "K", r.Criterion, "iterations", "status"),
 		Open:    len(r.Restarts) <= mostOpen,
 	}
-	for i, one := range r.Restarts[:min(len(r.Restarts), mostIterations)] {
+	for i, one := range r.Restarts[:min(len(r.Restarts), wording.MostIterations)] {
 		table.Add(i+1, one.K, report.Nats(one.Value), one.Iterations, one.ending())
 	}
-	list := section("Starts", nil, table)
-	list[0].Text = fmt.Sprintf("%d of %d reached the best value (to %v nats).", r.reached(), r.apart(), closeBy)
+	list := report.Single("Starts", nil, table)
+	list[0].Text = fmt.Sprintf("%d of %d reached the best value (to %v nats).", r.Reached(), r.apart(), CloseBy)
 	return list
 }

@@ -1,4 +1,6 @@
-package command
+// Package outcome says what a fit, fits over K and fits of several families came to, whatever the model: one object for
+// JSON and for model files, and from it the same in text and as a page.
+package outcome
 
 import (
 	"cmp"
@@ -13,31 +15,32 @@ import (
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/faults"
 	"github.com/latent-go/latent/internal/tables"
+	"github.com/latent-go/latent/internal/wording"
 )
 
-// An outcome is that of a fit, whatever the model's parameters are.
-type outcome struct {
+// An Fit is that of a fit, whatever the model's parameters are.
+type Fit struct {
 	*framework.Result[fitted.Found, struct{}]
 	status string
 }
 
-// scores are the criteria over K, and the fits behind them.
-type scores struct {
+// Scores are the criteria over K, and the fits behind them.
+type Scores struct {
 	*framework.Selection[fitted.Found, struct{}]
-	ends    []ending // of the fits
-	bounded bool     // the likelihood is a lower bound
-	fit     func(i int) (*outcome, error)
+	Ends    []ending // of the fits
+	Bounded bool     // the likelihood is a lower bound
+	Open    func(i int) (*Fit, error)
 }
 
 // statistics are those of the fit at K[i], NaN where it failed.
-func (all *scores) statistics(i int) fitStatistics {
+func (all *Scores) statistics(i int) fitStatistics {
 	values := map[string]float64{}
 	for j, c := range all.Criteria {
 		values[c.Name] = all.Values[i][j]
 	}
-	s := statistics(all.ends[i].evaluation, values)
-	if all.ends[i].status == statusNone {
-		s.Df, s.Entropy, s.LogLik = number(math.NaN()), number(math.NaN()), number(math.NaN())
+	s := statistics(all.Ends[i].evaluation, values)
+	if all.Ends[i].status == statusNone {
+		s.Df, s.Entropy, s.LogLik = fitted.Number(math.NaN()), fitted.Number(math.NaN()), fitted.Number(math.NaN())
 	}
 	return s
 }
@@ -45,7 +48,7 @@ func (all *scores) statistics(i int) fitStatistics {
 // An ending says how a fit ended.
 type ending struct {
 	status     string
-	converged  bool
+	Converged  bool
 	advice     string // where it did not converge
 	err        error  // why it has no values, or lacks one of them
 	evaluation framework.Evaluation
@@ -71,12 +74,12 @@ func advice(status framework.Status, tolerance, value, n float64) string {
 
 const statusNone = "failed"
 
-// remark notes which of the fits compared did not get to their end.
-func (all *scores) remark(s *session, in *tables.Input) {
+// Remark notes which of the fits compared did not get to their end.
+func (all *Scores) Remark(s *tables.Session, in *tables.Input) {
 	var failed []string
 	var reason error
 	open, remedies := map[string][]string{}, []string(nil) // K by what to do about it
-	for i, end := range all.ends {
+	for i, end := range all.Ends {
 		k := strconv.Itoa(all.K[i])
 		switch {
 		case end.status == statusNone:
@@ -84,7 +87,7 @@ func (all *scores) remark(s *session, in *tables.Input) {
 			if reason == nil {
 				reason = end.err
 			}
-		case !end.converged:
+		case !end.Converged:
 			remedy := cmp.Or(end.advice, end.status)
 			if open[remedy] == nil {
 				remedies = append(remedies, remedy)
@@ -102,8 +105,8 @@ func (all *scores) remark(s *session, in *tables.Input) {
 	}
 }
 
-// without is why no fit has a value of a criterion. That all fits failed is said before.
-func (all *scores) without(c framework.Criterion) error {
+// Without is why no fit has a value of a criterion. That all fits failed is said before.
+func (all *Scores) Without(c framework.Criterion) error {
 	for _, fit := range all.Fits {
 		if fit == nil {
 			continue
@@ -117,38 +120,38 @@ func (all *scores) without(c framework.Criterion) error {
 	return fmt.Errorf("%s has no value at any K", strings.ToLower(c.Name))
 }
 
-// outcomeOf is a fit with how it ended.
-func outcomeOf(res *framework.Result[fitted.Found, struct{}], m fitted.Method) *outcome {
-	return &outcome{res, cmp.Or(m.Search, res.Status.String())}
+// Of is a fit with how it ended.
+func Of(res *framework.Result[fitted.Found, struct{}], m fitted.Method) *Fit {
+	return &Fit{res, cmp.Or(m.Search, res.Status.String())}
 }
 
-// scoresOf are the criteria of a selection, and how its fits ended.
-func scoresOf(sel *framework.Selection[fitted.Found, struct{}], o framework.Options, m fitted.Method) *scores {
-	s := &scores{Selection: sel}
+// ScoresOf are the criteria of a selection, and how its fits ended.
+func ScoresOf(sel *framework.Selection[fitted.Found, struct{}], o framework.Options, m fitted.Method) *Scores {
+	s := &Scores{Selection: sel}
 	for i, fit := range sel.Fits {
 		if fit == nil {
-			s.ends = append(s.ends, ending{status: statusNone, err: sel.Errs[i]})
+			s.Ends = append(s.Ends, ending{status: statusNone, err: sel.Errs[i]})
 			continue
 		}
-		end := ending{status: fit.Status.String(), converged: ended(fit.Status), evaluation: fit.Evaluation,
+		end := ending{status: fit.Status.String(), Converged: ended(fit.Status), evaluation: fit.Evaluation,
 			advice: advice(fit.Status, cmp.Or(o.Tolerance, framework.DefaultTolerance), fit.Value, fit.N)}
 		for _, score := range fit.Scores {
-			s.bounded = s.bounded || score.Bound
+			s.Bounded = s.Bounded || score.Bound
 			end.err = errors.Join(end.err, score.Err)
 		}
-		if end.converged {
+		if end.Converged {
 			end.status = cmp.Or(m.Search, end.status)
 		}
-		s.ends = append(s.ends, end)
+		s.Ends = append(s.Ends, end)
 	}
 	return s
 }
 
-// noteBound is said of models whose q is an approximation even at its best.
-const noteBound = "log-likelihood, bic, aic and icl use a lower bound of the likelihood (mean field)"
+// NoteBound is said of models whose q is an approximation even at its best.
+const NoteBound = "log-likelihood, bic, aic and icl use a lower bound of the likelihood (mean field)"
 
-// interrupted says how far a cancelled fit had come; other errors stay.
-func interrupted(err error, f *outcome) error {
+// Interrupted says how far a cancelled fit had come; other errors stay.
+func Interrupted(err error, f *Fit) error {
 	switch {
 	case !errors.Is(err, context.Canceled):
 		return err
@@ -156,5 +159,5 @@ func interrupted(err error, f *outcome) error {
 		return fmt.Errorf("%w before the fit was complete", faults.ErrInterrupted)
 	}
 	return fmt.Errorf("%w after %d iterations at K = %d, %s %s", faults.ErrInterrupted, f.Iterations, f.Shape.K,
-		strings.ToLower(f.Criterion), digits(f.Value))
+		strings.ToLower(f.Criterion), wording.Nats(f.Value))
 }

@@ -1,4 +1,4 @@
-package command
+package outcome
 
 import (
 	"fmt"
@@ -8,15 +8,14 @@ import (
 	"strings"
 
 	"github.com/latent-go/latent/fitted"
-	"github.com/latent-go/latent/internal/classes"
 	"github.com/latent-go/latent/internal/tables"
+	"github.com/latent-go/latent/internal/wording"
 	"github.com/latent-go/latent/report"
 	"github.com/latent-go/latent/report/text"
 )
 
-// print shows a fit to a person.
-func (r *fitReport) print(s *session, in *tables.Input, out string) error {
-	p := s.page()
+// Print shows a fit to a person.
+func (r *Report) Print(p *text.Page, in *tables.Input, program, out string) {
 	p.Prose(0, "%s", in.Describe(float64(r.N)))
 	if own, is := r.found.(fitted.Printer); is {
 		own.Print(p)
@@ -24,7 +23,7 @@ func (r *fitReport) print(s *session, in *tables.Input, out string) error {
 		describe(p, r.said)
 	}
 	if r.Agreement != nil {
-		r.Agreement.print(p)
+		r.Agreement.Print(p)
 	}
 	p.Line("")
 	for _, f := range r.facts() {
@@ -41,12 +40,12 @@ func (r *fitReport) print(s *session, in *tables.Input, out string) error {
 	r.printPruned(p)
 	r.printRestarts(p)
 	if r.K == 0 { // there is nothing to predict or to sample
-		return s.show(p)
+		return
 	}
 	p.Line("")
 	given, _ := r.Settings.Given()
 	path, gate := report.Printable(out), r.Settings.Gate()
-	drawing, drawn := " and "+s.name+" sample", fmt.Sprintf(", or %s sample %s -n 100", s.name, path)
+	drawing, drawn := " and "+program+" sample", fmt.Sprintf(", or %s sample %s -n 100", program, path)
 	switch {
 	case r.responds() || gate != nil:
 		drawn += " --given FILE"
@@ -55,15 +54,14 @@ func (r *fitReport) print(s *session, in *tables.Input, out string) error {
 	}
 	if out == "" {
 		p.Prose(6, "Next: save the model with --out MODEL.json for %[1]s predict%[2]s; %[1]s %[3]s compares criteria over K.",
-			s.name, drawing, r.selecting())
+			program, drawing, r.selecting())
 	} else {
-		p.Prose(6, "Next: %s predict %s --data FILE%s.", s.name, path, drawn)
+		p.Prose(6, "Next: %s predict %s --data FILE%s.", program, path, drawn)
 	}
-	return s.show(p)
 }
 
 // facts are what a person wants to know first, by name.
-func (r *fitReport) facts() [][2]string {
+func (r *Report) facts() [][2]string {
 	facts := append([][2]string{{"chosen K", r.choice()}}, r.certaintyFacts()...)
 	facts = append(facts, [2]string{"model", fmt.Sprintf("%s, %s, by %s", r.Model, r.what, r.Method)})
 	if r.why != "" {
@@ -71,16 +69,16 @@ func (r *fitReport) facts() [][2]string {
 	}
 	facts = append(facts, r.comparedFact()...)
 	facts = append(facts, [][2]string{
-		{r.Criterion, digits(float64(r.Value)) + " nats: larger is better"}, {"status", r.ending()},
+		{r.Criterion, wording.Nats(float64(r.Value)) + " nats: larger is better"}, {"status", r.ending()},
 	}...)
 	facts = append(facts, r.evidenceFacts()...)
 	if r.Criterion == "bic" {
 		at := slices.IndexFunc(facts, func(f [2]string) bool { return f[0] == r.Criterion })
 		facts[at][1] += r.elsewhere()
 	}
-	fact := func(name string, value number, remark string) {
+	fact := func(name string, value fitted.Number, remark string) {
 		if value == value && name != r.Criterion {
-			facts = append(facts, [2]string{name, digits(float64(value)) + " nats" + remark})
+			facts = append(facts, [2]string{name, wording.Nats(float64(value)) + " nats" + remark})
 		}
 	}
 	fact("log-likelihood", r.LogLik, "")
@@ -102,7 +100,7 @@ func (r *fitReport) facts() [][2]string {
 	}
 	facts = append(facts, r.groupFact()...)
 	if r.Agreement != nil {
-		facts = append(facts, r.Agreement.fact())
+		facts = append(facts, r.Agreement.Fact())
 	}
 	if own, is := r.found.(fitted.Printer); is {
 		facts = append(facts, own.Facts()...)
@@ -114,12 +112,12 @@ func (r *fitReport) facts() [][2]string {
 
 // agreeing says how many starts came to the best value; empty of a single one, and of fits that collapsed, which starts
 // agree on whatever the table.
-func (r *fitReport) agreeing() string {
+func (r *Report) agreeing() string {
 	all, apart := len(r.Restarts), r.apart()
-	if all < 2 || slices.ContainsFunc(r.Pruned, func(s pruned) bool { return s.Rule == "degenerate" }) {
+	if all < 2 || slices.ContainsFunc(r.Pruned, func(s Pruned) bool { return s.Rule == "degenerate" }) {
 		return ""
 	}
-	line := fmt.Sprintf("%d of %d reached this value (to %v nats)", r.reached(), apart, closeBy)
+	line := fmt.Sprintf("%d of %d reached this value (to %v nats)", r.Reached(), apart, CloseBy)
 	if apart < all {
 		line += fmt.Sprintf("; %d more began like one of them", all-apart)
 	}
@@ -131,23 +129,23 @@ func (r *fitReport) agreeing() string {
 
 // alone says whether one start came to the best value, and so many did not that there may be better ones. Of a fit that
 // was cut short that says nothing.
-func (r *fitReport) alone() bool {
+func (r *Report) alone() bool {
 	const many = 5
-	return r.Converged && r.apart() >= many && r.reached() == 1
+	return r.Converged && r.apart() >= many && r.Reached() == 1
 }
 
 // moreStarts is what to do about that.
-func (r *fitReport) moreStarts() string {
+func (r *Report) moreStarts() string {
 	return fmt.Sprintf("more starts may find a better one (--restarts %d)", 4*r.Settings.Restarts)
 }
 
 // elsewhere is BIC as other programs have it.
-func (r *fitReport) elsewhere() string {
+func (r *Report) elsewhere() string {
 	bic := float64(r.BIC)
-	return fmt.Sprintf(" (mclust: %s; R, scikit-learn: %s)", digits(2*bic), digits(-2*bic))
+	return fmt.Sprintf(" (mclust: %s; R, scikit-learn: %s)", wording.Nats(2*bic), wording.Nats(-2*bic))
 }
 
-func (r *fitReport) choice() string {
+func (r *Report) choice() string {
 	switch {
 	case r.Settings.FixedK:
 		return strconv.Itoa(r.K)
@@ -162,7 +160,7 @@ func (r *fitReport) choice() string {
 	return fmt.Sprintf("%d of at most %d", r.K, r.KMax)
 }
 
-func (r *fitReport) ending() string {
+func (r *Report) ending() string {
 	switch {
 	case !r.method().Iterates():
 		return r.Status
@@ -185,10 +183,10 @@ var pruningRules = [][2]string{
 }
 
 // pruningReasons explains the rules that pruned something.
-func (r *fitReport) pruningReasons() []string {
+func (r *Report) pruningReasons() []string {
 	var why []string
 	for _, rule := range pruningRules {
-		if slices.ContainsFunc(r.Pruned, func(s pruned) bool { return s.Rule == rule[0] }) {
+		if slices.ContainsFunc(r.Pruned, func(s Pruned) bool { return s.Rule == rule[0] }) {
 			why = append(why, rule[0]+": "+rule[1])
 		}
 	}
@@ -196,7 +194,7 @@ func (r *fitReport) pruningReasons() []string {
 }
 
 // printPruned lists what was dropped when. Many steps are shown in groups.
-func (r *fitReport) printPruned(p *text.Page) {
+func (r *Report) printPruned(p *text.Page) {
 	steps := r.Pruned
 	if len(steps) == 0 {
 		return
@@ -208,7 +206,7 @@ func (r *fitReport) printPruned(p *text.Page) {
 		before = "before"
 	}
 	g := report.NewGrid("iteration", "K left", "rule", "relevance", before, "after")
-	each := (len(steps) + mostRows - 1) / mostRows
+	each := (len(steps) + wording.MostRows - 1) / wording.MostRows
 	for first := 0; first < len(steps); first += each {
 		group := steps[first:min(first+each, len(steps))]
 		last := group[len(group)-1]
@@ -216,7 +214,7 @@ func (r *fitReport) printPruned(p *text.Page) {
 		if group[0].Iteration != last.Iteration {
 			when = fmt.Sprintf("%d–%d", group[0].Iteration, last.Iteration)
 		}
-		var relevance []number
+		var relevance []fitted.Number
 		var rules []string
 		for _, s := range group {
 			relevance = append(relevance, s.Relevance...)
@@ -224,21 +222,21 @@ func (r *fitReport) printPruned(p *text.Page) {
 				rules = append(rules, s.Rule)
 			}
 		}
-		g.Row(when, strconv.Itoa(last.K), strings.Join(rules, ", "), abridgedNumbers(relevance),
+		g.Row(when, strconv.Itoa(last.K), strings.Join(rules, ", "), AbridgedNumbers(relevance),
 			dashed(group[0].Before), dashed(last.After))
 	}
 	p.Grid(g)
 }
 
 // dashed is a value of the criterion, or a dash where there was none.
-func dashed(v number) string {
+func dashed(v fitted.Number) string {
 	if v-v != 0 {
 		return "–"
 	}
-	return digits(float64(v))
+	return wording.Nats(float64(v))
 }
 
-func (r *fitReport) printRestarts(p *text.Page) {
+func (r *Report) printRestarts(p *text.Page) {
 	if len(r.Restarts) < 2 || !r.listStarts {
 		return
 	}
@@ -246,7 +244,8 @@ func (r *fitReport) printRestarts(p *text.Page) {
 	g := report.NewGrid("start", "K", r.Criterion, "iterations", "status")
 	g.Wrap("status")
 	for i, one := range r.Restarts {
-		g.Row(strconv.Itoa(i+1), strconv.Itoa(one.K), digits(float64(one.Value)), strconv.Itoa(one.Iterations), one.ending())
+		g.Row(strconv.Itoa(i+1), strconv.Itoa(one.K), wording.Nats(float64(one.Value)), strconv.Itoa(one.Iterations),
+			one.ending())
 	}
 	p.Grid(g)
 }
@@ -259,71 +258,12 @@ func (one restart) ending() string {
 	return one.Status
 }
 
-// print shows criteria over K, each one's choice marked.
-func (t *selection) print(s *session, in *tables.Input) error {
-	p := s.page()
-	p.Prose(0, "%s", in.Describe(float64(t.N)))
-	p.Prose(0, "%s, %s, by %s; nats, larger is better, * marks each criterion's choice", t.Model, t.what, t.Method)
-	for _, kind := range classes.ColumnFacts(t.Family, t.Columns) {
-		p.Prose(2, "%s: %s", kind[0], kind[1])
-	}
-	if slices.ContainsFunc(t.Table, selectionRow.unfinished) {
-		p.Line("! marks fits that did not converge: their values could still change")
-	}
-	for left := t.Criteria; len(left) > 0; {
-		n, g := p.Widest(len(left), func(n int) *report.Grid { return t.grid(left[:n]) })
-		p.Line("")
-		p.Grid(g)
-		left = left[n:]
-	}
-	p.Line("")
-	for _, name := range t.Criteria {
-		p.Prose(2, "%-6s chooses K = %d", name, t.Chosen[name])
-	}
-	if t.Posterior != nil {
-		p.Prose(11, "p(K|data)  %s", howSure(t.Posterior, t.Credible))
-	}
-	t.printTests(p)
-	if t.Label != "" {
-		var list []string
-		for _, row := range t.Table {
-			if row.AdjustedRand != nil {
-				list = append(list, fmt.Sprintf("K = %d: %.4f", row.K, float64(*row.AdjustedRand)))
-			}
-		}
-		p.Line("")
-		p.Prose(2, "adjusted Rand of components and column %q: %s", report.Printable(t.Label), strings.Join(list, ", "))
-	}
-	p.Line("time   %.3g s", float64(t.Seconds))
-	return s.show(p)
-}
-
-// grid has some of the criteria.
-func (t *selection) grid(criteria []string) *report.Grid {
-	g := report.NewGrid(append([]string{"K"}, criteria...)...)
-	for _, row := range t.Table {
-		cells := []string{strconv.Itoa(row.K)}
-		if row.unfinished() {
-			cells[0] = "! " + cells[0]
-		}
-		for _, name := range criteria {
-			mark := "  "
-			if t.Chosen[name] == row.K {
-				mark = " *"
-			}
-			cells = append(cells, digits(float64(row.Values[name]))+mark)
-		}
-		g.Row(cells...)
-	}
-	return g
-}
-
-// unfinished says whether a fit has values but did not converge; one that failed has none.
-func (row selectionRow) unfinished() bool { return !row.Converged && row.Status != statusNone }
-
-// abridgedNumbers lists some numbers, or their range. What has no relevance has a dash.
-func abridgedNumbers(values []number) string {
-	values = slices.DeleteFunc(slices.Clone(values), func(v number) bool { return math.IsInf(float64(v), 0) || v != v })
+// AbridgedNumbers lists some numbers, or their range. What has no relevance has a dash.
+func AbridgedNumbers(values []fitted.Number) string {
+	values = slices.DeleteFunc(slices.Clone(values), func(v fitted.Number) bool {
+		return math.IsInf(float64(v), 0) ||
+			v != v
+	})
 	if len(values) == 0 {
 		return "–"
 	}

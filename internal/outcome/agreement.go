@@ -1,26 +1,28 @@
-package command
+package outcome
 
 import (
 	"fmt"
 	"strconv"
 
+	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/internal/agreement"
 	"github.com/latent-go/latent/internal/tables"
+	"github.com/latent-go/latent/internal/wording"
 	"github.com/latent-go/latent/report"
 	"github.com/latent-go/latent/report/text"
 )
 
-// agreementTable compares components with the classes of --label.
-type agreementTable struct {
-	Column       string     `json:"column"`
-	AdjustedRand number     `json:"adjusted_rand_index"`
-	Groups       *number    `json:"groups_adjusted_rand_index,omitempty"` // of groups of several components
-	Labels       []string   `json:"labels"`
-	Table        [][]number `json:"table"` // rows, or their weights: a list a component, in the order of the labels
+// Agreement compares components with the classes of --label.
+type Agreement struct {
+	Column       string            `json:"column"`
+	AdjustedRand fitted.Number     `json:"adjusted_rand_index"`
+	Groups       *fitted.Number    `json:"groups_adjusted_rand_index,omitempty"` // of groups of several components
+	Labels       []string          `json:"labels"`
+	Table        [][]fitted.Number `json:"table"` // rows, or their weights: a list a component, in the order of the labels
 }
 
-// agreementOf compares the components of the table's rows, from 0, with the known classes; nil where none are known.
-func agreementOf(in *tables.Input, components []int, k int) *agreementTable {
+// AgreementOf compares the components of the table's rows, from 0, with the known classes; nil where none are known.
+func AgreementOf(in *tables.Input, components []int, k int) *Agreement {
 	if in.Known == nil {
 		return nil
 	}
@@ -29,16 +31,16 @@ func agreementOf(in *tables.Input, components []int, k int) *agreementTable {
 		classes[row] = int(in.Known.Codes[in.Origin(row)])
 	}
 	table := agreement.CrossTable(components, classes, in.Weights, k, len(in.Known.Levels))
-	a := &agreementTable{
-		Column: in.Known.Column, AdjustedRand: number(agreement.AdjustedRand(table)), Labels: in.Known.Levels,
+	a := &Agreement{
+		Column: in.Known.Column, AdjustedRand: fitted.Number(agreement.AdjustedRand(table)), Labels: in.Known.Levels,
 	}
 	for _, row := range table {
-		a.Table = append(a.Table, numbers(row))
+		a.Table = append(a.Table, fitted.Numbers(row))
 	}
 	return a
 }
 
-func (a *agreementTable) fact() [2]string {
+func (a *Agreement) Fact() [2]string {
 	text := fmt.Sprintf("%.4f, of components and column %q", float64(a.AdjustedRand), report.Printable(a.Column))
 	if a.Groups != nil {
 		text += fmt.Sprintf("; of groups %.4f", float64(*a.Groups))
@@ -46,15 +48,15 @@ func (a *agreementTable) fact() [2]string {
 	return [2]string{"adjusted Rand", text}
 }
 
-// print shows the cross-table, as far as there is room.
-func (a *agreementTable) print(p *text.Page) {
+// Print shows the cross-table, as far as there is room.
+func (a *Agreement) Print(p *text.Page) {
 	shown, g := p.Widest(len(a.Labels), func(n int) *report.Grid {
 		heads := []string{"component"}
 		for _, label := range a.Labels[:n] {
 			heads = append(heads, text.Short(label))
 		}
 		g := report.NewGrid(heads...)
-		for k, row := range a.Table[:min(len(a.Table), mostRows)] {
+		for k, row := range a.Table[:min(len(a.Table), wording.MostRows)] {
 			cells := []string{strconv.Itoa(k + 1)}
 			for _, v := range row[:n] {
 				cells = append(cells, fmt.Sprintf("%.10g", float64(v)))
@@ -64,15 +66,15 @@ func (a *agreementTable) print(p *text.Page) {
 		return g
 	})
 	p.Line("")
-	p.Prose(0, "Rows by component and %s:", isolated(report.Printable(a.Column)))
+	p.Prose(0, "Rows by component and %s:", wording.Isolated(report.Printable(a.Column)))
 	p.Grid(g)
 	if more := len(a.Labels) - shown; more > 0 {
-		p.Prose(0, "%s left out (--format json has all).", are(more, "label"))
+		p.Prose(0, "%s left out (--format json has all).", wording.Are(more, "label"))
 	}
 }
 
 // agreementSection is the cross-table of the page.
-func (r *fitReport) agreementSection() []report.Section {
+func (r *Report) agreementSection() []report.Section {
 	if r.Agreement == nil {
 		return nil
 	}
@@ -88,7 +90,7 @@ func (r *fitReport) agreementSection() []report.Section {
 		}
 		table.Add(cells...)
 	}
-	list := section("Components and "+report.Printable(r.Agreement.Column), nil, table)
+	list := report.Single("Components and "+report.Printable(r.Agreement.Column), nil, table)
 	list[0].Text = fmt.Sprintf("The adjusted Rand index is %.4f.", float64(r.Agreement.AdjustedRand))
 	return list
 }

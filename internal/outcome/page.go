@@ -1,29 +1,23 @@
-package command
+package outcome
 
 import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/latent-go/latent/internal/atomicfile"
+	"github.com/latent-go/latent/internal/jsontext"
 	"github.com/latent-go/latent/internal/tables"
+	"github.com/latent-go/latent/internal/wording"
 	"github.com/latent-go/latent/report"
-	"github.com/latent-go/latent/report/html"
 )
 
-// writePage writes a page into a folder, which is made where it is missing: all of it, or nothing.
-func writePage(dir string, page *report.Document) error {
-	return atomicfile.WriteIn(dir, pageName, func(w io.Writer) error { return html.Write(w, page) })
-}
-
-// html is the report as a page: what was found, the model itself, how sure that is, and last how it was fitted.
-func (r *fitReport) html(in *tables.Input) (*report.Document, error) {
+// Document is the report as a page: what was found, the model itself, how sure that is, and last how it was fitted.
+func (r *Report) Document(in *tables.Input) (*report.Document, error) {
 	page := &report.Document{
-		Title: isolated(in.Title()),
+		Title: wording.Isolated(in.Title()),
 		Lead: fmt.Sprintf("%s. %s, %s, fitted by latent with method %s.", in.Contents(float64(r.N)), r.kind.Title,
 			strings.TrimPrefix(r.what, strings.ToLower(r.kind.Title)+", "), r.Method),
 		Foot: "Made by latent fit --report. The numbers in the tables are those of --format json, rounded: it has " +
@@ -41,14 +35,14 @@ func (r *fitReport) html(in *tables.Input) (*report.Document, error) {
 }
 
 // findingSection says first what was found: what the model says of it, or its size, and the warnings of the fit.
-func (r *fitReport) findingSection(in *tables.Input) ([]report.Section, error) {
+func (r *Report) findingSection(in *tables.Input) ([]report.Section, error) {
 	list := report.Section{Text: fmt.Sprintf("K = %s.", r.choice())}
 	if found := r.said.Finding; found.Text != "" {
 		list = found
 		list.Text += r.said.Omitted
 	}
 	list.Title, list.Wide = "What was found", true
-	if r.kind.Classes && len(list.Items) > mostShaded {
+	if r.kind.Classes && len(list.Items) > wording.MostShaded {
 		list.Choose = "Choose a " + r.kind.Part
 	}
 	list.Text = strings.TrimSpace(list.Text + " " + r.clarity())
@@ -57,13 +51,13 @@ func (r *fitReport) findingSection(in *tables.Input) ([]report.Section, error) {
 }
 
 // factsSection has what there is in the text of the command.
-func (r *fitReport) factsSection() []report.Section {
+func (r *Report) factsSection() []report.Section {
 	return []report.Section{{Title: "The fit", Facts: joined(r.facts())}}
 }
 
 // settingsSection has the numbers and texts of the object that --format json writes: what it takes to make it again.
 func settingsSection(object any) ([]report.Section, error) {
-	text, err := encode(object)
+	text, err := jsontext.Encode(object)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +73,7 @@ func settingsSection(object any) ([]report.Section, error) {
 			table.Add(row[0], row[1])
 		}
 	}
-	list := section("Results and settings", nil, table)
+	list := report.Single("Results and settings", nil, table)
 	list[0].Wide, list[0].Text = true, "The settings that reproduce this fit, by the names of --format json."
 	return list, nil
 }
@@ -101,7 +95,7 @@ func leftIn(n int, thing string) string {
 	if n <= 0 {
 		return ""
 	}
-	return fmt.Sprintf(" (%s not listed; --format json has all)", are(n, thing))
+	return fmt.Sprintf(" (%s not listed; --format json has all)", wording.Are(n, thing))
 }
 
 // scalars are the numbers and texts of a JSON object that are not in lists, in its digits.

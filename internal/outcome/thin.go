@@ -1,4 +1,4 @@
-package command
+package outcome
 
 import (
 	"fmt"
@@ -11,6 +11,7 @@ import (
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/families"
 	"github.com/latent-go/latent/internal/tables"
+	"github.com/latent-go/latent/internal/wording"
 )
 
 // leastRows is how many rows a fit wants for each free parameter: with fewer, the criteria of small and large K differ
@@ -24,7 +25,7 @@ const farApart = 100
 const mostThin = 5
 
 // crowded says that the fit has many parameters for its rows, and what would help; empty where it has not.
-func (r *fitReport) crowded() string {
+func (r *Report) crowded() string {
 	free := float64(r.Df)
 	estimated := r.Posterior == nil && r.Criterion != framework.Collapsed.Name // else parameters are integrated out
 	if len(r.classes) == 0 || !estimated || free*leastRows <= float64(r.N) {
@@ -46,13 +47,13 @@ func (r *fitReport) crowded() string {
 }
 
 // hasMatrix says whether a component has a D×D covariance.
-func (r *fitReport) hasMatrix() bool { return r.correlated() > 0 && !r.responds() }
+func (r *Report) hasMatrix() bool { return r.correlated() > 0 && !r.responds() }
 
 // correlated is how many columns have one.
-func (r *fitReport) correlated() int { return len(families.Correlated(r.Family, r.Columns)) }
+func (r *Report) correlated() int { return len(families.Correlated(r.Family, r.Columns)) }
 
 // noteThin notes components that hardly any rows have: what they are made of, and what would help.
-func (r *fitReport) noteThin(s *tables.Session, in *tables.Input) error {
+func (r *Report) noteThin(s *tables.Session, in *tables.Input) error {
 	if len(r.classes) == 0 || !r.Converged {
 		return nil
 	}
@@ -87,7 +88,7 @@ const farOff = 10
 
 // noteFar notes up to mostThin cells far above or below all others of their column, of which components with many rows
 // have made nothing: where these share one volume, none has the place for one row.
-func (r *fitReport) noteFar(s *tables.Session, in *tables.Input) {
+func (r *Report) noteFar(s *tables.Session, in *tables.Input) {
 	var cells []string
 	for j, c := range r.Columns {
 		if c.Levels != nil {
@@ -168,7 +169,7 @@ func far(high, low *extremes) (above, below int) {
 
 // thin says which few rows component k has, and which of their cells set them apart; empty where there is nothing to be
 // said.
-func (r *fitReport) thin(in *tables.Input, class []int, k int) string {
+func (r *Report) thin(in *tables.Input, class []int, k int) string {
 	var rows []int
 	ranges := make([][2]float64, len(r.Columns)) // of the rows of other components
 	for j := range ranges {
@@ -198,12 +199,12 @@ func (r *fitReport) thin(in *tables.Input, class []int, k int) string {
 			}
 		}
 	}
-	part := moreOr(r.kind.Sequences, "state", "component")
-	what := fmt.Sprintf("%s %d has %s (%s)", part, k+1, counted(len(rows), "row"), listed(names, mostThin))
+	part := wording.Either(r.kind.Sequences, "state", "component")
+	what := fmt.Sprintf("%s %d has %s (%s)", part, k+1, wording.Counted(len(rows), "row"), wording.Listed(names, mostThin))
 	switch {
 	case len(cells) > 0:
 		return what + ": " + wrong(cells) +
-			moreOr(r.mixes(), ", or have outliers in a component of their own: --noise", "")
+			wording.Either(r.mixes(), ", or have outliers in a component of their own: --noise", "")
 	case r.hasMatrix():
 		return what + ", no more than columns: its covariance is hardly determined"
 	}

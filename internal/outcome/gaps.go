@@ -1,14 +1,15 @@
-package command
+package outcome
 
 import (
 	"fmt"
 
 	"github.com/latent-go/latent/internal/tables"
+	"github.com/latent-go/latent/internal/wording"
 	"github.com/latent-go/latent/report"
 )
 
 // gapsSection shows which columns have missing values, where there are any.
-func (r *fitReport) gapsSection(in *tables.Input) []report.Section {
+func (r *Report) gapsSection(in *tables.Input) []report.Section {
 	if in.Pairs != nil { // pairs of names, all of which have a number
 		return nil
 	}
@@ -32,7 +33,7 @@ func (r *fitReport) gapsSection(in *tables.Input) []report.Section {
 	if gaps == 0 {
 		return nil
 	}
-	shown := chosen(missing, mostProfiles)
+	shown := wording.Largest(missing, wording.MostProfiles)
 	table := report.Table{
 		Caption: "missing values by column",
 		Columns: report.Columns("column", "missing", "share of the rows"),
@@ -40,21 +41,21 @@ func (r *fitReport) gapsSection(in *tables.Input) []report.Section {
 		High:    "missing",
 	}
 	whole := 0
-	for _, j := range byValue(missing, shown) {
+	for _, j := range wording.ByValue(missing, shown) {
 		if missing[j] == 0 {
 			whole++
 			continue
 		}
 		table.Add(in.Names[j], missing[j], report.Shaded(report.Share(missing[j]/all), missing[j]/all))
 	}
-	list := section("Missing values", nil, table)
+	list := report.Single("Missing values", nil, table)
 	list[0].Text = fmt.Sprintf(
 		"%s of the cells are missing, in %s of the rows. The fit integrates them out: a row counts by the values "+
 			"that it has.", report.Percentage(gaps/all/float64(in.Cols())), report.Percentage(incomplete/all),
 	)
 	if whole > 0 {
-		list[0].Text += fmt.Sprintf(" %s complete.", are(whole, "column"))
+		list[0].Text += fmt.Sprintf(" %s complete.", wording.Are(whole, "column"))
 	}
-	list[0].Text += leftOut(in.Cols()-len(shown), "column", "with fewer missing values")
+	list[0].Text += wording.LeftOut(in.Cols()-len(shown), "column", "with fewer missing values")
 	return list
 }

@@ -1,0 +1,113 @@
+package outcome
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/latent-go/latent/bootstrap"
+	"github.com/latent-go/latent/fitted"
+	"github.com/latent-go/latent/internal/progress"
+	"github.com/latent-go/latent/internal/tables"
+	"github.com/latent-go/latent/internal/wording"
+	"github.com/latent-go/latent/report"
+	"github.com/latent-go/latent/report/text"
+)
+
+// Level is that of the intervals and, from above, of the tests: 1 − level.
+const Level = 0.95
+
+// Refits say what became of the draws.
+type Refits struct {
+	Draws       int `json:"draws"`       // asked for
+	Failed      int `json:"failed"`      // left out
+	Unconverged int `json:"unconverged"` // kept
+}
+
+// newRefits counts draws, and notes those that failed or did not converge.
+func newRefits(s *tables.Session, in *tables.Input, o bootstrap.Options, outcome bootstrap.Outcome,
+	where string) Refits {
+	r := Refits{o.Draws, len(outcome.Failed), outcome.Unconverged}
+	if r.Failed > 0 {
+		s.Note("%d of %d draws of the bootstrap%s failed and are left out: %s", r.Failed, r.Draws, where,
+			in.Render(outcome.Failed[0].Err))
+	}
+	if r.Unconverged > 0 {
+		s.Note("%d of %d draws of the bootstrap%s did not converge: raise --max-iter or --tol", r.Unconverged, r.Draws, where)
+	}
+	return r
+}
+
+// ---- Standard errors of a fit
+
+// AddErrors adds standard errors to the components or the loadings.
+func (r *Report) AddErrors(s *tables.Session, status *progress.Line, in *tables.Input, o bootstrap.Options) error {
+	watch(status, &o, "standard errors")
+	outcome, err := r.found.(fitted.Bootstrapper).Bootstrap(s, o)
+	if err != nil {
+		return err
+	}
+	r.Bootstrap = new(Refits)
+	*r.Bootstrap = newRefits(s, in, o, outcome, "")
+	return r.take()
+}
+
+// ---- Tests of K against K + 1
+
+// A ratioTest is a likelihood ratio test of K against K + 1.
+type ratioTest struct {
+	K         int           `json:"k"`
+	Statistic fitted.Number `json:"statistic"`
+	PValue    fitted.Number `json:"p_value"`
+	Refits
+}
+
+// Test tests every K but the last, up to the first that is not rejected.
+func (t *Selection) Test(s *tables.Session, status *progress.Line, in *tables.Input, of fitted.Problem[fitted.Found],
+	o bootstrap.Options) error {
+	engine, ok := of.(fitted.Tester)
+	if !ok {
+		return errors.New("--bootstrap: the model has no likelihood ratio")
+	}
+	for k := t.KMin; k < t.KMax; k++ {
+		watch(status, &o, fmt.Sprintf("K = %d against %d", k, k+1))
+		r, err := engine.Ratio(s, k, o)
+		if err != nil {
+			return err
+		}
+		t.Tests = append(t.Tests,
+			ratioTest{k, fitted.Number(r.Statistic), fitted.Number(r.PValue),
+				newRefits(s, in, o, r.Outcome, fmt.Sprintf(" at K = %d", k))})
+		if r.PValue > 1-Level {
+			break
+		}
+	}
+	return nil
+}
+
+func (t *Selection) printTests(p *text.Page) {
+	if len(t.Tests) == 0 {
+		return
+	}
+	p.Line("")
+	p.Prose(0, "Likelihood ratio tests by bootstrap, up to the first p-value above %.2g:", 1-Level)
+	g := report.NewGrid("K", "against", "statistic", "p-value", "draws")
+	for _, one := range t.Tests {
+		g.Row(strconv.Itoa(one.K), strconv.Itoa(one.K+1), wording.Nats(float64(one.Statistic)),
+			fmt.Sprintf("%.3g", float64(one.PValue)), strconv.Itoa(one.Draws-one.Failed))
+	}
+	p.Grid(g)
+}
+
+// watch shows the draws that are made.
+func watch(l *progress.Line, o *bootstrap.Options, what string) {
+	began := time.Now()
+	o.Progress = func(done int) {
+		l.Show(false, func() string {
+			return fmt.Sprintf("%s  draw %d of %d  %s", what, done, o.Draws,
+				progress.Left(time.Since(began), float64(done)/float64(o.Draws)))
+		})
+	}
+	o.Fit.Recorder = nil
+}
