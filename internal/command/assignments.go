@@ -7,7 +7,6 @@ import (
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/fitted"
-	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/classes"
 	"github.com/latent-go/latent/internal/outcome"
 	"github.com/latent-go/latent/internal/tables"
@@ -71,18 +70,8 @@ func (c *fitCommand) assign(s *session, r *outcome.Report, in tables.Input) erro
 		return in.Wrap(err)
 	}
 	p := &prediction{score: m.score, layout: m.layout, in: &in, ids: in.IDs, columns: names, errors: in.Renderer()}
-	if p.x, p.rows, _, err = in.ReadNumbers(quiet, m.kind.Classes, !m.input.Gaps); err != nil {
-		return in.Wrap(err)
-	}
-	if !slices.IsSorted(order) {
-		p.order = order
-	}
-	if m.input.Sequence {
-		p.ends = in.EndsOf(p.rows)
-		p.score = func(b framework.Rows) ([]float64, error) { return m.scoreSequences(p.series(b)) }
-	}
-	if p.numbers = tables.LeavesOut(in.Missing); p.numbers {
-		p.layout.First = append([]string{rowHead}, p.layout.First...)
+	if err := p.take(quiet, m, order, in.Missing); err != nil {
+		return err
 	}
 	return s.emitTable(c.Assignments, p.heads(), func(to data.Writer) error { return p.writeTable(s, to) })
 }

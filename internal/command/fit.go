@@ -76,22 +76,7 @@ func (c *fitCommand) Run(s *session) error {
 			return err
 		}
 	}
-	if c.Report != "" {
-		page, err := r.Document(in)
-		if err != nil {
-			return err
-		}
-		if err := writePage(c.Report, page); err != nil {
-			return err
-		}
-	}
-	if c.Format == "json" {
-		err = writeJSON(s.stdout, r)
-	} else {
-		p := s.page()
-		r.Print(p, in, s.name, c.Out)
-		err = s.show(p)
-	}
+	err = s.deliver(r, in, c.Report, c.Format)
 	if err == nil {
 		progress.done(s)
 	}
@@ -190,7 +175,8 @@ func (c *fitCommand) fit(s *session, in *tables.Input, progress *keeper) (*outco
 		Criterion: crit,
 		Seed:      c.Seed, KMax: o.K, ByK: table, Columns: t.columns, Settings: kept, What: t.What, Why: c.why,
 		ListStarts: listed, Tolerance: o.Tolerance, ComparedBy: c.comparedBy, Prior: c.Prior.unit(),
-		SizePrior: c.sizePrior(), Groups: c.Groups, Workers: c.Workers, Silent: !s.crew.writes()})
+		SizePrior: c.sizePrior(), Groups: c.Groups, Workers: c.Workers, Silent: !s.crew.writes(), Program: s.name,
+		Saved: c.Out})
 	if err != nil {
 		return nil, err
 	}

@@ -35,6 +35,31 @@ func (s *session) show(p *text.Page) error {
 	return err
 }
 
+// A finding is what fits came to.
+type finding interface {
+	Print(p *text.Page, in *tables.Input)
+	Document(in *tables.Input) (*report.Document, error)
+}
+
+// deliver writes a finding: its page into the folder of --report, and an object or text to standard output.
+func (s *session) deliver(found finding, in *tables.Input, dir, format string) error {
+	if dir != "" {
+		page, err := found.Document(in)
+		if err != nil {
+			return err
+		}
+		if err := writePage(dir, page); err != nil {
+			return err
+		}
+	}
+	if format == "json" {
+		return writeJSON(s.stdout, found)
+	}
+	p := s.page()
+	found.Print(p, in)
+	return s.show(p)
+}
+
 // line is one about work that begins now.
 func (s *session) line() *progress.Line {
 	switch {

@@ -250,8 +250,11 @@ func (c *predictCommand) prediction(s *tables.Session, m *modelFile, gaps string
 	if p.errors = in.Renderer(); in.Rows() == 0 {
 		return p, nil
 	}
-	if p.x, p.rows, _, err = in.ReadNumbers(s, m.kind.Classes, !m.input.Gaps); err != nil {
-		return nil, in.Wrap(err)
+	if c.Fill {
+		p.score, p.layout = m.saved.Model.(fitted.Filler).Fill, fitted.Layout{List: "filled", Items: p.columns}
+	}
+	if err := p.take(s, m, order, gaps); err != nil {
+		return nil, err
 	}
 	p.errors.Columns, p.errors.Origin = namesOf(columns), p.origin
 	if m.input.Optional > 0 { // whose errors are about all columns
@@ -259,19 +262,6 @@ func (c *predictCommand) prediction(s *tables.Session, m *modelFile, gaps string
 	}
 	for j, place := range order {
 		p.errors.Columns[slices.Index(p.errors.Columns, columns[j].Name)] = in.Names[place]
-	}
-	if c.Fill {
-		p.score, p.layout = m.saved.Model.(fitted.Filler).Fill, fitted.Layout{List: "filled", Items: p.columns}
-	}
-	if !slices.IsSorted(order) {
-		p.order = order
-	}
-	if m.input.Sequence {
-		p.ends = in.EndsOf(p.rows)
-		p.score = func(b framework.Rows) ([]float64, error) { return m.scoreSequences(p.series(b)) }
-	}
-	if p.numbers = c.Forecast == nil && tables.LeavesOut(gaps); p.numbers {
-		p.layout.First = append([]string{rowHead}, p.layout.First...)
 	}
 	return p, nil
 }

@@ -48,6 +48,25 @@ const (
 
 const blockRows = 4096
 
+// take takes the numbers of the rows, which have the columns of the model in an order, and says how they are written by
+// what becomes of missing values.
+func (p *prediction) take(s *tables.Session, m *modelFile, order []int, gaps string) (err error) {
+	if p.x, p.rows, _, err = p.in.ReadNumbers(s, m.kind.Classes, !m.input.Gaps); err != nil {
+		return p.in.Wrap(err)
+	}
+	if !slices.IsSorted(order) {
+		p.order = order
+	}
+	if m.input.Sequence {
+		p.ends = p.in.EndsOf(p.rows)
+		p.score = func(b framework.Rows) ([]float64, error) { return m.scoreSequences(p.series(b)) }
+	}
+	if p.numbers = tables.LeavesOut(gaps); p.numbers {
+		p.layout.First = append([]string{rowHead}, p.layout.First...)
+	}
+	return nil
+}
+
 // block is rows first to first+n−1 as the model has its columns. The next call
 // overwrites it.
 func (p *prediction) block(first, n int) framework.Rows {

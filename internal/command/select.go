@@ -10,7 +10,6 @@ import (
 	"github.com/latent-go/latent/internal/outcome"
 	"github.com/latent-go/latent/internal/tables"
 	"github.com/latent-go/latent/report"
-	"github.com/latent-go/latent/report/text"
 )
 
 type selectCommand struct {
@@ -53,8 +52,7 @@ func (c *selectCommand) Run(s *session) error {
 		return err
 	}
 	var t interface {
-		Print(p *text.Page, in *tables.Input)
-		Document(in *tables.Input) (*report.Document, error)
+		finding
 		AsTable() report.Table
 	}
 	if c.compares != "" {
@@ -73,22 +71,7 @@ func (c *selectCommand) Run(s *session) error {
 			return err
 		}
 	}
-	if c.Report != "" {
-		page, err := t.Document(in)
-		if err != nil {
-			return err
-		}
-		if err := writePage(c.Report, page); err != nil {
-			return err
-		}
-	}
-	if c.Format == "json" {
-		err = writeJSON(s.stdout, t)
-	} else {
-		p := s.page()
-		t.Print(p, in)
-		err = s.show(p)
-	}
+	err = s.deliver(t, in, c.Report, c.Format)
 	if err == nil {
 		progress.done(s)
 	}

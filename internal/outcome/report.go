@@ -134,13 +134,14 @@ type Report struct {
 	*Evidence // with criterion evidence
 	headOfReport
 	restOfReport
-	found      fitted.Found
-	said       *fitted.Description // once it is wanted
-	classes    []*fitted.Class
-	kind       fitted.Definition
-	what, why  string // the model's parts, and the method where the table decided
-	listStarts bool   // their number was asked for
-	advice     string // for a fit that did not converge
+	found          fitted.Found
+	said           *fitted.Description // once it is wanted
+	classes        []*fitted.Class
+	kind           fitted.Definition
+	what, why      string // the model's parts, and the method where the table decided
+	program, saved string // for hints
+	listStarts     bool   // their number was asked for
+	advice         string // for a fit that did not converge
 }
 
 // MarshalJSON has what JSON has beyond the summary after it.
@@ -249,7 +250,8 @@ type Asked struct {
 	SizePrior      sizes.Prior
 	Groups         *int // of components
 	Workers        int
-	Silent         bool // nobody reads what takes another pass
+	Program, Saved string // the command and the file of the model, for hints; Saved may be empty
+	Silent         bool   // nobody reads what takes another pass
 }
 
 // New says what a fit found.
@@ -272,6 +274,7 @@ func New(s *tables.Session, in *tables.Input, f *Fit, a Asked) (*Report, error) 
 		r.KMax = max(r.KMax, a.ByK[len(a.ByK)-1].K)
 	}
 	r.takeWinner(a.ComparedBy, in)
+	r.program, r.saved = a.Program, a.Saved
 	r.listStarts, r.advice = a.ListStarts, advice(f.Status, a.Tolerance, f.Value, f.N)
 	if err := r.certainty(f, a.Prior, a.SizePrior); err != nil {
 		return nil, err
@@ -476,4 +479,22 @@ func (s *Scores) Column(j int) []SizeScore {
 		list[i] = SizeScore{k, fitted.Number(s.Values[i][j]), s.Ends[i].Converged}
 	}
 	return list
+}
+
+// MarshalJSON has the settings of the model among those of all models.
+func (s Settings) MarshalJSON() ([]byte, error) {
+	return jsontext.Object(s.General, s.Flags(), s.Reading)
+}
+
+// UnmarshalJSON reads those of a model where it is known which.
+func (s *Settings) UnmarshalJSON(text []byte) error {
+	for _, part := range []any{&s.General, s.Flags(), &s.Reading} {
+		if part == nil {
+			continue
+		}
+		if err := json.Unmarshal(text, part); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // Print shows a fit to a person.
-func (r *Report) Print(p *text.Page, in *tables.Input, program, out string) {
+func (r *Report) Print(p *text.Page, in *tables.Input) {
 	p.Prose(0, "%s", in.Describe(float64(r.N)))
 	if own, is := r.found.(fitted.Printer); is {
 		own.Print(p)
@@ -44,19 +44,19 @@ func (r *Report) Print(p *text.Page, in *tables.Input, program, out string) {
 	}
 	p.Line("")
 	given, _ := r.Settings.Given()
-	path, gate := report.Printable(out), r.Settings.Gate()
-	drawing, drawn := " and "+program+" sample", fmt.Sprintf(", or %s sample %s -n 100", program, path)
+	path, gate := report.Printable(r.saved), r.Settings.Gate()
+	drawing, drawn := " and "+r.program+" sample", fmt.Sprintf(", or %s sample %s -n 100", r.program, path)
 	switch {
 	case r.responds() || gate != nil:
 		drawn += " --given FILE"
 	case len(given) > 0:
 		drawing, drawn = "", ""
 	}
-	if out == "" {
+	if r.saved == "" {
 		p.Prose(6, "Next: save the model with --out MODEL.json for %[1]s predict%[2]s; %[1]s %[3]s compares criteria over K.",
-			program, drawing, r.selecting())
+			r.program, drawing, r.selecting())
 	} else {
-		p.Prose(6, "Next: %s predict %s --data FILE%s.", program, path, drawn)
+		p.Prose(6, "Next: %s predict %s --data FILE%s.", r.program, path, drawn)
 	}
 }
 
@@ -279,4 +279,69 @@ func AbridgedNumbers(values []fitted.Number) string {
 		low, high = min(low, float64(v)), max(high, float64(v))
 	}
 	return fmt.Sprintf("%d between %.4g and %.4g", len(values), low, high)
+}
+
+// describe shows what a model says of a fit: its first sentences, and the tables that people read, or without such what
+// is said of each latent dimension.
+func describe(p *text.Page, d *fitted.Description) {
+	if d.Finding.Text != "" {
+		p.Line("")
+		p.Prose(0, "%s", wording.ASCII(d.Finding.Text))
+	}
+	if !slices.ContainsFunc(d.Sections, hasShort) {
+		for _, one := range d.Finding.Items {
+			p.Prose(2, "%s, %s: %s", one.Name, wording.ASCII(one.Size), wording.ASCII(one.Text))
+		}
+	}
+	for _, one := range d.Sections {
+		p.Section(one)
+	}
+}
+
+// hasShort says whether a section has a table for people.
+func hasShort(s report.Section) bool {
+	return slices.ContainsFunc(s.Tables, func(t report.Table) bool { return !t.Long })
+}
+
+// printMatrices shows the covariances of components that hold rows, if there is room for all.
+func printMatrices(p *text.Page, list []fitted.Matrix, of []*fitted.Class) {
+	list = slices.DeleteFunc(slices.Clone(list), func(m fitted.Matrix) bool {
+		return m.Component > 1 && of[m.Component-1].Rows < 0.5
+	})
+	if len(list) == 0 {
+		return
+	}
+	var grids []*report.Grid
+	if d := len(list[0].Names); d*len(list) <= wording.MostRows {
+		for _, m := range list {
+			grids = append(grids, gridOf(m))
+		}
+	}
+	if len(grids) == 0 || slices.ContainsFunc(grids, func(g *report.Grid) bool { return !p.Fits(g) }) {
+		p.Prose(0, "Covariances left out (--format json has all).")
+		return
+	}
+	for _, g := range grids {
+		p.Line("")
+		p.Grid(g)
+	}
+}
+
+func gridOf(m fitted.Matrix) *report.Grid {
+	heads := []string{"covariance"}
+	if m.Component > 0 {
+		heads[0] += fmt.Sprint(" ", m.Component)
+	}
+	for _, name := range m.Names {
+		heads = append(heads, text.Short(name))
+	}
+	g := report.NewGrid(heads...)
+	for i, values := range m.Values {
+		cells := []string{heads[i+1]}
+		for _, v := range values {
+			cells = append(cells, wording.Readable(float64(v)))
+		}
+		g.Row(cells...)
+	}
+	return g
 }

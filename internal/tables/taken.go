@@ -5,8 +5,10 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/latent-go/latent/data"
+	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/wording"
 )
 
@@ -158,4 +160,136 @@ func NamesOf(columns []data.Column) []string {
 		names[j] = c.Name
 	}
 	return names
+}
+
+// Labels are the known classes of --label.
+type Labels struct {
+	Column string
+	Levels []string
+	Codes  []int32 // of every row that was read; negative: not known
+}
+
+// TakeLabels takes the column of --label out of the table.
+func (in *Input) TakeLabels(column string) error {
+	if column == "" {
+		return nil
+	}
+	levels, err := in.Occurring(column)
+	if err != nil {
+		return in.Wrap(fmt.Errorf("--label: %w", err))
+	}
+	if len(levels) < 2 {
+		return in.Wrap(fmt.Errorf("--label: column %.60q has a single value, %.60q: labels need at least "+
+			"two values", column, levels[0]))
+	}
+	t, err := in.Factor(column, levels, false)
+	if err != nil {
+		return in.Wrap(err)
+	}
+	in.Known = &Labels{column, levels, t.Codes(column)}
+	if in.Label == column {
+		in.Label = ""
+	}
+	in.Table, err = t.Drop(column)
+	return in.Wrap(err)
+}
+
+// AsText reads some columns as texts, so that 01 and 1 differ, and the others as before.
+func AsText(reading func(name string) data.Reading, columns ...string) func(name string) data.Reading {
+	return func(name string) data.Reading {
+		if slices.Contains(columns, name) {
+			return data.ReadAsText
+		}
+		return reading(name)
+	}
+}
+
+// TakeSequences takes the column of --sequence out of the table: rows with one value of it, one after the other, are a
+// sequence.
+func (in *Input) TakeSequences(column string) error {
+	if column == "" {
+		return nil
+	}
+	t, err := in.Factor(column, nil, false)
+	if err != nil {
+		return in.Wrap(fmt.Errorf("--sequence: %w", err))
+	}
+	levels, codes := t.Levels(column), t.Codes(column)
+	ids := make([]string, len(codes))
+	for row, code := range codes {
+		if code < 0 {
+			return in.Wrap(
+				fmt.Errorf("--sequence: row %d has no value of column %.60q: every row belongs to a sequence", row+1, column),
+			)
+		}
+		ids[row] = levels[code]
+	}
+	if in.Ends, err = framework.EndsOf(ids); err != nil {
+		return in.Wrap(fmt.Errorf("--sequence: %w", err))
+	}
+	for _, end := range in.Ends {
+		in.SequenceNames = append(in.SequenceNames, ids[end-1])
+	}
+	if in.Label == column {
+		in.Label = ""
+	}
+	in.Table, err = in.Table.Drop(column)
+	return in.Wrap(err)
+}
+
+// AsSequences are the rows as sequences, each with the weight that its rows have.
+func (in *Input) AsSequences(rows *framework.Table) (*framework.SequenceTable, error) {
+	x := rows.All()
+	table, err := framework.FromIncomplete(x.X, x.N, x.D)
+	if err != nil {
+		return nil, err
+	}
+	s, err := framework.NewSequences(table, in.Ends)
+	if err != nil || in.Weights == nil {
+		return s, err
+	}
+	var weights []float64
+	first := 0
+	for _, end := range in.EndsOf(x.N) {
+		for row := first; row < end; row++ {
+			if in.Weights[row] != in.Weights[first] {
+				return nil, fmt.Errorf("the weights of rows %d and %d, column %q, differ: a weight belongs to a whole sequence",
+					first+1, row+1, in.WeightColumn)
+			}
+		}
+		weights = append(weights, in.Weights[first])
+		first = end
+	}
+	return s.WithWeights(weights)
+}
+
+// noteNameless says what columns are called for which the header has no name, and leaves out those without a value too,
+// as a separator at the ends of lines makes them. The first may name the rows (see takeRowNames).
+func (f *Options) noteNameless(s *Session, in *Input) error {
+	if in.Table == nil {
+		return nil
+	}
+	named, _ := in.RowNames()
+	var empty, called []string
+	for _, name := range in.Nameless() {
+		switch {
+		case name == named:
+		case in.Tally == nil && in.Empty(name) && in.Cols() > len(empty)+1:
+			empty = append(empty, name)
+		default:
+			called = append(called, name)
+		}
+	}
+	if len(called) > 0 {
+		s.Note("%s: the header has no name for %s, named by %s", in.Name, wording.Quoted(called),
+			wording.Plural(len(called), "its place", "their places"))
+	}
+	if len(empty) == 0 {
+		return nil
+	}
+	s.Note("%s: left out, with neither a name in the header nor a value: %s", in.Name, strings.Join(empty, ", "))
+	in.left = append(in.left, empty...)
+	var err error
+	in.Table, err = in.Table.Drop(empty...)
+	return in.Wrap(err)
 }
