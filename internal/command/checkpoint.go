@@ -22,6 +22,7 @@ import (
 
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/atomicfile"
+	"github.com/latent-go/latent/internal/crew"
 	"github.com/latent-go/latent/internal/faults"
 	"github.com/latent-go/latent/internal/sealed"
 	"github.com/latent-go/latent/internal/tables"
@@ -83,7 +84,7 @@ func (f *checkpointFlags) keep(s *session, command any, in *tables.Input) (*keep
 		return nil, nil
 	}
 	k := &keeper{
-		path: f.Checkpoint, leave: f.KeepCheckpoint, silent: !s.crew.writes(), surroundings: &surroundings{now: time.Now},
+		path: f.Checkpoint, leave: f.KeepCheckpoint, silent: !s.crew.Writes(), surroundings: &surroundings{now: time.Now},
 	}
 	if shared, ok := s.Value(surroundingsKey{}).(*surroundings); ok {
 		k.surroundings = shared
@@ -91,7 +92,7 @@ func (f *checkpointFlags) keep(s *session, command any, in *tables.Input) (*keep
 	k.state = kept{Version: version(), Plan: plan(command), Parts: map[string][]byte{}}
 	k.state.Plan["columns"] = strings.Join(in.Names, ", ")
 	k.saved = k.now()
-	parts, err := fromFirst(s, s.crew, func() (map[string][]byte, error) {
+	parts, err := crew.FromFirst(s, s.crew, func() (map[string][]byte, error) {
 		err := k.open()
 		return k.state.Parts, err
 	})

@@ -58,7 +58,7 @@ func (c *fitCommand) Run(s *session) error {
 	if err != nil {
 		return tables.Explain(progress.left(err), in)
 	}
-	if err := s.complete(); err != nil || !s.crew.writes() {
+	if err := s.complete(); err != nil || !s.crew.Writes() {
 		return err
 	}
 	if c.Out != "" {
@@ -175,7 +175,7 @@ func (c *fitCommand) fit(s *session, in *tables.Input, progress *keeper) (*outco
 		Criterion: crit,
 		Seed:      c.Seed, KMax: o.K, ByK: table, Columns: t.columns, Settings: kept, What: t.What, Why: c.why,
 		ListStarts: listed, Tolerance: o.Tolerance, ComparedBy: c.comparedBy, Prior: c.Prior.unit(),
-		SizePrior: c.sizePrior(), Groups: c.Groups, Workers: c.Workers, Silent: !s.crew.writes(), Program: s.name,
+		SizePrior: c.sizePrior(), Groups: c.Groups, Workers: c.Workers, Silent: !s.crew.Writes(), Program: s.name,
 		Saved: c.Out})
 	if err != nil {
 		return nil, err

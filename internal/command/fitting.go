@@ -39,7 +39,9 @@ func (f *fittingFlags) setup(s *session, in *tables.Input, kmax *int, least int)
 	if err := t.CheckK(o.K); err != nil {
 		return nil, framework.Options{}, err
 	}
-	s.crew.noteIdle(s, o.Shards)
+	if idle := s.crew.Idle(o.Shards); idle != "" {
+		s.aside("%s", idle)
+	}
 	return t, o, s.sendAway(f, t)
 }
 

@@ -20,6 +20,7 @@ import (
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/internal/atomicfile"
+	"github.com/latent-go/latent/internal/crew"
 	"github.com/latent-go/latent/internal/faults"
 	"github.com/latent-go/latent/internal/memory"
 	"github.com/latent-go/latent/internal/panics"
@@ -54,7 +55,7 @@ func Main(h Host) (status int) {
 		func() int { return run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr) },
 		func() {
 			<-time.After(patience)
-			if !crewOf(h).writes() { // the first process keeps its progress, and would be ended with this one
+			if !crewOf(h).Writes() { // the first process keeps its progress, and would be ended with this one
 				<-time.After(keeping)
 			}
 			if !around.writing.TryLock() { // a checkpoint is being written, and the command has a word to say afterwards
@@ -126,7 +127,7 @@ type session struct {
 	complains       io.Writer    // standard error, for an error
 	name            string       // of the program
 	known           *registry
-	crew            *crew             // the processes that run the command together
+	crew            *crew.Crew        // the processes that run the command together
 	args            []string          // of the command
 	passes          *told             // that are made elsewhere
 	claims          map[string]func() // the files that it is to write, and what gives each back
@@ -172,7 +173,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return s.fail(faults.UsageError{Err: err})
 	}
 	answered := false // by kong: --help
-	if err := s.crew.meet(ctx, args); err != nil {
+	if err := s.crew.Meet(ctx, args); err != nil {
 		return s.fail(err)
 	}
 	var all commands
@@ -202,18 +203,18 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if err := checkGiven(command); err != nil {
 		return s.fail(err)
 	}
-	boundMemory(ctx, all.Memory, s.crew.neighbours())
+	boundMemory(ctx, all.Memory, s.crew.Neighbours())
 	s.Store = data.NewStore(int64(min(memory.Available()/2, math.MaxInt64/2))) // a fit takes some too
 	defer func() {
 		if ctx.Err() == nil { // else somebody may still read
 			s.Store.Close() //nolint:errcheck // what is mapped is not needed any more
 		}
 	}()
-	if s.crew.takesPart(command.Selected().Name) {
+	if s.takesPart(command.Selected().Name) {
 		err = command.Run(s)
 	}
 	if err == nil {
-		err = s.crew.end(s, nil)
+		err = s.crew.End(s, nil, statusDone)
 	}
 	if err != nil {
 		return s.fail(err)
@@ -293,13 +294,13 @@ func takes(command *kong.Node, name string) bool {
 // reports what all of them have been told.
 func (s *session) fail(err error) int {
 	err = withCause(s, err)
-	if err = s.crew.end(s, err); !s.crew.speaks() {
+	if err = s.crew.End(s, err, statusOf(err)); !s.crew.Speaks() {
 		return statusOf(err)
 	}
 	if errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe) {
 		return statusFailed // the reader of the output has gone, and knows it
 	}
-	if text := oneLine(err); s.log != nil && s.crew.writes() {
+	if text := oneLine(err); s.log != nil && s.crew.Writes() {
 		s.log.Error(text)
 	} else {
 		_, _ = fmt.Fprintln(s.complains, s.name+": "+report.Printable(text))
@@ -311,7 +312,7 @@ func (s *session) fail(err error) int {
 func statusOf(err error) int {
 	var usage faults.UsageError
 	var drifted driftError
-	told, isTold := errors.AsType[toldError](err)
+	told, isTold := errors.AsType[crew.ToldError](err)
 	switch {
 	case err == nil:
 		return statusDone
@@ -320,7 +321,7 @@ func statusOf(err error) int {
 	case errors.As(err, &drifted):
 		return statusDrift
 	case isTold:
-		return told.status
+		return told.Status
 	}
 	return statusFailed
 }

@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/latent-go/latent/internal/faults"
 	"github.com/latent-go/latent/internal/memory"
 )
 
@@ -20,9 +21,6 @@ func (f *sizeFlag) UnmarshalText(text []byte) error {
 	*f = sizeFlag(bytes)
 	return err
 }
-
-// errOutOfMemory is why a command was ended by boundMemory.
-var errOutOfMemory = errors.New("out of memory")
 
 // boundMemory has the command end with a message where it takes more memory than it was given, or than there was when
 // it began: what the Go runtime and the kernel do then is no message. What is known to be too large beforehand, package
@@ -62,7 +60,7 @@ func watchMemory(ctx context.Context, ticks <-chan time.Time, used func() float6
 		case <-ticks:
 		}
 		if now := used(); now > most {
-			leave(fmt.Errorf("%w: %s are in use, and %s %s", errOutOfMemory, memory.Size(now), why, memory.Size(most)))
+			leave(fmt.Errorf("%w: %s are in use, and %s %s", faults.ErrOutOfMemory, memory.Size(now), why, memory.Size(most)))
 			return
 		}
 	}
@@ -70,7 +68,7 @@ func watchMemory(ctx context.Context, ticks <-chan time.Time, used func() float6
 
 // withCause puts before an error why the command was ended, where that was no signal.
 func withCause(ctx context.Context, err error) error {
-	if cause := context.Cause(ctx); errors.Is(cause, errOutOfMemory) {
+	if cause := context.Cause(ctx); errors.Is(cause, faults.ErrOutOfMemory) {
 		return fmt.Errorf("%w: %w", cause, err)
 	}
 	return err

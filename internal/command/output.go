@@ -95,7 +95,7 @@ func (s *session) checkWritten(inputs []string, files ...written) error {
 			continue
 		case f.path == "-":
 			return misused("%s is -%s: name a %s", f.flag, taken, what)
-		case !s.crew.writes():
+		case !s.crew.Writes():
 			continue
 		}
 		if f.page {

@@ -63,7 +63,7 @@ func (c *selectCommand) Run(s *session) error {
 	if err != nil {
 		return tables.Explain(progress.left(outcome.Interrupted(err, nil)), in)
 	}
-	if err := s.complete(); err != nil || !s.crew.writes() {
+	if err := s.complete(); err != nil || !s.crew.Writes() {
 		return err
 	}
 	if c.Out != "" {

@@ -216,3 +216,6 @@ func (e ElsewhereError) Unwrap() error { return e.Err }
 
 // ErrInterrupted is the error of work that was told to end.
 var ErrInterrupted = errors.New("interrupted")
+
+// ErrOutOfMemory is why a command was ended that took more memory than it may.
+var ErrOutOfMemory = errors.New("out of memory")
