@@ -7,6 +7,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"slices"
+	"strings"
 
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/report"
@@ -47,6 +48,11 @@ func (l Layout) Names() []string { return slices.Concat(l.First, l.Items, l.Last
 // Width returns how many numbers a row has.
 func (l Layout) Width() int { return len(l.First) + len(l.Items) + len(l.Last) }
 
+// LogLikelihood returns the place of ln p of the row among its numbers, or a negative number if there is none.
+func (l Layout) LogLikelihood() int {
+	return slices.IndexFunc(l.Names(), func(name string) bool { return strings.HasPrefix(name, "log_") })
+}
+
 // A Scorer computes the numbers that the Layout names for each row of a block, in dst, rows×Width. It returns an
 // error for codes and numbers outside the model's range, a [framework.DataError] if they are in one row. For a model
 // of sequences, the block is one sequence.
@@ -77,6 +83,12 @@ type (
 	// A ConditionalSampler draws rows given the values of the columns that Input.Given counts.
 	ConditionalSampler interface {
 		SampleGiven(b framework.Rows, rng *rand.Rand) (x []float64, labels []int, err error)
+	}
+	// A PseudoResidualer returns the pseudo-residuals of sequences, Φ⁻¹(P(X_t ≤ x_t|x_1…x_t−1)), for each step and each
+	// column but those that Input.Given counts; NaN for missing values. It returns an error if a family has no
+	// distribution function.
+	PseudoResidualer interface {
+		PseudoResiduals(b framework.Sequences) ([]float64, error)
 	}
 	// A Filler returns the rows of a block, rows×D, with missing entries replaced by their means given the other
 	// entries.

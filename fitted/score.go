@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/latent-go/latent/data"
@@ -38,7 +37,7 @@ type worker struct {
 func (f *Fitted) ready() error {
 	f.layout, f.input = f.Model.Layout(), f.Model.Input()
 	f.names = f.layout.Names()
-	f.log = slices.IndexFunc(f.names, func(name string) bool { return strings.HasPrefix(name, "log_") })
+	f.log = f.layout.LogLikelihood()
 	return f.readCoders()
 }
 

@@ -332,6 +332,11 @@ func (c *states) SampleSequences(lengths []int, rng *rand.Rand) ([]float64, erro
 	return x, err
 }
 
+// PseudoResiduals are those of the chain.
+func (c *states) PseudoResiduals(b framework.Sequences) ([]float64, error) {
+	return c.model.PseudoResiduals(b, c.params)
+}
+
 // Forecast is what is expected after each sequence.
 func (c *states) Forecast(b framework.Sequences, h int) (list []fitted.Forecast, err error) {
 	ahead, err := c.model.Forecast(b, c.params, h)

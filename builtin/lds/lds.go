@@ -315,6 +315,11 @@ func (c *scorer) ScoreSequences(b framework.Sequences, dst []float64) error {
 	return err
 }
 
+// PseudoResiduals are those of the system.
+func (f *found) PseudoResiduals(b framework.Sequences) ([]float64, error) {
+	return lds.Model{}.PseudoResiduals(b, f.Parameters)
+}
+
 // NewSampler draws the steps of one sequence.
 func (f alone) NewSampler(rng *rand.Rand) func(n int) (x []float64, labels []int, err error) {
 	var last []float64

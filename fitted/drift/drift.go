@@ -8,7 +8,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"strings"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -96,8 +95,7 @@ func (r *reservoir) add(v float64, rng *rand.Rand) {
 // for a model without a likelihood of rows.
 func New(m *fitted.Fitted) (*Drift, error) {
 	d := &Drift{model: m, layout: m.Model.Layout(), input: m.Model.Input(), first: -1, rng: rand.New(rand.NewPCG(1, 1))}
-	d.at = slices.IndexFunc(d.layout.Names(), func(name string) bool { return strings.HasPrefix(name, "log_") })
-	if d.at < 0 {
+	if d.at = d.layout.LogLikelihood(); d.at < 0 {
 		return nil, fitted.ErrNoLikelihood
 	}
 	if d.layout.List == "responsibilities" {

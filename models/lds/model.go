@@ -147,7 +147,7 @@ func (Model) Prepare(p *Parameters, tilt *laplace.Tilt, s *Statistics) error {
 func (Model) Infer(b framework.Sequences, p *Parameters, s *Statistics) (entropy float64, err error) {
 	for i := range b.Len() {
 		first, end := b.Bounds(i)
-		h := s.filter(b.Steps, first, end, p, nil) + float64((end-first)*p.K)/2*math.Log(2*math.Pi*math.E)
+		h := s.filter(b.Steps, first, end, p, nil, nil) + float64((end-first)*p.K)/2*math.Log(2*math.Pi*math.E)
 		s.smooth(b.Steps, first, end, p, b.Weight(i))
 		entropy += b.Weight(i) * h
 	}
@@ -328,6 +328,21 @@ type Course struct {
 	s *Statistics
 }
 
+// PseudoResiduals returns (x_tj − E x_tj)/√Var x_tj given x_1 … x_t−1 for each step and column, steps×D. If the model
+// is right, each column of them is standard normal and independent from step to step. They are NaN for missing values.
+func (m Model) PseudoResiduals(b framework.Sequences, p *Parameters) ([]float64, error) {
+	s := m.NewStatistics(p)
+	if err := m.Prepare(p, nil, s); err != nil {
+		return nil, err
+	}
+	residuals := make([]float64, b.Steps.N*p.D)
+	for i := range b.Len() {
+		first, end := b.Bounds(i)
+		s.filter(b.Steps, first, end, p, nil, residuals[first*p.D:end*p.D])
+	}
+	return residuals, nil
+}
+
 // Smooth computes the course of the sequences of b and writes it to c.
 func (m Model) Smooth(b framework.Sequences, p *Parameters, c *Course) error {
 	if c.s == nil {
@@ -339,7 +354,7 @@ func (m Model) Smooth(b framework.Sequences, p *Parameters, c *Course) error {
 	c.LogDensity, c.Mean, c.Variance, c.End = linalg.Resize(c.LogDensity, b.Steps.N), c.Mean[:0], c.Variance[:0], c.End[:0]
 	for i := range b.Len() {
 		first, end := b.Bounds(i)
-		c.s.filter(b.Steps, first, end, p, c.LogDensity[first:end])
+		c.s.filter(b.Steps, first, end, p, c.LogDensity[first:end], nil)
 		c.s.smooth(b.Steps, first, end, p, 1)
 		l := &c.s.local
 		c.Mean, c.Variance = append(c.Mean, l.mean...), append(c.Variance, l.variance...)
@@ -357,7 +372,7 @@ func (m Model) LogProb(b framework.Sequences, p *Parameters, dst []float64) ([]f
 	dst = linalg.Resize(dst, b.Len())
 	for i := range dst {
 		first, end := b.Bounds(i)
-		s.filter(b.Steps, first, end, p, density[first:end])
+		s.filter(b.Steps, first, end, p, density[first:end], nil)
 		dst[i] = floats.Sum(density[first:end])
 	}
 	return dst, nil

@@ -189,6 +189,39 @@ func TestSmootherIsDenseConditioning(t *testing.T) {
 	}
 }
 
+// ln p of one cell given the steps before is a parabola in the cell, whose differences have its mean and variance.
+func TestPseudoResidualsAreThoseOfTheJointDistribution(t *testing.T) {
+	for _, p := range []*lds.Parameters{oscillating(2), driven(oscillating(2))} {
+		b := sequences(p, 5, 0.3, 7, 9)
+		residuals, err := lds.Model{}.PseudoResiduals(b, p)
+		require.NoError(t, err)
+		require.Len(t, residuals, 16*2)
+		for step := range 16 {
+			first := 0
+			if step >= 7 {
+				first = 7
+			}
+			for j := range 2 {
+				row := b.Steps.Row(step)
+				if got := residuals[step*2+j]; math.IsNaN(row[j]) {
+					assert.True(t, math.IsNaN(got))
+					continue
+				}
+				at := func(by float64) float64 {
+					x := slices.Clone(b.Steps.X[first*b.Steps.D : (step+1)*b.Steps.D])
+					last := x[len(x)-b.Steps.D:]
+					last[j], last[1-j] = row[j]+by, math.NaN()
+					_, _, log := dense(t, p, framework.Sequences{Ends: []int{step + 1 - first},
+						Steps: framework.Rows{N: step + 1 - first, D: b.Steps.D, Stride: b.Steps.D, X: x}})
+					return log
+				}
+				slope, bend := (at(1)-at(-1))/2, 2*at(0)-at(1)-at(-1)
+				assert.InDelta(t, -slope/math.Sqrt(bend), residuals[step*2+j], 1e-8)
+			}
+		}
+	}
+}
+
 // TestScoreIsThatOfTheSums compares the slope of ln p(X) with that of E_q[ln p(X,Z)] at q = p(Z|X), each by differences.
 func TestScoreIsThatOfTheSums(t *testing.T) {
 	p, m := driven(oscillating(3)), lds.Model{}

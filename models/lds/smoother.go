@@ -44,8 +44,11 @@ func (l *local) factorised(a, b blas64.General, outer bool) linalg.Cholesky {
 }
 
 // filter goes through a sequence from its beginning (Kalman 1960), and returns the entropy of q less the terms of 2πe.
-// Where density is not nil it gets ln p(x_t|x_1 … x_t−1), which a tilt has no part in.
-func (s *Statistics) filter(x framework.Rows, first, end int, p *Parameters, density []float64) (entropy float64) {
+// Where density is not nil it gets ln p(x_t|x_1 … x_t−1), which a tilt has no part in, and residuals, where they are
+// not nil, (x_t − E x_t)/√Var x_t given the same steps, T×D.
+func (s *Statistics) filter(
+	x framework.Rows, first, end int, p *Parameters, density, residuals []float64,
+) (entropy float64) {
 	k, l, n := p.K, &s.local, end-first
 	ahead, told, h := l.vectors[0], l.vectors[1], l.vectors[2]
 	l.mean, l.variance = linalg.Resize(l.mean, n*k), linalg.Resize(l.variance, n*k)
@@ -59,6 +62,15 @@ func (s *Statistics) filter(x framework.Rows, first, end int, p *Parameters, den
 	logDet, settled := 0.0, false // of this step; whether its covariances are those of the step before
 	for t := range n {
 		row, last := x.Row(first+t), t == n-1
+		if residuals != nil {
+			for j := range p.D {
+				c := p.Loadings[j*k : (j+1)*k]
+				clear(h)
+				add(h, blas.Trans, 1, l.ahead, c)
+				residuals[t*p.D+j] = (row[j] - p.level(j, row) - linalg.Dot(c, ahead)) /
+					math.Sqrt(p.NoiseOf(j)+linalg.Dot(h, h))
+			}
+		}
 		complete := l.tell(told, row, p, last)
 		if !(complete && settled && !last) {
 			linalg.MulSerial(false, false, 1, l.precision, l.ahead, 0, l.product)
