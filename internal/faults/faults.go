@@ -134,7 +134,8 @@ func joinedTexts(errs []error) string {
 // withoutPackage takes off the name of a package of the library.
 func withoutPackage(text string) string {
 	for _, name := range []string{"framework: ", "family: ", "bpca: ", "mixture: ", "factor: ", "experts: ",
-		"lineargaussian: ", "blockmodel: ", "topics: ", "features: ", "lds: ", "vbmf: ", "prior: ", "laplace: ", "pruning: "} {
+		"lineargaussian: ", "blockmodel: ", "topics: ", "features: ", "lds: ", "vbmf: ", "prior: ", "laplace: ",
+		"pruning: "} {
 		if rest, ok := strings.CutPrefix(text, name); ok {
 			return rest
 		}
