@@ -14,6 +14,7 @@ import (
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/categorical"
 	"github.com/latent-go/latent/internal/linalg"
+	"github.com/latent-go/latent/internal/logit"
 	"github.com/latent-go/latent/internal/simd"
 )
 
@@ -111,11 +112,11 @@ type Coefficient struct{ Value, Error float64 }
 // uncertainty about classes (Louis 1982) but holds the family's parameters fixed. They are NaN if the information is
 // singular.
 func (m Model) Coefficients(b framework.Rows, p *Parameters) ([][]Coefficient, error) {
-	r, err := m.regression(b, p)
+	l, err := m.likelihood(b, p)
 	if err != nil {
 		return nil, err
 	}
-	_, _, observed := r.derivatives(p.Gate)
+	_, _, observed := l.Derivatives(p.Gate)
 	n := p.width()
 	list := make([][]Coefficient, p.K()-1)
 	var chol mat.Cholesky
@@ -139,81 +140,28 @@ func (m Model) Coefficients(b framework.Rows, p *Parameters) ([][]Coefficient, e
 	return list, nil
 }
 
-// regression is the gate's likelihood given the densities of the classes, Σ_n w_n ln Σ_k π_k(t_n) f_nk.
-type regression struct {
-	k, width   int
-	t          []float64 // N×P
-	logDensity []float64 // ln f_nk and what is the same for all classes, N×K
-	weights    []float64
-}
-
-func (m Model) regression(b framework.Rows, p *Parameters) (*regression, error) {
+// likelihood is the gate's likelihood given the densities of the classes, Σ_n w_n ln Σ_k π_k(t_n) f_nk.
+func (m Model) likelihood(b framework.Rows, p *Parameters) (*logit.Likelihood, error) {
 	q, err := m.Responsibilities(b, p, nil)
 	if err != nil {
 		return nil, err
 	}
-	r := &regression{k: p.K(), width: p.width(), logDensity: make([]float64, len(q)), weights: make([]float64, b.N)}
+	l := &logit.Likelihood{K: p.K(), Width: p.width(), LogDensity: make([]float64, len(q)),
+		Weights: make([]float64, b.N)}
 	of, err := m.reader(p)
 	if err != nil {
 		return nil, err
 	}
-	return r, of.eachRow(b, func(i int, t, prior []float64) {
-		r.t, r.weights[i] = append(r.t, t...), b.Weight(i)
+	return l, of.eachRow(b, func(i int, t, prior []float64) {
+		l.T, l.Weights[i] = append(l.T, t...), b.Weight(i)
 		for k, v := range prior {
-			r.logDensity[i*r.k+k] = math.Log(q[i*r.k+k]) - math.Log(max(v, 1e-300))
+			l.LogDensity[i*l.K+k] = math.Log(q[i*l.K+k]) - math.Log(max(v, 1e-300))
 		}
 	})
 }
 
-// derivatives are the gradient in the γ_k of classes 2 to K, and the information about them: that of known classes, and
-// the observed one, which is less by what is not known of the classes.
-func (r *regression) derivatives(gate []float64) (gradient *mat.VecDense, complete, observed *mat.SymDense) {
-	free := (r.k - 1) * r.width
-	if free == 0 {
-		return new(mat.VecDense), new(mat.SymDense), new(mat.SymDense)
-	}
-	gradient, complete, observed = mat.NewVecDense(free, nil), mat.NewSymDense(free, nil), mat.NewSymDense(free, nil)
-	prior, q := make([]float64, r.k), make([]float64, r.k)
-	for i, w := range r.weights {
-		t := at(r.t, i, r.width)
-		for k := range prior {
-			prior[k] = floats.Dot(at(gate, k, r.width), t)
-			q[k] = prior[k] + r.logDensity[i*r.k+k]
-		}
-		normalise(prior)
-		normalise(q)
-		for a := range free {
-			k, j := a/r.width+1, a%r.width
-			gradient.SetVec(a, gradient.AtVec(a)+w*(q[k]-prior[k])*t[j])
-			for c := a; c < free; c++ {
-				l, h := c/r.width+1, c%r.width
-				of := w * t[j] * t[h]
-				known, unknown := -prior[k]*prior[l], -q[k]*q[l]
-				if k == l {
-					known, unknown = known+prior[k], unknown+q[k]
-				}
-				complete.SetSym(a, c, complete.At(a, c)+of*known)
-				observed.SetSym(a, c, observed.At(a, c)+of*(known-unknown))
-			}
-		}
-	}
-	return gradient, complete, observed
-}
-
-func normalise(v []float64) {
-	total := floats.LogSumExp(v)
-	for k := range v {
-		v[k] = math.Exp(v[k] - total)
-	}
-}
-
-const (
-	// newtonSteps is the number of steps after which those towards a maximum have become short.
-	newtonSteps = 20
-	// longStep is a change of log odds, at some row, that is none of a step near a maximum, and shortStep one of a step
-	// that ends there.
-	longStep, shortStep = 0.1, 1e-3
-)
+// newtonSteps is the number of steps after which those towards a maximum have become short.
+const newtonSteps = 20
 
 var errSeparates = errors.New("separates classes in the gate: its coefficients have no finite maximum of the " +
 	"likelihood; the prior alone bounds them in a fit by the evidence, the last iteration " +
@@ -227,40 +175,30 @@ func (m Model) Doubts(b framework.Rows, p *Parameters) ([]error, error) {
 	if err != nil || p.K() == 1 || len(m.Gate) == 0 {
 		return doubts, err
 	}
-	r, err := m.regression(b, p)
+	l, err := m.likelihood(b, p)
 	if err != nil {
 		return nil, err
 	}
 	gate := slices.Clone(p.Gate)
-	step := mat.NewVecDense(len(gate)-r.width, nil)
-	for k := range r.k - 1 { // where no probability is left to change, the way that led there
-		floats.SubTo(at(step.RawVector().Data, k, r.width), p.gate(k+1), p.gate(0))
+	step := make([]float64, len(gate)-l.Width)
+	for k := range l.K - 1 { // where no probability is left to change, the way that led there
+		floats.SubTo(at(step, k, l.Width), p.gate(k+1), p.gate(0))
 	}
 	for range newtonSteps {
-		gradient, complete, _ := r.derivatives(gate)
-		var chol mat.Cholesky
-		if !chol.Factorize(complete) || chol.SolveVecTo(step, gradient) != nil {
+		next, ok := l.Step(gate)
+		if !ok {
 			break
 		}
-		floats.Add(gate[r.width:], step.RawVector().Data)
-		if r.farthest(step.RawVector().Data) < shortStep {
+		step = next
+		floats.Add(gate[l.Width:], step)
+		if l.Farthest(step) < logit.ShortStep {
 			return doubts, nil
 		}
 	}
-	if of := step.RawVector().Data; r.farthest(of) > longStep {
-		doubts = append(doubts, framework.FaultyColumn(m.Gate[p.widest(of)], errSeparates))
+	if l.Farthest(step) > logit.LongStep {
+		doubts = append(doubts, framework.FaultyColumn(m.Gate[p.widest(step)], errSeparates))
 	}
 	return doubts, nil
-}
-
-// farthest is the largest change of log odds that a step makes.
-func (r *regression) farthest(step []float64) (most float64) {
-	for i := range r.weights {
-		for k := range r.k - 1 {
-			most = max(most, math.Abs(floats.Dot(at(step, k, r.width), at(r.t, i, r.width))))
-		}
-	}
-	return most
 }
 
 // widest is the column, from 0, that a step moves the coefficients of most, in its standard deviations.
