@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/latent-go/latent/bootstrap"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/report"
 )
@@ -107,6 +108,11 @@ type (
 		// be empty.
 		ListFacts() (labels bool, note string)
 		SampleList(ctx context.Context, n int, labels bool, rng *rand.Rand, write func(record ...string) error) error
+	}
+	// A Refitter knows how far its parameters may be from the truth: it draws tables like the rows from the model, refits
+	// it to each, and describes how the numbers of the refits vary (see [bootstrap.StandardErrors]).
+	Refitter interface {
+		Refit(ctx context.Context, r Refitting) (*bootstrap.Estimates, error)
 	}
 	// A Prior scores rows from the columns that Input.Given counts alone.
 	Prior interface {

@@ -13,6 +13,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"github.com/latent-go/latent/bootstrap"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/report"
 )
@@ -23,6 +24,8 @@ import (
 //	methods                    gfab and fab of a Curved Projector, vb of a Variational model, em of all others
 //	labels, probabilities      Responsibilities (framework.Assigner)
 //	log-likelihood of rows     LogProb (framework.LogProber), or else ln p(x, z) and the entropy of q(z) of a row alone
+//	standard errors of what    Permute and Resample (bootstrap.Permuter, bootstrap.Resampler)
+//	follows from the labels
 //	rows that are drawn        Sample(p P, n int, rng *rand.Rand) (x []float64, labels []int, err error)
 //	checks of files            Check(p P) error
 //
@@ -152,6 +155,11 @@ func (f *plain[P, S]) k() int         { return f.model.Shape(f.params).K }
 func (f *plain[P, S]) Params() any    { return f.params }
 func (f *plain[P, S]) Input() Input   { return Input{} }
 func (f *plain[P, S]) Layout() Layout { return f.layout }
+
+// Refit refits the model to tables drawn from it, if it can be drawn from and labelled.
+func (f *plain[P, S]) Refit(ctx context.Context, r Refitting) (*bootstrap.Estimates, error) {
+	return RefitRows(ctx, f.model, f.params, r)
+}
 
 // NewSampler draws rows, one independent of another.
 func (f plainSampler[P, S]) NewSampler(rng *rand.Rand) func(n int) (x []float64, labels []int, err error) {

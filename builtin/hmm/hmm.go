@@ -313,6 +313,11 @@ func (c *steps) ScoreSequences(b framework.Sequences, dst []float64) (err error)
 	return nil
 }
 
+// Refit implements [fitted.Refitter].
+func (c *states) Refit(ctx context.Context, r fitted.Refitting) (*bootstrap.Estimates, error) {
+	return fitted.RefitSequences(ctx, c.model, c.params, r)
+}
+
 // NewSampler draws the steps of one sequence.
 func (c *states) NewSampler(rng *rand.Rand) func(n int) (x []float64, labels []int, err error) {
 	one, k := *c.params, c.params.K // which starts where the steps before ended

@@ -1,6 +1,7 @@
 package regression
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"math"
@@ -8,6 +9,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"github.com/latent-go/latent/bootstrap"
 	"github.com/latent-go/latent/builtin/internal/scoring"
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/family"
@@ -27,6 +29,7 @@ type rows struct {
 	params *mixture.Parameters
 	ready  func() (scoring.Of, error) // of rows with the model's columns
 	prior  func() (priorScorer, error)
+	refit  func(ctx context.Context, r fitted.Refitting) (*bootstrap.Estimates, error)
 }
 
 // A priorScorer has the probabilities of the components of the rows of a block, without their responses.
@@ -88,6 +91,10 @@ func plainRows(g *design.Regression, columns []data.Column, model mixture.Model,
 			return score(seen, logProb, r)
 		}, err
 	}
+	m.refit = func(ctx context.Context, r fitted.Refitting) (*bootstrap.Estimates, error) {
+		r.Rows = g.Expand(r.Rows, nil)
+		return fitted.RefitRows(ctx, model, p, r)
+	}
 	m.prior = func() (priorScorer, error) {
 		return func(b framework.Rows, r []float64) ([]float64, error) {
 			r = r[:0]
@@ -122,7 +129,7 @@ func gatedRows(g *design.Regression, columns []data.Column, behind *scoring.Gate
 	if err != nil {
 		return nil, err
 	}
-	m.ready = behind.Scorer
+	m.ready, m.refit = behind.Scorer, behind.Refit
 	m.prior = func() (priorScorer, error) {
 		prior, err := behind.Model.PriorScorer(behind.Params)
 		var x []float64
@@ -193,6 +200,11 @@ func (m *rows) NewScorer() (fitted.Scorer, error) {
 		}
 		return nil
 	}), err
+}
+
+// Refit implements [fitted.Refitter].
+func (m *rows) Refit(ctx context.Context, r fitted.Refitting) (*bootstrap.Estimates, error) {
+	return m.refit(ctx, r)
 }
 
 // SampleGiven draws the response of rows, and keeps the rest of them.

@@ -1,6 +1,7 @@
 package scoring
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -8,6 +9,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"github.com/latent-go/latent/bootstrap"
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/fitted"
@@ -73,6 +75,11 @@ func (c *Components) Grouped(list [][]int) error {
 func (c *Components) NewScorer() (fitted.Scorer, error) {
 	score, err := c.Ready()
 	return &byClass{c: c, score: score}, err
+}
+
+// Refit implements [fitted.Refitter].
+func (c *Components) Refit(ctx context.Context, r fitted.Refitting) (*bootstrap.Estimates, error) {
+	return fitted.RefitRows(ctx, c.model, c.params, r)
 }
 
 // A Plain mixture has weights, so that it can draw rows.
@@ -154,6 +161,12 @@ func (g *Gated) NewPriorScorer() (fitted.Scorer, error) {
 		return make([]float64, b.N), r, err // of no column of the components, the probability is 1
 	}
 	return &byClass{c: g.Components, score: score}, err
+}
+
+// Refit implements [fitted.Refitter].
+func (g *Gated) Refit(ctx context.Context, r fitted.Refitting) (*bootstrap.Estimates, error) {
+	r.Rows, r.Fit.Accelerate = g.Gate.Rows(r.Rows, nil), true // a steep gate makes EM slow
+	return fitted.RefitRows(ctx, g.Model, g.Params, r)
 }
 
 // SampleGiven draws the columns of the components for rows with given columns of the gate.
