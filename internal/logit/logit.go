@@ -175,4 +175,5 @@ func (l *Likelihood) Maximize() (gate []float64, err error) {
 	return gate, nil
 }
 
-var errNoMaximum = errors.New("no maximum of the likelihood was found: the covariates may say nearly all of the classes")
+var errNoMaximum = errors.New("no maximum of the likelihood was found: the covariates may say nearly all of " +
+	"the classes")
