@@ -41,6 +41,7 @@ func AgreementOf(in *tables.Input, components []int, k int) *Agreement {
 	return a
 }
 
+// Fact is the adjusted Rand index, by name.
 func (a *Agreement) Fact() [2]string {
 	text := fmt.Sprintf("%.4f, of components and column %q", float64(a.AdjustedRand), report.Printable(a.Column))
 	if a.Groups != nil {

@@ -18,6 +18,7 @@ import (
 // mass is the posterior probability of the set of K that is reported.
 const mass = 0.9
 
+// A SizeProbability is p(K|X) of one K.
 type SizeProbability struct {
 	K           int           `json:"k"`
 	Probability fitted.Number `json:"probability"`

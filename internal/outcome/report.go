@@ -196,12 +196,14 @@ type size struct {
 	Shared    int `json:"shared"`
 }
 
+// A SizeScore is a value of the criterion by K.
 type SizeScore struct {
 	K         int           `json:"k"`
 	Value     fitted.Number `json:"value"`
 	Converged bool          `json:"converged"`
 }
 
+// Pruned is a step that left latent dimensions out.
 type Pruned struct {
 	Iteration int             `json:"iteration"`
 	K         int             `json:"k"` // latent dimensions left

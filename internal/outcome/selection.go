@@ -84,6 +84,7 @@ type selectionRow struct {
 	AdjustedRand *fitted.Number `json:"adjusted_rand_index,omitempty"` // of the components and the classes of --label
 }
 
+// Fill has the criteria that were asked for, what each chooses, and a row for each K.
 func (t *Selection) Fill(all *Scores, asked []framework.Criterion, in *tables.Input, prior sizes.Prior) error {
 	for j, one := range asked {
 		name := strings.ToLower(one.Name)

@@ -380,6 +380,7 @@ func (in *Input) Weighted(x []float64, rows, cols int, err error) (*framework.Ta
 	return classes.TableOf(framework.Rows{N: rows, D: cols, X: x}, in.Weights)
 }
 
+// DatasetNames are those of the embedded data sets.
 func DatasetNames() []string {
 	var names []string
 	for _, d := range data.Datasets() {

@@ -17,6 +17,7 @@ import (
 	"github.com/latent-go/latent/report"
 )
 
+// Renderer says errors about the table in the terms of who gave it.
 func (in *Input) Renderer() faults.Renderer {
 	t := faults.Renderer{Advise: in.advise}
 	if in.Table != nil {

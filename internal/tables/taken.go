@@ -109,6 +109,7 @@ func (in *Input) Lacks(columns []data.Column) bool {
 	return !in.Unnamed && len(Without(in.Names, SetOf(NamesOf(columns)))) == in.Cols()
 }
 
+// SetOf is the set of some names.
 func SetOf(names []string) map[string]bool {
 	set := make(map[string]bool, len(names))
 	for _, name := range names {
@@ -154,6 +155,7 @@ func (in *Input) TakeIDs(names []string) error {
 	return in.Wrap(err)
 }
 
+// NamesOf are the names of columns.
 func NamesOf(columns []data.Column) []string {
 	names := make([]string, len(columns))
 	for j, c := range columns {
@@ -264,7 +266,7 @@ func (in *Input) AsSequences(rows *framework.Table) (*framework.SequenceTable, e
 }
 
 // noteNameless says what columns are called for which the header has no name, and leaves out those without a value too,
-// as a separator at the ends of lines makes them. The first may name the rows (see takeRowNames).
+// as a separator at the ends of lines makes them. The first may name the rows, which its caller sees to.
 func (f *Options) noteNameless(s *Session, in *Input) error {
 	if in.Table == nil {
 		return nil
