@@ -10,7 +10,6 @@ import (
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/family"
-	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/families"
@@ -156,16 +155,7 @@ func (in Columns) rows(s *tables.Session) (*fitted.Table, error) {
 	table, err := in.Weighted(whole.X, n, whole.D, nil)
 	of := family.WithFloor(in.asked.Kind.Families.OfRows(*in.asked.Family, columns),
 		in.asked.LeastVariance(in.asked.Fit()))
-	return &fitted.Table{Columns: all, Rows: table, Data: &in.Named, Family: overTable(of, x, d)}, err
-}
-
-// overTable gives noise the box of a table.
-func overTable(f family.Family, x []float64, d int) family.Family {
-	if n, ok := f.(normal.Noise); ok {
-		n.Low, n.High = normal.Ranges(x, d)
-		return n
-	}
-	return f
+	return &fitted.Table{Columns: all, Rows: table, Data: &in.Named, Family: families.Over(of, x, d)}, err
 }
 
 // refuseConstant refuses columns of one value, all at once, where a family has to measure how

@@ -369,3 +369,12 @@ func Check(c data.Column, names []string) error {
 	}
 	return nil
 }
+
+// Over gives noise the box of the rows of a table, with d columns, row after row; other families need none.
+func Over(f family.Family, x []float64, d int) family.Family {
+	if n, ok := f.(normal.Noise); ok {
+		n.Low, n.High = normal.Ranges(x, d)
+		return n
+	}
+	return f
+}
