@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
-	"sync"
 
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/parallel"
@@ -79,19 +78,6 @@ func (o Options) fit(k int, seed uint64, workers int) framework.Options {
 	return f
 }
 
-// counter counts draws for Progress.
-func (o Options) counter() func() {
-	var mu sync.Mutex
-	done := 0
-	return func() {
-		mu.Lock()
-		defer mu.Unlock()
-		if done++; o.Progress != nil {
-			o.Progress(done)
-		}
-	}
-}
-
 // A Failure is a draw without estimates.
 type Failure struct {
 	Draw int // from 0
@@ -115,7 +101,7 @@ func draw[T any](
 	ctx context.Context, o Options, least int, one func(ctx context.Context, rng *rand.Rand) (refit[T], error),
 ) ([]T, Outcome, error) {
 	refits, errs := make([]refit[T], o.Draws), make([]error, o.Draws)
-	progress := o.counter()
+	progress := parallel.Counter(o.Progress)
 	err := parallel.DoContext(ctx, o.Draws, o.Workers, func(ctx context.Context, b int) error {
 		refits[b], errs[b] = one(ctx, rand.New(rand.NewPCG(o.Seed, uint64(b))))
 		if errors.Is(errs[b], framework.ErrContract) {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"time"
 
 	"github.com/latent-go/latent/bootstrap"
 	"github.com/latent-go/latent/fitted"
@@ -102,12 +101,5 @@ func (t *Selection) printTests(p *text.Page) {
 
 // watch shows the draws that are made.
 func watch(l *progress.Line, o *bootstrap.Options, what string) {
-	began := time.Now()
-	o.Progress = func(done int) {
-		l.Show(false, func() string {
-			return fmt.Sprintf("%s  draw %d of %d  %s", what, done, o.Draws,
-				progress.Left(time.Since(began), float64(done)/float64(o.Draws)))
-		})
-	}
-	o.Fit.Recorder = nil
+	o.Progress, o.Fit.Recorder = l.Draws(what, o.Draws), nil
 }

@@ -96,3 +96,17 @@ func (g *group) end(i int, err error) {
 		}
 	}
 }
+
+// Counter returns what calls, made at the same time, call when they are done: progress gets their number, one call at a
+// time. It may be nil.
+func Counter(progress func(done int)) func() {
+	var mu sync.Mutex
+	done := 0
+	return func() {
+		mu.Lock()
+		defer mu.Unlock()
+		if done++; progress != nil {
+			progress(done)
+		}
+	}
+}

@@ -152,6 +152,17 @@ func (l *Line) Recorder(criterion string, sizes []int, o framework.Options) fram
 	})
 }
 
+// Draws shows how many draws are done.
+func (l *Line) Draws(what string, draws int) func(done int) {
+	began := time.Now()
+	return func(done int) {
+		l.Show(false, func() string {
+			return fmt.Sprintf("%s  draw %d of %d  %s", what, done, draws,
+				Left(time.Since(began), float64(done)/float64(draws)))
+		})
+	}
+}
+
 // Close wipes the line.
 func (l *Line) Close() {
 	if l.written {

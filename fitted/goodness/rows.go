@@ -1,0 +1,170 @@
+package goodness
+
+import (
+	"encoding/binary"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/latent-go/latent/fitted"
+	"github.com/latent-go/latent/framework"
+)
+
+// ---- Patterns of codes
+
+// A pattern is a complete row of codes, and how many rows there are of it.
+type pattern struct {
+	row   int // the first of them
+	count float64
+}
+
+// patterns are those of the complete rows, in the order of the rows.
+func (c *checker) patterns(s *scored) (list []pattern) {
+	seen := map[string]int{}
+	var key []byte
+	for i := range s.N {
+		row := s.Row(i)
+		if slices.ContainsFunc(row, math.IsNaN) {
+			continue
+		}
+		key = key[:0]
+		for _, v := range row {
+			key = binary.AppendUvarint(key, uint64(v))
+		}
+		at, is := seen[string(key)]
+		if !is {
+			at = len(list)
+			seen[string(key)] = at
+			list = append(list, pattern{row: i})
+		}
+		list[at].count++
+	}
+	return list
+}
+
+// patternStatistics are G² and X². Patterns that no row has are all that the others leave of N.
+func (c *checker) patternStatistics(s *scored) []float64 {
+	if !c.coded {
+		return nil
+	}
+	list := c.patterns(s)
+	n, g, x, left := 0.0, 0.0, 0.0, 1.0
+	for _, one := range list {
+		n += one.count
+	}
+	for _, one := range list {
+		p := math.Exp(s.log[one.row])
+		e := n * p
+		g += 2 * one.count * (math.Log(one.count/n) - s.log[one.row])
+		x += (one.count - e) * (one.count - e) / e
+		left -= p
+	}
+	return []float64{g, x + n*max(0, left)}
+}
+
+// ---- ln p of rows
+
+// likelihoodStatistics are how far the distribution function of ln p is from that of the model, at most, and the share
+// of the rows in the lower tail of that.
+func likelihoodStatistics(s *scored, expected *reference) []float64 {
+	sorted := slices.Clone(s.log)
+	slices.Sort(sorted)
+	below, _ := slices.BinarySearch(sorted, expected.tail)
+	return []float64{stat.KolmogorovSmirnov(sorted, nil, expected.log, nil), float64(below) / float64(s.N)}
+}
+
+// ---- Steps of sequences
+
+// A stepStatistic is one of a column of sequences.
+type stepStatistic struct {
+	column int
+	what   string
+}
+
+const (
+	lagged     = "correlation of pseudo-residuals with the step before"
+	distance   = "distance of pseudo-residuals from normal"
+	correlated = "correlation of values with the step before"
+)
+
+// stepStatistics lists what residualStatistics has.
+func (c *checker) stepStatistics() (list []stepStatistic) {
+	for j := range c.described {
+		list = append(list, stepStatistic{j, lagged}, stepStatistic{j, distance}, stepStatistic{j, correlated})
+	}
+	return list
+}
+
+// residualStatistics are those of each column of sequences; NaN where there are no pseudo-residuals.
+func (c *checker) residualStatistics(m fitted.Model, s *sample) ([]float64, error) {
+	if s.ends == nil {
+		return nil, nil
+	}
+	b := framework.Sequences{Steps: s.Rows, Ends: s.ends}
+	var all []float64
+	if has, is := m.(fitted.PseudoResidualer); is {
+		var err error
+		if all, err = has.PseudoResiduals(b); err != nil {
+			all = nil // a family without a distribution function
+		}
+	}
+	if all == nil {
+		all = slices.Repeat([]float64{math.NaN()}, s.N*c.described)
+	}
+	var list []float64
+	for j := range c.described {
+		lag, u := lagOf(b, all[j:], c.described, 0)
+		slices.Sort(u)
+		values := math.NaN()
+		if c.levels[j] == 0 {
+			values, _ = lagOf(b, s.X[j:], s.D, meanOf(s, j))
+		}
+		list = append(list, lag, fromUniform(u), values)
+	}
+	return list, nil
+}
+
+// lagOf is the correlation, about a mean, of numbers with those of the step before, so far apart, and Φ of the numbers.
+func lagOf(b framework.Sequences, x []float64, apart int, mean float64) (lag float64, u []float64) {
+	squares, products := 0.0, 0.0
+	for i := range b.Len() {
+		last := math.NaN()
+		for t, end := b.Bounds(i); t < end; t++ {
+			v := x[t*apart] - mean
+			if v == v {
+				squares += v * v
+				u = append(u, distuv.UnitNormal.CDF(v))
+				if last == last {
+					products += v * last
+				}
+			}
+			last = v
+		}
+	}
+	return products / squares, u
+}
+
+func meanOf(s *sample, j int) float64 {
+	sum, n := 0.0, 0.0
+	for i := range s.N {
+		if v := s.Row(i)[j]; v == v {
+			sum += v
+			n++
+		}
+	}
+	return sum / n
+}
+
+// fromUniform is the largest distance of sorted numbers from the uniform distribution.
+func fromUniform(u []float64) float64 {
+	if len(u) == 0 {
+		return math.NaN()
+	}
+	most, n := 0.0, float64(len(u))
+	for i, v := range u {
+		most = max(most, v-float64(i)/n, float64(i+1)/n-v)
+	}
+	return most
+}
