@@ -79,6 +79,9 @@ func TestModelsOfOneHostAreUnknownToAnother(t *testing.T) {
 	require.Contains(t, text, "visits: count")
 	status, text = said(own, "predict --data earthquakes "+path)
 	require.Zero(t, status, text)
+	status, text = said(own, "check --data earthquakes --draws 19 --refit "+path)
+	require.Zero(t, status, text)
+	require.Contains(t, text, "each with a fit of its own")
 	status, text = said(command.Host{}, "predict --data earthquakes "+path)
 	require.Equal(t, 1, status)
 	require.Contains(t, text, "visits")
@@ -155,6 +158,7 @@ func TestAModelInOneLine(t *testing.T) {
 
 	for line, want := range map[string]string{
 		"sample -n 3 " + dir + "/m.json":                                               "is a geometric model, which cannot draw rows",
+		"check --data " + csv + " " + dir + "/m.json":                                  "the model cannot draw rows",
 		"fit --model geometric --data earthquakes --select count --method map":         "map cannot be used with --model geometric",
 		"fit --model geometric --data earthquakes --select count --family gaussian":    "--family cannot be used with --model geometric",
 		"fit --model geometric --data earthquakes --select count --prior a=1":          "--prior",

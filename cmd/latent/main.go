@@ -5,6 +5,7 @@
 //	latent fit --data FILE --out MODEL.json
 //	latent select --data FILE               criteria over a range of K
 //	latent predict MODEL.json --data FILE   components, or latent means, and log-likelihood of each row
+//	latent check MODEL.json --data FILE     whether the model fits the table
 //	latent sample MODEL.json -n 100         rows drawn from the model
 //	latent datasets                         the embedded data sets
 //	latent version

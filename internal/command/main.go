@@ -108,6 +108,7 @@ type commands struct {
 	Fit      fitCommand      `cmd:"" example:"fit --data table.csv --report page" help:"Fit a model and choose its size. Without flags: gFAB with a Gaussian mixture on the embedded Old Faithful data."`
 	Select   selectCommand   `cmd:"" example:"select --data table.csv --kmax 6" help:"Score every number of components, or of latent dimensions, in a range by several criteria."`
 	Predict  predictCommand  `cmd:"" example:"predict model.json --data table.csv --out rows.csv" help:"Components, or latent means, and log-likelihood of each row under a saved model."`
+	Check    checkCommand    `cmd:"" example:"check model.json --data table.csv" help:"Whether a saved model fits its table, and what to do if not."`
 	Sample   sampleCommand   `cmd:"" help:"Draw rows from a saved model."`
 	Datasets datasetsCommand `cmd:"" help:"List the embedded data sets."`
 	Version  versionCommand  `cmd:"" help:"Print the version."`
