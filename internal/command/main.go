@@ -109,6 +109,7 @@ type commands struct {
 	Select   selectCommand   `cmd:"" example:"select --data table.csv --kmax 6" help:"Score every number of components, or of latent dimensions, in a range by several criteria."`
 	Predict  predictCommand  `cmd:"" example:"predict model.json --data table.csv --out rows.csv" help:"Components, or latent means, and log-likelihood of each row under a saved model."`
 	Check    checkCommand    `cmd:"" example:"check model.json --data table.csv" help:"Whether a saved model fits its table, and what to do if not."`
+	After    afterCommand    `cmd:"" example:"after model.json --data table.csv --outcome income" help:"What differs between the classes of a saved model: outcomes that may follow from the class, and covariates that may say who is in which, corrected for rows in the wrong class."`
 	Sample   sampleCommand   `cmd:"" help:"Draw rows from a saved model."`
 	Datasets datasetsCommand `cmd:"" help:"List the embedded data sets."`
 	Version  versionCommand  `cmd:"" help:"Print the version."`

@@ -135,7 +135,8 @@ func joinedTexts(errs []error) string {
 func withoutPackage(text string) string {
 	for _, name := range []string{"framework: ", "family: ", "bpca: ", "mixture: ", "factor: ", "experts: ",
 		"lineargaussian: ", "blockmodel: ", "topics: ", "features: ", "lds: ", "vbmf: ", "prior: ", "laplace: ",
-		"pruning: "} {
+		"pruning: ",
+		"threestep: ", "bootstrap: ", "fitted: "} {
 		if rest, ok := strings.CutPrefix(text, name); ok {
 			return rest
 		}

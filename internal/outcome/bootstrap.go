@@ -24,8 +24,8 @@ type Refits struct {
 	Unconverged int `json:"unconverged"` // kept
 }
 
-// newRefits counts draws, and notes those that failed or did not converge.
-func newRefits(s *tables.Session, in *tables.Input, o bootstrap.Options, outcome bootstrap.Outcome,
+// NewRefits counts draws, and notes those that failed or did not converge.
+func NewRefits(s *tables.Session, in *tables.Input, o bootstrap.Options, outcome bootstrap.Outcome,
 	where string) Refits {
 	r := Refits{o.Draws, len(outcome.Failed), outcome.Unconverged}
 	if r.Failed > 0 {
@@ -42,13 +42,13 @@ func newRefits(s *tables.Session, in *tables.Input, o bootstrap.Options, outcome
 
 // AddErrors adds standard errors to the components or the loadings.
 func (r *Report) AddErrors(s *tables.Session, status *progress.Line, in *tables.Input, o bootstrap.Options) error {
-	watch(status, &o, "standard errors")
+	Watch(status, &o, "standard errors")
 	outcome, err := r.found.(fitted.Bootstrapper).Bootstrap(s, o)
 	if err != nil {
 		return err
 	}
 	r.Bootstrap = new(Refits)
-	*r.Bootstrap = newRefits(s, in, o, outcome, "")
+	*r.Bootstrap = NewRefits(s, in, o, outcome, "")
 	return r.take()
 }
 
@@ -70,14 +70,14 @@ func (t *Selection) Test(s *tables.Session, status *progress.Line, in *tables.In
 		return errors.New("--bootstrap: the model has no likelihood ratio")
 	}
 	for k := t.KMin; k < t.KMax; k++ {
-		watch(status, &o, fmt.Sprintf("K = %d against %d", k, k+1))
+		Watch(status, &o, fmt.Sprintf("K = %d against %d", k, k+1))
 		r, err := engine.Ratio(s, k, o)
 		if err != nil {
 			return err
 		}
 		t.Tests = append(t.Tests,
 			ratioTest{k, fitted.Number(r.Statistic), fitted.Number(r.PValue),
-				newRefits(s, in, o, r.Outcome, fmt.Sprintf(" at K = %d", k))})
+				NewRefits(s, in, o, r.Outcome, fmt.Sprintf(" at K = %d", k))})
 		if r.PValue > 1-Level {
 			break
 		}
@@ -99,7 +99,7 @@ func (t *Selection) printTests(p *text.Page) {
 	p.Grid(g)
 }
 
-// watch shows the draws that are made.
-func watch(l *progress.Line, o *bootstrap.Options, what string) {
+// Watch shows the draws that are made.
+func Watch(l *progress.Line, o *bootstrap.Options, what string) {
 	o.Progress, o.Fit.Recorder = l.Draws(what, o.Draws), nil
 }
