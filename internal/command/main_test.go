@@ -504,8 +504,8 @@ func TestBadDataAreOneLineAndLeaveNoFile(t *testing.T) {
 
 func TestWrongUseIsOneLineWithTheValidChoices(t *testing.T) {
 	for _, c := range []struct{ line, part string }{
-		{"", "fit, select, predict, check, sample, datasets, version"},
-		{"fiit", "fit, select, predict, check, sample, datasets, version"},
+		{"", "fit, select, predict, check, after, sample, datasets, version"},
+		{"fiit", "fit, select, predict, check, after, sample, datasets, version"},
 		{"fit --foo", "unknown flag --foo: --log or --tol or --floor or --cov is perhaps meant, and latent help fit has all flags\n"},
 		{"fit --frobnicate", "unknown flag --frobnicate: latent help fit has all flags\n"},
 		{"help frobnicate", "no command and no model has that name: choose one of fit, select"},
@@ -513,7 +513,7 @@ func TestWrongUseIsOneLineWithTheValidChoices(t *testing.T) {
 		{"fit --model bpca --covariates V1", "--covariates is a flag of --model bernmix, lds, mixture, regression, and the model is bpca"},
 		{"fit extra", "unexpected argument extra: name data by --data extra"},
 		{"version extra", "see latent version --help"},
-		{"--version", "unknown flag --version: choose one of fit, select, predict, check, sample, datasets, version"},
+		{"--version", "unknown flag --version: choose one of fit, select, predict, check, after, sample, datasets, version"},
 		{"fit --model x", `"mixture","bernmix","hmm","regression","bpca"`},
 		{"fit --family x", "gaussian, gaussian-tied, gaussian-diagonal, gaussian-spherical, poisson, exponential, gamma, lognormal, bernoulli, categorical, ordinal, multinomial, auto"},
 		{"fit --model bpca --family poisson", "--family poisson cannot be used with --model bpca: its only one is gaussian"},
