@@ -215,12 +215,21 @@ func (p *Page) Table(t report.Table) {
 		return g
 	})
 	p.Line("")
-	p.Prose(0, "%s:", wording.Capital(t.Caption))
+	caption := wording.Capital(t.Caption)
+	if !strings.HasSuffix(caption, "?") {
+		caption += ":"
+	}
+	p.Prose(0, "%s", caption)
 	p.Grid(g)
-	if rest := len(t.Columns) - 1 - n; rest > 0 || len(rows) < len(t.Rows) {
-		left := len(t.Rows) - len(rows)
-		p.Prose(0, "%s and %s left out (--format json has all).", wording.Counted(left, "row"),
-			wording.Counted(rest, "column"))
+	var out []string
+	if left := len(t.Rows) - len(rows); left > 0 {
+		out = append(out, wording.Counted(left, "row"))
+	}
+	if left := len(t.Columns) - 1 - n; left > 0 {
+		out = append(out, wording.Counted(left, "column"))
+	}
+	if len(out) > 0 {
+		p.Prose(0, "%s left out (--format json has all).", strings.Join(out, " and "))
 	}
 }
 
