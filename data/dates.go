@@ -198,6 +198,32 @@ func Days(form string) (func(text string) (float64, error), error) {
 	}, nil
 }
 
+// padded is a layout with two digits for each part of a date, which it reads as well.
+var padded = strings.NewReplacer("2006", "2006", "Z07:00", "Z07:00", "Z0700", "Z0700", "-0700", "-0700", "Z07", "Z07",
+	"15", "15", "01", "01", "02", "02", "04", "04", "05", "05", "06", "06", "1", "01", "2", "02", "4", "04", "5", "05")
+
+// DateText returns a function that writes a number of days as a date in this form, to the nearest day, minute or second
+// that the form shows, with two digits for days and months: the inverse of [Days]. It returns an error if there is no
+// such form.
+func DateText(form string) (func(days float64) string, error) {
+	layout, err := layoutOf(nil, form)
+	if err != nil {
+		return nil, err
+	}
+	unit := 24 * time.Hour
+	switch {
+	case strings.Contains(layout, ":5"), strings.Contains(layout, ":05"):
+		unit = time.Second
+	case strings.Contains(layout, "15"):
+		unit = time.Minute
+	}
+	layout = padded.Replace(layout)
+	return func(days float64) string {
+		steps := math.Round(days * float64(24*time.Hour/unit))
+		return time.Unix(int64(steps)*int64(unit/time.Second), 0).UTC().Format(layout)
+	}, nil
+}
+
 // dayFactor is [numberFactor] with all digits of whole numbers.
 func dayFactor(x []float64) *factor {
 	f := numberFactor(x)

@@ -91,10 +91,11 @@ type (
 	PseudoResidualer interface {
 		PseudoResiduals(b framework.Sequences) ([]float64, error)
 	}
-	// A Filler returns the rows of a block, rows×D, with missing entries replaced by their means given the other
-	// entries.
+	// A Filler returns the rows of a block, rows×D, with missing entries filled in given the other entries: by their
+	// means, in columns of codes by the most probable one, if rng is nil, and otherwise by a draw. For a model of
+	// sequences, the block is one sequence.
 	Filler interface {
-		Fill(b framework.Rows) ([]float64, error)
+		Fill(b framework.Rows, rng *rand.Rand) ([]float64, error)
 	}
 	// A ListScorer scores each object of a list of pairs, such as a document, and all objects together.
 	ListScorer interface {

@@ -318,6 +318,11 @@ func (c *states) Refit(ctx context.Context, r fitted.Refitting) (*bootstrap.Esti
 	return fitted.RefitSequences(ctx, c.model, c.params, r)
 }
 
+// Fill fills the gaps of a sequence in.
+func (c *states) Fill(b framework.Rows, rng *rand.Rand) ([]float64, error) {
+	return c.model.Fill(framework.Sequences{Steps: b, Ends: []int{b.N}}, c.params, rng)
+}
+
 // NewSampler draws the steps of one sequence.
 func (c *states) NewSampler(rng *rand.Rand) func(n int) (x []float64, labels []int, err error) {
 	one, k := *c.params, c.params.K // which starts where the steps before ended

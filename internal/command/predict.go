@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"math/rand/v2"
 	"path/filepath"
 	"slices"
 
@@ -30,12 +31,15 @@ type predictCommand struct {
 	Sequence       string   `group:"table" placeholder:"COL" help:"hmm and lds: the column that says which sequence a row belongs to. Default: the one of the fit, where the data have it; else the table is one sequence."`
 	Forecast       *int     `group:"output" brief:"hmm and lds: predict this many further steps." placeholder:"STEPS" range:"[0,inf)" help:"hmm and lds: predict this many steps after each sequence instead of its own steps: probabilities of the states, means and standard deviations of the columns, and probabilities of the levels of categorical ones."`
 	Label          string   `group:"table" brief:"Known classes of the rows, compared with the components." placeholder:"COL" help:"Known classes of the rows (mixtures, hmm): compare components to this column by the adjusted Rand index and a cross-table, in JSON, on standard output where --out names a file, or else on standard error."`
-	Fill           bool     `group:"output" brief:"Write the rows with their missing entries filled in." help:"Write the rows with their missing entries filled in by their means given the others (factor, features), instead of predictions."`
+	Fill           bool     `group:"output" brief:"Write the rows with their missing entries filled in." help:"Write the rows with their missing entries filled in by their means given the others, codes by the most probable one, instead of predictions (mixtures and hmm, except structures without gaps, factor, features). Other cells stay as they are."`
+	Draws          *int     `group:"output" brief:"With --fill: draw the missing entries this many times." placeholder:"M" range:"[1,100000]" help:"With --fill: draw the missing entries given the others, and write each row M times, with the number of the draw in the column draw: M completed tables (multiple imputation)."`
+	Seed           uint64   `group:"output" default:"1" help:"Seed of --draws."`
 	Out            string   `group:"output" brief:"File to write, .csv or .parquet. Default: standard output." placeholder:"FILE" help:"File to write: Parquet where its name ends in .parquet. Default, and -: standard output."`
 	Format         string   `group:"output" brief:"Output: csv or json." default:"csv" enum:"csv,json" help:"Output: csv or json."`
 	Report         string   `group:"output" brief:"Write DIR/index.html, which compares the rows with those of the fit." placeholder:"DIR" help:"Write DIR/index.html, which compares the rows with those of the fit: components then and now, how likely the rows are, which columns moved, and rows that the model does not expect."`
 	Fail           bool     `group:"output" brief:"Exit status 3 where the rows are unlike those of the fit." name:"fail-on-drift" help:"End with exit status 3 where the rows are unlike those of the fit, as --report says it; the predictions, and the report, are written all the same."`
 
+	rng   *rand.Rand   // of --draws
 	drift *drift.Drift // of --report and --fail-on-drift
 }
 
@@ -53,9 +57,8 @@ func (c *predictCommand) Run(s *session) error {
 	if err := cmp.Or(c.checkSequences(m), c.checkFormat()); err != nil {
 		return err
 	}
-	if _, fills := m.saved.Model.(fitted.Filler); c.Fill && !fills {
-		return misused("--fill requires a model that fills in missing entries, such as factor: %s is a %s model",
-			c.Saved, m.Model)
+	if err := c.checkFill(m); err != nil {
+		return err
 	}
 	if err := c.compare(s, m); err != nil {
 		return err
@@ -148,6 +151,9 @@ type driftError struct{ error }
 // Numbers of those lie in the store.
 func (c *predictCommand) inputs(s *tables.Session, m *modelFile) (next func() (*tables.Input, error), stop func()) {
 	reading := tables.AsText(m.reading(), c.own(m)...)
+	if c.Fill {
+		reading = c.AsWritten(reading)
+	}
 	c.Want(c.columnsOf(m))
 	if !m.input.Sequence && c.Label == "" && c.Format == "csv" {
 		status := s.Line()
@@ -216,7 +222,7 @@ func (c *predictCommand) prediction(s *tables.Session, m *modelFile, gaps string
 	}
 	columns := m.Columns
 	own := len(m.Columns) - m.input.Given
-	if gate, is := m.saved.Model.(fitted.Prior); is && in.Lacks(m.Columns[:own]) {
+	if gate, is := m.saved.Model.(fitted.Prior); is && !c.Fill && in.Lacks(m.Columns[:own]) {
 		s.Note("%s has no column of the components, whose probabilities are then those of the gate", in.Name)
 		prior, err := gate.NewPriorScorer()
 		if err != nil {
@@ -236,6 +242,12 @@ func (c *predictCommand) prediction(s *tables.Session, m *modelFile, gaps string
 	if err != nil {
 		return nil, in.Wrap(err)
 	}
+	if c.Fill {
+		if p.fill, err = c.filling(m, in, order); err != nil {
+			return nil, err
+		}
+		p.ids.Names, p.ids.Cells = append(p.ids.Names, p.fill.Names...), append(p.ids.Cells, p.fill.Cells...)
+	}
 	before := in.Table
 	if err := in.Recode(columns, order, c.Unseen == "missing"); err != nil {
 		return nil, in.Wrap(err)
@@ -250,11 +262,12 @@ func (c *predictCommand) prediction(s *tables.Session, m *modelFile, gaps string
 	if p.errors = in.Renderer(); in.Rows() == 0 {
 		return p, nil
 	}
-	if c.Fill {
-		p.score, p.layout = m.saved.Model.(fitted.Filler).Fill, fitted.Layout{List: "filled", Items: p.columns}
-	}
 	if err := p.take(s, m, order, gaps); err != nil {
 		return nil, err
+	}
+	if c.Fill {
+		p.layout = fitted.Layout{List: "filled", Items: slices.Repeat(p.columns, max(1, p.fill.draws))}
+		p.score = func(b framework.Rows) ([]float64, error) { return p.fill.table(p, b) }
 	}
 	p.errors.Columns, p.errors.Origin = namesOf(columns), p.origin
 	if m.input.Optional > 0 { // whose errors are about all columns

@@ -35,6 +35,7 @@ type prediction struct {
 	ids     tables.IDs
 	ends    []int // of sequences; nil where rows are independent
 	numbers bool  // rows are written with their numbers
+	fill    *filling
 
 	assigned  []int     // components of the rows so far, from 0, where known classes are to be compared
 	reordered []float64 // one block
@@ -242,6 +243,9 @@ func (p *prediction) agreement() *outcome.Agreement {
 
 // heads are those of the table that is written: what is passed through, and the numbers of the layout.
 func (p *prediction) heads() (heads []data.Head) {
+	if p.fill != nil {
+		return p.fill.heads(p)
+	}
 	for _, name := range p.ids.Names {
 		heads = append(heads, data.Head{Name: name, Cells: data.Texts})
 	}
@@ -263,6 +267,9 @@ func (p *prediction) writeTable(s *session, to data.Writer) error {
 		for row := first; row < first+n; row++ {
 			texts = part.appendIDs(texts, row)
 		}
+		if part.fill != nil {
+			texts, table = part.fill.rows(texts, table)
+		}
 		return to.Write(texts, table)
 	})
 }
@@ -281,7 +288,9 @@ func (p *prediction) writeJSON(s *session, w io.Writer) error {
 	}
 	err := p.blocks(s, func(_ *prediction, _, _ int, table []float64) error {
 		for row := range slices.Chunk(table, len(names)) {
-			if from < to {
+			if p.fill != nil {
+				o.Field("", p.fill.values(row))
+			} else if from < to {
 				o.Field("", numbers(row[from:to]))
 			}
 			for j, v := range row {
@@ -306,9 +315,13 @@ func (p *prediction) writeJSON(s *session, w io.Writer) error {
 	for _, name := range slices.Sorted(maps.Keys(p.layout.Constants)) {
 		o.Field(name, p.layout.Constants[name])
 	}
-	if len(p.ids.Names) > 0 {
+	passed := p.ids.Names
+	if p.fill != nil {
+		passed = passed[:len(passed)-len(p.fill.Names)]
+	}
+	if len(passed) > 0 {
 		o.Open("ids", "{")
-		for j, name := range p.ids.Names {
+		for j, name := range passed {
 			o.List(name, p.rows, func(row int) any { return p.ids.Cells[j](p.in.Origin(row)) })
 		}
 		o.Shut("}")

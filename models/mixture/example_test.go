@@ -3,6 +3,7 @@ package mixture_test
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 
 	"gonum.org/v1/gonum/mat"
@@ -197,4 +198,26 @@ func ExampleModel_Groups() {
 	}
 	fmt.Printf("%d components form %d groups: %v\n", res.Parameters.K, len(groups), groups)
 	// Output: 7 components form 3 groups: [[0 6] [1 4] [2 3 5]]
+}
+
+// A missing waiting time of the geyser is filled in by its mean given the eruption, or drawn.
+func ExampleModel_Fill() {
+	m := mixture.Model{Family: normal.Family{}}
+	res, err := framework.Fit(context.Background(), m, faithful(), framework.Options{K: 2, FixedK: true})
+	if err != nil {
+		panic(err)
+	}
+	b := framework.Rows{N: 2, D: 2, Stride: 2, X: []float64{2, math.NaN(), 4.5, math.NaN()}}
+	means, err := m.Fill(b, res.Parameters, nil)
+	if err != nil {
+		panic(err)
+	}
+	drawn, err := m.Fill(b, res.Parameters, rand.New(rand.NewPCG(1, 2)))
+	if err != nil {
+		panic(err)
+	}
+	fmt.Printf("%.1f\n%.1f\n", means, drawn)
+	// Output:
+	// [2.0 54.3 4.5 81.1]
+	// [2.0 55.4 4.5 74.9]
 }

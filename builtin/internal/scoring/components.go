@@ -82,6 +82,11 @@ func (c *Components) Refit(ctx context.Context, r fitted.Refitting) (*bootstrap.
 	return fitted.RefitRows(ctx, c.model, c.params, r)
 }
 
+// Fill fills the gaps of rows in.
+func (c Plain) Fill(b framework.Rows, rng *rand.Rand) ([]float64, error) {
+	return c.model.Fill(b, c.params, rng)
+}
+
 // A Plain mixture has weights, so that it can draw rows.
 type Plain struct{ *Components }
 
@@ -172,11 +177,21 @@ func (g *Gated) Refit(ctx context.Context, r fitted.Refitting) (*bootstrap.Estim
 // SampleGiven draws the columns of the components for rows with given columns of the gate.
 func (g *Gated) SampleGiven(b framework.Rows, rng *rand.Rand) (x []float64, labels []int, err error) {
 	drawn, labels, err := g.Model.Sample(g.Gate.Rows(b, nil), g.Params, rng)
-	d, own := g.Params.D, g.Gate.Own
-	for i := range labels {
-		x = append(append(x, drawn[i*d:i*d+own]...), b.Row(i)[own:]...)
+	return g.behind(b, drawn), labels, err
+}
+
+// Fill fills the gaps of the columns of the components in.
+func (g *Gated) Fill(b framework.Rows, rng *rand.Rand) ([]float64, error) {
+	filled, err := g.Model.Fill(g.Gate.Rows(b, nil), g.Params, rng)
+	return g.behind(b, filled), err
+}
+
+// behind has the columns of the components from rows with the gate's numbers, and those of the gate from the block.
+func (g *Gated) behind(b framework.Rows, rows []float64) (x []float64) {
+	for i, own := 0, g.Gate.Own; len(rows) > 0; i, rows = i+1, rows[g.Params.D:] {
+		x = append(append(x, rows[:own]...), b.Row(i)[own:]...)
 	}
-	return x, labels, err
+	return x
 }
 
 // CheckGate returns an error if a name of the gate is not the name of a column.

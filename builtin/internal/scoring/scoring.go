@@ -2,6 +2,7 @@
 package scoring
 
 import (
+	"errors"
 	"math/rand/v2"
 
 	"gonum.org/v1/gonum/mat"
@@ -89,13 +90,42 @@ func (c *Continuous) NewSampler(rng *rand.Rand) func(n int) (x []float64, labels
 type Filling struct {
 	Continuous
 	Gaps func(b framework.Rows) (*mat.Dense, error)
+	// Linear says that the means of missing entries are linear in the others, about which a draw lies as another row
+	// about its own.
+	Linear bool
 }
 
+var errDraws = errors.New("the model cannot draw missing values: it fills in their means")
+
 // Fill has the rows of a block with their gaps filled in.
-func (f *Filling) Fill(b framework.Rows) ([]float64, error) {
+func (f *Filling) Fill(b framework.Rows, rng *rand.Rand) ([]float64, error) {
 	x, err := f.Gaps(b)
+	switch {
+	case err != nil:
+		return nil, err
+	case rng == nil:
+		return x.RawMatrix().Data, nil
+	case !f.Linear:
+		return nil, errDraws
+	}
+	drawn, err := f.Draw(b.N, rng)
 	if err != nil {
 		return nil, err
 	}
+	seen := mat.DenseCopyOf(drawn)
+	for i := range b.N {
+		for j, v := range b.Row(i) {
+			if v != v {
+				seen.Set(i, j, v)
+			}
+		}
+	}
+	means, err := f.Gaps(framework.Rows{N: b.N, D: b.D, Stride: b.D, X: seen.RawMatrix().Data})
+	if err != nil {
+		return nil, err
+	}
+	drawn.Sub(drawn, means) // 0 where entries are present, but for the sign
+	x.Add(x, drawn)
+	b.Overlay(x)
 	return x.RawMatrix().Data, nil
 }
