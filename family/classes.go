@@ -269,11 +269,14 @@ func (c *Classes) AddJoints(r []float64) {
 func (c *Classes) Explain(i int) error {
 	for j := range c.plan.parts {
 		p := &c.plan.parts[j]
-		if p.rows == nil {
+		explains, ok := p.Factor.(interface {
+			Explain(o *Observed, i int, scores Table) error
+		})
+		if !ok {
 			continue
 		}
 		scores, _, _ := c.tables(p)
-		if err := p.rows.Explain(&c.seen[j], i, scores); err != nil {
+		if err := explains.Explain(&c.seen[j], i, scores); err != nil {
 			return err
 		}
 	}

@@ -35,8 +35,8 @@ type joint struct {
 }
 
 // Filler returns one for classes with the parameters ξ of one class after another, K×P. It returns an error if a
-// class cannot draw whole rows, if a family lacks the distributions of its columns (see [Plan.Marginal]), or if its
-// columns depend on one another and it is not [Elliptical].
+// class cannot draw whole rows, if a family lacks the distributions of its columns (see [Plan.Marginal]), and for
+// families that take no gaps, such as those with noise.
 func (p *Plan) Filler(classes []float64) (*Filler, error) {
 	if err := p.Whole(); err != nil {
 		return nil, err
@@ -52,8 +52,9 @@ func (p *Plan) Filler(classes []float64) (*Filler, error) {
 				return nil, err
 			}
 			f.joint = append(f.joint, one)
+			_, labels := part.Factor.(known)
 			for j := range part.size.Columns {
-				if one != nil {
+				if one != nil || labels { // what is not known stays so
 					break
 				}
 				if err := f.single(k, part.at.Columns+j); err != nil {
@@ -234,7 +235,7 @@ func (f *Filler) each(
 	x, missing := make([]float64, 0, b.N*b.D), []int(nil)
 	for i := range b.N {
 		x = append(x, b.Row(i)...)
-		for l := range f.plan.parts {
+		for l := range f.plan.described() {
 			first, columns := f.plan.parts[l].at.Columns, f.plan.parts[l].size.Columns
 			own, row := b.Row(i)[first:first+columns], x[i*b.D:][first:first+columns]
 			missing = missing[:0]

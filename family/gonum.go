@@ -28,7 +28,7 @@ type Univariate interface {
 // families that package distmv lacks. src may be nil, for the global generator. It returns an error if ξ has no density
 // in floating point.
 func (p *Plan) Distribution(xi []float64, src rand.Source) (distmv.RandLogProber, error) {
-	if len(p.parts) != 1 {
+	if p.described() != 1 {
 		return nil, nil
 	}
 	m, ok := p.parts[0].Factor.(Multivariate)

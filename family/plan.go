@@ -132,7 +132,7 @@ func (p *Plan) seeded() bool {
 }
 
 // regresses says that classes are regressions, and begin with lines.
-func (p *Plan) regresses() bool { return len(p.parts) == 1 && p.designed == 1 }
+func (p *Plan) regresses() bool { return p.described() == 1 && p.designed == 1 }
 
 // The parts of one class's flat numbers that belong to a factor.
 func (p *part) ofSums(v []float64) []float64   { return v[p.at.Sums:][:p.size.Sums] }

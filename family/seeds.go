@@ -42,19 +42,32 @@ func (p *Plan) seedWeight() float64 {
 func (p *Plan) seeds(rows framework.Rows, k int, rng *rand.Rand) ([]float64, error) {
 	r, share := make([]float64, rows.N*k), make([]float64, rows.N)
 	best := slices.Repeat([]float64{math.Inf(-1)}, rows.N)
-	seed := categorical.Draw(rows.Weights, rng)
+	drawn := slices.Clone(rows.Weights)
+	held, _ := p.held(rows)
+	for i, j := range held {
+		if j != Free {
+			drawn[i] = 0
+		}
+	}
+	seed := categorical.Draw(drawn, rng)
 	for j := range k {
+		if of := weightsIn(held, rows.Weights, j); of != nil {
+			seed = categorical.Draw(of, rng)
+		}
 		r[seed*k+j] = p.seedWeight()
 		if err := p.likeliest(rows, seed, best); err != nil {
 			return nil, err
 		}
 		top := floats.Max(best)
 		for i, v := range best {
-			if share[i] = rows.Weights[i] * (top - v); share[i]-share[i] != 0 {
+			if share[i] = drawn[i] * (top - v); share[i]-share[i] != 0 {
 				share[i] = 0
 			}
 		}
 		if floats.Sum(share) == 0 {
+			copy(share, drawn)
+		}
+		if floats.Sum(share) == 0 { // every row has a label
 			copy(share, rows.Weights)
 		}
 		seed = categorical.Draw(share, rng)
@@ -87,6 +100,9 @@ func (p *Plan) likeliest(rows framework.Rows, seed int, best []float64) error {
 		copy(xi, w.Parameters)
 	} else if err != nil {
 		return err
+	}
+	if _, of := p.known(); of != nil {
+		of.ofParams(xi)[0] = anyLabel
 	}
 	return c.scoreOne(rows, xi, func(i int, v float64) { best[i] = max(best[i], v) })
 }

@@ -212,6 +212,9 @@ func (p *Plan) Begin(
 	if n := src.Rows(); k > n { // before memory is taken for K of anything
 		return nil, nil, tooMany(k, n)
 	}
+	if rows, err = p.withKnown(ctx, src, rows, k); err != nil {
+		return nil, nil, err
+	}
 	if rows, err = p.ordered(rows, w); err != nil {
 		return nil, nil, err
 	}
@@ -412,6 +415,9 @@ func (p *Plan) Partition(rows framework.Rows, k int, start Start, rng *rand.Rand
 	if start == KMeans && p.seeded() {
 		return p.seeds(rows, k, rng)
 	}
+	if known, _ := p.known(); known != nil && start == Hierarchical {
+		start = Scaled // whose centres can begin with known rows
+	}
 	points, err := p.points(rows, start == KMeans || start == Seeded)
 	if err != nil {
 		return nil, err
@@ -425,6 +431,7 @@ func (p *Plan) Partition(rows framework.Rows, k int, start Start, rng *rand.Rand
 	switch {
 	case p.regresses() && (start == KMeans || start == Seeded):
 		label = points.AlongLines(k, start == KMeans, rng)
+		points.Match(label)
 	case wide && start == KMeans:
 		label, err = p.clusterWide(points, rows, k, rng)
 	case start == KMeans || start == Scaled:
@@ -440,7 +447,7 @@ func (p *Plan) Partition(rows framework.Rows, k int, start Start, rng *rand.Rand
 			time[i] = rng.ExpFloat64() / w
 		}
 		floats.Argsort(time, order)
-		for j, i := range order[:min(k, rows.N)] {
+		for j, i := range points.Around(order, k) {
 			r[i*k+j] = p.seedWeight()
 		}
 	case start == RandomResponsibilities:
@@ -460,5 +467,6 @@ func (p *Plan) Partition(rows framework.Rows, k int, start Start, rng *rand.Rand
 	for i, j := range label {
 		r[i*k+j] = rows.Weights[i]
 	}
+	p.Restrict(rows, r, k)
 	return r, err
 }

@@ -4,8 +4,8 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/latent-go/latent/internal/clusters"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/clusters"
 )
 
 // points are the rows as points: every column with mean 0 and variance 1, and 0 where a value is missing, or whitened
@@ -32,6 +32,8 @@ func (p *Plan) points(rows framework.Rows, whiten bool) (*clusters.Points, error
 		return nil
 	})
 	c.Standardise()
+	held, _ := p.held(rows)
+	c.Hold(held)
 	return c, err
 }
 

@@ -4,8 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"github.com/latent-go/latent/internal/clusters"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/clusters"
 )
 
 // A Pooler is a factor whose classes begin with one covariance, that within the classes, at their own means. In many
@@ -24,7 +24,7 @@ const wideTries = 2
 
 // wide is the factor of a plan whose starts of k classes from n rows are wide.
 func (p *Plan) wide(n, k int, start Start) (g Pooler, ok bool) {
-	if len(p.parts) != 1 || !start.clusters() {
+	if p.described() != 1 || !start.clusters() {
 		return nil, false
 	}
 	g, ok = p.parts[0].Factor.(Pooler)

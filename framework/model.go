@@ -104,7 +104,8 @@ type Curved[P, S any] interface {
 type Projector[P, S any] interface {
 	// Relevance returns one number for each latent dimension. The objective rule first tries to prune the dimensions with
 	// the smallest numbers. A negative number guarantees that the criterion rises at once without the dimension; the rule
-	// tries such a dimension before convergence.
+	// tries such a dimension before convergence. +Inf says that the dimension must stay, such as a class that rows are
+	// known to be in: no rule drops it.
 	Relevance(s S, p P) ([]float64, error)
 	// Keep keeps the latent dimensions dims, ascending and not empty: (Z, Π) → (Z̃, Π̃), with Z in the form of its
 	// statistics. If the dropped dimensions are degenerate, the joint likelihood does not change. Keep does not change s

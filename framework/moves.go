@@ -125,6 +125,7 @@ func (r *run[B, P, S]) move(ctx context.Context, current *point[P, S], d divisio
 	if err != nil {
 		return nil, fatal(ctx, err)
 	}
+	order = free(order, relevance)
 	slices.Reverse(order)
 	order = slices.DeleteFunc(order, func(k int) bool { return k == d.dimension || k == current.K })
 	for _, k := range order[:min(mostMerges, len(order))] {

@@ -25,6 +25,9 @@ func (r *run[B, P, S]) degenerate(p *point[P, S]) (*point[P, S], error) {
 	if err != nil {
 		return nil, err
 	}
+	if verdict.Dropped, err = r.removable(p, verdict.Dropped); err != nil {
+		return nil, err
+	}
 	if len(verdict.Dropped) == 0 {
 		if k, singular := p.f.Singular(); singular {
 			return r.escape(p, &DegenerateError{Dimension: k, Reason: laplace.ErrSingular}), nil
@@ -45,6 +48,20 @@ func (r *run[B, P, S]) degenerate(p *point[P, S]) (*point[P, S], error) {
 		}
 	}
 	return r.project(p, verdict.Dropped, "eigenvalue", verdict.Observations)
+}
+
+// removable are those of some dimensions that need not stay (see [Projector]).
+func (r *run[B, P, S]) removable(p *point[P, S], dims []int) ([]int, error) {
+	if len(dims) == 0 || r.can.rotator != nil {
+		return dims, nil
+	}
+	relevance, err := r.can.relevance(p.S, p.P, p.K)
+	return free(dims, relevance), err
+}
+
+// free are the dimensions whose relevance is finite: the others must stay.
+func free(dims []int, relevance []float64) []int {
+	return slices.DeleteFunc(slices.Clone(dims), func(k int) bool { return math.IsInf(relevance[k], 1) })
 }
 
 // rotate rotates the latent dimensions of a point to a basis.
@@ -142,7 +159,7 @@ func (r *run[B, P, S]) trials(ctx context.Context) (pruned bool, err error) {
 			failures = make([]failed, current.K)
 		}
 	}
-	for _, drop := range candidates(order, converged) {
+	for _, drop := range candidates(free(order, relevance), current.K, converged) {
 		goal := stand
 		if len(drop) == 1 && failures != nil {
 			if last := failures[drop[0]]; last.recalls(current.Value) {
@@ -217,11 +234,10 @@ const maxTrials = 3
 // enRoute bounds the steps of a trial before convergence.
 const enRoute = 15
 
-// candidates lists the sets of dimensions that a trial drops, given their order by descending
-// relevance: the weakest one; at convergence each one, weakest first, and then the weakest two,
-// three, … together, because the criterion may have a maximum at a K that no single step down
-// leads to.
-func candidates(order []int, converged bool) [][]int {
+// candidates lists the sets of dimensions that a trial drops, given the order by descending relevance of those of the k
+// that need not stay: the weakest one; at convergence each one, weakest first, and then the weakest two, three, …
+// together, because the criterion may have a maximum at a K that no single step down leads to.
+func candidates(order []int, k int, converged bool) [][]int {
 	var sets [][]int
 	weakest := slices.Clone(order)
 	slices.Reverse(weakest)
@@ -234,7 +250,7 @@ func candidates(order []int, converged bool) [][]int {
 	if !converged {
 		return sets
 	}
-	for n := 2; n < len(weakest); n++ {
+	for n := 2; n <= min(len(weakest), k-1); n++ {
 		sets = append(sets, slices.Clone(weakest[:n]))
 	}
 	return sets
@@ -261,6 +277,9 @@ func (r *run[B, P, S]) escape(state *point[P, S], err error) *point[P, S] {
 	}
 	var named *DegenerateError
 	if errors.As(err, &named) && named.Dimension >= 0 && named.Dimension < state.K {
+		if dims, failed := r.removable(state, []int{named.Dimension}); failed != nil || len(dims) == 0 {
+			return nil
+		}
 		smaller, err := r.project(state, []int{named.Dimension}, "degenerate", []float64{math.NaN()})
 		if err == nil {
 			return smaller
@@ -271,6 +290,9 @@ func (r *run[B, P, S]) escape(state *point[P, S], err error) *point[P, S] {
 		return nil
 	}
 	weakest := order[state.K-1]
+	if math.IsInf(relevance[weakest], 1) {
+		return nil
+	}
 	smaller, err := r.project(canonical, []int{weakest}, "degenerate", []float64{relevance[weakest]})
 	if err != nil {
 		return nil

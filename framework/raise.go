@@ -93,6 +93,7 @@ func (r *run[B, P, S]) withoutWeakest() (starts []*point[P, S], err error) {
 	if err != nil {
 		return nil, err
 	}
+	order = free(order, relevance)
 	slices.Reverse(order)
 	for _, weak := range order[:min(mostMerges, len(order))] {
 		one, err := r.project(at, []int{weak}, "objective", relevance[weak:weak+1])

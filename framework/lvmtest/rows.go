@@ -272,7 +272,14 @@ func (r *run[B, P, S]) projectedMemory(at state[P, S], src *source[B]) {
 	look := func() string { return string(r.text("parameters", next)) + r.seen(at) }
 	before := look()
 	all := upTo(at.k)
-	for _, dims := range [][]int{all[:at.k-1], all[1:], all} {
+	relevance := r.relevances(at.where, at.s, next)
+	free := slices.DeleteFunc(upTo(at.k), func(k int) bool { return math.IsInf(relevance[k], 1) }) // the others must stay
+	sets := [][]int{all}
+	if len(free) > 0 {
+		sets = [][]int{slices.Delete(upTo(at.k), free[len(free)-1], free[len(free)-1]+1),
+			slices.Delete(upTo(at.k), free[0], free[0]+1), all}
+	}
+	for _, dims := range sets {
 		if len(dims) < max(1, r.Least) {
 			continue
 		}

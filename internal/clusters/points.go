@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"sort"
 
 	"gonum.org/v1/gonum/floats"
@@ -21,6 +22,9 @@ type Points struct {
 	block    int       // rows of a block
 	x        []float64 // the coordinates of one block after the other
 	weights  []float64
+
+	held  []int     // the cluster of each row that is known, otherwise below 0; nil if there are none
+	fixed []float64 // the centres of these clusters, which come first
 
 	gap, trial, best []float64 // squared distances
 	share            []float64 // running sums of weights times squared distances: what rows are drawn by
@@ -169,11 +173,16 @@ func seedCandidates(k int) int { return 2 + int(math.Log(float64(k))) }
 
 // seedsOnce chooses each row in proportion to its squared distance from those before, the
 // best of 2 + ln K candidates, and returns the sum of squared distances that is left.
-func (c *Points) seedsOnce(k int, rng *rand.Rand) (chosen []float64, left float64) {
+func (c *Points) seedsOnce(k int, rng *rand.Rand) (_ []float64, left float64) {
 	linalg.Fill(c.gap, math.Inf(1))
 	floats.CumSum(c.share, c.weights) // the first is drawn like any row
-	point := make([]float64, c.width)
-	for j := range k {
+	point, chosen := make([]float64, c.width), slices.Clone(c.fixed)
+	for j := range len(c.fixed) / c.width {
+		left = c.nearer(c.trial, c.gap, linalg.Row(c.fixed, j, c.width))
+		c.gap, c.trial = c.trial, c.gap
+		floats.CumSum(c.share, floats.MulTo(c.share, c.gap, c.weights))
+	}
+	for j := len(c.fixed) / c.width; j < k; j++ {
 		seed, candidates := 0, seedCandidates(k)
 		if j == 0 {
 			candidates = 1
@@ -221,6 +230,11 @@ func (c *Points) nearestOf(k int, nearer func(j int)) []int {
 			}
 		}
 		c.gap, c.trial = c.trial, c.gap
+	}
+	for i, j := range c.held {
+		if j >= 0 {
+			label[i] = j
+		}
 	}
 	return label
 }

@@ -364,8 +364,10 @@ func (Variational) BoundsEvidence() {}
 func (Variational) LabelEntropy(s *Statistics) float64 { return s.Labels }
 
 // Relevance returns the expected number of steps in each state.
-func (Variational) Relevance(s *Statistics, _ *Posterior) ([]float64, error) {
-	return slices.Clone(s.Nk), nil
+func (m Variational) Relevance(s *Statistics, p *Posterior) ([]float64, error) {
+	values := slices.Clone(s.Nk)
+	m.mustBayes(p).FixPosterior(p.Components, values)
+	return values, nil
 }
 
 // Keep restricts the chain to the states dims, as Model's Keep does.

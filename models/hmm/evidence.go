@@ -34,13 +34,13 @@ func (m Model) MaximizePosterior(s *Statistics, p, dst *Parameters) (*Parameters
 	return dst, s.Classes.MaximizePosterior(dst.Components, dst.Hyper)
 }
 
-// LogModes returns ln K!, or 0 if the structure orders the states.
+// LogModes returns ln K!, less the orders of states with labels (see [family.Known]); 0 if the structure orders the
+// states.
 func (m Model) LogModes(p *Parameters) float64 {
 	if m.Structure.LeftRight > 0 {
 		return 0
 	}
-	orders, _ := math.Lgamma(float64(p.K) + 1)
-	return orders
+	return m.mustPlan(p).LogModes(p.Components)
 }
 
 // mean puts the posterior means of start and transitions into dst.

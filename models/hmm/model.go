@@ -323,7 +323,7 @@ func (m Model) Curvature(s *Statistics, p *Parameters, f *laplace.Curvature) err
 
 // Relevance returns, for each state, the approximate loss of gFIC in nats if its steps went to the other states: the
 // loss of log-likelihood, computed as if the steps' states were independent given the rest, less the state's share of
-// the penalty. It is −Inf for a state without an estimate.
+// the penalty. It is −Inf for a state without an estimate, and +Inf for one that steps are known to be in.
 func (m Model) Relevance(s *Statistics, p *Parameters) ([]float64, error) {
 	s.restore(m.mustPlan(p))
 	values := slices.Clone(s.Loss)
@@ -335,6 +335,7 @@ func (m Model) Relevance(s *Statistics, p *Parameters) ([]float64, error) {
 		for k, cost := range costs {
 			values[k] += s.redirected(p, k) - cost - m.Structure.worth(s, k)
 		}
+		s.plan.Fix(p.Components, values)
 		return values, nil
 	}
 	for k, n := range s.Nk {
@@ -345,6 +346,7 @@ func (m Model) Relevance(s *Statistics, p *Parameters) ([]float64, error) {
 		}
 		values[k] += s.redirected(p, k) - charge - m.Structure.share(s, k)
 	}
+	s.plan.Fix(p.Components, values)
 	return values, nil
 }
 

@@ -15,6 +15,9 @@ import (
 	"github.com/latent-go/latent/models/mixture"
 )
 
+// Label returns the label of state k, from 0, if the family is [family.Known]; [family.Free] if it has none.
+func (m Model) Label(p *Parameters, k int) int { return m.mustPlan(p).LabelOf(p.Component(k)) }
+
 // Numbers describes the parameters of a state, in their order.
 func (m Model) Numbers(p *Parameters) ([]family.Number, error) {
 	pl, err := m.plan(p)

@@ -60,6 +60,7 @@ func (m Model) byEmission(
 	grown := m.grown(p, k, halves.Parameters.Weights)
 	copy(grown.Component(k), halves.Parameters.Component(0))
 	copy(grown.Component(p.K), halves.Parameters.Component(1))
+	m.mustPlan(p).Divide(p.Component(k), grown.Component(k), grown.Component(p.K))
 	return grown, gain, nil
 }
 
@@ -101,6 +102,7 @@ func (m Model) byContext(
 	gain := classes.LogJoint(two) - classes.LogJoint(slices.Concat(p.Component(k), p.Component(k)))
 	copy(grown.Component(k), two)
 	copy(grown.Component(p.K), two[len(two)/2:])
+	pl.Divide(p.Component(k), grown.Component(k), grown.Component(p.K))
 	const certain = 0.9
 	before, other := at(grown.Transitions, k, grown.K), at(grown.Transitions, p.K, grown.K)
 	floats.Scale(1-certain, before)

@@ -141,7 +141,11 @@ func (CVB0) Spread(*Statistics, *Posterior) (func(framework.Rows) (float64, erro
 }
 
 // Relevance returns the expected number of rows in each component, so that the smallest are tried first.
-func (CVB0) Relevance(s *Statistics, _ *Posterior) ([]float64, error) { return slices.Clone(s.Nk), nil }
+func (m CVB0) Relevance(s *Statistics, p *Posterior) ([]float64, error) {
+	values := slices.Clone(s.Nk)
+	m.mustBayes(p).FixPosterior(p.Components, values)
+	return values, nil
+}
 
 // Keep restricts s and p to the components dims.
 func (m CVB0) Keep(s *Statistics, p *Posterior, dims []int) (*Statistics, *Posterior, error) {

@@ -11,6 +11,9 @@ import (
 // The evidence of a mixture (docs/theory/evidence.md): the weights have the prior Dir(1), which is integrated out
 // exactly, and components the priors of package family.
 
+// LogModes returns ln K!, less the orders of components with labels (see [family.Known]).
+func (m Model) LogModes(p *Parameters) float64 { return m.mustPlan(p).LogModes(p.Components) }
+
 // CheckPrior returns an error if the family has no proper prior.
 func (m Model) CheckPrior() error { return family.CheckPrior(m.Family, m.Prior) }
 

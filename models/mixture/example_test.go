@@ -221,3 +221,45 @@ func ExampleModel_Fill() {
 	// [2.0 54.3 4.5 81.1]
 	// [2.0 55.4 4.5 74.9]
 }
+
+// Of a tenth of the irises the species is known. Two of the species overlap, and without labels a mixture takes them for
+// one component.
+func ExampleModel_Label() {
+	iris, err := data.Load("iris")
+	if err != nil {
+		panic(err)
+	}
+	species, codes := iris.Levels("Species"), iris.Codes("Species")
+	iris, err = iris.Drop("Species")
+	if err != nil {
+		panic(err)
+	}
+	x, n, d, err := iris.Matrix()
+	if err != nil {
+		panic(err)
+	}
+	var rows []float64
+	for i := range n {
+		known := math.NaN()
+		if i%10 == 0 {
+			known = float64(codes[i])
+		}
+		rows = append(append(rows, x[i*d:(i+1)*d]...), known)
+	}
+	table, err := framework.FromIncomplete(rows, n, d+1)
+	if err != nil {
+		panic(err)
+	}
+	m := mixture.Model{Family: family.Labelled(normal.Family{}, len(species))}
+	res, err := framework.Fit(context.Background(), m, table, framework.Options{K: 5})
+	if err != nil {
+		panic(err)
+	}
+	for k, weight := range res.Parameters.Weights {
+		fmt.Printf("%s: %.2f\n", species[m.Label(res.Parameters, k)], weight)
+	}
+	// Output:
+	// setosa: 0.33
+	// versicolor: 0.35
+	// virginica: 0.31
+}

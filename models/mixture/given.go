@@ -105,7 +105,7 @@ func (m Model) CurvatureGiven(s *Statistics, p *Parameters, f *laplace.Curvature
 
 // Worth returns, for each component, the immediate loss of log-likelihood in nats if it were dropped and the other
 // weights did not change, less ½ ln|N F_ξk|, gFIC's charge for its parameters; −Inf for a component without an
-// estimate.
+// estimate, +Inf for one that rows are known to be in.
 func (m Model) Worth(s *Statistics, p *Parameters) []float64 {
 	s.restore(m.mustPlan(p))
 	values, known := slices.Clone(s.Loss), p.observed
@@ -115,6 +115,7 @@ func (m Model) Worth(s *Statistics, p *Parameters) []float64 {
 			return slices.Repeat([]float64{math.Inf(-1)}, s.K)
 		}
 		floats.Sub(values, costs)
+		m.mustPlan(p).Fix(p.Components, values)
 		return values
 	}
 	for k, n := range s.Nk {
@@ -125,5 +126,6 @@ func (m Model) Worth(s *Statistics, p *Parameters) []float64 {
 		}
 		values[k] -= charge
 	}
+	m.mustPlan(p).Fix(p.Components, values)
 	return values
 }

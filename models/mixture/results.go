@@ -62,6 +62,9 @@ func (m Model) Means(b framework.Rows, p *Parameters) ([]float64, error) {
 	return means, nil
 }
 
+// Label returns the label of component k, from 0, if the family is [family.Known]; [family.Free] if it has none.
+func (m Model) Label(p *Parameters, k int) int { return m.mustPlan(p).LabelOf(p.Component(k)) }
+
 // Numbers describes the parameters of a component, in their order.
 func (m Model) Numbers(p *Parameters) ([]family.Number, error) {
 	pl, err := m.plan(p)

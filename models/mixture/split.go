@@ -53,6 +53,7 @@ func (m Model) Grown(p *Parameters, k int, halves *Parameters) *Parameters {
 		q.Weights[at] = p.Weights[k] * halves.Weights[j]
 		copy(q.Component(at), halves.Component(j))
 	}
+	q.plan.Divide(p.Component(k), q.Component(k), q.Component(p.K))
 	return q
 }
 
@@ -77,6 +78,7 @@ func (m Variational) Split(
 		q.Weights[at] = b.alpha + s.Nk[k]*halves.Statistics.Nk[j]/halves.Statistics.N
 		copy(q.Components[at*size:(at+1)*size], two[j*size:])
 	}
+	b.DividePosterior(at(p.Components, k, size), at(q.Components, k, size), at(q.Components, p.K, size))
 	return q, gain, nil
 }
 
@@ -108,7 +110,7 @@ func Halves(
 	if err != nil {
 		return nil, 0, err
 	}
-	m := Model{Family: f, Start: [...]family.Start{family.KMeans, family.Seeded}[framework.DivisionOf(ctx)]}
+	m := Model{Family: family.OfPart(f), Start: [...]family.Start{family.KMeans, family.Seeded}[framework.DivisionOf(ctx)]}
 	o := framework.Options{
 		K:             2,
 		Method:        framework.EM,
