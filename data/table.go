@@ -180,14 +180,22 @@ func quotedFirst(names []string, most int) string {
 	return list
 }
 
-// DropMissing returns the rows in which no cell is missing, and how many rows it dropped. If it dropped none, it
-// returns t itself. An infinite number is not missing. Categorical columns keep all their levels, including those
-// that no row has any longer. The result may have no rows. It returns an error if the [Store] has no room.
-func (t *Table) DropMissing() (complete *Table, dropped int, err error) {
+// DropMissing returns the rows in which no cell is missing, and how many rows it dropped; cells of the columns but do
+// not count. If it dropped none, it returns t itself. An infinite number is not missing. Categorical columns keep all
+// their levels, including those that no row has any longer. The result may have no rows. It returns an error if the
+// [Store] has no room.
+func (t *Table) DropMissing(but ...string) (complete *Table, dropped int, err error) {
 	if t.complete() {
 		return t, 0, nil
 	}
-	return t.dropRows(t.missingIn)
+	return t.dropRows(func(row int) bool {
+		for j, c := range t.columns {
+			if math.IsNaN(t.number(row, c)) && !slices.Contains(but, t.Names[j]) {
+				return true
+			}
+		}
+		return false
+	})
 }
 
 // DropEmpty is [Table.DropMissing] for rows in which every cell is missing; cells of the columns but do not count.
@@ -284,10 +292,6 @@ func (t *Table) complete() bool {
 		}
 	}
 	return allFinite(t.flat)
-}
-
-func (t *Table) missingIn(row int) bool {
-	return slices.ContainsFunc(t.columns, func(c column) bool { return math.IsNaN(t.number(row, c)) })
 }
 
 // Number returns the cell of a row and a column, both from 0, as [Table.Values] does: the value in a numeric column,

@@ -74,8 +74,8 @@ func (f *part) dependent(xi []float64) (*joint, error) {
 	e, is := f.Factor.(Elliptical)
 	if !is {
 		if multivariate {
-			return nil, fmt.Errorf("family: filling gaps needs family.Elliptical (an Ellipse method), which %s does not implement",
-				f.Name())
+			return nil, fmt.Errorf(
+				"family: filling gaps needs family.Elliptical (an Ellipse method), which %s does not implement", f.Name())
 		}
 		return nil, nil
 	}

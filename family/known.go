@@ -34,15 +34,11 @@ type Known struct {
 	part bool // of a table, whose rows need not have all labels
 }
 
-// OfPart is a family for a fit to a part of a table: the rows of [Known] classes need not have all labels there, and K
-// may be less than the labels of the table. Classes begin in the order of the labels that there are.
-func OfPart(f Family) Family {
-	k, ok := f.(Known)
-	if !ok {
-		return f
-	}
-	k.part = true
-	return k
+// OfPart is the family for a fit to a part of a table: known rows need not have all labels there, and K may be less
+// than the labels of the table. Classes begin in the order of the labels that there are.
+func (f Known) OfPart() Known {
+	f.part = true
+	return f
 }
 
 // Labelled returns a Known with one code for each of so many labels.
@@ -261,10 +257,10 @@ func (known) Contrast(_, _, dst []float64) { dst[0] = 0 }
 // Deviations are 0.
 func (known) Deviations(_, _ []float64, _ float64, dst []float64) { dst[0] = 0 }
 
-// Sample draws the class's label; NaN of a free class.
-func (known) Sample(xi []float64, _ *rand.Rand, x []float64) {
-	if x[0] = xi[0]; xi[0] < 0 {
-		x[0] = nan
+// Sample draws the code of the class's label alone; NaN of a free class.
+func (f known) Sample(xi []float64, _ *rand.Rand, x []float64) {
+	if x[0] = nan; xi[0] >= 0 {
+		x[0] = float64(slices.Index(f.alone, int(xi[0])))
 	}
 }
 

@@ -53,6 +53,7 @@ type (
 
 // A Class is what is known of any class of rows.
 type Class struct {
+	Label       string `json:"label,omitempty"` // of a class that rows are known to be in
 	Weight      Number `json:"weight"`
 	WeightError Number `json:"weight_complete_data_standard_error"`
 	Rows        Number `json:"rows"`     // sum of the weights of the rows that are expected to be its own

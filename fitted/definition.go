@@ -288,6 +288,7 @@ type Bound struct {
 	Data string // what the pairs make up, such as "3 documents of 5 different words"
 	// the K at which a fit starts unless it is given; 0: 10, or fewer if there are fewer rows
 	KMax     int
+	KMin     int // the least K that the table allows, such as the number of known classes; 0: 1
 	DoubleTo int // the limit to which K may double if no K is given; 0: K does not double
 	Starts   int // default number of independent starts; 0: that of the definition
 	// returns an error for a K that the columns do not allow; nil: K is at most the number of rows

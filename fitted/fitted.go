@@ -26,6 +26,7 @@ type Model interface {
 type Input struct {
 	Gaps     bool // entries may be missing, NaN
 	Sequence bool // rows are the steps of one sequence, in their order
+	Known    int  // 1 + the place of a column that may be missing, of known classes; 0: there is none
 	Optional int  // number of first columns that may be missing even without Gaps, such as the response of a regression
 	// Given is the number of last columns that the model conditions on: it describes the other columns given these,
 	// and a [ConditionalSampler] draws rows for given values of them.
@@ -40,6 +41,7 @@ type Layout struct {
 	Items     []string       // the list's names in CSV
 	Last      []string       // names of numbers after the list
 	Constants map[string]any // further values in JSON, the same for all rows
+	Classes   []string       // the labels of classes that are known in part, "" of others; nil: there are none
 	Note      string         // a caution about the numbers, such as that one is a lower bound; empty: none
 }
 

@@ -58,6 +58,7 @@ type Settings struct {
 	Start *string `json:"start,omitempty" placeholder:"NAME" help:"Initialisation of the states: kmeans, random (responsibilities), rows, scaled (k-means without whitening), hierarchical (Ward), seeded (k-means++ alone), or varied: kmeans, hierarchical, scaled and rows, then seeded and rows in turn. Default: varied. Instead, or after a comma, the distribution of the first state: free, uniform, stationary, or first (with --left-right). Default: free."`
 	classes.CovarianceSettings
 	fitted.SequenceSettings
+	classes.KnownSettings
 	LeftRight *int `json:"left_right,omitempty" placeholder:"STATES" range:"[1,inf)" help:"Moves lead to the same state or up to this many states further, never back. gfic charges little for such chains and finds many states: compare by bic, or give --k."`
 }
 
@@ -103,6 +104,8 @@ func (m *Settings) Check(r fitted.Request) error {
 		return err
 	case m.LeftRight != nil && first == hmm.Stationary:
 		reason = "stationary cannot be used with --left-right: a chain that never goes back ends in its last state"
+	case m.LeftRight != nil && m.Known != "":
+		return &fitted.SettingError{Setting: "Known", Reason: "cannot be used with --left-right, whose states have an order"}
 	case m.LeftRight == nil && first == hmm.FirstState:
 		reason = "first requires --left-right: states have no order without it"
 	case first == hmm.Stationary && r.Method.Prior != nil:
@@ -135,7 +138,7 @@ func (m *Settings) Bind(_ context.Context, t *fitted.Table, r fitted.Request) (*
 	b := classes.Bind(t, rows, r, "state")
 	b.KMax = classes.MostByRows(t.Rows, rows) // steps that look alike may be in states that others follow
 	// each state of a chain from left to right, passed once, takes a piece of the series: criteria find them without end
-	if b.KMax == classes.MostByDefault && m.LeftRight == nil {
+	if b.KMax = max(b.KMin, b.KMax); b.KMax == classes.MostByDefault && m.LeftRight == nil {
 		b.DoubleTo = classes.Doubling(t.Rows.Dims())
 	}
 	b.Problem, err = e.problem()
@@ -246,6 +249,8 @@ func newStates(m hmm.Model, p *hmm.Parameters, family string, columns []data.Col
 		Items: wording.Numbered("p", p.K),
 		Last:  []string{"log_predictive"},
 	}
+	c.Takes.Known, c.Says.Classes = scoring.NameClasses(c.Says.Items, columns,
+		func(k int) int { return m.Label(p, k) })
 	return c
 }
 
@@ -266,7 +271,7 @@ func load(of fitted.Families, f *fitted.File) (fitted.Model, error) {
 	if err := f.Matches(p.K, p.D); err != nil {
 		return nil, err
 	}
-	if err := classes.CheckColumns(of, f.Family, f.Columns); err != nil {
+	if err := classes.CheckColumns(of, f.Family, f.Columns, families.Known); err != nil {
 		return nil, err
 	}
 	m := hmm.Model{Family: of.OfRows(f.Family, f.Columns)}

@@ -284,9 +284,9 @@ func (c *chain) densitySection(j int) ([]report.Section, error) {
 			Tip:    fmt.Sprintf("%.6g to %.6g\n%.6g steps", edges[i], edges[i+1], n),
 		})
 	}
-	rows := framework.Rows{N: len(chart.X), D: len(c.Columns), Stride: len(c.Columns)}
+	rows := framework.Rows{N: len(chart.X), D: c.params.D, Stride: c.params.D}
 	for _, x := range chart.X { // the other columns are missing
-		for other := range c.Columns {
+		for other := range c.params.D {
 			if other != j {
 				rows.X = append(rows.X, math.NaN())
 			} else {

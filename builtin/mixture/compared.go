@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/fitted"
@@ -44,7 +46,11 @@ func (e *comparing) possible(block []int, notes *[]string) []fitted.Structure {
 	}
 	// Spheres have no place for constant columns.
 	constant := e.asked.Usual && slices.ContainsFunc(block, func(j int) bool { return in.Constant(j, in.Weights) })
-	gaps := slices.ContainsFunc(rows.X, math.IsNaN)
+	own := rows.Columns(wording.UpTo(0, families.Described(e.table.Columns)-1))
+	gaps := false
+	for i := range own.N {
+		gaps = gaps || floats.HasNaN(own.Row(i))
+	}
 	var few, incomplete []string
 	list := slices.DeleteFunc(slices.Clone(e.asked.Structures), func(one fitted.Structure) bool {
 		switch {
@@ -91,7 +97,7 @@ type rival struct {
 // comparing readies a mixture of each structure.
 func (e binding) comparing(asked *fitted.Comparison) (*fitted.Bound, error) {
 	c := &comparing{binding: e, asked: asked}
-	auto, block := e.request.Family == families.Auto, wording.UpTo(0, len(e.table.Columns)-1)
+	auto, block := e.request.Family == families.Auto, wording.UpTo(0, families.Described(e.table.Columns)-1)
 	if auto {
 		block = slices.DeleteFunc(block, func(j int) bool { return e.table.Columns[j].Family != families.Gaussian })
 	}

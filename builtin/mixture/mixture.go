@@ -23,6 +23,7 @@ import (
 	"github.com/latent-go/latent/internal/classes"
 	"github.com/latent-go/latent/internal/design"
 	"github.com/latent-go/latent/internal/families"
+	"github.com/latent-go/latent/internal/wording"
 	"github.com/latent-go/latent/models/mixture"
 	"github.com/latent-go/latent/prior"
 )
@@ -77,6 +78,7 @@ type Settings struct {
 	classes.CovarianceSettings
 	Noise bool `json:"-" method:"gfab,fab,em" help:"Add noise to a mixture of Gaussians or t distributions: one more component, of the same density everywhere in the box that holds the table, for outliers."`
 	classes.GateSettings
+	classes.KnownSettings
 }
 
 // BernoulliSettings are the options of mixtures of Bernoulli columns.
@@ -90,8 +92,11 @@ const weights = "weights"
 
 // Check returns an error for inconsistent settings.
 func (m *Settings) Check(r fitted.Request) error {
-	if m.Noise && len(m.Gate) > 0 {
+	switch {
+	case m.Noise && len(m.Gate) > 0:
 		return &fitted.SettingError{Setting: "Gate", Reason: "cannot be used with --noise"}
+	case m.Noise && m.Known != "":
+		return &fitted.SettingError{Setting: "Known", Reason: "cannot be used with --noise"}
 	}
 	_, err := m.Starting()
 	return cmp.Or(m.CheckFloor(r), err, classes.CheckPrior(r, weights))
@@ -133,7 +138,7 @@ const mostCells = 1_000_000
 
 // integrable says whether all columns are codes or counts.
 func integrable(columns []data.Column) bool {
-	return !slices.ContainsFunc(columns, func(c data.Column) bool {
+	return !slices.ContainsFunc(columns[:families.Described(columns)], func(c data.Column) bool {
 		return c.Family != families.Bernoulli && c.Family != families.Categorical && c.Family != families.Poisson
 	})
 }
@@ -233,7 +238,7 @@ func (e binding) bind(gate []string) (b *fitted.Bound, err error) {
 		err = e.gated(b, design.GateOf(e.table.Columns, gate))
 		return b, err
 	}
-	b.KMax = mostComponents(e.table.Rows, e.family)
+	b.KMax = max(b.KMin, mostComponents(e.table.Rows, e.family))
 	e.double(b)
 	b.Problem, err = e.problem()
 	return b, err
@@ -253,7 +258,7 @@ func (e binding) gated(b *fitted.Bound, gate design.Gate) (err error) {
 	if err != nil {
 		return err
 	}
-	b.KMax = mostComponents(own, e.family)
+	b.KMax = max(b.KMin, mostComponents(own, e.family))
 	e.double(b)
 	rows.Weights = nil
 	seen, searches := e.table.Columns[:gate.Own], false
@@ -262,7 +267,9 @@ func (e binding) gated(b *fitted.Bound, gate design.Gate) (err error) {
 		func(c *classes.Gated) (fitted.Found, error) {
 			g := &scoring.Gated{Gate: gate}
 			g.Model, g.Params = c.Experts()
-			return gatedFit{gatedRows(g, e.request.Family, len(e.table.Columns)), c}, nil
+			scores := gatedRows(g, e.request.Family, len(e.table.Columns))
+			scores.Name(seen)
+			return gatedFit{scores, c}, nil
 		})
 	b.Accelerate = !searches // a steep gate makes EM slow (docs/theory/experts.md, section 3)
 	return err
@@ -338,7 +345,9 @@ func (e binding) found(p *mixture.Parameters, q *mixture.Posterior, s *mixture.S
 	}
 	c.JoinOver(e.table.Rows)
 	q, _ = c.Posterior().(*mixture.Posterior)
-	return &fit{rowsOf(mixture.Model{Family: e.family}, e.request.Family, c.Mixture, q), c}, nil
+	scores := rowsOf(mixture.Model{Family: e.family}, e.request.Family, c.Mixture, q)
+	scores.Name(e.table.Columns)
+	return &fit{scores, c}, nil
 }
 
 // What fits find: what scores rows, and what is said of it.
@@ -391,9 +400,9 @@ func load(of fitted.Families, f *fitted.File) (fitted.Model, error) {
 			return nil, err
 		}
 	}
-	var further []string
+	further := []string{families.Known}
 	if len(s.Gate) > 0 {
-		further = []string{families.Gate}
+		further = append(further, families.Gate)
 	}
 	if err := classes.CheckColumns(of, f.Family, f.Columns, further...); err != nil {
 		return nil, err
@@ -428,6 +437,7 @@ func load(of fitted.Families, f *fitted.File) (fitted.Model, error) {
 		}
 	}
 	c := rowsOf(model, f.Family, p, q)
+	c.Name(f.Columns)
 	return c, c.Grouped(f.Groups)
 }
 
@@ -455,7 +465,9 @@ func loadGated(of fitted.Families, f *fitted.File, names []string) (fitted.Model
 	if err != nil {
 		return nil, err
 	}
-	return gatedRows(g, f.Family, len(f.Columns)), nil
+	c := gatedRows(g, f.Family, len(f.Columns))
+	c.Name(f.Columns[:gate.Own])
+	return c, nil
 }
 
 // gatedRows scores rows of so many columns behind a gate.
@@ -481,6 +493,9 @@ func mostComponents(table *framework.Table, of family.Family) int {
 	}
 	var seen [][]float64
 	rows := table.All()
+	if _, known := of.(family.Known); known {
+		rows = rows.Columns(wording.UpTo(0, rows.D-2))
+	}
 	for i := 0; i < rows.N && len(seen) < most; i++ {
 		row := rows.Row(i)
 		if rows.Weight(i) > 0 && !slices.ContainsFunc(seen, func(other []float64) bool { return same(row, other) }) {

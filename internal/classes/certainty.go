@@ -157,7 +157,7 @@ func (f *Components) confusion(c *certainty, shown []Component) report.Table {
 		High:    "100 %",
 	}
 	for k := range shown {
-		cells := []any{fmt.Sprintf("%s %d", f.Noun, k+1), c.assigned[k]}
+		cells := []any{f.Noun + " " + f.Called(k), c.assigned[k]}
 		for l := range shown {
 			if c.assigned[k] == 0 {
 				cells = append(cells, report.Missing)

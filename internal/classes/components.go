@@ -111,6 +111,8 @@ func DescribeComponents(
 	m mixture.Model, family string, columns []data.Column, t *data.Named, p *mixture.Parameters,
 	sums *mixture.Statistics,
 ) (*Components, error) {
+	labels := Labels(columns)
+	columns = columns[:families.Described(columns)]
 	f := &Components{Noun: "component", family: family, Columns: columns, Data: t, Model: m, Mixture: p}
 	f.Assign, f.Probabilities = f.likeliest, f.responsibilities
 	own, shares, err := m.StandardErrors(sums, f.Mixture)
@@ -122,7 +124,7 @@ func DescribeComponents(
 	if err != nil {
 		return nil, err
 	}
-	for _, s := range summaries {
+	for k, s := range summaries {
 		c := Component{Class: fitted.Class{Weight: fitted.Number(s.Weight), WeightError: fitted.Number(s.WeightError),
 			Rows: fitted.Number(s.Rows)}}
 		for j, column := range columns {
@@ -130,12 +132,15 @@ func DescribeComponents(
 			own, c.Factors = summarise(column, s.Columns[j])
 			c.Columns = append(c.Columns, own)
 		}
+		if label := m.Label(p, k); label >= 0 {
+			c.Label = labels[label]
+		}
 		f.List = append(f.List, c)
 	}
 	if f.separation, err = separation(m, f.Mixture); err != nil {
 		return nil, err
 	}
-	f.Order = wording.ByValue(f.separation, wording.UpTo(0, f.Mixture.D-1))
+	f.Order = wording.ByValue(f.separation, wording.UpTo(0, len(columns)-1))
 	if f.matrices, err = f.covariances(); err != nil {
 		return nil, err
 	}
@@ -316,6 +321,13 @@ func (s ColumnSummary) Probabilities(c data.Column) []float64 {
 		p[0], p[1] = 1-v(0), v(0)
 	case families.Ordinal:
 		family.Ordinal{Levels: len(p)}.Expect([]float64{v(0), v(1)}, p)
+	case families.Known:
+		_, sets, _ := families.Labels(c.Levels)
+		for code, set := range sets {
+			if len(set) == 1 && float64(set[0]) == v(0) {
+				p[code] = 1
+			}
+		}
 	default:
 		for l := range p {
 			p[l] = v(l)
@@ -433,7 +445,7 @@ func (f *Components) grid(p report.Page, rows []Component, columns []int) *repor
 	}
 	g := report.NewGrid(heads...)
 	for k, c := range rows {
-		row := []string{strconv.Itoa(k + 1), wording.Readable(float64(c.Weight)), fmt.Sprintf("%.10g", float64(c.Assigned))}
+		row := []string{f.Called(k), wording.Readable(float64(c.Weight)), fmt.Sprintf("%.10g", float64(c.Assigned))}
 		if c.Factors != nil {
 			row = append(row, strconv.Itoa(*c.Factors))
 		}
@@ -447,6 +459,14 @@ func (f *Components) grid(p report.Page, rows []Component, columns []int) *repor
 		g.Row(row...)
 	}
 	return g
+}
+
+// Called is what class k is called: its number, and its label if it has one.
+func (f *Components) Called(k int) string {
+	if label := f.List[k].Label; label != "" {
+		return fmt.Sprintf("%d, %s", k+1, report.Printable(label))
+	}
+	return strconv.Itoa(k + 1)
 }
 
 // Moments are mean and standard deviation of a column of numbers, where its family has them.

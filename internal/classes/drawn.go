@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/latent-go/latent/bootstrap"
@@ -78,7 +77,7 @@ func DrawnComponents[B, P any, S framework.Statistics[S]](
 // attach gives the values of the columns what the draws say, in the order of [mixture.Model.Summarize].
 func (c *Component) attach(numbers []family.Number, draws []bootstrap.Number) {
 	for i, n := range numbers {
-		if isCovariance(n.Name) || n.Name == numberOfFactors {
+		if isCovariance(n.Name) || n.Name == numberOfFactors || n.From >= len(c.Columns) {
 			continue
 		}
 		for j := n.From; j <= n.To; j++ {
@@ -112,7 +111,7 @@ func (f *Components) drawnGrid(p report.Page, rows []Component, columns []int) *
 	}
 	g := report.NewGrid(heads...)
 	for k, c := range rows {
-		cells := []string{strconv.Itoa(k + 1), wording.Readable(float64(c.Weight))}
+		cells := []string{f.Called(k), wording.Readable(float64(c.Weight))}
 		if c.Drawn != nil {
 			cells[1] += fmt.Sprintf(" ± %.2g", float64(*c.Drawn))
 		}

@@ -52,7 +52,7 @@ func (f *Components) Finding() (list report.Section, err error) {
 			return list, err
 		}
 		list.Items = append(list.Items, report.Item{
-			Group: k, Name: fmt.Sprintf("%s %d", wording.Capital(f.Noun), k+1), Size: f.Size(c), Share: float64(c.Weight),
+			Group: k, Name: wording.Capital(f.Noun) + " " + f.Called(k), Size: f.Size(c), Share: float64(c.Weight),
 			Brief: brief, Text: text,
 		})
 	}

@@ -14,9 +14,11 @@ import (
 // GroupHead heads the column of groups of components, from 1.
 const GroupHead = "group"
 
-// JoinOver has the components join into groups, by the pass over the source that counts their rows.
+// JoinOver has the components join into groups, by the pass over the source that counts their rows. Known classes stay
+// apart.
 func (f *Components) JoinOver(src framework.Source[framework.Rows]) {
-	if f.Mixture.K > grouping.MostComponents {
+	known := slices.ContainsFunc(f.List, func(c Component) bool { return c.Label != "" })
+	if known || f.Mixture.K > grouping.MostComponents {
 		f.Counter = LikeliestOf(src, f.Mixture.K, f.Scorer)
 		return
 	}

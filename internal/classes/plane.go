@@ -207,7 +207,7 @@ func (f *Components) planeSection(shown []Component, columns []int, cut int) ([]
 		s := p.spread(cov)
 		xx, xy, yy := s.At(0, 0), s.At(0, 1), s.At(1, 1)
 		ovals.Add(k+1, c.Weight, c.Rows, x, y, math.Sqrt(xx), math.Sqrt(yy), xy/math.Sqrt(xx*yy))
-		panel.Groups = append(panel.Groups, fmt.Sprintf("%d (%s)", k+1, report.Percentage(float64(c.Weight))))
+		panel.Groups = append(panel.Groups, fmt.Sprintf("%s (%s)", f.Called(k), report.Percentage(float64(c.Weight))))
 		if !drawn { // whose distributions are no ellipses: the means alone
 			xx, xy, yy = 0, 0, 0
 		}
@@ -296,7 +296,7 @@ func (f *Components) histogramSection(shown []Component, j int) ([]report.Sectio
 	for k, c := range shown {
 		mean, sd := float64(c.Columns[j].Values["mean"]), float64(c.Columns[j].Values["sd"])
 		curve := report.Series{
-			Name: fmt.Sprintf("%s %d (%s)", f.Noun, k+1, report.Percentage(float64(c.Weight))),
+			Name: fmt.Sprintf("%s %s (%s)", f.Noun, f.Called(k), report.Percentage(float64(c.Weight))),
 			Tip:  fmt.Sprintf(f.Noun+" %d\nweight %.4g\nmean %.6g\nsd %.6g", k+1, float64(c.Weight), mean, sd),
 		}
 		for _, x := range chart.X {

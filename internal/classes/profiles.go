@@ -67,7 +67,7 @@ func (f *Components) pooled() ([]ColumnSummary, error) {
 func summaries(columns []data.Column, names []family.Number, class []float64) []ColumnSummary {
 	values := make([][]mixture.Value, len(columns))
 	for i, n := range names {
-		if isCovariance(n.Name) {
+		if isCovariance(n.Name) || n.From >= len(columns) { // the label of a known class
 			continue
 		}
 		for j := n.From; j <= n.To; j++ {

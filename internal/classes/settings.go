@@ -88,6 +88,24 @@ type GateSettings struct {
 // GateColumns returns the columns.
 func (g *GateSettings) GateColumns() []string { return g.Gate }
 
+// KnownSettings name the column of known classes.
+type KnownSettings struct {
+	Known string `json:"known,omitempty" placeholder:"COL" help:"Column of known classes: rows with a value are in the class of that name, rows with values A|B in one of these, and rows without a value in any class. K is at least the number of names, and further classes may be found."`
+}
+
+// KnownColumn returns the column.
+func (k *KnownSettings) KnownColumn() string { return k.Known }
+
+// Labels are the names of known classes among the columns of a table; nil if there is no such column.
+func Labels(columns []data.Column) []string {
+	d := families.Described(columns)
+	if d == len(columns) {
+		return nil
+	}
+	labels, _, _ := families.Labels(columns[d].Levels)
+	return labels
+}
+
 // Starts are the names of initialisations.
 const Starts = "varied, kmeans, random, rows, scaled, hierarchical, seeded"
 
@@ -218,6 +236,9 @@ func CheckColumns(of fitted.Families, rows string, columns []data.Column, furthe
 
 // Parts returns the names of the families that a family is made of.
 func Parts(of family.Family) (names []string) {
+	if known, is := of.(family.Known); is {
+		of = known.Family
+	}
 	product, ok := of.(family.Product)
 	if !ok {
 		return []string{of.Name()}
@@ -241,6 +262,9 @@ func Doubling(rows, columns int) int { return rows / max(2, columns+1) }
 func MostByRows(table *framework.Table, of family.Family) int {
 	n, d := table.Dims()
 	each := 2
+	if known, is := of.(family.Known); is {
+		of, d = known.Family, d-1
+	}
 	switch g := of.(type) {
 	case normal.Family:
 		if g.Covariance == normal.Full {
@@ -255,7 +279,13 @@ func MostByRows(table *framework.Table, of family.Family) int {
 // Bind returns what all models of classes say of a table whose rows have a family.
 func Bind(t *fitted.Table, of family.Family, r fitted.Request, class string) *fitted.Bound {
 	b := &fitted.Bound{What: strings.Join(Parts(of), ", ") + " " + class + "s"}
+	if known, is := of.(family.Known); is {
+		b.KMin = known.Labels()
+	}
 	b.CheckK = func(k int) error { // that the model needs rows that differ, it finds out itself
+		if k < b.KMin {
+			return fmt.Errorf("%s known, and K = %d: must be at least %d", wording.Are(b.KMin, class), k, b.KMin)
+		}
 		if n := t.Rows.Rows(); k > n {
 			return fmt.Errorf("%s for %s: choose K up to %d", wording.Counted(k, class), wording.Counted(n, "row"), n)
 		}

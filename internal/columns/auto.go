@@ -168,7 +168,7 @@ func (in Columns) LeaveEmpty(s *tables.Session) error {
 	if in.asked.Selected || !in.asked.AnyFamily && *in.asked.Family != families.Auto || !in.byKinds() {
 		return nil
 	}
-	used := tables.SetOf(append(slices.Concat(in.asked.Gate(), in.asked.Described().Names), in.asked.Weighting))
+	used := tables.SetOf(append(slices.Concat(in.asked.Aside(), in.asked.Described().Names), in.asked.Weighting))
 	empty := slices.DeleteFunc(tables.Without(in.Names, used), func(name string) bool { return !in.Empty(name) })
 	if len(empty) == 0 || len(empty) == in.Cols() {
 		return nil
@@ -187,13 +187,13 @@ func (in Columns) LeaveIdentifiers(s *tables.Session) error {
 		len(in.asked.Described().Names) > 0 {
 		return nil
 	}
-	if len(tables.Without(in.TextColumns(), tables.SetOf(in.asked.Gate()))) > 0 && in.byKinds() {
+	if len(tables.Without(in.TextColumns(), tables.SetOf(in.asked.Aside()))) > 0 && in.byKinds() {
 		return nil // see takeKinds
 	}
 	var list []suspect
 	given, _ := in.asked.Given()
-	for _, name := range tables.Without(in.Names, tables.SetOf(append(slices.Concat(given, in.DateNames()),
-		in.asked.Weighting))) {
+	for _, name := range tables.Without(in.Names, tables.SetOf(slices.Concat(given, in.asked.Aside(), in.DateNames(),
+		[]string{in.asked.Weighting}))) {
 		if found, is := in.Identifies(name, nil); is {
 			list = append(list, suspect{name, found})
 		}

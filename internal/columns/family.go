@@ -99,7 +99,7 @@ func (in Columns) noteLevels(s *tables.Session, columns []data.Column, given *cl
 // described by its numbers.
 func levels(in Columns, j int, c data.Column, given *classes.ColumnFamilies) ([]string, error) {
 	text := in.Levels(c.Name) != nil
-	if text {
+	if text && c.Family != families.Known {
 		if _, err := in.Column(c.Name); errors.Is(err, data.ErrHeader) ||
 			isMisspelt(err) && c.Family != families.Categorical {
 			return nil, err
@@ -108,6 +108,8 @@ func levels(in Columns, j int, c data.Column, given *classes.ColumnFamilies) ([]
 	switch {
 	case c.Family == families.Categorical, c.Family == families.Gate && text:
 		return in.occurring(c.Name)
+	case c.Family == families.Known:
+		return in.Levels(c.Name), nil
 	case c.Family == families.Ordinal && text:
 		list, err := in.occurring(c.Name)
 		inOrder, ok := data.Ordered(list)
@@ -170,7 +172,7 @@ func refuseSingle(columns []data.Column) error {
 	var single []string
 	level := ""
 	for _, c := range columns {
-		if len(c.Levels) == 1 {
+		if len(c.Levels) == 1 && c.Family != families.Known {
 			single, level = append(single, c.Name), c.Levels[0]
 		}
 	}

@@ -29,9 +29,9 @@ func (in Columns) checkCovariates(names []string, flag string) error {
 	return nil
 }
 
-// described are the families of --columns, with those of the gate.
+// described are the families of --columns, with those of the gate and of known classes.
 func (in Columns) described() *classes.ColumnFamilies {
-	if len(in.asked.Gate()) == 0 {
+	if len(in.asked.Aside()) == 0 {
 		return in.asked.Described()
 	}
 	given := *in.asked.Described()
@@ -42,6 +42,9 @@ func (in Columns) described() *classes.ColumnFamilies {
 		if given.Family[name] == "" {
 			given.Family[name] = families.Gate
 		}
+	}
+	if known := in.asked.KnownColumn(); known != "" {
+		given.Family[known] = families.Known
 	}
 	return &given
 }

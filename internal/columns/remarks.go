@@ -35,7 +35,7 @@ func (in Columns) Remark(s *tables.Session) {
 	var zeros []string
 	for j, name := range in.Names {
 		switch {
-		case in.Levels(name) != nil || slices.Contains(in.asked.Gate(), name):
+		case in.Levels(name) != nil || slices.Contains(in.asked.Aside(), name):
 		case in.asked.Weighting == "" && data.CountsRows(name) && in.everyRowAnother(j):
 			s.Note("%s: %.60q may say how often a row occurs, as no two rows are equal in the other columns: --weights %s",
 				in.Name, name, wording.Item(name))

@@ -24,7 +24,7 @@ const fewestKnown = 8
 // Numbers that are written in another way are an error, and so is a single column of texts, which may be a table with
 // another separator.
 func (in Columns) takeKinds(s *tables.Session) error {
-	texts := tables.Without(in.TextColumns(), tables.SetOf(in.asked.Gate()))
+	texts := tables.Without(in.TextColumns(), tables.SetOf(in.asked.Aside()))
 	if !in.asked.AnyFamily || *in.asked.Family != families.Gaussian || !in.byKinds() {
 		return nil
 	}
@@ -35,7 +35,7 @@ func (in Columns) takeKinds(s *tables.Session) error {
 		return nil
 	}
 	if len(texts) == 0 {
-		if others := in.unmeasured(in.asked.Gate()); len(others) > 0 && in.Rows() >= fewestKnown {
+		if others := in.unmeasured(in.asked.Aside()); len(others) > 0 && in.Rows() >= fewestKnown {
 			*in.asked.Family = families.Auto
 			s.Note("%s: each column by its kind (--family auto), as these are not measurements: %s: "+
 				"--family gaussian treats all as measurements", in.Name, detailed(others))
@@ -123,7 +123,7 @@ func (in Columns) rows(s *tables.Session) (*fitted.Table, error) {
 		return nil, fmt.Errorf("column %.60q is ordinal, which has no conjugate prior: take the column as categorical, or "+
 			"another method than %s", columns[ordinal].Name, in.asked.Fit().Method.Name)
 	}
-	if *in.asked.Family == families.Multinomial && len(columns) < 2 {
+	if *in.asked.Family == families.Multinomial && families.Described(columns) < 2 {
 		return nil, errors.New("1 column: multinomial needs counts of at least two categories")
 	}
 	if err := in.Recode(all, wording.UpTo(0, len(all)-1), false); err != nil {
@@ -143,7 +143,8 @@ func (in Columns) rows(s *tables.Session) (*fitted.Table, error) {
 	if *in.asked.Family == families.Multinomial && floats.Norm(x, 1) == 0 {
 		return nil, errors.New("every count is 0: there is nothing to fit")
 	}
-	if err := in.refuseConstant(columns, in.asked.LeastVariance(in.asked.Fit()) > 0); err != nil {
+	err = in.refuseConstant(columns[:families.Described(columns)], in.asked.LeastVariance(in.asked.Fit()) > 0)
+	if err != nil {
 		return nil, err
 	}
 	// said before D² numbers are made

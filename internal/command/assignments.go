@@ -26,7 +26,8 @@ func isHead(name string) bool {
 		}
 	}
 	return slices.Contains([]string{
-		rowHead, labelHead, classes.GroupHead, stateHead, "probability", "log_likelihood", "log_predictive", "noise", "mean",
+		rowHead, labelHead, classHead, classes.GroupHead, stateHead, "probability", "log_likelihood", "log_predictive",
+		"noise", "mean",
 	}, name)
 }
 

@@ -79,7 +79,7 @@ func (f *modelFlags) bind(s *tables.Session, in *tables.Input) (*task, error) {
 	in.NoteAll(s, bound.Notes)
 	in.Shown, f.Accelerate = bound.Seen, f.Accelerate || bound.Accelerate
 	in.What = bound.Data
-	bound.What = cmp.Or(bound.What, f.model().Title)
+	bound.What, bound.KMin = cmp.Or(bound.What, f.model().Title), max(1, bound.KMin)
 	if bound.KMax == 0 {
 		bound.KMax = max(1, min(mostByDefault, n/2))
 	}

@@ -51,8 +51,10 @@ type filling struct {
 }
 
 // filling readies what fills the gaps of a table whose columns are the model's, in another order.
-func (c *predictCommand) filling(m *modelFile, in *tables.Input, order []int) (f *filling, err error) {
-	f = &filling{columns: m.Columns, filler: m.saved.Model.(fitted.Filler), rng: c.rng}
+func (c *predictCommand) filling(
+	m *modelFile, in *tables.Input, columns []data.Column, order []int,
+) (f *filling, err error) {
+	f = &filling{columns: columns, filler: m.saved.Model.(fitted.Filler), rng: c.rng}
 	if c.Draws != nil {
 		f.draws = *c.Draws
 	}
@@ -63,13 +65,18 @@ func (c *predictCommand) filling(m *modelFile, in *tables.Input, order []int) (f
 	if f.IDs, err = in.PassThrough(names); err != nil {
 		return nil, err
 	}
-	for j, column := range m.Columns {
+	for j, column := range columns {
 		text, err := c.Text(in, names[j])
 		if err != nil {
 			return nil, err
 		}
 		if len(column.Levels) > 0 {
-			text = func(v float64) string { return column.Levels[int(v)] }
+			text = func(v float64) string {
+				if v != v { // a class that is not known
+					return ""
+				}
+				return column.Levels[int(v)]
+			}
 		}
 		f.text = append(f.text, text)
 		f.numeric = append(f.numeric, isParquet(c.Out) && len(column.Levels) == 0 && in.Unit(names[j]) == "")
@@ -93,12 +100,21 @@ func (f *filling) table(p *prediction, b framework.Rows) (table []float64, err e
 		part := framework.Rows{First: b.First + first, N: ends[0] - first, D: b.D, Stride: b.D,
 			X: b.X[first*b.D : ends[0]*b.D]}
 		for time := range times {
-			x, err := f.filler.Fill(part, rng)
+			wide := p.widened(part)
+			x, err := f.filler.Fill(wide, rng)
 			if err != nil {
 				return nil, err
 			}
 			for i := range part.N {
-				copy(table[((first+i)*times+time)*b.D:], x[i*b.D:(i+1)*b.D])
+				to := table[((first+i)*times+time)*b.D:]
+				for j := range wide.D {
+					if at := j; p.wide == nil || p.wide[j] >= 0 {
+						if p.wide != nil {
+							at = p.wide[j]
+						}
+						to[at] = x[i*wide.D+j]
+					}
+				}
 			}
 		}
 	}

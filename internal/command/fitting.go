@@ -56,8 +56,8 @@ func (f *fittingFlags) narrow(label string) {
 		return
 	}
 	given, _ := f.Given()
-	f.Require(without(slices.Concat(chosen, f.ID, given, f.Dates.Names, []string{label, f.Weights, f.Sequence()}),
-		setOf([]string{""})))
+	f.Require(without(slices.Concat(chosen, f.ID, given, f.Dates.Names, []string{label, f.Weights, f.Sequence(),
+		f.KnownColumn()}), setOf([]string{""})))
 }
 
 // load reads the table: it takes out known classes, chooses columns, leaves out rows and takes out the weights.
@@ -80,14 +80,16 @@ func (f *fittingFlags) load(s *tables.Session, label string) (*tables.Input, err
 	if err != nil {
 		return nil, err
 	}
-	in, err := f.Open(s, f.source(), tables.AsText(f.reading, append(slices.Clone(f.ID), label, f.Sequence())...))
+	texts := append(slices.Clone(f.ID), label, f.Sequence(), f.KnownColumn())
+	in, err := f.Open(s, f.source(), tables.AsText(f.reading, texts...))
 	if err != nil {
 		return nil, err
 	}
 	in.For = &f.modelFlags
 	weights, sequence := f.Weights, f.Sequence()
 	given, flag := f.Given()
-	if err := f.takeRowNames(s, in, append(slices.Clone(given), weights, sequence, label)...); err != nil {
+	used := append(slices.Clone(given), weights, sequence, label, f.KnownColumn())
+	if err := f.takeRowNames(s, in, used...); err != nil {
 		return nil, err
 	}
 	if f.model().Sequences && tables.LeavesOut(gaps) {
@@ -102,7 +104,7 @@ func (f *fittingFlags) load(s *tables.Session, label string) (*tables.Input, err
 	if err := in.TakeLabels(label); err != nil {
 		return nil, err
 	}
-	if err := in.TakeSequences(sequence); err != nil {
+	if err := cmp.Or(in.TakeSequences(sequence), in.TakeKnown(s, f.KnownColumn())); err != nil {
 		return nil, err
 	}
 	all := in.Table
@@ -111,7 +113,7 @@ func (f *fittingFlags) load(s *tables.Session, label string) (*tables.Input, err
 			return nil, in.Wrap(fmt.Errorf("--weights: %w", err))
 		}
 	}
-	asked := given
+	asked := slices.Concat(given, f.Aside())
 	if r := f.Explained(); r != nil {
 		asked = append(slices.Concat(r.By, given), r.Response)
 	}
@@ -129,6 +131,9 @@ func (f *fittingFlags) load(s *tables.Session, label string) (*tables.Input, err
 		if err := in.Arrange(r, weights, given); err != nil {
 			return nil, err
 		}
+	}
+	if len(f.Aside()) > 0 {
+		given = f.Aside()
 	}
 	if len(given) > 0 {
 		own := in.Names

@@ -250,7 +250,7 @@ func (f *modelFlags) checkPrior() error {
 // differ, and with an eye on codes where its values decide.
 func (f *modelFlags) reading(name string) data.Reading {
 	family := f.Described().Family[name]
-	if family == "" && name != f.Weights && !slices.Contains(f.Gate(), name) {
+	if family == "" && name != f.Weights && !slices.Contains(f.Aside(), name) {
 		family = f.Family
 	}
 	switch family {

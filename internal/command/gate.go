@@ -18,8 +18,11 @@ func (m model) gated() model {
 	return m.withMethods(fitted.OfClasses(framework.Slope))
 }
 
-// checkGate refuses what does not go with --gate.
+// checkGate refuses what does not go with --gate, and families of a column of known classes.
 func (f *modelFlags) checkGate() error {
+	if known := f.KnownColumn(); f.Described().Family[known] != "" {
+		return misused("--columns %s=%s: the column is named by --known", known, f.Described().Family[known])
+	}
 	gate := f.Gate()
 	if len(gate) == 0 {
 		return nil

@@ -229,11 +229,15 @@ func (c *predictCommand) prediction(s *tables.Session, m *modelFile, gaps string
 			return nil, err
 		}
 		columns, p.score = m.Columns[own:], m.scoreBy(prior)
-	}
-	if m.input.Optional > 0 && !in.Unnamed {
-		columns, p.score = m.present(in)
+	} else if (m.input.Optional > 0 || m.input.Known > 0) && !in.Unnamed {
+		if columns, p.wide = m.present(in); len(columns) < len(m.Columns) {
+			p.score = func(b framework.Rows) ([]float64, error) { return m.score(p.widened(b)) }
+		}
 	}
 	p.columns = namesOf(columns)
+	if known := m.input.Known; known > 0 {
+		in.ClassColumn = m.Columns[known-1].Name
+	}
 	if c.drift != nil && len(p.columns) < len(m.Columns) {
 		return nil, in.Wrap(misused("--report compares rows with those of the fit, and needs all columns of the model: %s",
 			quoted(without(namesOf(m.Columns), setOf(p.columns)))))
@@ -243,7 +247,7 @@ func (c *predictCommand) prediction(s *tables.Session, m *modelFile, gaps string
 		return nil, in.Wrap(err)
 	}
 	if c.Fill {
-		if p.fill, err = c.filling(m, in, order); err != nil {
+		if p.fill, err = c.filling(m, in, columns, order); err != nil {
 			return nil, err
 		}
 		p.ids.Names, p.ids.Cells = append(p.ids.Names, p.fill.Names...), append(p.ids.Cells, p.fill.Cells...)
@@ -270,7 +274,7 @@ func (c *predictCommand) prediction(s *tables.Session, m *modelFile, gaps string
 		p.score = func(b framework.Rows) ([]float64, error) { return p.fill.table(p, b) }
 	}
 	p.errors.Columns, p.errors.Origin = namesOf(columns), p.origin
-	if m.input.Optional > 0 { // whose errors are about all columns
+	if m.input.Optional > 0 || m.input.Known > 0 { // whose errors are about all columns
 		p.errors.Columns = namesOf(m.Columns)
 	}
 	for j, place := range order {
@@ -320,31 +324,36 @@ func (c *predictCommand) checkFormat() error {
 	return nil
 }
 
-// present are the model's columns less those that it does without where the data lack them, and the score of rows of
-// the others.
-func (m *modelFile) present(in *tables.Input) (columns []data.Column,
-	score func(rows framework.Rows) ([]float64, error)) {
-	places := make([]int, len(m.Columns))
+// present are the model's columns less those that it does without where the data lack them, and the place of each of
+// all its columns among them, −1 where there is none.
+func (m *modelFile) present(in *tables.Input) (columns []data.Column, places []int) {
+	places = make([]int, len(m.Columns))
 	for j, c := range m.Columns {
-		if places[j] = -1; slices.Contains(in.Names, c.Name) || j >= m.input.Optional {
+		if places[j] = -1; slices.Contains(in.Names, c.Name) || j >= m.input.Optional && j != m.input.Known-1 {
 			places[j] = len(columns)
 			columns = append(columns, c)
 		}
 	}
-	return columns, func(b framework.Rows) ([]float64, error) {
-		wide := framework.Rows{First: b.First, N: b.N, D: len(places), Stride: len(places)}
-		for i := range b.N {
-			row := b.Row(i)
-			for _, j := range places {
-				v := math.NaN()
-				if j >= 0 {
-					v = row[j]
-				}
-				wide.X = append(wide.X, v)
-			}
-		}
-		return m.score(wide)
+	return columns, places
+}
+
+// widened are rows with a missing value in each column that the data lack.
+func (p *prediction) widened(b framework.Rows) framework.Rows {
+	if len(p.wide) == len(p.columns) || p.wide == nil {
+		return b
 	}
+	wide := framework.Rows{First: b.First, N: b.N, D: len(p.wide), Stride: len(p.wide)}
+	for i := range b.N {
+		row := b.Row(i)
+		for _, j := range p.wide {
+			v := math.NaN()
+			if j >= 0 {
+				v = row[j]
+			}
+			wide.X = append(wide.X, v)
+		}
+	}
+	return wide
 }
 
 // emit writes the predictions.

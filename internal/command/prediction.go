@@ -36,6 +36,7 @@ type prediction struct {
 	ends    []int // of sequences; nil where rows are independent
 	numbers bool  // rows are written with their numbers
 	fill    *filling
+	wide    []int // places of all columns of the model, where the data lack some: see present
 
 	assigned  []int     // components of the rows so far, from 0, where known classes are to be compared
 	reordered []float64 // one block
@@ -44,6 +45,7 @@ type prediction struct {
 // The columns of components and of states, from 1, have these heads.
 const (
 	labelHead = "label"
+	classHead = "class" // of their labels
 	stateHead = "state"
 )
 
@@ -60,7 +62,7 @@ func (p *prediction) take(s *tables.Session, m *modelFile, order []int, gaps str
 	}
 	if m.input.Sequence {
 		p.ends = p.in.EndsOf(p.rows)
-		p.score = func(b framework.Rows) ([]float64, error) { return m.scoreSequences(p.series(b)) }
+		p.score = func(b framework.Rows) ([]float64, error) { return m.scoreSequences(p.series(p.widened(b))) }
 	}
 	if p.numbers = tables.LeavesOut(gaps); p.numbers {
 		p.layout.First = append([]string{rowHead}, p.layout.First...)
@@ -202,7 +204,7 @@ func (p *prediction) between(
 		if err != nil {
 			return faults.Rendered(p.in.Name + ": " + p.errors.Render(err))
 		}
-		if at := slices.IndexFunc(table, func(v float64) bool { return v-v != 0 }); at >= 0 {
+		if at := slices.IndexFunc(table, func(v float64) bool { return v-v != 0 }); at >= 0 && p.fill == nil {
 			width := len(table) / n
 			err := framework.FaultyRow(first+at/width, "%s", fitted.OutOfRange(p.layout, at, table[at]))
 			return faults.Rendered(p.in.Name + ": " + p.errors.Render(err))
@@ -249,6 +251,9 @@ func (p *prediction) heads() (heads []data.Head) {
 	for _, name := range p.ids.Names {
 		heads = append(heads, data.Head{Name: name, Cells: data.Texts})
 	}
+	if p.layout.Classes != nil {
+		heads = append(heads, data.Head{Name: classHead, Cells: data.Texts})
+	}
 	for _, name := range p.layout.Names() {
 		cells := data.Floats
 		if slices.Contains([]string{rowHead, labelHead, classes.GroupHead, stateHead}, name) {
@@ -259,6 +264,12 @@ func (p *prediction) heads() (heads []data.Head) {
 	return heads
 }
 
+// classOf is the label of the class of a row, of n from first on whose numbers a table has; empty if it has none.
+func (p *prediction) classOf(table []float64, first, n, row int) string {
+	at := slices.IndexFunc(p.layout.Names(), func(name string) bool { return name == labelHead || name == stateHead })
+	return p.layout.Classes[int(table[(row-first)*(len(table)/n)+at])-1]
+}
+
 // writeTable writes one row after another.
 func (p *prediction) writeTable(s *session, to data.Writer) error {
 	var texts []string
@@ -266,6 +277,9 @@ func (p *prediction) writeTable(s *session, to data.Writer) error {
 		texts = texts[:0]
 		for row := first; row < first+n; row++ {
 			texts = part.appendIDs(texts, row)
+			if part.layout.Classes != nil {
+				texts = append(texts, part.classOf(table, first, n, row))
+			}
 		}
 		if part.fill != nil {
 			texts, table = part.fill.rows(texts, table)
@@ -311,6 +325,10 @@ func (p *prediction) writeJSON(s *session, w io.Writer) error {
 		if j < from || j >= to {
 			o.List(names[j], len(list), func(i int) any { return number(list[i]) })
 		}
+	}
+	if at := slices.IndexFunc(names, func(name string) bool { return name == labelHead || name == stateHead }); at >= 0 &&
+		p.layout.Classes != nil {
+		o.List(classHead, len(kept[at]), func(i int) any { return p.layout.Classes[int(kept[at][i])-1] })
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.layout.Constants)) {
 		o.Field(name, p.layout.Constants[name])

@@ -94,7 +94,7 @@ type role struct {
 func (f *fittingFlags) checkRoles(label string) error {
 	given, flag := f.Given()
 	roles := []role{{"--weights", []string{f.Weights}, true}, {"--label", []string{label}, true},
-		{"--sequence", []string{f.Sequence()}, true},
+		{"--sequence", []string{f.Sequence()}, true}, {"--known", []string{f.KnownColumn()}, true},
 		{"--id", f.ID, true}, {flag, given, false}}
 	if r := f.Explained(); r != nil {
 		roles = append(roles, role{"--response", []string{r.Response}, false},

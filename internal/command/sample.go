@@ -208,7 +208,9 @@ func (c *sampleCommand) draw(s *session, m *modelFile, some draw) error {
 			var numbers []float64
 			for i := range n {
 				for j, v := range x[i*d : (i+1)*d] {
-					if levels := m.Columns[j].Levels; len(levels) > 0 {
+					if levels := m.Columns[j].Levels; len(levels) > 0 && v != v { // no class is known
+						texts = append(texts, "")
+					} else if len(levels) > 0 {
 						texts = append(texts, levels[int(v)])
 					} else {
 						numbers = append(numbers, v)

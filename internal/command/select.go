@@ -178,6 +178,7 @@ func (c *selectCommand) scores(s *session, in *tables.Input, progress *keeper) (
 	if err != nil {
 		return nil, err
 	}
+	c.Kmin = max(c.Kmin, task.KMin)
 	criteria, err := c.criteria(task)
 	if err != nil {
 		return nil, err

@@ -193,6 +193,7 @@ func (c *selectCommand) candidate(
 	if err != nil {
 		return outcome.ComparisonRow{}, err
 	}
+	one.Kmin = max(one.Kmin, task.KMin)
 	status := s.Line()
 	defer status.Close()
 	o.Recorder = status.Recorder(name+"  "+criterion.Name, upTo(one.Kmin, o.K), o)

@@ -36,6 +36,8 @@ const (
 	// Gate is what a column has for a family that probabilities of components depend on, and that no component
 	// describes. Such columns come last.
 	Gate = "gate"
+	// Known is what the column of known classes has for a family, the last that components describe.
+	Known = "known"
 	// NoiseSuffix is what noise adds to the name of a family.
 	NoiseSuffix = "+noise"
 )
@@ -292,6 +294,10 @@ func OfRows(name string, columns []data.Column) family.Family { return Set{}.OfR
 
 // OfRows makes the family of a whole row out of those of its columns, which [Check] has let through.
 func (s Set) OfRows(name string, columns []data.Column) family.Family {
+	if d := Described(columns); d < len(columns) {
+		_, sets, _ := Labels(columns[d].Levels) // which Check has let through
+		return family.Known{Family: s.OfRows(name, columns[:d]), Sets: sets}
+	}
 	if f := s.named(name); f.Joint != nil {
 		return f.Joint(len(columns))
 	}
@@ -310,10 +316,42 @@ func (s Set) OfRows(name string, columns []data.Column) family.Family {
 	return product
 }
 
+// Described is how many of the columns that components have come before that of known classes: all if there is none.
+func Described(columns []data.Column) int {
+	d := len(columns)
+	if d > 0 && columns[d-1].Family == Known {
+		d--
+	}
+	return d
+}
+
+// Labels are the classes that the levels of a column of known classes name, in their order, and for each level its
+// classes: several are separated by vertical bars. It is an error if a class is never named alone.
+func Labels(levels []string) (labels []string, sets [][]int, err error) {
+	for _, level := range levels {
+		if !strings.Contains(level, "|") {
+			labels = append(labels, level)
+		}
+	}
+	for _, level := range levels {
+		var set []int
+		for name := range strings.SplitSeq(level, "|") {
+			label := slices.Index(labels, strings.TrimSpace(name))
+			if label < 0 {
+				return nil, nil, fmt.Errorf("%.60q names the class %.60q, which no row is known to have alone", level,
+					strings.TrimSpace(name))
+			}
+			set = append(set, label)
+		}
+		sets = append(sets, set)
+	}
+	return labels, sets, nil
+}
+
 // Correlated are the columns that have a covariance matrix, in rows of a family with such columns.
 func Correlated(name string, columns []data.Column) (list []int) {
 	for j, c := range columns {
-		if WholeMatrix(cmp.Or(c.Block, name)) {
+		if c.Family != Known && WholeMatrix(cmp.Or(c.Block, name)) {
 			list = append(list, j)
 		}
 	}
@@ -351,6 +389,11 @@ func Check(c data.Column, names []string) error {
 		wrong = levels != 0 && levels != 2
 	case Gate:
 		wrong = levels == 1
+	case Known:
+		if _, _, err := Labels(c.Levels); err != nil {
+			return fmt.Errorf("column %q: %w", c.Name, err)
+		}
+		wrong = levels == 0
 	}
 	switch {
 	case c.Block != "" && (c.Family != Gaussian || !Named(c.Block).Normal || !Joint(c.Block)):

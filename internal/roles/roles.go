@@ -24,6 +24,22 @@ func (r Roles) Gate() []string {
 	return nil
 }
 
+// KnownColumn is the column of known classes; empty if there is none.
+func (r Roles) KnownColumn() string {
+	if k, has := r.settings.(interface{ KnownColumn() string }); has {
+		return k.KnownColumn()
+	}
+	return ""
+}
+
+// Aside are the columns that classes do not describe as they do others: of known classes, and of a gate.
+func (r Roles) Aside() []string {
+	if known := r.KnownColumn(); known != "" {
+		return append([]string{known}, r.Gate()...)
+	}
+	return r.Gate()
+}
+
 // Given are the columns that the model conditions on, which come last, and the flag that names them.
 func (r Roles) Given() (names []string, flag string) {
 	if of, is := r.settings.(fitted.Conditioner); is {

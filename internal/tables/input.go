@@ -75,6 +75,7 @@ type Input struct {
 	Shown         []string      // what the columns of the model are called in messages, where there are others than Names
 	Tally         *rowTally     // of the tables of some rows each that are read one after another; nil: this is all
 	asked         bool          // its columns are those that a model asks for
+	ClassColumn   string        // column of --known
 	WeightColumn  string        // column of the row weights, which is not in the table any more
 	Pairs         *fitted.Pairs // of models of pairs; nil: the rows are a table
 	What          string        // what the pairs amount to, such as documents and words
@@ -199,9 +200,9 @@ func (in *Input) Complete(s *Session, gaps string) error {
 	dropped := 0
 	switch gaps {
 	case missingDrop:
-		complete, dropped, err = in.DropMissing()
+		complete, dropped, err = in.DropMissing(in.ClassColumn)
 	case missingEmpty:
-		complete, dropped, err = in.DropEmpty(in.WeightColumn)
+		complete, dropped, err = in.DropEmpty(in.WeightColumn, in.ClassColumn)
 	default:
 		return nil
 	}
@@ -305,7 +306,7 @@ func (in *Input) reportGaps(s *Session, x []float64, needsAll bool) error {
 		t = &rowTally{rows: in.Rows()}
 	}
 	for i, v := range x {
-		if v == v {
+		if v == v || in.ClassColumn != "" && in.Names[i%d] == in.ClassColumn {
 			continue
 		}
 		if in.Missing == missingError {

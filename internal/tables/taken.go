@@ -9,6 +9,7 @@ import (
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/families"
 	"github.com/latent-go/latent/internal/wording"
 )
 
@@ -194,6 +195,41 @@ func (in *Input) TakeLabels(column string) error {
 	}
 	in.Table, err = t.Drop(column)
 	return in.Wrap(err)
+}
+
+// TakeKnown makes the column of --known one of the classes that its values name.
+func (in *Input) TakeKnown(s *Session, column string) error {
+	if column == "" {
+		return nil
+	}
+	if in.Empty(column) && slices.Contains(in.Names, column) {
+		return in.Wrap(fmt.Errorf("--known: column %.60q has no value at all: it names the classes of no row", column))
+	}
+	levels, err := in.Occurring(column)
+	if err == nil {
+		_, _, err = families.Labels(levels)
+	}
+	if err != nil {
+		return in.Wrap(fmt.Errorf("--known: %w", err))
+	}
+	if in.Table, err = in.Factor(column, levels, false); err != nil {
+		return in.Wrap(err)
+	}
+	if in.ClassColumn = column; in.Label == column {
+		in.Label = ""
+	}
+	counts := make([]int, len(levels))
+	for _, code := range in.Codes(column) {
+		if code >= 0 {
+			counts[code]++
+		}
+	}
+	for code, n := range counts {
+		if n == 1 {
+			s.Note("%s: only 1 row is known to be in class %.60q, which says little of the class", in.Name, levels[code])
+		}
+	}
+	return nil
 }
 
 // AsText reads some columns as texts, so that 01 and 1 differ, and the others as before.

@@ -246,6 +246,18 @@ func TestLabelsOfSeveralClasses(t *testing.T) {
 			}
 		}
 	}
+	// Codes are drawn, which are no labels.
+	m.Family = family.Known{Family: normal.Family{}, Sets: [][]int{{0, 1}, {1}, {0}}}
+	p := &mixture.Parameters{K: 3, D: 2, Weights: []float64{0.4, 0.3, 0.3}, Components: []float64{0, 1, 0, 9, 1, 1, 20, 1, family.Free}}
+	drawn, labels, err := m.Sample(p, 50, rng)
+	require.NoError(t, err)
+	for i, k := range labels {
+		if k == 2 {
+			assert.True(t, math.IsNaN(drawn[2*i+1]))
+		} else {
+			assert.Equal(t, float64(2-k), drawn[2*i+1])
+		}
+	}
 }
 
 // TestEquivalentModesOfKnownClasses are the orders of the free ones.
@@ -272,4 +284,20 @@ func TestKnownClassesRefuse(t *testing.T) {
 	p := &mixture.Parameters{K: 2, D: 2, Weights: []float64{0.5, 0.5}, Components: []float64{0, 1, 0, 5, 1, 1}}
 	_, err := m.LogProb(framework.Rows{N: 1, D: 2, Stride: 2, X: []float64{1, 2}}, p, nil)
 	require.ErrorContains(t, err, "is in a known class that none of the 2 classes has")
+}
+
+// A checkpoint of other labels is one of other data.
+func TestKnownClassesArePartOfACheckpoint(t *testing.T) {
+	table, m := labelledIris(t), mixture.Model{Family: family.Labelled(normal.Family{}, 3)}
+	o := framework.Options{K: 4, MaxIterations: 3}
+	res, err := framework.Fit(context.Background(), m, table, o)
+	require.NoError(t, err)
+	o.Resume, err = res.Checkpoint()
+	require.NoError(t, err)
+	_, err = framework.Fit(context.Background(), m, table, o)
+	require.NoError(t, err)
+	rows := table.All()
+	rows.Row(0)[4] = math.NaN()
+	_, err = framework.Fit(context.Background(), m, table, o)
+	require.ErrorContains(t, err, "belongs to a fit to other rows")
 }

@@ -170,7 +170,7 @@ type Contrast struct {
 
 // Characteristic lists the columns of component k, the most characteristic first. A group of columns that a family
 // describes together has one divergence; but for a Gaussian each column has the divergence of its marginal
-// distribution.
+// distribution. The column of [family.Known] is left out.
 func (m Model) Characteristic(p *Parameters, k int) ([]Contrast, error) {
 	pl, err := m.plan(p)
 	if err != nil {
@@ -181,6 +181,9 @@ func (m Model) Characteristic(p *Parameters, k int) ([]Contrast, error) {
 	}
 	divergence := make([]float64, p.D)
 	pl.Contrast(p.Component(k), p.Pooled, divergence)
+	if _, labels := m.Family.(family.Known); labels {
+		divergence = divergence[:p.D-1]
+	}
 	list := make([]Contrast, len(divergence))
 	for j, d := range divergence {
 		list[j] = Contrast{j, d}

@@ -110,7 +110,10 @@ func Halves(
 	if err != nil {
 		return nil, 0, err
 	}
-	m := Model{Family: family.OfPart(f), Start: [...]family.Start{family.KMeans, family.Seeded}[framework.DivisionOf(ctx)]}
+	if known, is := f.(family.Known); is {
+		f = known.OfPart()
+	}
+	m := Model{Family: f, Start: [...]family.Start{family.KMeans, family.Seeded}[framework.DivisionOf(ctx)]}
 	o := framework.Options{
 		K:             2,
 		Method:        framework.EM,

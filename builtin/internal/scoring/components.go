@@ -11,10 +11,12 @@ import (
 
 	"github.com/latent-go/latent/bootstrap"
 	"github.com/latent-go/latent/data"
+	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/grouping"
+	"github.com/latent-go/latent/internal/classes"
 	"github.com/latent-go/latent/internal/design"
 	"github.com/latent-go/latent/internal/wording"
 	"github.com/latent-go/latent/models/experts"
@@ -70,6 +72,29 @@ func (c *Components) Grouped(list [][]int) error {
 	}
 	c.Says.First = append(c.Says.First, "group")
 	return nil
+}
+
+// Name names the classes by the labels of the last of the columns that they describe, if it has known classes.
+func (c *Components) Name(columns []data.Column) {
+	labels := func(k int) int { return c.model.Label(c.params, k) }
+	c.Takes.Known, c.Says.Classes = NameClasses(c.Says.Items, columns, labels)
+}
+
+// NameClasses returns 1 + the place of the column of known classes, and the labels of all classes; the names of their
+// probabilities become those of the labels.
+func NameClasses(items []string, columns []data.Column, of func(k int) int) (known int, names []string) {
+	labels := classes.Labels(columns)
+	if labels == nil {
+		return 0, nil
+	}
+	names = make([]string, len(items))
+	for k := range items {
+		if label := of(k); label != family.Free {
+			names[k] = labels[label]
+			items[k] = "p_" + names[k]
+		}
+	}
+	return len(columns), names
 }
 
 func (c *Components) NewScorer() (fitted.Scorer, error) {

@@ -1,0 +1,126 @@
+package command
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// labelledRows is the table of irises with the species of every eighth row, the truth, and a weight.
+func labelledRows(t *testing.T) string {
+	lines := records(t, irisText(t))
+	var b strings.Builder
+	b.WriteString("a,b,c,d,species,truth,w\n")
+	for i, line := range lines[1:] {
+		species := ""
+		switch {
+		case i%8 == 0:
+			species = line[4]
+		case i%16 == 3 && line[4] != "setosa":
+			species = "versicolor|virginica"
+		}
+		b.WriteString(strings.Join(append(line[:4:4], species, line[4], strconv.Itoa(1+i%2)), ",") + "\n")
+	}
+	return file(t, "labelled.csv", b.String())
+}
+
+// irisText is the embedded table as CSV.
+func irisText(t *testing.T) string {
+	model := filepath.Join(t.TempDir(), "m.json")
+	done(t, "fit", "--data", "iris", "--k", "1", "--cov", "diag", "--out", model)
+	text, _ := done(t, "predict", model, "--data", "iris", "--fill", "--id", "Species")
+	var b strings.Builder
+	for _, line := range records(t, text) {
+		b.WriteString(strings.Join(append(line[1:], line[0]), ",") + "\n")
+	}
+	return b.String()
+}
+
+// TestKnownClassesName the classes in text, JSON, assignments, the page, files and predictions of mixtures, gates and
+// chains.
+func TestKnownClassesName(t *testing.T) {
+	table, dir := labelledRows(t), t.TempDir()
+	for name, args := range map[string][]string{
+		"mixture": {"--weights", "w"}, "em": {"--method", "em", "--k", "3", "--cov", "full", "--drop", "w"},
+		"vb": {"--method", "vb", "--k", "3", "--drop", "w"}, "hmm": {"--model", "hmm", "--drop", "w"},
+		"gate": {"--gate", "d", "--drop", "w"}, "bootstrap": {"--cov", "diag", "--bootstrap", "20", "--drop", "w"},
+	} {
+		model := filepath.Join(dir, name+".json")
+		args = append([]string{"fit", "--data", table, "--known", "species", "--label", "truth", "--out", model}, args...)
+		text, _ := done(t, append(args, "--report", filepath.Join(dir, name))...)
+		assert.Contains(t, text, ", virginica", name)
+		assert.Contains(t, contents(t, filepath.Join(dir, name, pageName)), ", setosa", name)
+		var saved struct {
+			Components []struct{ Label string }
+			Settings   struct{ Known string }
+		}
+		require.NoError(t, json.Unmarshal([]byte(contents(t, model)), &saved), name)
+		assert.Equal(t, "species", saved.Settings.Known)
+		labels := map[string]bool{}
+		for _, c := range saved.Components {
+			labels[c.Label] = true
+		}
+		assert.Subset(t, labels, map[string]bool{"setosa": true, "versicolor": true, "virginica": true}, name)
+		drop := "w,truth"
+		if name == "mixture" {
+			drop = "truth"
+		}
+		seen, _ := done(t, "predict", model, "--data", table, "--id", drop)
+		free, _ := done(t, "predict", model, "--data", table, "--id", "truth", "--drop", "species")
+		want, rows, agree := records(t, contents(t, table))[1:], records(t, seen), 0
+		at := len(strings.Split(drop, ","))
+		assert.Equal(t, "class", rows[0][at], name)
+		assert.Contains(t, rows[0], "p_setosa", name)
+		for i, row := range rows[1:] {
+			if label := want[i][4]; label != "" {
+				assert.Contains(t, label, row[at], "%s, row %d", name, i)
+			}
+			if row[at] == want[i][5] {
+				agree++
+			}
+		}
+		assert.Greater(t, agree, 120, name)
+		assert.Len(t, records(t, free), len(rows), name)
+		if name == "gate" {
+			continue
+		}
+		drawn, _ := done(t, "sample", model, "-n", "5")
+		assert.Contains(t, records(t, drawn)[0], "species", name)
+	}
+	done(t, "fit", "--data", table, "--known", "species", "--drop", "w,truth", "--assignments", filepath.Join(dir, "a.csv"))
+	assert.True(t, strings.HasPrefix(contents(t, filepath.Join(dir, "a.csv")), "class,label,"))
+	ahead, _ := done(t, "predict", filepath.Join(dir, "hmm.json"), "--data", table, "--forecast", "1")
+	assert.Contains(t, ahead, "p_species=setosa")
+	kept, _ := done(t, "predict", filepath.Join(dir, "hmm.json"), "--data", table, "--fill", "--drop", "species")
+	assert.True(t, strings.HasPrefix(kept, "a,b,c,d\n"))
+	chosen, _ := done(t, "select", "--data", table, "--known", "species", "--drop", "w,truth", "--kmax", "4", "--format", "json")
+	assert.Contains(t, chosen, `"kmin":3`)
+}
+
+func TestKnownClassesAreRefused(t *testing.T) {
+	table := labelledRows(t)
+	fit := func(says string, status int, args ...string) {
+		t.Helper()
+		fails(t, status, says, "", append([]string{"fit", "--data", table}, args...)...)
+	}
+	fit("3 components are known, and K = 2: must be at least 3", 1, "--known", "species", "--k", "2")
+	fit(`--known: no column "none"`, 1, "--known", "none")
+	fit("is named by --known: it cannot be selected or dropped", statusUsage, "--known", "species", "--select", "a,species")
+	fit("is named by --weights and by --known", statusUsage, "--known", "w", "--weights", "w")
+	fit("the column is named by --known", statusUsage, "--known", "species", "--columns", "species=categorical")
+	fit("--known cannot be used with --noise", statusUsage, "--known", "species", "--noise")
+	fit("--known cannot be used with --left-right", statusUsage, "--model", "hmm", "--left-right", "1", "--known", "species")
+	fit("--known is a flag of --model hmm, mixture", statusUsage, "--model", "factor", "--known", "species")
+	empty := file(t, "empty.csv", "a,b,c\n1,2,\n2,3,\n4,1,\n5,2,\n")
+	fails(t, 1, `column "c" has no value at all`, "", "fit", "--data", empty, "--known", "c")
+	sets := file(t, "sets.csv", "a,b,c\n1,2,x|y\n2,3,x\n4,1,\n5,2,\n")
+	fails(t, 1, `names the class "y", which no row is known to have alone`, "", "fit", "--data", sets, "--known", "c")
+	_, stderr := done(t, "fit", "--data", file(t, "one.csv", "a,c\n1,x\n2,y\n4,y\n5,\n1.5,\n2.5,\n4.1,\n3,\n"), "--known", "c",
+		"--cov", "diag")
+	assert.Contains(t, stderr, `only 1 row is known to be in class "x"`)
+}
