@@ -33,6 +33,15 @@ type Input struct {
 	Given int
 }
 
+// Described is the number of columns, the first of so many, that the model describes: neither known classes nor columns
+// that it conditions on.
+func (i Input) Described(columns int) int {
+	if i.Known > 0 {
+		columns--
+	}
+	return columns - i.Given
+}
+
 // A Layout names the numbers that a model computes for a row. CSV has a column for each. In JSON the numbers between
 // First and Last are one list.
 type Layout struct {

@@ -320,7 +320,7 @@ func (d *Drift) movements() (list []moved) {
 	if d.input.Optional > 0 {
 		return nil
 	}
-	for j := range len(d.model.File.Columns) - d.input.Given {
+	for j := range d.input.Described(len(d.model.File.Columns)) {
 		if by := d.moves(&d.now, j); by-by == 0 {
 			list = append(list, moved{j, by})
 		}

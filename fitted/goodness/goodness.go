@@ -113,7 +113,7 @@ type checker struct {
 	columns   []data.Column
 	levels    []int // of each column; 0: numbers
 	input     fitted.Input
-	described int  // columns that are not taken as given: the first
+	described int  // columns that the model describes: the first
 	log       int  // of the log-likelihood among the numbers of a row
 	first, k  int  // of the probabilities of the classes among them, and their number; k is 1 where there are none
 	classes   bool // z is a class
@@ -167,7 +167,7 @@ func newChecker(m fitted.Model, t *fitted.Table, o Options) (*checker, error) {
 	case c.table.N < 2:
 		return nil, errors.New("a table of one row: whether a model fits takes more")
 	}
-	c.described = d - c.input.Given
+	c.described = c.input.Described(d)
 	for j, column := range t.Columns {
 		n := len(column.Levels)
 		if n == 0 && column.Family == families.Bernoulli {
@@ -183,7 +183,7 @@ func newChecker(m fitted.Model, t *fitted.Table, o Options) (*checker, error) {
 			c.gaps = c.gaps || j < c.described && v != v
 		}
 	}
-	c.coded = !c.input.Sequence && c.input.Given == 0 && !slices.Contains(c.levels, 0)
+	c.coded = !c.input.Sequence && c.described == d && !slices.Contains(c.levels, 0)
 	if c.coded {
 		if c.coded = !c.gaps || len(c.patterns(&scored{sample: c.table})) > 0; !c.coded {
 			c.note("G² and X² need complete rows, and every row has a gap")

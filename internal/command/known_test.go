@@ -124,3 +124,16 @@ func TestKnownClassesAreRefused(t *testing.T) {
 		"--cov", "diag")
 	assert.Contains(t, stderr, `only 1 row is known to be in class "x"`)
 }
+
+// TestKnownClassesAreNotChecked: a column of known classes is none of those that a model should fit, or that move.
+func TestKnownClassesAreNotChecked(t *testing.T) {
+	table, dir := labelledRows(t), t.TempDir()
+	model := filepath.Join(dir, "m.json")
+	done(t, "fit", "--data", table, "--known", "species", "--drop", "truth,w", "--cov", "full", "--out", model)
+	checked, _ := done(t, "check", model, "--data", table, "--draws", "19", "--no-refit", "--format", "json")
+	done(t, "predict", model, "--data", table, "--report", dir)
+	for _, text := range []string{checked, contents(t, filepath.Join(dir, "drift.json"))} {
+		assert.Contains(t, text, `"a"`)
+		assert.NotContains(t, text, `"species"`)
+	}
+}
