@@ -4,7 +4,7 @@
 //
 // A program names what it can fit in a variable of a package, which every process of it then knows:
 //
-//	type work = beam.Work[framework.Rows, *mixture.Parameters, *mixture.Statistics]
+//	type work = beam.Work[blocks.Rows, *mixture.Parameters, *mixture.Statistics]
 //
 //	var readings = beam.Register("readings", func(ctx context.Context, path string) (*work, error) {
 //		…open the file, make the model…

@@ -21,7 +21,7 @@ import (
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/family/normal"
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/models/mixture"
 )
 
@@ -77,7 +77,7 @@ func workerAt(t testing.TB, port int) (address string, process *os.Process) {
 }
 
 type (
-	rows       = framework.Rows
+	rows       = blocks.Rows
 	parameters = *mixture.Parameters
 	statistics = *mixture.Statistics
 	work       = Work[rows, parameters, statistics]
@@ -109,7 +109,7 @@ var ofFile = Register("file", func(_ context.Context, s fileSpec) (*work, error)
 	if err != nil {
 		return nil, err
 	}
-	src, err := framework.FromSlice(x, n, d)
+	src, err := blocks.FromSlice(x, n, d)
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +118,7 @@ var ofFile = Register("file", func(_ context.Context, s fileSpec) (*work, error)
 
 // A slow source has passes take their time in a worker process.
 type slow struct {
-	*framework.Table
+	*blocks.Table
 	spec fileSpec
 }
 

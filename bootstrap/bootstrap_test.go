@@ -20,6 +20,7 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/models/bpca"
 	"github.com/latent-go/latent/models/mixture"
 )
@@ -32,13 +33,13 @@ var (
 )
 
 // column draws n numbers, as many of each mean as of the others, with standard deviation 1.
-func column(t *testing.T, n int, rng *rand.Rand, means ...float64) *framework.Table {
+func column(t *testing.T, n int, rng *rand.Rand, means ...float64) *blocks.Table {
 	t.Helper()
 	x := make([]float64, n)
 	for i := range x {
 		x[i] = means[i%len(means)] + rng.NormFloat64()
 	}
-	table, err := framework.FromSlice(x, n, 1)
+	table, err := blocks.FromSlice(x, n, 1)
 	require.NoError(t, err)
 	return table
 }
@@ -46,7 +47,7 @@ func column(t *testing.T, n int, rng *rand.Rand, means ...float64) *framework.Ta
 func pcg(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0)) }
 
 // fitted are the parameters of an EM fit.
-func fitted(t *testing.T, m mixture.Model, src framework.Source[framework.Rows], k int) *mixture.Parameters {
+func fitted(t *testing.T, m mixture.Model, src framework.Source[blocks.Rows], k int) *mixture.Parameters {
 	t.Helper()
 	o := em
 	o.K, o.Restarts = k, 3
@@ -83,7 +84,7 @@ func TestErrorOfAGaussianMeanIsSDOverRootN(t *testing.T) {
 }
 
 func TestErrorOfABernoulliProbability(t *testing.T) {
-	src, err := framework.FromSlice([]float64{1, 0}, 2, 1)
+	src, err := blocks.FromSlice([]float64{1, 0}, 2, 1)
 	require.NoError(t, err)
 	src, err = src.WithWeights([]float64{60, 140})
 	require.NoError(t, err)
@@ -120,7 +121,7 @@ func TestErrorsOfOverlappingComponentsAreThoseOfTheObservedInformation(t *testin
 // exchanged starts refits with the components in the other order.
 type exchanged struct{ mixture.Model }
 
-func (m exchanged) StartAt(ctx context.Context, src framework.Source[framework.Rows], p *mixture.Parameters) (*mixture.Parameters, error) {
+func (m exchanged) StartAt(ctx context.Context, src framework.Source[blocks.Rows], p *mixture.Parameters) (*mixture.Parameters, error) {
 	p, err := m.Model.StartAt(ctx, src, p)
 	if err != nil {
 		return nil, err
@@ -197,7 +198,7 @@ type faulty struct {
 	fails func(rng *rand.Rand) error
 }
 
-func (m faulty) Resample(ctx context.Context, src framework.Source[framework.Rows], p *mixture.Parameters, rng *rand.Rand) (framework.Source[framework.Rows], error) {
+func (m faulty) Resample(ctx context.Context, src framework.Source[blocks.Rows], p *mixture.Parameters, rng *rand.Rand) (framework.Source[blocks.Rows], error) {
 	if err := m.fails(rng); err != nil {
 		return nil, err
 	}
@@ -256,7 +257,7 @@ func TestBadInputIsOneClearError(t *testing.T) {
 	cancel()
 	for name, one := range map[string]struct {
 		ctx     context.Context
-		src     *framework.Table
+		src     *blocks.Table
 		numbers func(*mixture.Parameters) []float64
 		o       bootstrap.Options
 		want    string
@@ -301,7 +302,7 @@ func TestModelsOtherThanMixtures(t *testing.T) {
 	truth := &bpca.Parameters{K: 1, D: 4, Mean: make([]float64, 4), Loadings: []float64{2, 2, 2, 2}, Noise: 1}
 	x, err := truth.Sample(200, rng)
 	require.NoError(t, err)
-	src, err := framework.FromMatrix(x)
+	src, err := blocks.FromMatrix(x)
 	require.NoError(t, err)
 	o := em
 	o.K = 1

@@ -8,6 +8,7 @@ import (
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/models/mixture"
 )
 
@@ -22,7 +23,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	table, err := framework.FromSlice(x, rows, cols)
+	table, err := blocks.FromSlice(x, rows, cols)
 	if err != nil {
 		panic(err)
 	}

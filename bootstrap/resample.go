@@ -14,6 +14,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 )
 
 // A Resampler is a model that can draw rows.
@@ -41,7 +42,7 @@ func newResampling[B, P any, S framework.Statistics[S]](
 			return r.Resample(ctx, src, p, rng)
 		}, nil
 	}
-	rows, ok := src.(framework.Source[framework.Rows])
+	rows, ok := src.(framework.Source[blocks.Rows])
 	if !ok {
 		return nil, fmt.Errorf("bootstrap: the %v scheme weights rows, and %T has none: take Parametric", scheme, src)
 	}
@@ -54,11 +55,11 @@ func newResampling[B, P any, S framework.Statistics[S]](
 		draw = exponential
 	}
 	return func(_ context.Context, rng *rand.Rand) (framework.Source[B], error) {
-		return any(framework.Source[framework.Rows](reweighted{rows, draw(weights, rng)})).(framework.Source[B]), nil
+		return any(framework.Source[blocks.Rows](reweighted{rows, draw(weights, rng)})).(framework.Source[B]), nil
 	}, nil
 }
 
-func weightsOf(ctx context.Context, src framework.Source[framework.Rows]) ([]float64, error) {
+func weightsOf(ctx context.Context, src framework.Source[blocks.Rows]) ([]float64, error) {
 	weights := make([]float64, 0, src.Rows())
 	for b, err := range src.Blocks(ctx) {
 		if err == nil {
@@ -109,12 +110,12 @@ func exponential(w []float64, rng *rand.Rand) []float64 {
 
 // reweighted is a source with other weights.
 type reweighted struct {
-	framework.Source[framework.Rows]
+	framework.Source[blocks.Rows]
 	weights []float64
 }
 
-func (s reweighted) Blocks(ctx context.Context) iter.Seq2[framework.Rows, error] {
-	return func(yield func(framework.Rows, error) bool) {
+func (s reweighted) Blocks(ctx context.Context) iter.Seq2[blocks.Rows, error] {
+	return func(yield func(blocks.Rows, error) bool) {
 		first := 0
 		for b, err := range s.Source.Blocks(ctx) {
 			if err == nil {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/latent-go/latent/builtin"
 	"github.com/latent-go/latent/family/normal"
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/models/mixture"
 )
 
@@ -47,7 +47,7 @@ func BenchmarkLogProb(b *testing.B) {
 		}
 		var logProb, r []float64
 		for b.Loop() {
-			if logProb, r, err = score(framework.Rows{N: 1, D: 4, Stride: 4, X: row}, logProb, r); err != nil {
+			if logProb, r, err = score(blocks.Rows{N: 1, D: 4, Stride: 4, X: row}, logProb, r); err != nil {
 				b.Fatal(err)
 			}
 		}

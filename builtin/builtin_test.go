@@ -24,7 +24,7 @@ import (
 	"github.com/latent-go/latent/builtin"
 	"github.com/latent-go/latent/command"
 	"github.com/latent-go/latent/fitted"
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 )
 
 // latent runs the command, which wrote the files that programs load.
@@ -225,7 +225,7 @@ func TestPairsAndDocumentsAreRows(t *testing.T) {
 	require.ErrorIs(t, err, fitted.ErrNoLikelihood)
 	scorer, err := graph.Model.NewScorer() // as of rows that nothing has checked
 	require.NoError(t, err)
-	require.ErrorContains(t, scorer.Score(framework.Rows{N: 1, D: 2, Stride: 2, X: []float64{0, -1}}, dst), "column 2 is -1: must be a node of the fitted graph")
+	require.ErrorContains(t, scorer.Score(blocks.Rows{N: 1, D: 2, Stride: 2, X: []float64{0, -1}}, dst), "column 2 is -1: must be a node of the fitted graph")
 
 	documents, err := builtin.Load("testdata/v3/topics.json")
 	require.NoError(t, err)
@@ -234,8 +234,8 @@ func TestPairsAndDocumentsAreRows(t *testing.T) {
 	scorer, err = documents.Model.NewScorer()
 	require.NoError(t, err)
 	sparse := make([]float64, 4)
-	entries := &framework.Entries{Start: []int{0, 3}, Columns: []int{0, 1, 4}, Values: []float64{1, 4, 2}}
-	require.NoError(t, scorer.Score(framework.Rows{N: 1, D: 5, Entries: entries}, sparse))
+	entries := &blocks.Entries{Start: []int{0, 3}, Columns: []int{0, 1, 4}, Values: []float64{1, 4, 2}}
+	require.NoError(t, scorer.Score(blocks.Rows{N: 1, D: 5, Entries: entries}, sparse))
 	require.Equal(t, dense, sparse)
 	for _, v := range []float64{0.5, -1} {
 		row[1] = v

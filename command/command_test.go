@@ -20,6 +20,7 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 )
 
 // said is the status and the last line of a command of a host.
@@ -118,7 +119,7 @@ func TestAModelInOneLine(t *testing.T) {
 	text = run(fit + "--format json --out " + dir + "/m.json --report " + dir + "/page --assignments " + dir + "/rows.csv --checkpoint " + dir + "/progress")
 	require.NoError(t, json.NewDecoder(strings.NewReader(text)).Decode(&found))
 
-	src, err := framework.FromSlice(counts, len(counts), 1)
+	src, err := blocks.FromSlice(counts, len(counts), 1)
 	require.NoError(t, err)
 	res, err := framework.Fit(t.Context(), geometric.Model{}, src, framework.Options{K: 2, Method: framework.EM, Tolerance: 1e-12, Seed: 1})
 	require.NoError(t, err)

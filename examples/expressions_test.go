@@ -14,6 +14,7 @@ import (
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/family/regress"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/framework/numeric"
 	"github.com/latent-go/latent/models/experts"
 	"github.com/latent-go/latent/models/factor"
@@ -22,7 +23,7 @@ import (
 )
 
 // columns are n rows of d numbers, of which each but the first goes with the first.
-func columns(t *testing.T, n, d int) *framework.Table {
+func columns(t *testing.T, n, d int) *blocks.Table {
 	rng := rand.New(rand.NewPCG(1, 28))
 	var x []float64
 	for range n {
@@ -31,7 +32,7 @@ func columns(t *testing.T, n, d int) *framework.Table {
 			x = append(x, z+rng.NormFloat64())
 		}
 	}
-	table, err := framework.FromSlice(x, n, d)
+	table, err := blocks.FromSlice(x, n, d)
 	require.NoError(t, err)
 	return table
 }

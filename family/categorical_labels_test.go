@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/prior"
 )
 
@@ -48,7 +48,7 @@ func TestManyLevelsAreObservedByTheirLabels(t *testing.T) {
 			factors, err := Independent(f, cells)
 			require.NoError(t, err)
 			factor, o := factors[0], &Observed{}
-			rows := framework.Rows{N: n, D: cells, Stride: cells, X: x}
+			rows := blocks.Rows{N: n, D: cells, Stride: cells, X: x}
 			require.NoError(t, factor.Observe(rows, 0, 0, n, o))
 			require.Equal(t, f == ExponentialFamily(Categorical{levels}), o.coded)
 			scores, sums := make([]float64, k*padded), make([]float64, k*width)

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/internal/simd"
 	"github.com/latent-go/latent/internal/variances"
@@ -192,7 +193,7 @@ func (c *Classes) settle(tilt *laplace.Tilt, constant []float64) error {
 
 // ChunkRows is the number of rows of a block to process together: few enough that their intermediate results stay in
 // the processor's cache.
-func ChunkRows(b framework.Rows) int {
+func ChunkRows(b blocks.Rows) int {
 	if b.Entries != nil {
 		return 1024 // the columns of the scores are transposed once for them
 	}
@@ -200,7 +201,7 @@ func ChunkRows(b framework.Rows) int {
 }
 
 // Observe reads rows first to first+n of a block.
-func (c *Classes) Observe(b framework.Rows, first, n int) error {
+func (c *Classes) Observe(b blocks.Rows, first, n int) error {
 	if b.D != c.plan.size.Columns {
 		return fmt.Errorf("family: a row of %d columns does not match a model of %d", b.D, c.plan.size.Columns)
 	}
@@ -224,7 +225,7 @@ func (c *Classes) Observe(b framework.Rows, first, n int) error {
 
 // Chunks observes the rows of a block, some at a time, and calls visit with the first row, the number of rows and their
 // weights, nil for 1, until visit returns an error.
-func (c *Classes) Chunks(b framework.Rows, visit func(first, n int, w []float64) error) error {
+func (c *Classes) Chunks(b blocks.Rows, visit func(first, n int, w []float64) error) error {
 	size := ChunkRows(b)
 	for first := 0; first < b.N; first += size {
 		n := min(size, b.N-first)

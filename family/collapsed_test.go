@@ -10,7 +10,7 @@ import (
 
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/family/normal"
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/prior"
 )
 
@@ -18,7 +18,7 @@ import (
 type collapsing struct {
 	name  string
 	b     *family.Posterior
-	table *framework.Table
+	table *blocks.Table
 }
 
 // evidence is ln Z of the rows with weights, and the sums and hyperparameters of the class.
@@ -60,7 +60,7 @@ func collapsings(t *testing.T) (list []collapsing) {
 				x = append(x, draw())
 			}
 		}
-		table, err := framework.FromIncomplete(x, n, len(draws))
+		table, err := blocks.FromIncomplete(x, n, len(draws))
 		require.NoError(t, err)
 		_, plan, err := family.Pool(context.Background(), table, f)
 		require.NoError(t, err)
@@ -166,7 +166,7 @@ func TestSharedParametersAreNotIntegratedOut(t *testing.T) {
 	for i := range x {
 		x[i] = rng.NormFloat64()
 	}
-	table, err := framework.FromSlice(x, 20, 2)
+	table, err := blocks.FromSlice(x, 20, 2)
 	require.NoError(t, err)
 	_, plan, err := family.Pool(context.Background(), table, normal.Family{Covariance: normal.Tied})
 	require.NoError(t, err)

@@ -9,6 +9,7 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/models/mixture"
 )
 
@@ -84,7 +85,7 @@ func ExampleWithFloor() {
 // The class of two of five rows is known; the label comes last in a row, and NaN stands for any class.
 func ExampleLabelled() {
 	free := math.NaN()
-	table, err := framework.FromIncomplete([]float64{1, 0, 2, free, 3.5, free, 5, free, 6, 1}, 5, 2)
+	table, err := blocks.FromIncomplete([]float64{1, 0, 2, free, 3.5, free, 5, free, 6, 1}, 5, 2)
 	if err != nil {
 		panic(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/variances"
 )
 
@@ -98,9 +99,9 @@ func (l exponentialKernel) Doubts(w *Pooled) (list []error) {
 		_, v := law.moments(xi)
 		switch {
 		case err != nil:
-			list = append(list, framework.FaultyColumn(c, variances.ErrNoSpread))
+			list = append(list, blocks.FaultyColumn(c, variances.ErrNoSpread))
 		case !(v > w.Floor[c]):
-			list = append(list, framework.FaultyColumn(c, variances.ErrWithinStep))
+			list = append(list, blocks.FaultyColumn(c, variances.ErrWithinStep))
 		}
 	}
 	return list

@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/internal/simd"
 	"github.com/latent-go/latent/laplace"
@@ -83,7 +84,7 @@ func (l exponentialKernel) split(v []float64) (e, t []float64) { return v[:l.cel
 func (l exponentialKernel) cell(t []float64, c int) []float64    { return t[c*l.s : (c+1)*l.s] }
 func (l exponentialKernel) params(xi []float64, c int) []float64 { return xi[c*l.p : (c+1)*l.p] }
 
-func (l exponentialKernel) Observe(b framework.Rows, at, first, n int, o *Observed) error {
+func (l exponentialKernel) Observe(b blocks.Rows, at, first, n int, o *Observed) error {
 	if b.Entries != nil {
 		return l.observeEntries(b, at, first, n, o)
 	}
@@ -152,7 +153,7 @@ func missing(x []float64) bool {
 	return true
 }
 
-// ErrSupport is the reason of a [framework.DataError] about a value without density in a family.
+// ErrSupport is the reason of a [blocks.DataError] about a value without density in a family.
 var ErrSupport = errors.New("outside the support")
 
 func (l exponentialKernel) outside(row, column int, x []float64) error {
@@ -163,7 +164,7 @@ func (l exponentialKernel) outside(row, column int, x []float64) error {
 	case len(x) > 1:
 		reason = fmt.Errorf("the group %v is %w", x, reason)
 	}
-	return &framework.DataError{Row: row, Column: column, Value: x[0], Reason: reason}
+	return &blocks.DataError{Row: row, Column: column, Value: x[0], Reason: reason}
 }
 
 func (l exponentialKernel) AddScores(o *Observed, scores Table, r []float64) {
@@ -270,14 +271,14 @@ func (l exponentialKernel) Estimate(sums, _ []float64, w *Pooled, xi []float64) 
 	for c, n := range e {
 		if !(n > 0) { // no row of the component has this cell: the pooled estimate is as good as any
 			if w == nil {
-				return framework.FaultyColumn(c*l.width, framework.ErrNoValue)
+				return blocks.FaultyColumn(c*l.width, blocks.ErrNoValue)
 			}
 			copy(l.params(xi, c), l.params(w.Parameters, c))
 			continue
 		}
 		if err := l.estimate(n, l.cell(t, c), w, l.params(xi, c)); err != nil {
 			if w == nil && errors.Is(err, framework.ErrDegenerate) {
-				return framework.FaultyColumn(c*l.width, framework.ErrConstant)
+				return blocks.FaultyColumn(c*l.width, blocks.ErrConstant)
 			}
 			return l.unestimated(c, err)
 		}
@@ -287,7 +288,7 @@ func (l exponentialKernel) Estimate(sums, _ []float64, w *Pooled, xi []float64) 
 
 // unestimated puts the column in front of a family's error.
 func (l exponentialKernel) unestimated(c int, err error) error {
-	return framework.FaultyColumn(c*l.width, fmt.Errorf("has no estimate: %w", err))
+	return blocks.FaultyColumn(c*l.width, fmt.Errorf("has no estimate: %w", err))
 }
 
 func (l exponentialKernel) Score(xi, score []float64) error {

@@ -6,6 +6,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/laplace"
 	"github.com/latent-go/latent/prior"
 )
@@ -41,7 +42,7 @@ type Factor interface {
 	Layout() Layout
 
 	// Observe reads rows first to first+n of a block, from column at on, into o.
-	Observe(b framework.Rows, at, first, n int, o *Observed) error
+	Observe(b blocks.Rows, at, first, n int, o *Observed) error
 	// AddScores adds the log density of the rows, less ln h(x), under every class to r: K×n, the
 	// rows of a class next to one another and filled up to a multiple of [simd.Lanes].
 	AddScores(o *Observed, scores Table, r []float64)

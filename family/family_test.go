@@ -10,14 +10,14 @@ import (
 
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/family/normal"
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 )
 
 // required is a family without any of the optional interfaces.
 type required struct{ family.ExponentialFamily }
 
 func TestFamiliesDoWithoutWhatIsOptional(t *testing.T) {
-	table, err := framework.FromSlice([]float64{0, 1, 2, 3, 4, 5}, 3, 2)
+	table, err := blocks.FromSlice([]float64{0, 1, 2, 3, 4, 5}, 3, 2)
 	require.NoError(t, err)
 	pooled, plan, err := family.Pool(context.Background(), table, required{family.Poisson{}})
 	require.NoError(t, err)
@@ -44,14 +44,14 @@ func (f pairs) Observe(x, t []float64) (exposure, base float64, ok bool) {
 
 // BlockNatural and BlockObserver of a family are not those of one that embeds it, and neither is On.
 func TestAFamilyThatEmbedsAnotherIsItself(t *testing.T) {
-	table, err := framework.FromSlice([]float64{0, 2, 4, 6, 8, 10}, 3, 2)
+	table, err := blocks.FromSlice([]float64{0, 2, 4, 6, 8, 10}, 3, 2)
 	require.NoError(t, err)
 	for _, f := range []family.Family{pairs{}, family.Of{Family: pairs{}, Width: 2}, family.Product{pairs{}, pairs{}}, family.Product{family.Of{Family: pairs{}, Width: 1}, pairs{}}} {
 		pooled, _, err := family.Pool(context.Background(), table, f)
 		require.NoError(t, err, f.Name())
 		require.Equal(t, []float64{2, 3}, pooled.Parameters, f.Name())
 	}
-	odd, err := framework.FromSlice([]float64{0, 2, 4, 6, 8, 9}, 3, 2)
+	odd, err := blocks.FromSlice([]float64{0, 2, 4, 6, 8, 9}, 3, 2)
 	require.NoError(t, err)
 	_, _, err = family.Pool(context.Background(), odd, pairs{})
 	require.ErrorContains(t, err, "row 3, column 2 is 9")
@@ -77,7 +77,7 @@ type neither struct {
 
 func (neither) Name() string          { return "neither" }
 func (neither) Layout() family.Layout { return family.Layout{Columns: 1} }
-func (neither) Observe(framework.Rows, int, int, int, *family.Observed) error {
+func (neither) Observe(blocks.Rows, int, int, int, *family.Observed) error {
 	return nil
 }
 

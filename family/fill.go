@@ -12,7 +12,7 @@ import (
 	"gonum.org/v1/gonum/stat/distmv"
 	"gonum.org/v1/gonum/stat/distuv"
 
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/linalg"
 )
 
@@ -163,7 +163,7 @@ func (j *joint) put(missing []int, numbers []float64, weight float64, row []floa
 // Fill returns the rows of a block, n×D, with each missing value replaced by its mean given the row's other values,
 // Σ_k q_nk E[x_nj|x_n, k], and by the most probable code in a column of codes. q has the probabilities of the classes
 // given the values that are present, n×K.
-func (f *Filler) Fill(b framework.Rows, q []float64) ([]float64, error) {
+func (f *Filler) Fill(b blocks.Rows, q []float64) ([]float64, error) {
 	return f.each(b, func(i, l int, own []float64, missing []int, row []float64) error {
 		for k, share := range linalg.Row(q, i, f.k) {
 			j := f.joint[k*len(f.plan.parts)+l]
@@ -206,7 +206,7 @@ func (f *Filler) independent(q []float64, column int) (mean float64) {
 
 // Impute returns the rows of a block, n×D, with their missing values drawn from the distribution given the row's class
 // and its other values. classes has one class a row, from 0.
-func (f *Filler) Impute(b framework.Rows, classes []int, rng *rand.Rand) ([]float64, error) {
+func (f *Filler) Impute(b blocks.Rows, classes []int, rng *rand.Rand) ([]float64, error) {
 	drawn := make([]float64, b.D)
 	return f.each(b, func(i, l int, own []float64, missing []int, row []float64) error {
 		k, part := classes[i], &f.plan.parts[l]
@@ -230,7 +230,7 @@ func (f *Filler) Impute(b framework.Rows, classes []int, rng *rand.Rand) ([]floa
 // each calls visit with factor l's values of every row i of a block that lacks some of them, with their places, and
 // with the same values of the copy, where 0 stands for those that are missing.
 func (f *Filler) each(
-	b framework.Rows, visit func(i, l int, own []float64, missing []int, row []float64) error,
+	b blocks.Rows, visit func(i, l int, own []float64, missing []int, row []float64) error,
 ) ([]float64, error) {
 	x, missing := make([]float64, 0, b.N*b.D), []int(nil)
 	for i := range b.N {
@@ -248,7 +248,7 @@ func (f *Filler) each(
 				continue
 			}
 			if err := visit(i, l, own, missing, row); err != nil {
-				return nil, framework.FaultyRow(b.First+i, "cannot be filled in: %v", err)
+				return nil, blocks.FaultyRow(b.First+i, "cannot be filled in: %v", err)
 			}
 		}
 	}

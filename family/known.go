@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/laplace"
 	"github.com/latent-go/latent/prior"
@@ -145,13 +146,13 @@ func (f known) Layout() Layout {
 }
 
 // Observe checks the codes.
-func (f known) Observe(b framework.Rows, at, first, n int, o *Observed) error {
+func (f known) Observe(b blocks.Rows, at, first, n int, o *Observed) error {
 	if err := o.Numbers(b, at, first, n, 1); err != nil {
 		return err
 	}
 	for i, v := range o.X[:n] {
 		if v == v && (v != math.Trunc(v) || v < 0 || v >= float64(len(f.may))) {
-			return &framework.DataError{Row: b.First + first + i, Column: at, Value: v,
+			return &blocks.DataError{Row: b.First + first + i, Column: at, Value: v,
 				Reason: fmt.Errorf("must be a code of known classes, from 0 to %d, or missing", len(f.may)-1)}
 		}
 	}
@@ -191,7 +192,7 @@ func (f known) Explain(o *Observed, i int, scores Table) error {
 			return nil
 		}
 	}
-	return framework.FaultyRow(o.Place(i), "is in a known class that none of the %d classes has", scores.K)
+	return blocks.FaultyRow(o.Place(i), "is in a known class that none of the %d classes has", scores.K)
 }
 
 // AddSums adds the rows of one known label.
@@ -340,7 +341,7 @@ func (p *Plan) described() int {
 
 // held has the class of each row that is known to be in that alone, otherwise Free; nil if there are none. Classes
 // begin in the order of their labels; place has that of each label.
-func (p *Plan) held(rows framework.Rows) (held, place []int) {
+func (p *Plan) held(rows blocks.Rows) (held, place []int) {
 	f, of := p.known()
 	if f == nil {
 		return nil, nil
@@ -385,7 +386,7 @@ func weightsIn(held []int, weights []float64, j int) (of []float64) {
 
 // Restrict takes the shares of rows that are known, q, rows×k, out of the classes that they cannot be in, at the start
 // of a fit, whose classes are in the order of the labels.
-func (p *Plan) Restrict(rows framework.Rows, q []float64, k int) {
+func (p *Plan) Restrict(rows blocks.Rows, q []float64, k int) {
 	f, of := p.known()
 	if f == nil {
 		return
@@ -424,8 +425,8 @@ type knownRows struct{ X, Weights [][]float64 }
 // withKnown adds known rows of the table to those that were drawn from it. It returns an error if there are fewer than
 // k classes, or if no row of positive weight is known to have a label.
 func (p *Plan) withKnown(
-	ctx context.Context, src framework.Source[framework.Rows], rows framework.Rows, k int,
-) (framework.Rows, error) {
+	ctx context.Context, src framework.Source[blocks.Rows], rows blocks.Rows, k int,
+) (blocks.Rows, error) {
 	f, _ := p.known()
 	if f == nil {
 		return rows, nil
@@ -440,7 +441,7 @@ func (p *Plan) withKnown(
 		of := func() *knownRows { return &knownRows{make([][]float64, f.labels), make([][]float64, f.labels)} }
 		d := p.size.Columns
 		found, err := framework.Survey(ctx, src, 1, func() (*knownRows, error) { return of(), nil },
-			func(s *knownRows, b framework.Rows) error {
+			func(s *knownRows, b blocks.Rows) error {
 				held, _ := p.held(b)
 				for i, label := range held {
 					if label != Free && len(s.Weights[label]) < mostKnown {

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"math"
 
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/internal/simd"
 )
@@ -22,7 +22,7 @@ type Observed struct {
 
 	Memory any // the factor's own, from one chunk to the next
 
-	rows      framework.Rows
+	rows      blocks.Rows
 	at        int       // first column
 	first     int       // first row
 	t         []float64 // n rows of S statistics, stride apart, of exponential families
@@ -48,7 +48,7 @@ func (o *Observed) Padded() int { return simd.Padded(o.N) }
 
 // Transpose keeps rows first to first+n of a block and puts d columns, from column at on, into X.
 // finite reports whether all their numbers are finite.
-func (o *Observed) Transpose(b framework.Rows, at, first, n, d int) (finite bool, err error) {
+func (o *Observed) Transpose(b blocks.Rows, at, first, n, d int) (finite bool, err error) {
 	if b.Entries != nil {
 		return false, errSparse
 	}
@@ -81,7 +81,7 @@ type Real struct{}
 func (Real) Columns() int { return 1 }
 
 // Observe puts the column into X, and returns an error for infinite numbers.
-func (Real) Observe(b framework.Rows, at, first, n int, o *Observed) error {
+func (Real) Observe(b blocks.Rows, at, first, n int, o *Observed) error {
 	return o.Numbers(b, at, first, n, 1)
 }
 
@@ -91,7 +91,7 @@ func (Real) Features(o *Observed, dst []float64, width, at int) {
 }
 
 // Numbers keeps rows first to first+n of a block, d columns from column at on, of finite numbers, NaN if missing.
-func (o *Observed) Numbers(b framework.Rows, at, first, n, d int) error {
+func (o *Observed) Numbers(b blocks.Rows, at, first, n, d int) error {
 	if whole, err := o.Transpose(b, at, first, n, d); whole || err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func (o *Observed) Numbers(b framework.Rows, at, first, n, d int) error {
 	for i := range n {
 		for j, v := range o.Row(i, d) {
 			if math.IsInf(v, 0) {
-				return framework.NotFinite(b.First+first+i, at+j, v)
+				return blocks.NotFinite(b.First+first+i, at+j, v)
 			}
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/internal/memory"
 	"github.com/latent-go/latent/laplace"
@@ -265,7 +265,7 @@ func (p *Plan) share(sums, anchors, params Table) error {
 
 // shift numbers the column of a factor's error as the table does.
 func shift(err error, by int) error {
-	var fault *framework.DataError
+	var fault *blocks.DataError
 	if errors.As(err, &fault) && fault.Column >= 0 {
 		fault.Column += by
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/huber"
 	"github.com/latent-go/latent/internal/linalg"
 )
@@ -60,7 +61,7 @@ const referenceRounds = 200
 
 // refer puts location and scatter that wild rows do not move into w.Reference, where there are such rows: parameters as
 // those of the pooled table. It reads the source once, and again only where there are.
-func (p *Plan) refer(ctx context.Context, src framework.Source[framework.Rows], w *Pooled) error {
+func (p *Plan) refer(ctx context.Context, src framework.Source[blocks.Rows], w *Pooled) error {
 	groups := p.scatters(w)
 	if len(groups) == 0 {
 		return nil
@@ -129,7 +130,7 @@ func (p *Plan) scatters(w *Pooled) (list []*columnScatter) {
 
 // scatterSums sums up the rows.
 func (p *Plan) scatterSums(
-	ctx context.Context, src framework.Source[framework.Rows], groups []*columnScatter,
+	ctx context.Context, src framework.Source[blocks.Rows], groups []*columnScatter,
 ) ([]*huber.Sums, error) {
 	return framework.Survey(ctx, src, 0,
 		func() ([]*huber.Sums, error) {
@@ -139,7 +140,7 @@ func (p *Plan) scatterSums(
 			}
 			return list, nil
 		},
-		func(list []*huber.Sums, b framework.Rows) error {
+		func(list []*huber.Sums, b blocks.Rows) error {
 			for i := range b.N {
 				x, w := b.Row(i), b.Weight(i)
 				for j, s := range groups {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/variances"
 )
 
@@ -25,7 +26,7 @@ type Bounder interface {
 	// Bound moves each class's parameters from the maximum of their likelihood or posterior to the maximum above the
 	// floor; shared parameters stay equal in all classes.
 	Bound(pooled *Pooled, params Table) error
-	// Doubts returns, as one [framework.DataError] per column, the directions of the pooled table with no variance beyond
+	// Doubts returns, as one [blocks.DataError] per column, the directions of the pooled table with no variance beyond
 	// the floor.
 	Doubts(pooled *Pooled) []error
 }
@@ -44,7 +45,7 @@ const (
 )
 
 // setFloors finds the floor of every column and bounds the table as one class.
-func (p *Plan) setFloors(ctx context.Context, src framework.Source[framework.Rows], w *Pooled) error {
+func (p *Plan) setFloors(ctx context.Context, src framework.Source[blocks.Rows], w *Pooled) error {
 	steps := make([]resolution, p.size.Columns)
 	bounded := false
 	most := max(1<<10, min(mostValues, allValues/p.size.Columns))
@@ -70,7 +71,7 @@ func (p *Plan) setFloors(ctx context.Context, src framework.Source[framework.Row
 		found[j] = steps[j].step()
 	}
 	if !slices.ContainsFunc(found, func(step float64) bool { return !math.IsInf(step, 1) }) {
-		return framework.FaultyColumn(0, variances.ErrAllConstant)
+		return blocks.FaultyColumn(0, variances.ErrAllConstant)
 	}
 	for i := range p.parts {
 		f := &p.parts[i]
@@ -104,7 +105,7 @@ func (p *Plan) bound(f *part, params Table) error {
 }
 
 // Doubts reports columns of the pooled table, or directions, that vary so little that the floor replaces their variance
-// (see normal.Family): they separate no rows. Each error is a [framework.DataError].
+// (see normal.Family): they separate no rows. Each error is a [blocks.DataError].
 func (p *Plan) Doubts() (list []error) {
 	for i := range p.parts {
 		f := &p.parts[i]
@@ -141,7 +142,7 @@ const atFloor = 1e-3
 
 // readSteps looks at the values of each column until its resolution is known: at those of the first block, and of all
 // rows where that is not enough. Rows of weight 0 and missing values do not count.
-func readSteps(ctx context.Context, src framework.Source[framework.Rows], columns []resolution) error {
+func readSteps(ctx context.Context, src framework.Source[blocks.Rows], columns []resolution) error {
 	for b, err := range src.Blocks(ctx) {
 		if err != nil {
 			return err
@@ -154,7 +155,7 @@ func readSteps(ctx context.Context, src framework.Source[framework.Rows], column
 	type steps struct{ Columns []resolution }
 	all, err := framework.Survey(ctx, src, 1,
 		func() (*steps, error) { return &steps{unread(columns)}, nil },
-		func(s *steps, b framework.Rows) error {
+		func(s *steps, b blocks.Rows) error {
 			addSteps(s.Columns, b)
 			return nil
 		},
@@ -171,7 +172,7 @@ func readSteps(ctx context.Context, src framework.Source[framework.Rows], column
 }
 
 // addSteps takes note of the values of a block, and says whether a column needs more.
-func addSteps(columns []resolution, b framework.Rows) (more bool) {
+func addSteps(columns []resolution, b blocks.Rows) (more bool) {
 	for j := range columns {
 		c := &columns[j]
 		if c.most == 0 {

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/internal/parallel"
 	"github.com/latent-go/latent/laplace"
@@ -85,10 +85,10 @@ func (w Weighted) Each(visit func(row int, x []float64, weight float64) bool) {
 
 // KeptRows are the rows of all classes, of a family that needs them.
 type KeptRows struct {
-	Blocks []framework.Rows // sharing the memory of the source's blocks
-	Q      []float64        // w_n q_nk, rows×K
+	Blocks []blocks.Rows // sharing the memory of the source's blocks
+	Q      []float64     // w_n q_nk, rows×K
 
-	block framework.Rows // under way
+	block blocks.Rows // under way
 }
 
 // Weighted are the rows of the only class, on the columns from at to at + columns.
@@ -102,8 +102,8 @@ func (r *KeptRows) Weighted(at, columns int) Weighted {
 }
 
 // observe notes rows that are going to be added.
-func (r *KeptRows) observe(b framework.Rows, first, n int) {
-	r.block = framework.Rows{First: b.First + first, N: n, D: b.D, Stride: b.Stride}
+func (r *KeptRows) observe(b blocks.Rows, first, n int) {
+	r.block = blocks.Rows{First: b.First + first, N: n, D: b.D, Stride: b.Stride}
 	if n > 0 && b.Entries == nil {
 		r.block.X = b.X[first*b.Stride : (first+n-1)*b.Stride+b.D]
 	}

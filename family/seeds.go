@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/categorical"
 	"github.com/latent-go/latent/internal/linalg"
 )
@@ -39,7 +40,7 @@ func (p *Plan) seedWeight() float64 {
 // seeds gives each of k classes one row, rows×k. The first is drawn at random, each further one in proportion to how
 // much less likely it is under the classes built around those before than the likeliest row: k-means++ with the log
 // density in place of the distance, which any density has.
-func (p *Plan) seeds(rows framework.Rows, k int, rng *rand.Rand) ([]float64, error) {
+func (p *Plan) seeds(rows blocks.Rows, k int, rng *rand.Rand) ([]float64, error) {
 	r, share := make([]float64, rows.N*k), make([]float64, rows.N)
 	best := slices.Repeat([]float64{math.Inf(-1)}, rows.N)
 	drawn := slices.Clone(rows.Weights)
@@ -76,7 +77,7 @@ func (p *Plan) seeds(rows framework.Rows, k int, rng *rand.Rand) ([]float64, err
 }
 
 // likeliest raises best, the log density of each row under the likeliest class so far, by a class around one row.
-func (p *Plan) likeliest(rows framework.Rows, seed int, best []float64) error {
+func (p *Plan) likeliest(rows blocks.Rows, seed int, best []float64) error {
 	w := p.pooled
 	c, xi := p.Classes(1), slices.Clone(w.Parameters)
 	copy(c.Anchor, w.Anchor)
@@ -108,7 +109,7 @@ func (p *Plan) likeliest(rows framework.Rows, seed int, best []float64) error {
 }
 
 // scoreOne visits the log density of each row under one class.
-func (c *Classes) scoreOne(rows framework.Rows, xi []float64, visit func(i int, v float64)) error {
+func (c *Classes) scoreOne(rows blocks.Rows, xi []float64, visit func(i int, v float64)) error {
 	if err := c.Prepare(xi, nil, nil, make([]float64, 1)); err != nil {
 		return err
 	}

@@ -1,7 +1,7 @@
 package family
 
 import (
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/linalg"
 )
 
@@ -9,7 +9,7 @@ import (
 // and ln h are 0 at 0.
 
 // observeEntries reads rows in compressed form.
-func (l exponentialKernel) observeEntries(b framework.Rows, at, first, n int, o *Observed) error {
+func (l exponentialKernel) observeEntries(b blocks.Rows, at, first, n int, o *Observed) error {
 	if at != 0 || l.s != 1 || l.width != 1 {
 		return errSparse
 	}
@@ -39,7 +39,7 @@ func (l exponentialKernel) observeEntries(b framework.Rows, at, first, n int, o 
 		last := -1
 		for e, j := range columns {
 			if j <= last || j >= b.D { // a source of one's own may hand out anything
-				return framework.FaultyRow(b.First+first+i,
+				return blocks.FaultyRow(b.First+first+i,
 					"has an entry in column %d after column %d: columns must ascend from 0 to %d", j, last, b.D-1)
 			}
 			last = j

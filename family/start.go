@@ -13,6 +13,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/internal/simd"
 )
@@ -87,7 +88,7 @@ func sampleSize(d int) int {
 // Pool describes the table as one class: the scale of its columns, from which the unit-free coordinates of the
 // curvature, default priors and starts follow. It reads the source three times, and a part of it again for the
 // resolution of its columns; it checks every value. The plan that it returns has the table attached.
-func Pool(ctx context.Context, src framework.Source[framework.Rows], f Family) (*Pooled, *Plan, error) {
+func Pool(ctx context.Context, src framework.Source[blocks.Rows], f Family) (*Pooled, *Plan, error) {
 	d, err := columns(ctx, src)
 	if err != nil {
 		return nil, nil, err
@@ -152,7 +153,7 @@ func within(v []float64, bound float64) bool {
 	return true
 }
 
-func columns(ctx context.Context, src framework.Source[framework.Rows]) (int, error) {
+func columns(ctx context.Context, src framework.Source[blocks.Rows]) (int, error) {
 	for b, err := range src.Blocks(ctx) {
 		return b.D, err
 	}
@@ -161,7 +162,7 @@ func columns(ctx context.Context, src framework.Source[framework.Rows]) (int, er
 
 // moments sums up all rows in one class about the anchor, and their weights.
 func (p *Plan) moments(
-	ctx context.Context, src framework.Source[framework.Rows], anchor []float64,
+	ctx context.Context, src framework.Source[blocks.Rows], anchor []float64,
 ) (*Classes, float64, error) {
 	type sums struct {
 		*Classes
@@ -174,7 +175,7 @@ func (p *Plan) moments(
 			copy(s.Anchor, anchor)
 			return s, nil
 		},
-		func(s *sums, b framework.Rows) error {
+		func(s *sums, b blocks.Rows) error {
 			return s.Chunks(b, func(first, n int, w []float64) error {
 				s.r = linalg.Resize(s.r, Padded(n))
 				for i := range s.r {
@@ -202,7 +203,7 @@ func (p *Plan) moments(
 // to the table, plus a few rows' worth of the pooled table for each class, so that no estimate begins singular or on
 // the boundary of its range. counts (k) are the rows of each class.
 func (p *Plan) Begin(
-	ctx context.Context, src framework.Source[framework.Rows], w *Pooled, k int, start Start, rng *rand.Rand,
+	ctx context.Context, src framework.Source[blocks.Rows], w *Pooled, k int, start Start, rng *rand.Rand,
 ) (c *Classes, counts []float64, err error) {
 	start = p.startOf(start, framework.StartOf(ctx))
 	rows, err := DrawRows(ctx, src, p.size.Columns, rng)
@@ -262,7 +263,7 @@ func (p *Plan) Begin(
 
 // ordered are the rows in descending order of their density in the pooled table, over the highest of those with gaps in
 // the same columns: a place that they have in all units that a family allows. Starts draw rows by their place.
-func (p *Plan) ordered(rows framework.Rows, w *Pooled) (framework.Rows, error) {
+func (p *Plan) ordered(rows blocks.Rows, w *Pooled) (blocks.Rows, error) {
 	const digits = 0x1p20 // of a nat: more are rounding's
 	score, order, top := make([]float64, rows.N), make([]int, rows.N), map[string]float64{}
 	gaps := func(i int) string {
@@ -292,7 +293,7 @@ func (p *Plan) ordered(rows framework.Rows, w *Pooled) (framework.Rows, error) {
 		score[i] = math.Round((top[gaps(i)] - v) * digits)
 	}
 	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(score[i], score[j]) })
-	sorted := framework.Rows{N: rows.N, D: rows.D, Stride: rows.D, X: make([]float64, 0, len(rows.X))}
+	sorted := blocks.Rows{N: rows.N, D: rows.D, Stride: rows.D, X: make([]float64, 0, len(rows.X))}
 	for _, i := range order {
 		sorted.X, sorted.Weights = append(sorted.X, rows.Row(i)...), append(sorted.Weights, rows.Weight(i))
 	}
@@ -399,8 +400,8 @@ func tooMany(k, n int) error { return &TooFewRowsError{k, n} }
 
 // DrawRows draws rows of d columns as [framework.DrawRows] does, as many as a start uses.
 func DrawRows(
-	ctx context.Context, src framework.Source[framework.Rows], d int, rng *rand.Rand,
-) (framework.Rows, error) {
+	ctx context.Context, src framework.Source[blocks.Rows], d int, rng *rand.Rand,
+) (blocks.Rows, error) {
 	rows, err := framework.DrawRows(ctx, src, sampleSize(d), rng)
 	if err == nil && rows.N == 0 {
 		err = errors.New("family: the source has no rows")
@@ -410,7 +411,7 @@ func DrawRows(
 
 // Partition assigns weighted rows to k classes: it returns the weights times the responsibilities of the start, rows×k;
 // if classes are built around rows, those of the seeds alone. It returns an error for fewer than k different rows.
-func (p *Plan) Partition(rows framework.Rows, k int, start Start, rng *rand.Rand) ([]float64, error) {
+func (p *Plan) Partition(rows blocks.Rows, k int, start Start, rng *rand.Rand) ([]float64, error) {
 	start = p.startOf(start, 0)
 	if start == KMeans && p.seeded() {
 		return p.seeds(rows, k, rng)

@@ -4,13 +4,13 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/clusters"
 )
 
 // points are the rows as points: every column with mean 0 and variance 1, and 0 where a value is missing, or whitened
 // by the covariance of the table where a factor is a [Whitener].
-func (p *Plan) points(rows framework.Rows, whiten bool) (*clusters.Points, error) {
+func (p *Plan) points(rows blocks.Rows, whiten bool) (*clusters.Points, error) {
 	width := max(1, p.size.Features)
 	c := clusters.New(rows.Weights, width, ChunkRows(rows))
 	lying := make([]float64, min(rows.N, ChunkRows(rows))*width)
@@ -41,7 +41,7 @@ func (p *Plan) points(rows framework.Rows, whiten bool) (*clusters.Points, error
 // Vassilvitskii 2007), with the best of several candidates each time, followed by Lloyd's steps. It returns the cluster
 // of each point, from 0.
 func KMeansLabels(x []float64, n, d, k int, rng *rand.Rand) []int {
-	c := clusters.New(slices.Repeat([]float64{1}, n), d, ChunkRows(framework.Rows{}))
+	c := clusters.New(slices.Repeat([]float64{1}, n), d, ChunkRows(blocks.Rows{}))
 	c.Set(0, n, x)
 	return c.Lloyd(c.Seeds(k, rng))
 }

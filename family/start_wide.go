@@ -4,7 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/clusters"
 )
 
@@ -34,7 +34,7 @@ func (p *Plan) wide(n, k int, start Start) (g Pooler, ok bool) {
 // clusterWide labels rows, which are white when they are whitened, by k-means at their distances, which
 // clusters of one direction need, and at those of columns scaled alone, which hides no clear clusters among
 // many directions. The best is where N_k rows a class have the highest likelihood with one covariance.
-func (p *Plan) clusterWide(white *clusters.Points, rows framework.Rows, k int, rng *rand.Rand) (best []int, err error) {
+func (p *Plan) clusterWide(white *clusters.Points, rows blocks.Rows, k int, rng *rand.Rand) (best []int, err error) {
 	scaled, err := p.points(rows, false)
 	if err != nil {
 		return nil, err

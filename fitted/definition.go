@@ -11,6 +11,7 @@ import (
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/report"
 )
 
@@ -230,14 +231,14 @@ type FamilySetter interface {
 // A Table is the data to which a model is fitted.
 type Table struct {
 	Columns []data.Column
-	Rows    *framework.Table // numbers, with NaN for missing ones if Definition.Gaps allows them, and the rows' weights
-	Pairs   *Pairs           // for models of pairs, in place of Rows
+	Rows    *blocks.Table // numbers, with NaN for missing ones if Definition.Gaps allows them, and the rows' weights
+	Pairs   *Pairs        // for models of pairs, in place of Rows
 
 	// Family is that of the rows, of models of classes; nil: that of the request, by its [Families].
 	Family family.Family
 	Data   *data.Named // the table as it was read, which descriptions show; nil: Rows
 
-	Sequences *framework.SequenceTable // for models of sequences, the same rows with the weights of whole sequences
+	Sequences *blocks.SequenceTable // for models of sequences, the same rows with the weights of whole sequences
 }
 
 // Names returns the names of the columns.

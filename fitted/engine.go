@@ -9,6 +9,7 @@ import (
 
 	"github.com/latent-go/latent/bootstrap"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 )
 
 // A Problem is a model bound to a table, whatever its types of blocks, parameters and statistics. R is the type that
@@ -88,7 +89,7 @@ func (e *Engine[R, B, P, S]) Select(
 // Shared reports whether other processes can make the passes.
 func (e *Engine[R, B, P, S]) Shared() bool {
 	_, coupled := any(e.Model).(framework.Coupled[B, P, S])
-	_, single := e.Source.(framework.Single[B])
+	_, single := e.Source.(blocks.Single[B])
 	return !coupled && !single
 }
 

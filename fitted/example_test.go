@@ -15,6 +15,7 @@ import (
 	"github.com/latent-go/latent/examples/geometric"
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/grouping"
 )
 
@@ -25,7 +26,7 @@ func (exponential) Input() fitted.Input                 { return fitted.Input{} 
 func (exponential) Layout() fitted.Layout               { return fitted.Layout{Last: []string{"log_likelihood"}} }
 func (m exponential) NewScorer() (fitted.Scorer, error) { return m, nil }
 
-func (m exponential) Score(b framework.Rows, dst []float64) error {
+func (m exponential) Score(b blocks.Rows, dst []float64) error {
 	for i := range b.N {
 		dst[i] = math.Log(m.Rate) - m.Rate*b.Row(i)[0]
 	}
@@ -71,8 +72,8 @@ func Example() {
 }
 
 // counts are those of twelve visits.
-func counts() *framework.Table {
-	src, err := framework.FromSlice([]float64{0, 0, 1, 0, 2, 0, 31, 24, 55, 40, 12, 37}, 12, 1)
+func counts() *blocks.Table {
+	src, err := blocks.FromSlice([]float64{0, 0, 1, 0, 2, 0, 31, 24, 55, 40, 12, 37}, 12, 1)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -105,7 +106,7 @@ func ExamplePlain() {
 // The methods of a model without curvature are EM alone.
 func ExampleMethodsOf() {
 	m := struct {
-		framework.Model[framework.Rows, *geometric.Parameters, *geometric.Statistics]
+		framework.Model[blocks.Rows, *geometric.Parameters, *geometric.Statistics]
 	}{geometric.Model{}}
 	for _, method := range fitted.MethodsOf(m) {
 		fmt.Println(method.Name, method.Criteria[0].Name)

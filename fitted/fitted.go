@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/latent-go/latent/bootstrap"
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/report"
 )
 
@@ -66,17 +66,17 @@ func (l Layout) LogLikelihood() int {
 }
 
 // A Scorer computes the numbers that the Layout names for each row of a block, in dst, rows×Width. It returns an
-// error for codes and numbers outside the model's range, a [framework.DataError] if they are in one row. For a model
+// error for codes and numbers outside the model's range, a [blocks.DataError] if they are in one row. For a model
 // of sequences, the block is one sequence.
 type Scorer interface {
-	Score(b framework.Rows, dst []float64) error
+	Score(b blocks.Rows, dst []float64) error
 }
 
 // What a Scorer of sequences has beside, and a Model may.
 type (
 	// A SequenceScorer scores the sequences of a block in one call; dst has one sequence after another.
 	SequenceScorer interface {
-		ScoreSequences(b framework.Sequences, dst []float64) error
+		ScoreSequences(b blocks.Sequences, dst []float64) error
 	}
 	// A Sampler draws rows. NewSampler returns a function that draws n rows, n×D row-major, and the component of
 	// each, from 0, if the model has components. The rows of a sequence continue where those of the previous call
@@ -90,23 +90,23 @@ type (
 	}
 	// A Forecaster forecasts the h steps after each sequence of a block: h Forecasts for one sequence after another.
 	Forecaster interface {
-		Forecast(b framework.Sequences, h int) ([]Forecast, error)
+		Forecast(b blocks.Sequences, h int) ([]Forecast, error)
 	}
 	// A ConditionalSampler draws rows given the values of the columns that Input.Given counts.
 	ConditionalSampler interface {
-		SampleGiven(b framework.Rows, rng *rand.Rand) (x []float64, labels []int, err error)
+		SampleGiven(b blocks.Rows, rng *rand.Rand) (x []float64, labels []int, err error)
 	}
 	// A PseudoResidualer returns the pseudo-residuals of sequences, Φ⁻¹(P(X_t ≤ x_t|x_1…x_t−1)), for each step and each
 	// column but those that Input.Given counts; NaN for missing values. It returns an error if a family has no
 	// distribution function.
 	PseudoResidualer interface {
-		PseudoResiduals(b framework.Sequences) ([]float64, error)
+		PseudoResiduals(b blocks.Sequences) ([]float64, error)
 	}
 	// A Filler returns the rows of a block, rows×D, with missing entries filled in given the other entries: by their
 	// means, in columns of codes by the most probable one, if rng is nil, and otherwise by a draw. For a model of
 	// sequences, the block is one sequence.
 	Filler interface {
-		Fill(b framework.Rows, rng *rand.Rand) ([]float64, error)
+		Fill(b blocks.Rows, rng *rand.Rand) ([]float64, error)
 	}
 	// A ListScorer scores each object of a list of pairs, such as a document, and all objects together.
 	ListScorer interface {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/latent-go/latent/bootstrap"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/report"
 )
 
@@ -31,14 +32,14 @@ import (
 //
 // JSON has the exported fields of P, or the result of its MarshalJSON; this must be all of P. Text and page have a
 // row for each latent dimension, from the fields with K numbers or a multiple of K.
-func Plain[P any, S framework.Statistics[S]](name, title string, m framework.Model[framework.Rows, P, S]) Definition {
+func Plain[P any, S framework.Statistics[S]](name, title string, m framework.Model[blocks.Rows, P, S]) Definition {
 	d := Definition{Name: name, Title: title, New: func() Settings { return &plainSettings[P, S]{model: m} }}
 	if m == nil {
 		d.Load = func(*File) (Model, error) { return nil, errors.New("it has no model") }
 		return d // which Registry.Check refuses: it has no methods
 	}
 	d.Methods = MethodsOf(m)
-	if _, assigns := m.(framework.Assigner[framework.Rows, P]); assigns {
+	if _, assigns := m.(framework.Assigner[blocks.Rows, P]); assigns {
 		d.Part = "component"
 	}
 	d.Load = func(f *File) (Model, error) {
@@ -60,7 +61,7 @@ func Plain[P any, S framework.Statistics[S]](name, title string, m framework.Mod
 
 // plainSettings are none.
 type plainSettings[P any, S framework.Statistics[S]] struct {
-	model framework.Model[framework.Rows, P, S]
+	model framework.Model[blocks.Rows, P, S]
 }
 
 func (*plainSettings[P, S]) Check(Request) error { return nil }
@@ -78,18 +79,18 @@ func (s *plainSettings[P, S]) Bind(_ context.Context, t *Table, _ Request) (*Bou
 		}
 		return newPlain(s.model, p, len(t.Columns))
 	}
-	e := &Engine[Found, framework.Rows, P, S]{Model: s.model, Source: t.Rows, Found: found}
+	e := &Engine[Found, blocks.Rows, P, S]{Model: s.model, Source: t.Rows, Found: found}
 	return &Bound{Problem: e}, nil
 }
 
 // plain is a model at parameters.
 type plain[P any, S framework.Statistics[S]] struct {
-	model    framework.Model[framework.Rows, P, S]
+	model    framework.Model[blocks.Rows, P, S]
 	params   P
 	d        int
 	layout   Layout
-	assigner framework.Assigner[framework.Rows, P]
-	prober   framework.LogProber[framework.Rows, P]
+	assigner framework.Assigner[blocks.Rows, P]
+	prober   framework.LogProber[blocks.Rows, P]
 	single   bool // the local step says what one row is like
 }
 
@@ -111,7 +112,7 @@ type counted interface {
 
 // newPlain checks that parameters go together, which may be those of a file.
 func newPlain[P any, S framework.Statistics[S]](
-	m framework.Model[framework.Rows, P, S], p P, d int,
+	m framework.Model[blocks.Rows, P, S], p P, d int,
 ) (_ counted, err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
@@ -127,11 +128,11 @@ func newPlain[P any, S framework.Statistics[S]](
 	if err := m.Prepare(p, nil, m.NewStatistics(p)); err != nil {
 		return nil, err
 	}
-	f.assigner, _ = m.(framework.Assigner[framework.Rows, P])
-	f.prober, _ = m.(framework.LogProber[framework.Rows, P])
+	f.assigner, _ = m.(framework.Assigner[blocks.Rows, P])
+	f.prober, _ = m.(framework.LogProber[blocks.Rows, P])
 	_, variational := m.(framework.Variational)
 	_, penalized := m.(framework.Penalized[P])
-	_, coupled := m.(framework.Coupled[framework.Rows, P, S])
+	_, coupled := m.(framework.Coupled[blocks.Rows, P, S])
 	f.single = f.prober == nil && !variational && !penalized && !coupled
 	if f.assigner != nil {
 		f.layout = Layout{First: []string{"label", "probability"}, List: "responsibilities"}
@@ -187,7 +188,7 @@ type plainScorer[P any, S framework.Statistics[S]] struct {
 	logProb, r []float64
 }
 
-func (c *plainScorer[P, S]) Score(b framework.Rows, dst []float64) (err error) {
+func (c *plainScorer[P, S]) Score(b blocks.Rows, dst []float64) (err error) {
 	f := c.f
 	b.Weights = nil
 	c.logProb = slices.Grow(c.logProb[:0], b.N)[:b.N]
@@ -221,9 +222,9 @@ func (c *plainScorer[P, S]) Score(b framework.Rows, dst []float64) (err error) {
 }
 
 // single is ln p(x) of each row: E_q[ln p(x, z)] + H(q) of its q alone.
-func (c *plainScorer[P, S]) single(b framework.Rows) error {
+func (c *plainScorer[P, S]) single(b blocks.Rows) error {
 	for i := range b.N {
-		one := framework.Rows{First: b.First + i, N: 1, D: b.D, Stride: b.D, X: b.Row(i)}
+		one := blocks.Rows{First: b.First + i, N: 1, D: b.D, Stride: b.D, X: b.Row(i)}
 		if err := c.f.model.Prepare(c.f.params, nil, c.s); err != nil {
 			return err
 		}

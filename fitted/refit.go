@@ -6,11 +6,12 @@ import (
 
 	"github.com/latent-go/latent/bootstrap"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 )
 
 // A Refitting says what the refits of a [Refitter] are for.
 type Refitting struct {
-	Rows framework.Rows
+	Rows blocks.Rows
 	Ends []int // of sequences; nil where rows are independent
 	// Numbers computes the numbers of interest from the responsibilities of Rows, N×K, by a refit: always the same count,
 	// NaN for one that does not exist.
@@ -21,9 +22,9 @@ type Refitting struct {
 // RefitRows is Refit of a model of independent rows at parameters p, which must be a [framework.Assigner] and what
 // [bootstrap.StandardErrors] asks for.
 func RefitRows[P any, S framework.Statistics[S]](
-	ctx context.Context, m framework.Model[framework.Rows, P, S], p P, r Refitting,
+	ctx context.Context, m framework.Model[blocks.Rows, P, S], p P, r Refitting,
 ) (*bootstrap.Estimates, error) {
-	src, err := framework.FromIncomplete(r.Rows.X, r.Rows.N, r.Rows.D)
+	src, err := blocks.FromIncomplete(r.Rows.X, r.Rows.N, r.Rows.D)
 	if err == nil && r.Rows.Weights != nil {
 		src, err = src.WithWeights(r.Rows.Weights)
 	}
@@ -35,13 +36,13 @@ func RefitRows[P any, S framework.Statistics[S]](
 
 // RefitSequences is Refit of a model of sequences.
 func RefitSequences[P any, S framework.Statistics[S]](
-	ctx context.Context, m framework.Model[framework.Sequences, P, S], p P, r Refitting,
+	ctx context.Context, m framework.Model[blocks.Sequences, P, S], p P, r Refitting,
 ) (*bootstrap.Estimates, error) {
-	steps, err := framework.FromIncomplete(r.Rows.X, r.Rows.N, r.Rows.D)
+	steps, err := blocks.FromIncomplete(r.Rows.X, r.Rows.N, r.Rows.D)
 	if err != nil {
 		return nil, err
 	}
-	src, err := framework.NewSequences(steps, r.Ends)
+	src, err := blocks.NewSequences(steps, r.Ends)
 	if err != nil {
 		return nil, err
 	}

@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"github.com/latent-go/latent/data"
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 )
 
 // A Fitted is a saved model. It is safe for concurrent use.
@@ -119,7 +119,7 @@ func (f *Fitted) score(w *worker, row, dst []float64) error {
 			}
 		}
 	}
-	if err := w.Score(framework.Rows{N: n, D: d, Stride: d, X: row}, dst); err != nil {
+	if err := w.Score(blocks.Rows{N: n, D: d, Stride: d, X: row}, dst); err != nil {
 		return f.named(err)
 	}
 	return f.checkNumbers(dst)
@@ -135,14 +135,14 @@ func (f *Fitted) checkCell(i int, v float64) error {
 	case math.IsNaN(v):
 		reason = errMissing
 	case math.IsInf(v, 0):
-		reason = framework.ErrNotFinite
+		reason = blocks.ErrNotFinite
 	case levels > 0 && (v != math.Trunc(v) || v < 0 || v >= float64(levels)):
 		reason = fmt.Errorf("the codes of its levels are whole numbers from 0 to %d", levels-1)
 	}
 	if reason == nil {
 		return nil
 	}
-	return f.named(&framework.DataError{Row: i / len(f.File.Columns), Column: j, Value: v, Reason: reason})
+	return f.named(&blocks.DataError{Row: i / len(f.File.Columns), Column: j, Value: v, Reason: reason})
 }
 
 var errMissing = errors.New("the model needs it")
@@ -158,7 +158,7 @@ func (e rowError) Unwrap() error { return e.error }
 
 // named is an error about the row, or about a step of the sequence.
 func (f *Fitted) named(err error) error {
-	fault, ok := errors.AsType[*framework.DataError](err)
+	fault, ok := errors.AsType[*blocks.DataError](err)
 	if !ok || fault.Row < 0 || fault.Column >= len(f.File.Columns) {
 		return fmt.Errorf("fitted: %w", err)
 	}

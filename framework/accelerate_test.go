@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/laplace"
 )
 
@@ -63,7 +64,7 @@ type resuming struct {
 	from *beliefs
 }
 
-func (m resuming) Init(context.Context, framework.Source[framework.Rows], int, *rand.Rand) (*beliefs, error) {
+func (m resuming) Init(context.Context, framework.Source[blocks.Rows], int, *rand.Rand) (*beliefs, error) {
 	return m.from, nil
 }
 
@@ -162,7 +163,7 @@ func (s *scaled) Merge(o *scaled)       { s.Measured.Merge(o.Measured) }
 func (s *scaled) Scale(f float64)       { s.Scaled = true; s.Measured.Scale(f) }
 func (guarded) BoundsEvidence()         {}
 
-func (m guarded) Init(ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand) (*guardedBeliefs, error) {
+func (m guarded) Init(ctx context.Context, src framework.Source[blocks.Rows], k int, rng *rand.Rand) (*guardedBeliefs, error) {
 	p, err := m.inner.Init(ctx, src, k, rng)
 	return &guardedBeliefs{p, false}, err
 }
@@ -178,7 +179,7 @@ func (m guarded) Prepare(p *guardedBeliefs, tilt *laplace.Tilt, s *scaled) error
 
 var errTrap = errors.New("statistics that no rows have")
 
-func (m guarded) Infer(b framework.Rows, p *guardedBeliefs, s *scaled) (float64, error) {
+func (m guarded) Infer(b blocks.Rows, p *guardedBeliefs, s *scaled) (float64, error) {
 	h, err := m.inner.Infer(b, p.beliefs, s.Measured)
 	switch {
 	case p.Extrapolated && m.trap == noRow:

@@ -10,10 +10,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 )
 
 // half makes a checkpoint of a fit that is not complete.
-func half(t *testing.T, src framework.Source[framework.Rows], o framework.Options) []byte {
+func half(t *testing.T, src framework.Source[blocks.Rows], o framework.Options) []byte {
 	t.Helper()
 	o.MaxIterations = 5
 	res, err := framework.Fit(background, poisson{}, src, o)
@@ -67,18 +68,18 @@ func TestForeignCheckpointsSayWhatIsForeign(t *testing.T) {
 	weights[3] = 2
 	heavier, err := table(x).WithWeights(weights)
 	require.NoError(t, err)
-	for want, change := range map[string]func(*framework.Options) framework.Source[framework.Rows]{
-		"K is 4 in the checkpoint and 3 here":    func(o *framework.Options) framework.Source[framework.Rows] { o.K = 3; return nil },
-		"Seed is 0 in the checkpoint and 1 here": func(o *framework.Options) framework.Source[framework.Rows] { o.Seed = 1; return nil },
-		"Also is  in the checkpoint and BIC here": func(o *framework.Options) framework.Source[framework.Rows] {
+	for want, change := range map[string]func(*framework.Options) framework.Source[blocks.Rows]{
+		"K is 4 in the checkpoint and 3 here":    func(o *framework.Options) framework.Source[blocks.Rows] { o.K = 3; return nil },
+		"Seed is 0 in the checkpoint and 1 here": func(o *framework.Options) framework.Source[blocks.Rows] { o.Seed = 1; return nil },
+		"Also is  in the checkpoint and BIC here": func(o *framework.Options) framework.Source[blocks.Rows] {
 			o.Also = []framework.Criterion{framework.BIC}
 			return nil
 		},
-		"fit to other rows":                          func(*framework.Options) framework.Source[framework.Rows] { return table(other) },
-		"to other rows: their numbers, weights":      func(*framework.Options) framework.Source[framework.Rows] { return heavier },
-		"Rows is 300 in the checkpoint and 299 here": func(*framework.Options) framework.Source[framework.Rows] { return table(x[1:]) },
+		"fit to other rows":                          func(*framework.Options) framework.Source[blocks.Rows] { return table(other) },
+		"to other rows: their numbers, weights":      func(*framework.Options) framework.Source[blocks.Rows] { return heavier },
+		"Rows is 300 in the checkpoint and 299 here": func(*framework.Options) framework.Source[blocks.Rows] { return table(x[1:]) },
 	} {
-		var src framework.Source[framework.Rows] = table(x)
+		var src framework.Source[blocks.Rows] = table(x)
 		o := framework.Options{K: 4}
 		o.Resume = half(t, src, o)
 		if foreign := change(&o); foreign != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 )
 
 // condensed counts how often its rows are condensed.
@@ -17,7 +18,7 @@ type condensed struct {
 	asked *atomic.Int32
 }
 
-func (m condensed) Condense(ctx context.Context, src framework.Source[framework.Rows]) framework.Source[framework.Rows] {
+func (m condensed) Condense(ctx context.Context, src framework.Source[blocks.Rows]) framework.Source[blocks.Rows] {
 	m.asked.Add(1)
 	return framework.Condense(ctx, src)
 }
@@ -40,7 +41,7 @@ func TestCondensingRowsOfEntriesAllocatesForDifferentRowsAlone(t *testing.T) {
 	for i := range rows {
 		rows[i] = []int{i % 4, 10 + i%2}
 	}
-	src, err := framework.FromOnes(rows, 100)
+	src, err := blocks.FromOnes(rows, 100)
 	require.NoError(t, err)
 	require.Equal(t, 4, framework.Condense(background, src).Rows())
 	require.Less(t, testing.AllocsPerRun(3, func() { framework.Condense(background, src) }), 100.)

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/laplace"
 )
 
@@ -22,14 +23,14 @@ type faulty struct {
 	what string
 }
 
-func (m faulty) Init(ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand) (*rates, error) {
+func (m faulty) Init(ctx context.Context, src framework.Source[blocks.Rows], k int, rng *rand.Rand) (*rates, error) {
 	if m.what == "Init" {
 		return nil, nil
 	}
 	return m.poisson.Init(ctx, src, k, rng)
 }
 
-func (m faulty) Infer(b framework.Rows, p *rates, s *counts) (float64, error) {
+func (m faulty) Infer(b blocks.Rows, p *rates, s *counts) (float64, error) {
 	h, err := m.poisson.Infer(b, p, s)
 	if m.what == "Infer" {
 		h = math.NaN()
@@ -111,10 +112,10 @@ func TestNonFiniteCriterionIsAnError(t *testing.T) {
 }
 
 // heavy is a source of one's own with a negative weight.
-type heavy struct{ *framework.Table }
+type heavy struct{ *blocks.Table }
 
-func (h heavy) Blocks(ctx context.Context) iter.Seq2[framework.Rows, error] {
-	return func(yield func(framework.Rows, error) bool) {
+func (h heavy) Blocks(ctx context.Context) iter.Seq2[blocks.Rows, error] {
+	return func(yield func(blocks.Rows, error) bool) {
 		for b, err := range h.Table.Blocks(ctx) {
 			b.Weights = make([]float64, b.N)
 			for i := range b.Weights {
@@ -267,7 +268,7 @@ func (labelled) LabelEntropy(s *counts) float64 { return 0.25 }
 
 func TestScoresOfBoundsSayThatTheyAre(t *testing.T) {
 	o := framework.Options{K: 2, Method: framework.EM, Also: []framework.Criterion{framework.BIC, framework.AIC}}
-	for model, bound := range map[framework.Model[framework.Rows, *rates, *counts]]bool{poisson{}: false, bounding{}: true} {
+	for model, bound := range map[framework.Model[blocks.Rows, *rates, *counts]]bool{poisson{}: false, bounding{}: true} {
 		res, err := framework.Fit(background, model, table(mixed(300, 1)), o)
 		require.NoError(t, err)
 		assert.Equal(t, []bool{false, bound, bound}, []bool{res.Scores[0].Bound, res.Scores[1].Bound, res.Scores[2].Bound})
@@ -276,7 +277,7 @@ func TestScoresOfBoundsSayThatTheyAre(t *testing.T) {
 
 func TestICLSubtractsTheEntropyOfLabels(t *testing.T) {
 	o := framework.Options{K: 2, Method: framework.EM, Also: []framework.Criterion{framework.BIC, framework.ICL}}
-	for model, want := range map[framework.Model[framework.Rows, *rates, *counts]]float64{poisson{}: math.NaN(), labelled{}: 0.25} {
+	for model, want := range map[framework.Model[blocks.Rows, *rates, *counts]]float64{poisson{}: math.NaN(), labelled{}: 0.25} {
 		res, err := framework.Fit(background, model, table(mixed(300, 1)), o)
 		require.NoError(t, err)
 		e, err := framework.Evaluate(background, model, table(mixed(300, 1)), res.Parameters, 1)

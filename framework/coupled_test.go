@@ -16,6 +16,7 @@ import (
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/panics"
 	"github.com/latent-go/latent/laplace"
 )
@@ -44,7 +45,7 @@ func (m *memory) Keep(dims []int) framework.Local {
 	return kept
 }
 
-func (remembered) NewLocal(ctx context.Context, src framework.Source[framework.Rows], p *rates, rng *rand.Rand) (framework.Local, error) {
+func (remembered) NewLocal(ctx context.Context, src framework.Source[blocks.Rows], p *rates, rng *rand.Rand) (framework.Local, error) {
 	k := len(p.Rates)
 	m := &memory{K: k, Q: make([]float64, src.Rows()*k)}
 	for i := range m.Q {
@@ -53,7 +54,7 @@ func (remembered) NewLocal(ctx context.Context, src framework.Source[framework.R
 	return m, nil
 }
 
-func (m remembered) Update(b framework.Rows, p *rates, tilt *laplace.Tilt, now, next framework.Local) error {
+func (m remembered) Update(b blocks.Rows, p *rates, tilt *laplace.Tilt, now, next framework.Local) error {
 	s := m.NewStatistics(p)
 	if err := m.Prepare(p, tilt, s); err != nil {
 		return err
@@ -66,7 +67,7 @@ func (m remembered) Update(b framework.Rows, p *rates, tilt *laplace.Tilt, now, 
 	return nil
 }
 
-func (m remembered) InferAt(b framework.Rows, p *rates, q framework.Local, s *counts) (entropy float64, err error) {
+func (m remembered) InferAt(b blocks.Rows, p *rates, q framework.Local, s *counts) (entropy float64, err error) {
 	k := len(p.Rates)
 	for i := range b.N {
 		w, x := b.Weight(i), b.Row(i)[0]
@@ -96,7 +97,7 @@ func TestKeptLocalStepsAreTheModel(t *testing.T) {
 	o := framework.Options{K: 6, Also: []framework.Criterion{framework.BIC}}
 	want, err := framework.Fit(background, poisson{}, src, o)
 	require.NoError(t, err)
-	for _, model := range []framework.Model[framework.Rows, *rates, *counts]{remembered{}, inOrder{}} {
+	for _, model := range []framework.Model[blocks.Rows, *rates, *counts]{remembered{}, inOrder{}} {
 		for _, workers := range []int{1, 3} {
 			o := o
 			o.Workers = workers
@@ -115,7 +116,7 @@ func TestKeptLocalStepsAreTheModel(t *testing.T) {
 // TestKeptLocalStepsTravelInCheckpoints: interrupted and resumed, the bits are the same.
 func TestKeptLocalStepsTravelInCheckpoints(t *testing.T) {
 	src := chopped{table(mixed(300, 3))}
-	for _, model := range []framework.Model[framework.Rows, *rates, *counts]{remembered{}, inOrder{}} {
+	for _, model := range []framework.Model[blocks.Rows, *rates, *counts]{remembered{}, inOrder{}} {
 		uninterrupted, err := framework.Fit(background, model, src, framework.Options{K: 5})
 		require.NoError(t, err)
 		for _, limit := range []int{1, 4, 20} {
@@ -136,7 +137,7 @@ func TestKeptLocalStepsTravelInCheckpoints(t *testing.T) {
 // stubborn has nothing to begin with.
 type stubborn struct{ remembered }
 
-func (stubborn) NewLocal(context.Context, framework.Source[framework.Rows], *rates, *rand.Rand) (framework.Local, error) {
+func (stubborn) NewLocal(context.Context, framework.Source[blocks.Rows], *rates, *rand.Rand) (framework.Local, error) {
 	return nil, nil
 }
 
@@ -158,7 +159,7 @@ func TestAMappedFileThatShrinksIsAnErrorToo(t *testing.T) {
 		x[i] = float64(i % 7)
 	}
 	require.NoError(t, data.WriteNPY(&text, x, n, 1))
-	for _, model := range []framework.Model[framework.Rows, *rates, *counts]{remembered{}, inOrder{}} {
+	for _, model := range []framework.Model[blocks.Rows, *rates, *counts]{remembered{}, inOrder{}} {
 		path := filepath.Join(t.TempDir(), "x.npy")
 		require.NoError(t, os.WriteFile(path, text.Bytes(), 0o600))
 		file, err := os.Open(path)
@@ -168,7 +169,7 @@ func TestAMappedFileThatShrinksIsAnErrorToo(t *testing.T) {
 		require.NoError(t, err)
 		values, _, _, err := mapped.Values()
 		require.NoError(t, err)
-		src, err := framework.FromSlice(values, n, 1)
+		src, err := blocks.FromSlice(values, n, 1)
 		require.NoError(t, err)
 		_, err = framework.Fit(background, model, src, framework.Options{K: 2, Workers: 1, Recorder: framework.RecorderFunc(func(framework.Event) error {
 			return os.Truncate(path, 4096)

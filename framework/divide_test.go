@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/laplace"
 )
 
@@ -76,12 +77,12 @@ func TestSpansCountTheirBlocks(t *testing.T) {
 
 // TestFailuresKeepWhatTheEngineAsks, on their way to other processes.
 func TestFailuresKeepWhatTheEngineAsks(t *testing.T) {
-	for _, err := range []error{ErrDegenerate, laplace.ErrSingular, ErrContract, context.Canceled, context.DeadlineExceeded, ErrConstant} {
+	for _, err := range []error{ErrDegenerate, laplace.ErrSingular, ErrContract, context.Canceled, context.DeadlineExceeded, blocks.ErrConstant} {
 		var travelled failure
 		var buf bytes.Buffer
 		sent := fmt.Errorf("a step: %w", err)
-		if err == ErrConstant {
-			sent = fmt.Errorf("a step: %w", FaultyColumn(3, err))
+		if err == blocks.ErrConstant {
+			sent = fmt.Errorf("a step: %w", blocks.FaultyColumn(3, err))
 		}
 		require.NoError(t, gob.NewEncoder(&buf).Encode(failureOf(sent, 7)))
 		require.NoError(t, gob.NewDecoder(&buf).Decode(&travelled))

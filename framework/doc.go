@@ -13,7 +13,7 @@
 // latent dimensions that the data do not need, by means of a [Projector]. With a [Proper] prior gFAB climbs the
 // evidence instead of gFIC.
 //
-//	src, err := framework.FromMatrix(x)               // rows × columns
+//	src, err := blocks.FromMatrix(x)               // rows × columns
 //	res, err := framework.Fit(ctx, mixture.Model{Family: normal.Family{}}, src, framework.Options{K: 20})
 //	res.Shape.K, res.Value, res.Parameters            // dimensions left, the evidence, estimates
 //

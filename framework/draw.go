@@ -9,6 +9,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+
+	"github.com/latent-go/latent/framework/blocks"
 )
 
 // DrawRows draws at most n of the rows of positive weight by their contents: the draw and its order do not depend on
@@ -20,7 +22,7 @@ import (
 // Lund & Thorup, Journal of the ACM 54(6), 2007). Frequent rows are certain to be drawn. Weights are proportional to
 // the number of rows of the table that a row of the draw stands for: means over the draw are unbiased. DrawRows then
 // reads the source twice, by [Survey], and needs 16 MiB and the memory of 2n rows or a few times as much.
-func DrawRows(ctx context.Context, src Source[Rows], n int, rng *rand.Rand) (Rows, error) {
+func DrawRows(ctx context.Context, src Source[blocks.Rows], n int, rng *rand.Rand) (blocks.Rows, error) {
 	seed := uint64(0)
 	if src.Rows() > n {
 		seed = rng.Uint64()
@@ -30,7 +32,7 @@ func DrawRows(ctx context.Context, src Source[Rows], n int, rng *rand.Rand) (Row
 }
 
 // drawRows also returns the weight of the table.
-func drawRows(ctx context.Context, src Source[Rows], n int, seed uint64) (Rows, float64, error) {
+func drawRows(ctx context.Context, src Source[blocks.Rows], n int, seed uint64) (blocks.Rows, float64, error) {
 	d, some := drawing{most: n, seed: seed}, src.Rows() > n
 	seen, err := surveyBy(ctx, src, DefaultShards, 1, func() (*seenRows, error) {
 		s := new(seenRows)
@@ -40,17 +42,17 @@ func drawRows(ctx context.Context, src Source[Rows], n int, seed uint64) (Rows, 
 		return s, nil
 	}, (*seenRows).add, (*seenRows).merge)
 	if errors.Is(err, errNoRows) {
-		return Rows{}, 0, nil
+		return blocks.Rows{}, 0, nil
 	}
 	if err != nil {
-		return Rows{}, 0, err
+		return blocks.Rows{}, 0, err
 	}
 	d.prepare(seen)
 	if some {
 		drawn, err := surveyBy(ctx, src, DefaultShards, 1, func() (*drawnRows, error) { return &drawnRows{of: &d}, nil },
 			(*drawnRows).add, (*drawnRows).merge)
 		if err != nil {
-			return Rows{}, 0, err
+			return blocks.Rows{}, 0, err
 		}
 		drawn.weigh()
 		seen.Taken = drawn.Rows
@@ -58,7 +60,7 @@ func drawRows(ctx context.Context, src Source[Rows], n int, seed uint64) (Rows, 
 	slices.SortFunc(seen.Taken, func(a, b drawnRow) int {
 		return cmp.Or(cmp.Compare(a.Key, b.Key), slices.Compare(a.Cells, b.Cells), cmp.Compare(a.Weight, b.Weight))
 	})
-	out := Rows{N: len(seen.Taken), D: seen.D, Stride: seen.D, X: make([]float64, 0, len(seen.Taken)*seen.D)}
+	out := blocks.Rows{N: len(seen.Taken), D: seen.D, Stride: seen.D, X: make([]float64, 0, len(seen.Taken)*seen.D)}
 	for _, r := range seen.Taken {
 		out.X, out.Weights = append(out.X, r.Cells...), append(out.Weights, r.Weight)
 	}
@@ -105,7 +107,7 @@ func (r *drawnRow) compare(to *drawnRow) int {
 }
 
 // add takes note of the rows that have weight.
-func (s *seenRows) add(b Rows) error {
+func (s *seenRows) add(b blocks.Rows) error {
 	err := b.Check()
 	if s.Columns == nil {
 		s.D, s.Columns = b.D, make([]drawnColumn, b.D)
@@ -163,7 +165,7 @@ func (c *drawnColumn) merge(o drawnColumn) {
 }
 
 // cells are the columns and numbers of a row; where the block has entries, those alone.
-func cells(b Rows, i int) iter.Seq2[int, float64] {
+func cells(b blocks.Rows, i int) iter.Seq2[int, float64] {
 	return func(yield func(int, float64) bool) {
 		if b.Entries == nil {
 			for j, x := range b.Row(i) {
@@ -187,7 +189,7 @@ func cells(b Rows, i int) iter.Seq2[int, float64] {
 }
 
 // look adds a row to what is known of the columns, and takes it where all are taken.
-func (s *seenRows) look(b Rows, i int) {
+func (s *seenRows) look(b blocks.Rows, i int) {
 	w := b.Weight(i)
 	s.Rows++
 	s.Weight += w
@@ -237,7 +239,7 @@ func (d *drawing) prepare(seen *seenRows) {
 	}
 	for i := range d.Taken {
 		r := &d.Taken[i]
-		r.Key = d.key(Rows{N: 1, D: d.D, Stride: d.D, X: r.Cells}, 0)
+		r.Key = d.key(blocks.Rows{N: 1, D: d.D, Stride: d.D, X: r.Cells}, 0)
 	}
 }
 
@@ -254,7 +256,7 @@ func (c *drawnColumn) key(x float64) uint64 {
 }
 
 // key is a number that a row has in any units and any order of the columns.
-func (d *drawing) key(b Rows, i int) (sum uint64) {
+func (d *drawing) key(b blocks.Rows, i int) (sum uint64) {
 	if b.Entries != nil {
 		sum = d.zeros
 	}
@@ -269,7 +271,7 @@ func (d *drawing) key(b Rows, i int) (sum uint64) {
 }
 
 // raw is a number that equal rows have, and hardly any others, whether they are given by their entries or not.
-func raw(b Rows, i int) (sum uint64) {
+func raw(b blocks.Rows, i int) (sum uint64) {
 	for j, x := range cells(b, i) {
 		if math.IsNaN(x) {
 			sum += scrambled(uint64(j))
@@ -298,7 +300,7 @@ type drawnRows struct {
 }
 
 // add draws those rows of a block whose priorities are early enough as yet.
-func (t *drawnRows) add(b Rows) error {
+func (t *drawnRows) add(b blocks.Rows) error {
 	d := t.of
 	usual := d.Weight / d.seenRows.Rows * max(1, d.seenRows.Rows/float64(len(d.Buckets)))
 	for i := range b.N {

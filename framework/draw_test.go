@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/floats"
+
+	"github.com/latent-go/latent/framework/blocks"
 )
 
 // skewed are rows of three columns: the first is one of two numbers, a third of all rows are zeros.
@@ -25,9 +27,9 @@ func skewed(t *testing.T, n int) []float64 {
 	return x
 }
 
-func drawnOf(t *testing.T, x []float64, n int) Rows {
+func drawnOf(t *testing.T, x []float64, n int) blocks.Rows {
 	t.Helper()
-	table, err := FromIncomplete(x, len(x)/3, 3)
+	table, err := blocks.FromIncomplete(x, len(x)/3, 3)
 	require.NoError(t, err)
 	rows, err := DrawRows(context.Background(), table, n, rand.New(rand.NewPCG(3, 4)))
 	require.NoError(t, err)
@@ -64,7 +66,7 @@ func TestDrawnRowsKeepToAnyOrder(t *testing.T) {
 func TestDrawnRowsStandForTheTable(t *testing.T) {
 	const n, draws = 3000, 200
 	x := skewed(t, n)
-	table, err := FromSlice(x, n, 3)
+	table, err := blocks.FromSlice(x, n, 3)
 	require.NoError(t, err)
 	var zeros, ones [draws]float64
 	for s := range draws {
@@ -87,18 +89,18 @@ func TestDrawnRowsStandForTheTable(t *testing.T) {
 }
 
 // entries is a table of one block of entries.
-type entries struct{ of *Entries }
+type entries struct{ of *blocks.Entries }
 
 func (e entries) Rows() int { return len(e.of.Start) - 1 }
 
-func (e entries) Blocks(context.Context) iter.Seq2[Rows, error] {
-	return func(yield func(Rows, error) bool) { yield(Rows{N: e.Rows(), D: 3, Entries: e.of}, nil) }
+func (e entries) Blocks(context.Context) iter.Seq2[blocks.Rows, error] {
+	return func(yield func(blocks.Rows, error) bool) { yield(blocks.Rows{N: e.Rows(), D: 3, Entries: e.of}, nil) }
 }
 
 // Rows given by their entries are drawn as those given by all numbers.
 func TestDrawnEntriesAreRows(t *testing.T) {
 	x := skewed(t, 900)
-	e := &Entries{Start: []int{0}}
+	e := &blocks.Entries{Start: []int{0}}
 	for i, v := range x {
 		if v != 0 {
 			e.Columns, e.Values = append(e.Columns, i%3), append(e.Values, v)

@@ -9,6 +9,8 @@ import (
 	"io"
 	"math"
 	"reflect"
+
+	"github.com/latent-go/latent/framework/blocks"
 )
 
 // fingerprint is a hash of the blocks of a source: of the rows' numbers and weights, and of the exported fields of
@@ -21,7 +23,7 @@ func fingerprint[B any](src Source[B]) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		if rows, ok := any(b).(Rows); ok {
+		if rows, ok := any(b).(blocks.Rows); ok {
 			d.rows(rows)
 		} else {
 			d.value(reflect.ValueOf(b), deepest)
@@ -56,7 +58,7 @@ func (d digest) floats(x []float64) {
 }
 
 // rows leaves out what lies between rows in memory.
-func (d digest) rows(b Rows) {
+func (d digest) rows(b blocks.Rows) {
 	d.word(uint64(b.N))
 	d.word(uint64(b.D))
 	d.floats(b.Weights)

@@ -11,6 +11,7 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/parallel"
 	"github.com/latent-go/latent/laplace"
 )
@@ -111,7 +112,7 @@ func newFit[B, P any, S Statistics[S]](
 		return nil, errNoRows
 	}
 	if o.Sample > 0 {
-		if _, ok := from.src.(Source[Rows]); !ok {
+		if _, ok := from.src.(Source[blocks.Rows]); !ok {
 			return nil, fmt.Errorf("framework: Sample is %d, and the source has no blocks of Rows to draw from: leave Sample 0",
 				o.Sample)
 		}

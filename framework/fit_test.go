@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/laplace"
 	"github.com/latent-go/latent/pruning"
 )
@@ -20,14 +21,14 @@ import (
 var background = context.Background()
 
 // chopped is a table in blocks of 50 rows, so that shards hold several.
-type chopped struct{ *framework.Table }
+type chopped struct{ *blocks.Table }
 
-func (c chopped) Blocks(context.Context) iter.Seq2[framework.Rows, error] {
-	return func(yield func(framework.Rows, error) bool) {
+func (c chopped) Blocks(context.Context) iter.Seq2[blocks.Rows, error] {
+	return func(yield func(blocks.Rows, error) bool) {
 		all := c.All()
 		for first := 0; first < all.N; first += 50 {
 			n := min(50, all.N-first)
-			b := framework.Rows{First: first, N: n, D: all.D, Stride: all.Stride, X: all.X[first*all.Stride : (first+n)*all.Stride]}
+			b := blocks.Rows{First: first, N: n, D: all.D, Stride: all.Stride, X: all.X[first*all.Stride : (first+n)*all.Stride]}
 			if all.Weights != nil {
 				b.Weights = all.Weights[first : first+n]
 			}
@@ -321,14 +322,14 @@ func TestBestRestartWinsAndAllAreReported(t *testing.T) {
 // plain hides every optional interface of poisson.
 type plain struct{ m poisson }
 
-func (p plain) Init(ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand) (*rates, error) {
+func (p plain) Init(ctx context.Context, src framework.Source[blocks.Rows], k int, rng *rand.Rand) (*rates, error) {
 	return p.m.Init(ctx, src, k, rng)
 }
 func (p plain) NewStatistics(r *rates) *counts { return p.m.NewStatistics(r) }
 func (p plain) Prepare(r *rates, tilt *laplace.Tilt, s *counts) error {
 	return p.m.Prepare(r, tilt, s)
 }
-func (p plain) Infer(b framework.Rows, r *rates, s *counts) (float64, error) {
+func (p plain) Infer(b blocks.Rows, r *rates, s *counts) (float64, error) {
 	return p.m.Infer(b, r, s)
 }
 func (p plain) Maximize(s *counts, r, dst *rates) (*rates, error) { return p.m.Maximize(s, r, dst) }
@@ -341,7 +342,7 @@ func (marked) BoundsEvidence() {}
 
 func TestMissingInterfaceIsNamed(t *testing.T) {
 	src := table(mixed(50, 1))
-	fit := func(m framework.Model[framework.Rows, *rates, *counts], o framework.Options) error {
+	fit := func(m framework.Model[blocks.Rows, *rates, *counts], o framework.Options) error {
 		_, err := framework.Fit(background, m, src, o)
 		return err
 	}
@@ -412,7 +413,7 @@ func TestFitFromBeginsWhereItIsTold(t *testing.T) {
 	first, err := framework.Fit(background, poisson{}, src, o)
 	require.NoError(t, err)
 	o.MaxIterations = 0
-	second, err := framework.FitFrom(background, poisson{}, src, func(context.Context, framework.Source[framework.Rows], int, *rand.Rand) (*rates, error) {
+	second, err := framework.FitFrom(background, poisson{}, src, func(context.Context, framework.Source[blocks.Rows], int, *rand.Rand) (*rates, error) {
 		return first.Parameters, nil
 	}, o)
 	require.NoError(t, err)
@@ -470,7 +471,7 @@ func TestLogJointThatIsNaNIsAnError(t *testing.T) {
 // unlucky fails in every start but the third.
 type unlucky struct{ plain }
 
-func (u unlucky) Init(ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand) (*rates, error) {
+func (u unlucky) Init(ctx context.Context, src framework.Source[blocks.Rows], k int, rng *rand.Rand) (*rates, error) {
 	lucky := rand.New(rand.NewPCG(0, 2)).Uint64()
 	if rng.Uint64() != lucky {
 		return nil, errors.New("no luck")
@@ -520,14 +521,14 @@ func TestPruningRulesCanBeSwitchedOff(t *testing.T) {
 }
 
 // broken yields a block and then an error.
-type broken struct{ *framework.Table }
+type broken struct{ *blocks.Table }
 
 var errDisk = errors.New("disk on fire")
 
-func (b broken) Blocks(ctx context.Context) iter.Seq2[framework.Rows, error] {
-	return func(yield func(framework.Rows, error) bool) {
+func (b broken) Blocks(ctx context.Context) iter.Seq2[blocks.Rows, error] {
+	return func(yield func(blocks.Rows, error) bool) {
 		if yield(b.All(), nil) {
-			yield(framework.Rows{}, errDisk)
+			yield(blocks.Rows{}, errDisk)
 		}
 	}
 }
@@ -575,7 +576,7 @@ func TestADoublingHasStartsOfItsOwn(t *testing.T) {
 	src := table(mixed(400, 5))
 	var asked [][2]int
 	spoil := 0 // the first so many starts from 4 latent dimensions begin at a single point
-	start := func(ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand) (*rates, error) {
+	start := func(ctx context.Context, src framework.Source[blocks.Rows], k int, rng *rand.Rand) (*rates, error) {
 		number := framework.StartOf(ctx)
 		asked = append(asked, [2]int{k, number})
 		p, err := poisson{}.Init(ctx, src, k, rng)

@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"slices"
 
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/internal/panics"
 	"github.com/latent-go/latent/internal/simd"
@@ -270,7 +271,7 @@ type failure struct {
 	err error // in the process where it occurred
 }
 
-// An entryFault is a [DataError] as it travels.
+// An entryFault is a [blocks.DataError] as it travels.
 type entryFault struct {
 	Row, Column int
 	Value       float64
@@ -281,7 +282,7 @@ func failureOf(err error, block int) *failure {
 	f := &failure{Text: err.Error(), Block: block, Dimension: -1, err: err}
 	var named *DegenerateError
 	var source *sourceError
-	var data *DataError
+	var data *blocks.DataError
 	if errors.As(err, &named) {
 		f.Dimension = named.Dimension
 	}
@@ -321,12 +322,12 @@ func (f *failure) Unwrap() (list []error) {
 	}
 	if d := f.Data; d != nil {
 		reason := errors.New(d.Reason)
-		for _, known := range []error{ErrConstant, ErrNoValue, ErrNotFinite} {
+		for _, known := range []error{blocks.ErrConstant, blocks.ErrNoValue, blocks.ErrNotFinite} {
 			if known.Error() == d.Reason {
 				reason = known
 			}
 		}
-		list = append(list, &DataError{d.Row, d.Column, d.Value, reason})
+		list = append(list, &blocks.DataError{Row: d.Row, Column: d.Column, Value: d.Value, Reason: reason})
 	}
 	return list
 }

@@ -17,12 +17,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/ranks"
 	"github.com/latent-go/latent/internal/tier"
 )
 
 // fitTogether is one fit by n processes, which must agree.
-func fitTogether(t *testing.T, n int, src framework.Source[framework.Rows], o framework.Options) *framework.Result[*rates, *counts] {
+func fitTogether(t *testing.T, n int, src framework.Source[blocks.Rows], o framework.Options) *framework.Result[*rates, *counts] {
 	t.Helper()
 	results := make([]*framework.Result[*rates, *counts], n)
 	for rank, err := range ranks.Each(n, func(r ranks.Rank) (err error) {
@@ -61,7 +62,7 @@ func TestAnyNumberOfProcessesGivesTheBitsOfOne(t *testing.T) {
 	few, err := table(x[:100]).WithWeights(w[:100])
 	require.NoError(t, err)
 	more := map[string][]int{"one block": {2}, "many": {3}, "fewer than shards": {19}, "parts": {3}}
-	for name, src := range map[string]framework.Source[framework.Rows]{"one block": weighted, "many": chopped{weighted}, "fewer than shards": chopped{few}, "parts": parts{chopped{weighted}, new(atomic.Int64)}} {
+	for name, src := range map[string]framework.Source[blocks.Rows]{"one block": weighted, "many": chopped{weighted}, "fewer than shards": chopped{few}, "parts": parts{chopped{weighted}, new(atomic.Int64)}} {
 		for _, o := range []framework.Options{
 			{K: 3, Method: framework.EM, Also: []framework.Criterion{framework.BIC, framework.ICL}},
 			{K: 5, Restarts: 3, Also: []framework.Criterion{framework.BIC}},
@@ -83,11 +84,11 @@ type parts struct {
 	read *atomic.Int64
 }
 
-func (p parts) Part(ctx context.Context, first, last, shards int) iter.Seq2[framework.Rows, error] {
-	blocks := p.chopped.Blocks(ctx)
-	return func(yield func(framework.Rows, error) bool) {
+func (p parts) Part(ctx context.Context, first, last, shards int) iter.Seq2[blocks.Rows, error] {
+	list := p.chopped.Blocks(ctx)
+	return func(yield func(blocks.Rows, error) bool) {
 		i := -1
-		for b, err := range blocks {
+		for b, err := range list {
 			if i++; i%shards < first || i%shards >= last {
 				continue
 			}
@@ -101,12 +102,12 @@ func (p parts) Part(ctx context.Context, first, last, shards int) iter.Seq2[fram
 
 func TestProcessesReadTheirParts(t *testing.T) {
 	src := parts{chopped{table(mixed(2000, 1))}, new(atomic.Int64)}
-	blocks := 0
+	list := 0
 	for range src.Blocks(background) {
-		blocks++
+		list++
 	}
 	res := fitTogether(t, 3, src, framework.Options{K: 3, Method: framework.EM})
-	assert.Equal(t, int64(blocks*(res.Passes)), src.read.Load())
+	assert.Equal(t, int64(list*(res.Passes)), src.read.Load())
 }
 
 func TestProcessesSelectTogether(t *testing.T) {
@@ -133,23 +134,23 @@ func TestWhatHappensToOneProcessHappensToAll(t *testing.T) {
 	src := chopped{table(mixed(1500, 3))}
 	enough := errors.New("the disk is full")
 	for name, c := range map[string]struct {
-		spoil func(r ranks.Rank, o *framework.Options, src *framework.Source[framework.Rows]) (context.Context, framework.Model[framework.Rows, *rates, *counts])
+		spoil func(r ranks.Rank, o *framework.Options, src *framework.Source[blocks.Rows]) (context.Context, framework.Model[blocks.Rows, *rates, *counts])
 		says  string
 		is    error
 	}{
-		"another seed": {func(_ ranks.Rank, o *framework.Options, _ *framework.Source[framework.Rows]) (context.Context, framework.Model[framework.Rows, *rates, *counts]) {
+		"another seed": {func(_ ranks.Rank, o *framework.Options, _ *framework.Source[blocks.Rows]) (context.Context, framework.Model[blocks.Rows, *rates, *counts]) {
 			o.Seed = 7
 			return background, poisson{}
 		}, "differ in the task", nil},
-		"fewer rows": {func(_ ranks.Rank, _ *framework.Options, src *framework.Source[framework.Rows]) (context.Context, framework.Model[framework.Rows, *rates, *counts]) {
+		"fewer rows": {func(_ ranks.Rank, _ *framework.Options, src *framework.Source[blocks.Rows]) (context.Context, framework.Model[blocks.Rows, *rates, *counts]) {
 			*src = chopped{table(mixed(1499, 3))}
 			return background, poisson{}
 		}, "differ in the number of rows: 1500 and 1499", nil},
-		"other rows": {func(_ ranks.Rank, _ *framework.Options, src *framework.Source[framework.Rows]) (context.Context, framework.Model[framework.Rows, *rates, *counts]) {
+		"other rows": {func(_ ranks.Rank, _ *framework.Options, src *framework.Source[blocks.Rows]) (context.Context, framework.Model[blocks.Rows, *rates, *counts]) {
 			*src = chopped{table(mixed(1500, 4))}
 			return background, poisson{}
 		}, "the parameters of processes 0 and 2 differ: the processes read different rows", nil},
-		"a recorder": {func(_ ranks.Rank, o *framework.Options, _ *framework.Source[framework.Rows]) (context.Context, framework.Model[framework.Rows, *rates, *counts]) {
+		"a recorder": {func(_ ranks.Rank, o *framework.Options, _ *framework.Source[blocks.Rows]) (context.Context, framework.Model[blocks.Rows, *rates, *counts]) {
 			o.Recorder = framework.RecorderFunc(func(e framework.Event) error {
 				if e.Iteration == 3 {
 					return enough
@@ -158,23 +159,23 @@ func TestWhatHappensToOneProcessHappensToAll(t *testing.T) {
 			})
 			return background, poisson{}
 		}, "the disk is full", nil},
-		"a broken disk": {func(_ ranks.Rank, _ *framework.Options, src *framework.Source[framework.Rows]) (context.Context, framework.Model[framework.Rows, *rates, *counts]) {
-			*src = passes{chopped{table(mixed(1500, 3))}, new(int), func(pass int, yield func(framework.Rows, error) bool, rest iter.Seq2[framework.Rows, error]) {
+		"a broken disk": {func(_ ranks.Rank, _ *framework.Options, src *framework.Source[blocks.Rows]) (context.Context, framework.Model[blocks.Rows, *rates, *counts]) {
+			*src = passes{chopped{table(mixed(1500, 3))}, new(int), func(pass int, yield func(blocks.Rows, error) bool, rest iter.Seq2[blocks.Rows, error]) {
 				if pass > 9 {
-					yield(framework.Rows{}, errDisk)
+					yield(blocks.Rows{}, errDisk)
 					return
 				}
 				rest(yield)
 			}}
 			return background, poisson{}
 		}, errDisk.Error(), nil},
-		"a broken disk at the start": {func(_ ranks.Rank, _ *framework.Options, src *framework.Source[framework.Rows]) (context.Context, framework.Model[framework.Rows, *rates, *counts]) {
-			*src = passes{chopped{table(mixed(1500, 3))}, new(int), func(_ int, yield func(framework.Rows, error) bool, _ iter.Seq2[framework.Rows, error]) {
-				yield(framework.Rows{}, errDisk)
+		"a broken disk at the start": {func(_ ranks.Rank, _ *framework.Options, src *framework.Source[blocks.Rows]) (context.Context, framework.Model[blocks.Rows, *rates, *counts]) {
+			*src = passes{chopped{table(mixed(1500, 3))}, new(int), func(_ int, yield func(blocks.Rows, error) bool, _ iter.Seq2[blocks.Rows, error]) {
+				yield(blocks.Rows{}, errDisk)
 			}}
 			return background, poisson{}
 		}, errDisk.Error(), nil},
-		"a cancelled context": {func(_ ranks.Rank, o *framework.Options, _ *framework.Source[framework.Rows]) (context.Context, framework.Model[framework.Rows, *rates, *counts]) {
+		"a cancelled context": {func(_ ranks.Rank, o *framework.Options, _ *framework.Source[blocks.Rows]) (context.Context, framework.Model[blocks.Rows, *rates, *counts]) {
 			ctx, cancel := context.WithCancel(background)
 			o.Recorder = framework.RecorderFunc(func(e framework.Event) error {
 				if e.Iteration == 3 {
@@ -184,7 +185,7 @@ func TestWhatHappensToOneProcessHappensToAll(t *testing.T) {
 			})
 			return ctx, poisson{}
 		}, "cancelled", context.Canceled},
-		"a deadline": {func(_ ranks.Rank, o *framework.Options, _ *framework.Source[framework.Rows]) (context.Context, framework.Model[framework.Rows, *rates, *counts]) {
+		"a deadline": {func(_ ranks.Rank, o *framework.Options, _ *framework.Source[blocks.Rows]) (context.Context, framework.Model[blocks.Rows, *rates, *counts]) {
 			ctx := &expiring{Context: background, over: make(chan struct{})}
 			expire := sync.OnceFunc(func() { close(ctx.over) })
 			o.Recorder = framework.RecorderFunc(func(e framework.Event) error {
@@ -195,10 +196,10 @@ func TestWhatHappensToOneProcessHappensToAll(t *testing.T) {
 			})
 			return ctx, poisson{}
 		}, "cancelled", context.DeadlineExceeded},
-		"a panic": {func(ranks.Rank, *framework.Options, *framework.Source[framework.Rows]) (context.Context, framework.Model[framework.Rows, *rates, *counts]) {
+		"a panic": {func(ranks.Rank, *framework.Options, *framework.Source[blocks.Rows]) (context.Context, framework.Model[blocks.Rows, *rates, *counts]) {
 			return background, explosive{}
 		}, "the task", nil},
-		"a death": {func(r ranks.Rank, o *framework.Options, _ *framework.Source[framework.Rows]) (context.Context, framework.Model[framework.Rows, *rates, *counts]) {
+		"a death": {func(r ranks.Rank, o *framework.Options, _ *framework.Source[blocks.Rows]) (context.Context, framework.Model[blocks.Rows, *rates, *counts]) {
 			o.Recorder = framework.RecorderFunc(func(framework.Event) error {
 				r.Leave()
 				select {}
@@ -215,7 +216,7 @@ func TestWhatHappensToOneProcessHappensToAll(t *testing.T) {
 			ends := make(chan end)
 			for rank, r := range all {
 				go func() {
-					o, from, ctx, m := framework.Options{K: 4, Group: r}, framework.Source[framework.Rows](src), background, framework.Model[framework.Rows, *rates, *counts](poisson{})
+					o, from, ctx, m := framework.Options{K: 4, Group: r}, framework.Source[blocks.Rows](src), background, framework.Model[blocks.Rows, *rates, *counts](poisson{})
 					if rank == 2 {
 						ctx, m = c.spoil(r, &o, &from)
 					}
@@ -326,7 +327,7 @@ func TestAnExecutorGivesTheBitsOfOneProcess(t *testing.T) {
 		require.NoError(t, err)
 		steps := 0
 		o.Workers = 1
-		res, err := framework.Fit(background, poisson{}, framework.Elsewhere[framework.Rows](src, cluster{src, &steps}), o)
+		res, err := framework.Fit(background, poisson{}, framework.Elsewhere[blocks.Rows](src, cluster{src, &steps}), o)
 		require.NoError(t, err)
 		requireBits(t, one, res)
 		assert.GreaterOrEqual(t, steps, one.Passes)
@@ -338,12 +339,12 @@ func TestAnExecutorGivesTheBitsOfOneProcess(t *testing.T) {
 // A source stays what it is where its passes are made elsewhere.
 func TestElsewhereKeepsWhatASourceMeasures(t *testing.T) {
 	tab := table(mixed(40, 1))
-	seq, err := framework.NewSequences(tab, []int{10, 40})
+	seq, err := blocks.NewSequences(tab, []int{10, 40})
 	require.NoError(t, err)
-	plain := framework.Elsewhere[framework.Rows, *rates](tab, cluster{})
+	plain := framework.Elsewhere[blocks.Rows, *rates](tab, cluster{})
 	_, is := plain.(framework.Measured)
 	assert.False(t, is)
-	measured, is := framework.Elsewhere[framework.Sequences, *rates](seq, cluster{}).(framework.Measured)
+	measured, is := framework.Elsewhere[blocks.Sequences, *rates](seq, cluster{}).(framework.Measured)
 	require.True(t, is)
 	assert.Equal(t, 40, measured.Observations())
 }

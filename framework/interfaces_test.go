@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/latent-go/latent/framework/blocks"
 )
 
 type someSums struct{}
@@ -34,7 +36,7 @@ func TestTheGuideHasEveryOptionalInterface(t *testing.T) {
 		}
 	}
 	there := map[string][]string{}
-	for _, i := range append(optionals[Rows, *int, *someSums](), ofSums[*someSums]()...) {
+	for _, i := range append(optionals[blocks.Rows, *int, *someSums](), ofSums[*someSums]()...) {
 		name, _, _ := strings.Cut(i.Name(), "[")
 		for m := range i.Methods() {
 			there[name] = append(there[name], m.Name)

@@ -6,13 +6,13 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/framework/lvmtest"
 )
 
 // TestPoissonMixtureConforms: the model that the engine is tested with is right itself.
 func TestPoissonMixtureConforms(t *testing.T) {
-	lvmtest.Test(t, lvmtest.Case[framework.Rows, *rates, *counts]{
+	lvmtest.Test(t, lvmtest.Case[blocks.Rows, *rates, *counts]{
 		Model: poisson{},
 		Data:  lvmtest.Matrix(mat.NewDense(90, 1, mixed(90, 1))),
 		K:     []int{1, 2, 3},

@@ -3,6 +3,8 @@ package framework
 import (
 	"context"
 	"math"
+
+	"github.com/latent-go/latent/framework/blocks"
 )
 
 // Symmetric is a model that states how many modes of Π are equivalent, such as by the order of labels. An [Assigner]
@@ -40,7 +42,7 @@ func LogModes[B, P any, S Statistics[S]](
 	sums, err := Fold(ctx, src, workers,
 		func() (*overlaps, error) { return &overlaps{k: k, logs: make([]float64, k*(k-1)/2)}, nil },
 		func(o *overlaps, b B) (err error) {
-			if rows, is := any(b).(Rows); is {
+			if rows, is := any(b).(blocks.Rows); is {
 				b = any(rows.Weighing()).(B)
 			}
 			if o.q, err = of.Responsibilities(b, p, o.q); err == nil {
@@ -93,7 +95,7 @@ func (o *overlaps) add(weight func(row int) float64) {
 // weightsOf are the weights of the rows of a block, of steps those of their sequences.
 func weightsOf(block any) func(row int) float64 {
 	switch b := block.(type) {
-	case Sequences:
+	case blocks.Sequences:
 		i := 0
 		return func(row int) float64 { // rows come in order
 			for row >= b.Ends[i] {

@@ -10,10 +10,11 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 )
 
 // logModes is that of a mixture of Poisson distributions.
-func logModes(t require.TestingT, src framework.Source[framework.Rows], p *rates, workers int) float64 {
+func logModes(t require.TestingT, src framework.Source[blocks.Rows], p *rates, workers int) float64 {
 	v, err := framework.LogModes(background, poisson{}, src, p, workers)
 	require.NoError(t, err)
 	return v

@@ -108,8 +108,8 @@ type Options struct {
 	// Sample is the approximate number of rows, drawn at random, to which every run is first fitted, from its own start
 	// and at the same K. That fit ends close to the end of a fit to all rows; passes over all rows then decide. If the
 	// components are distinct, few such passes remain (docs/guides/larger-than-memory.md); otherwise the fit may find
-	// another local maximum. Sample needs a [Source] of [Rows], and does nothing if the source has less than twice as many
-	// rows or gives them by their entries. 0: no sample.
+	// another local maximum. Sample needs a [Source] of [blocks.Rows], and does nothing if the source has less than twice
+	// as many rows or gives them by their entries. 0: no sample.
 	Sample int
 
 	// Restarts is the number of independent starts from each K, default 1; Fit returns the best. Two from each K are made

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/laplace"
 )
 
@@ -43,10 +44,10 @@ func (s *counts) Merge(o *counts) {
 	}
 }
 
-func (poisson) Init(ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand) (*rates, error) {
+func (poisson) Init(ctx context.Context, src framework.Source[blocks.Rows], k int, rng *rand.Rand) (*rates, error) {
 	mean, err := framework.Fold(ctx, src, 1,
 		func() (*[2]float64, error) { return new([2]float64), nil },
-		func(a *[2]float64, b framework.Rows) error {
+		func(a *[2]float64, b blocks.Rows) error {
 			for i := range b.N {
 				a[0] += b.Weight(i)
 				a[1] += b.Weight(i) * b.Row(i)[0]
@@ -84,7 +85,7 @@ func (poisson) Prepare(p *rates, tilt *laplace.Tilt, s *counts) error {
 	return nil
 }
 
-func (m poisson) Infer(b framework.Rows, p *rates, s *counts) (entropy float64, err error) {
+func (m poisson) Infer(b blocks.Rows, p *rates, s *counts) (entropy float64, err error) {
 	for i := range b.N {
 		x, w := b.Row(i)[0], b.Weight(i)
 		if x < 0 || x != math.Trunc(x) {
@@ -163,7 +164,7 @@ func (poisson) Keep(s *counts, p *rates, dims []int) (*counts, *rates, error) {
 	return framework.KeepAxes(s, k, dims), framework.KeepAxes(p, k, dims), nil
 }
 
-func (m poisson) Responsibilities(b framework.Rows, p *rates, dst []float64) ([]float64, error) {
+func (m poisson) Responsibilities(b blocks.Rows, p *rates, dst []float64) ([]float64, error) {
 	s := m.NewStatistics(p)
 	if err := m.Prepare(p, nil, s); err != nil {
 		return nil, err
@@ -188,8 +189,8 @@ func mixed(n int, seed uint64) []float64 {
 	return x
 }
 
-func table(x []float64) *framework.Table {
-	t, err := framework.FromSlice(x, len(x), 1)
+func table(x []float64) *blocks.Table {
+	t, err := blocks.FromSlice(x, len(x), 1)
 	if err != nil {
 		panic(err)
 	}

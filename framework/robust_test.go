@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/panics"
 	"github.com/latent-go/latent/pruning"
 )
@@ -21,20 +22,20 @@ import (
 type passes struct {
 	chopped
 	n  *int
-	at func(pass int, yield func(framework.Rows, error) bool, rest iter.Seq2[framework.Rows, error])
+	at func(pass int, yield func(blocks.Rows, error) bool, rest iter.Seq2[blocks.Rows, error])
 }
 
-func (p passes) Blocks(ctx context.Context) iter.Seq2[framework.Rows, error] {
-	blocks := p.chopped.Blocks(ctx)
-	return func(yield func(framework.Rows, error) bool) {
+func (p passes) Blocks(ctx context.Context) iter.Seq2[blocks.Rows, error] {
+	list := p.chopped.Blocks(ctx)
+	return func(yield func(blocks.Rows, error) bool) {
 		*p.n++
-		p.at(*p.n, yield, blocks)
+		p.at(*p.n, yield, list)
 	}
 }
 
 func TestQuietlyStoppedPassIsNotTakenForAWholeOne(t *testing.T) {
 	ctx, cancel := context.WithCancel(background)
-	src := passes{chopped{table(mixed(2000, 1))}, new(int), func(pass int, yield func(framework.Rows, error) bool, rest iter.Seq2[framework.Rows, error]) {
+	src := passes{chopped{table(mixed(2000, 1))}, new(int), func(pass int, yield func(blocks.Rows, error) bool, rest iter.Seq2[blocks.Rows, error]) {
 		seen := 0
 		for b, err := range rest {
 			if seen++; pass == 6 && seen == 11 {
@@ -62,7 +63,7 @@ func TestQuietlyStoppedPassIsNotTakenForAWholeOne(t *testing.T) {
 }
 
 func TestSourceThatLosesRowsIsRefused(t *testing.T) {
-	src := passes{chopped{table(mixed(2000, 1))}, new(int), func(pass int, yield func(framework.Rows, error) bool, rest iter.Seq2[framework.Rows, error]) {
+	src := passes{chopped{table(mixed(2000, 1))}, new(int), func(pass int, yield func(blocks.Rows, error) bool, rest iter.Seq2[blocks.Rows, error]) {
 		seen := 0
 		for b, err := range rest {
 			if seen++; pass > 8 && seen > 20 || !yield(b, err) {
@@ -83,9 +84,9 @@ func TestSourceErrorEndsTheFitWhereverItHappens(t *testing.T) {
 	require.NoError(t, err)
 	require.Greater(t, uninterrupted.Passes, uninterrupted.Iterations, "there were trials")
 	for bad := 1; bad <= uninterrupted.Passes; bad++ {
-		src := passes{tab, new(int), func(pass int, yield func(framework.Rows, error) bool, rest iter.Seq2[framework.Rows, error]) {
+		src := passes{tab, new(int), func(pass int, yield func(blocks.Rows, error) bool, rest iter.Seq2[blocks.Rows, error]) {
 			if pass > bad {
-				yield(framework.Rows{}, errDisk)
+				yield(blocks.Rows{}, errDisk)
 				return
 			}
 			rest(yield)
@@ -116,7 +117,7 @@ func TestRecorderCallsNeverOverlap(t *testing.T) {
 // explosive panics in a row of its choice.
 type explosive struct{ poisson }
 
-func (explosive) Infer(b framework.Rows, p *rates, s *counts) (float64, error) {
+func (explosive) Infer(b blocks.Rows, p *rates, s *counts) (float64, error) {
 	if b.First > 500 {
 		panic("boom")
 	}
@@ -214,7 +215,7 @@ func TestCancelledScoringStillGivesTheFit(t *testing.T) {
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(background)
 	n := new(int)
-	last := passes{chopped{src}, n, func(pass int, yield func(framework.Rows, error) bool, rest iter.Seq2[framework.Rows, error]) {
+	last := passes{chopped{src}, n, func(pass int, yield func(blocks.Rows, error) bool, rest iter.Seq2[blocks.Rows, error]) {
 		if pass == uninterrupted.Passes+2 { // after the start's pass and the iterations'
 			cancel()
 		}
@@ -302,13 +303,13 @@ func TestWeightsBeyondTheRangeAreRefusedForWhatTheyAre(t *testing.T) {
 // TestFoldFailsAtTheFirstBlock: whether by an error or a panic, and for any number of workers.
 func TestFoldFailsAtTheFirstBlock(t *testing.T) {
 	src := chopped{table(mixed(1000, 1))}
-	fold := func(workers int, visit func(b framework.Rows) error) error {
+	fold := func(workers int, visit func(b blocks.Rows) error) error {
 		_, err := framework.Fold(background, src, workers, func() (*int, error) { return new(int), nil },
-			func(_ *int, b framework.Rows) error { return visit(b) }, func(_, _ *int) error { return nil })
+			func(_ *int, b blocks.Rows) error { return visit(b) }, func(_, _ *int) error { return nil })
 		return err
 	}
 	for _, workers := range []int{1, 2, 5} {
-		err := fold(workers, func(b framework.Rows) error {
+		err := fold(workers, func(b blocks.Rows) error {
 			if b.First > 500 {
 				panic("boom")
 			}
@@ -317,7 +318,7 @@ func TestFoldFailsAtTheFirstBlock(t *testing.T) {
 			}
 			return nil
 		})
-		assert.EqualError(t, err, fold(1, func(b framework.Rows) error {
+		assert.EqualError(t, err, fold(1, func(b blocks.Rows) error {
 			if b.First > 300 {
 				return fmt.Errorf("row %d", b.First)
 			}
@@ -327,11 +328,11 @@ func TestFoldFailsAtTheFirstBlock(t *testing.T) {
 	requirePanic(t, "boom", "explode", func() { _ = fold(3, explode) })
 }
 
-func explode(framework.Rows) error { panic("boom") }
+func explode(blocks.Rows) error { panic("boom") }
 
 // A miscounted source says that it has other rows than it yields.
 type miscounted struct {
-	framework.Source[framework.Rows]
+	framework.Source[blocks.Rows]
 	says int
 }
 
@@ -345,7 +346,7 @@ func TestSourcesThatYieldOtherRowsThanTheySayAreRefused(t *testing.T) {
 		_, err := framework.Fit(background, poisson{}, src, framework.Options{K: 3})
 		assert.EqualError(t, err, want)
 		_, err = framework.Fit(background, poisson{},
-			framework.Elsewhere[framework.Rows](src, cluster{rows, new(int)}), framework.Options{K: 3})
+			framework.Elsewhere[blocks.Rows](src, cluster{rows, new(int)}), framework.Options{K: 3})
 		assert.EqualError(t, err, want, "elsewhere")
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 
 	"gonum.org/v1/gonum/floats"
+
+	"github.com/latent-go/latent/framework/blocks"
 )
 
 // sampleTolerance is the change, in nats per row, at which a fit to a sample ends: what the sample decides is known
@@ -16,7 +18,7 @@ const sampleTolerance = 1e-6
 func sampled[B, P any, S Statistics[S]](m Model[B, P, S], start Start[B, P], o Options) Start[B, P] {
 	return func(ctx context.Context, src Source[B], k int, rng *rand.Rand) (P, error) {
 		p, err := start(ctx, src, k, rng)
-		rows, ok := any(src).(Source[Rows])
+		rows, ok := any(src).(Source[blocks.Rows])
 		if err != nil || !ok || src.Rows() < 2*o.Sample {
 			return p, err
 		}
@@ -54,7 +56,7 @@ func sampling(ctx context.Context, n int, seed uint64) context.Context {
 
 // sampleOf are some n rows at random, which have the weight of all; nil if rows are given by their entries, which
 // may be too wide for a table.
-func sampleOf(ctx context.Context, src Source[Rows], n int, seed uint64) (*Table, error) {
+func sampleOf(ctx context.Context, src Source[blocks.Rows], n int, seed uint64) (*blocks.Table, error) {
 	for b, err := range src.Blocks(ctx) {
 		if err != nil {
 			return nil, &sourceError{err}
@@ -68,7 +70,7 @@ func sampleOf(ctx context.Context, src Source[Rows], n int, seed uint64) (*Table
 	if err != nil {
 		return nil, err
 	}
-	t, err := FromIncomplete(drawn.X, drawn.N, drawn.D)
+	t, err := blocks.FromIncomplete(drawn.X, drawn.N, drawn.D)
 	if err != nil {
 		return nil, err
 	}

@@ -130,7 +130,7 @@ func (r *run[B, P, S]) local(ctx context.Context, p P, tilt *laplace.Tilt, q Loc
 }
 
 // counted is a block that tells how many rows of its source it has.
-type counted interface{ rows() int }
+type counted interface{ Count() int }
 
 // checkSeen checks the number of rows that the first pass has seen, where blocks tell it.
 func (r *run[B, P, S]) checkSeen(rows int64) error {
@@ -155,7 +155,7 @@ func (r *run[B, P, S]) visit(shard int, first bool, block B) error {
 			}
 		}
 		if rows, ok := any(block).(counted); ok {
-			r.seen.Add(int64(rows.rows()))
+			r.seen.Add(int64(rows.Count()))
 		}
 	}
 	if first {

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+
+	"github.com/latent-go/latent/framework/blocks"
 )
 
 // Survey is [Fold] for the start of a fit, such as Init of a model: where passes are made elsewhere (see [Executor]),
@@ -166,7 +168,7 @@ func surveyed[B, P any, S Statistics[S]](
 	ctx = context.WithValue(context.WithValue(ctx, startKey{}, q.Start), surveysKey{}, s)
 	err := quietly("the start", func() (err error) {
 		src := Elsewhere[B, P](src, nil)
-		if rows, ok := src.(Source[Rows]); ok && q.Sample > 0 {
+		if rows, ok := src.(Source[blocks.Rows]); ok && q.Sample > 0 {
 			_, err = sampleOf(ctx, rows, q.Sample, q.Seed)
 		} else {
 			_, err = m.Init(ctx, src, q.K, rand.New(rand.NewPCG(q.Seed, q.Stream)))

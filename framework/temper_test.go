@@ -13,6 +13,7 @@ import (
 	"gonum.org/v1/gonum/mathext"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/laplace"
 )
 
@@ -74,7 +75,7 @@ func (p *beliefs) divergence() float64 {
 	return kl + lg - lgK
 }
 
-func (vague) Init(ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand) (*beliefs, error) {
+func (vague) Init(ctx context.Context, src framework.Source[blocks.Rows], k int, rng *rand.Rand) (*beliefs, error) {
 	p, err := poisson{}.Init(ctx, src, k, rng)
 	if err != nil {
 		return nil, err
@@ -102,7 +103,7 @@ func (vague) Prepare(p *beliefs, tilt *laplace.Tilt, s *measured) error {
 	return nil
 }
 
-func (vague) Infer(b framework.Rows, p *beliefs, s *measured) (float64, error) {
+func (vague) Infer(b blocks.Rows, p *beliefs, s *measured) (float64, error) {
 	logs, _ := p.expected()
 	return poisson{}.Infer(b, logs, &s.Counts)
 }
@@ -156,7 +157,7 @@ func (widening) Expand(s *measured, p *beliefs, _ bool) (*beliefs, float64, erro
 
 type beliefsFit = framework.Result[*beliefs, *measured]
 
-func tempered(t *testing.T, m framework.Model[framework.Rows, *beliefs, *measured], src framework.Source[framework.Rows], o framework.Options) *beliefsFit {
+func tempered(t *testing.T, m framework.Model[blocks.Rows, *beliefs, *measured], src framework.Source[blocks.Rows], o framework.Options) *beliefsFit {
 	t.Helper()
 	res, err := framework.Fit(background, m, src, o)
 	require.NoError(t, err)
@@ -366,7 +367,7 @@ func TestTemperIsRefusedWhereItMeansNothing(t *testing.T) {
 
 // TestLostRowsAreReportedInTheirOwnWeight, not in that of tempered ones.
 func TestLostRowsAreReportedInTheirOwnWeight(t *testing.T) {
-	src := passes{chopped{table(mixed(2000, 1))}, new(int), func(pass int, yield func(framework.Rows, error) bool, rest iter.Seq2[framework.Rows, error]) {
+	src := passes{chopped{table(mixed(2000, 1))}, new(int), func(pass int, yield func(blocks.Rows, error) bool, rest iter.Seq2[blocks.Rows, error]) {
 		seen := 0
 		for b, err := range rest {
 			if seen++; pass > 8 && seen > 20 || !yield(b, err) {

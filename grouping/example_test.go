@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/grouping"
 )
 
@@ -34,12 +34,12 @@ func ExampleJoin() {
 
 // Two rows, which are posteriors themselves.
 func ExampleOver() {
-	table, err := framework.FromSlice([]float64{0.75, 0.25, 0.25, 0.75}, 2, 2)
+	table, err := blocks.FromSlice([]float64{0.75, 0.25, 0.25, 0.75}, 2, 2)
 	if err != nil {
 		panic(err)
 	}
 	o, err := grouping.Over(context.Background(), table, 0, func() (grouping.Scorer, error) {
-		return func(b framework.Rows, _, _ []float64) ([]float64, []float64, error) { return nil, b.X, nil }, nil
+		return func(b blocks.Rows, _, _ []float64) ([]float64, []float64, error) { return nil, b.X, nil }, nil
 	})
 	if err != nil {
 		panic(err)

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/grouping"
 	_ "github.com/latent-go/latent/internal/fixedseed"
 )
@@ -216,12 +216,12 @@ func TestOverDoesNotDependOnWorkers(t *testing.T) {
 	for i := range weights {
 		weights[i] = float64(i % 3)
 	}
-	src, err := framework.FromSlice(x, n, k)
+	src, err := blocks.FromSlice(x, n, k)
 	require.NoError(t, err)
 	src, err = src.WithWeights(weights)
 	require.NoError(t, err)
 	same := func() (grouping.Scorer, error) {
-		return func(b framework.Rows, _, _ []float64) ([]float64, []float64, error) { return nil, b.X[:b.N*b.D], nil }, nil
+		return func(b blocks.Rows, _, _ []float64) ([]float64, []float64, error) { return nil, b.X[:b.N*b.D], nil }, nil
 	}
 	one, err := grouping.Over(context.Background(), src, 1, same)
 	require.NoError(t, err)

@@ -6,6 +6,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 )
 
 // An Overlap sums products of posteriors over rows: K(K+1)/2 + K numbers for any number of rows. The zero value is
@@ -20,11 +21,11 @@ type Overlap struct {
 
 // A Scorer returns ln p of the rows of a block, which this package ignores, and their posteriors q, rows×K, like the
 // scorer of a mixture. It may reuse the slices that it is given.
-type Scorer = func(b framework.Rows, logProb, q []float64) ([]float64, []float64, error)
+type Scorer = func(b blocks.Rows, logProb, q []float64) ([]float64, []float64, error)
 
 // Over makes one pass over a source, with a scorer for each goroutine. The bits are the same for any number of workers
 // (0: one a processor).
-func Over(ctx context.Context, src framework.Source[framework.Rows], workers int, ready func() (Scorer, error)) (
+func Over(ctx context.Context, src framework.Source[blocks.Rows], workers int, ready func() (Scorer, error)) (
 	*Overlap, error) {
 	type shard struct {
 		Overlap
@@ -36,7 +37,7 @@ func Over(ctx context.Context, src framework.Source[framework.Rows], workers int
 			score, err := ready()
 			return &shard{score: score}, err
 		},
-		func(s *shard, b framework.Rows) (err error) {
+		func(s *shard, b blocks.Rows) (err error) {
 			b = b.Weighing()
 			if s.logProb, s.q, err = s.score(b, s.logProb, s.q); err != nil || b.N == 0 {
 				return err

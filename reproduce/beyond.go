@@ -18,6 +18,7 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/models/bpca"
 	"github.com/latent-go/latent/models/lineargaussian"
 	"github.com/latent-go/latent/models/mixture"
@@ -117,7 +118,7 @@ func (c beyondCase) table() (*data.Table, error) {
 }
 
 // split gives the rows of the other folds and those of this one; fold −1 is no fold.
-func split(x []float64, n, d, fold, folds int) (train, held *framework.Table, err error) {
+func split(x []float64, n, d, fold, folds int) (train, held *blocks.Table, err error) {
 	var in, out []float64
 	for place, i := range rand.New(rand.NewPCG(1, uint64(n))).Perm(n) {
 		if place%folds == fold {
@@ -126,10 +127,10 @@ func split(x []float64, n, d, fold, folds int) (train, held *framework.Table, er
 			in = append(in, x[i*d:(i+1)*d]...)
 		}
 	}
-	if train, err = framework.FromIncomplete(in, len(in)/d, d); err != nil || fold < 0 {
+	if train, err = blocks.FromIncomplete(in, len(in)/d, d); err != nil || fold < 0 {
 		return train, nil, err
 	}
-	held, err = framework.FromIncomplete(out, len(out)/d, d)
+	held, err = blocks.FromIncomplete(out, len(out)/d, d)
 	return train, held, err
 }
 
@@ -179,7 +180,7 @@ func (c beyondCase) run(ctx context.Context, fold, folds, kmax, times int) (run 
 }
 
 // meanLogProb is the mean log-likelihood of the held-out rows, 0 where there are none.
-func meanLogProb[P any](m framework.LogProber[framework.Rows, P], held *framework.Table, p P) (float64, error) {
+func meanLogProb[P any](m framework.LogProber[blocks.Rows, P], held *blocks.Table, p P) (float64, error) {
 	if held == nil {
 		return 0, nil
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/categorical"
 	"github.com/latent-go/latent/models/bernmix"
 	"github.com/latent-go/latent/models/mixture"
@@ -151,7 +152,7 @@ func (t calibrationTruth) profiles(k int, rng *rand.Rand) (list [][]int) {
 
 // draw makes a table. The weights are within a factor of two of each other; Gaussian noise has a scale and, where
 // it is correlated, an autocorrelation from column to column for each component.
-func (c calibrationCell) draw(rng *rand.Rand) (*framework.Table, error) {
+func (c calibrationCell) draw(rng *rand.Rand) (*blocks.Table, error) {
 	t, strength := c.truth, c.truth.overlapping
 	if c.clear {
 		strength = t.clear
@@ -183,7 +184,7 @@ func (c calibrationCell) draw(rng *rand.Rand) (*framework.Table, error) {
 			}
 		}
 	}
-	table, err := framework.FromSlice(x, c.n, t.columns)
+	table, err := blocks.FromSlice(x, c.n, t.columns)
 	if err == nil && t.discrete {
 		table = table.Distinct()
 	}
@@ -266,8 +267,8 @@ func (c calibrationCell) choose(ctx context.Context, seed uint64) ([]int, error)
 }
 
 // bestSizes are the K that criteria choose from a sweep.
-func bestSizes[P any, S framework.Statistics[S]](ctx context.Context, m framework.Model[framework.Rows, P, S],
-	t *framework.Table, o framework.Options, criteria ...framework.Criterion) (ks []int, err error) {
+func bestSizes[P any, S framework.Statistics[S]](ctx context.Context, m framework.Model[blocks.Rows, P, S],
+	t *blocks.Table, o framework.Options, criteria ...framework.Criterion) (ks []int, err error) {
 	for k := 1; k <= calibrationMost; k++ {
 		ks = append(ks, k)
 	}
@@ -284,7 +285,7 @@ func bestSizes[P any, S framework.Statistics[S]](ctx context.Context, m framewor
 
 // sizeAndValues are K of a fit, the value of its criterion, and those of o.Also.
 func sizeAndValues[P any, S framework.Statistics[S]](
-	ctx context.Context, m framework.Model[framework.Rows, P, S], t *framework.Table, o framework.Options,
+	ctx context.Context, m framework.Model[blocks.Rows, P, S], t *blocks.Table, o framework.Options,
 ) (k int, values []float64, err error) {
 	fit, err := framework.Fit(ctx, m, t, o)
 	if err != nil {
@@ -332,7 +333,7 @@ func (c calibrationCell) bias(ctx context.Context, seed uint64) ([]float64, erro
 }
 
 func (c calibrationCell) evidence(
-	ctx context.Context, m mixture.Variational, table *framework.Table, seed uint64,
+	ctx context.Context, m mixture.Variational, table *blocks.Table, seed uint64,
 ) (float64, error) {
 	if !c.truth.discrete {
 		target, err := mixture.NewAnnealer(ctx, m, table, c.k)
@@ -383,7 +384,7 @@ func votes(ctx context.Context, collapsed bool, k int, seed uint64) (run calibra
 	if err != nil {
 		return run, err
 	}
-	table, err := framework.FromIncomplete(x, n, d)
+	table, err := blocks.FromIncomplete(x, n, d)
 	if err != nil {
 		return run, err
 	}

@@ -17,6 +17,7 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/framework/sizes"
 	"github.com/latent-go/latent/models/lineargaussian"
 	"github.com/latent-go/latent/reproduce/ppca"
@@ -85,7 +86,7 @@ func (p0 rankTruth) logProb(x []float64) float64 {
 func (p0 rankTruth) choose(
 	ctx context.Context, n int, ranks []int, rng *rand.Rand,
 ) (*framework.Selection[*ppca.Posterior, *ppca.Statistics], error) {
-	t, err := framework.FromSlice(p0.sample(n, rng), n, elboD)
+	t, err := blocks.FromSlice(p0.sample(n, rng), n, elboD)
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/latent-go/latent/evidence"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/models/mixture"
 )
 
@@ -77,7 +78,7 @@ func (s evidenceSetting) bias(ctx context.Context, seed uint64) ([]float64, erro
 }
 
 // tinyTable draws a table without columns of zeros, whose counts would have no prior.
-func (s evidenceSetting) tinyTable(rng *rand.Rand) (*framework.Table, []int, error) {
+func (s evidenceSetting) tinyTable(rng *rand.Rand) (*blocks.Table, []int, error) {
 	for {
 		src, labels, err := s.newTruth(rng).table(rng)
 		if err != nil {

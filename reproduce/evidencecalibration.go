@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/framework/sizes"
 	"github.com/latent-go/latent/internal/categorical"
 	"github.com/latent-go/latent/models/mixture"
@@ -120,7 +121,7 @@ func drawUnit(of evidenceSetting, rng *rand.Rand) (scales []float64, axes *mat.D
 func (s priorSetting) posterior(ctx context.Context, seed uint64) (k int, p []float64, err error) {
 	rng := rand.New(rand.NewPCG(seed, 0xca11))
 	k, x, labels := s.draw(rng)
-	src, err := framework.FromSlice(x, s.of.n, s.of.d)
+	src, err := blocks.FromSlice(x, s.of.n, s.of.d)
 	if err != nil {
 		return 0, nil, err
 	}

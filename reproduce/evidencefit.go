@@ -11,6 +11,7 @@ import (
 
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/framework/sizes"
 	"github.com/latent-go/latent/models/mixture"
 	"github.com/latent-go/latent/prior"
@@ -50,8 +51,8 @@ const evidenceDefault = 1
 
 // What fits of mixtures begin with, read and give.
 type (
-	mixtureStart = framework.Start[framework.Rows, *mixture.Parameters]
-	mixtureRows  = framework.Source[framework.Rows]
+	mixtureStart = framework.Start[blocks.Rows, *mixture.Parameters]
+	mixtureRows  = framework.Source[blocks.Rows]
 	mixtureFit   = framework.Result[*mixture.Parameters, *mixture.Statistics]
 )
 
@@ -207,7 +208,7 @@ func divide(x []float64, d int, labels []int, classes int) {
 // evidenceTable is a table with its fits' surroundings.
 type evidenceTable struct {
 	evidenceSetting
-	src    *framework.Table
+	src    *blocks.Table
 	labels []int
 }
 

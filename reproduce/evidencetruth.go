@@ -11,7 +11,7 @@ import (
 
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/family/normal"
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/categorical"
 )
 
@@ -316,7 +316,7 @@ func gammaOf(shape int, rng *rand.Rand) (sum float64) {
 
 // table draws the rows, with their classes. Every class has three rows at least; one row of fifty is an outlier where
 // there are some.
-func (t *evidenceTruth) table(rng *rand.Rand) (*framework.Table, []int, error) {
+func (t *evidenceTruth) table(rng *rand.Rand) (*blocks.Table, []int, error) {
 	x, labels := make([]float64, t.n*t.d), make([]int, t.n)
 	for i := range labels {
 		if labels[i] = categorical.Draw(t.weights, rng); i < 3*t.k {
@@ -327,7 +327,7 @@ func (t *evidenceTruth) table(rng *rand.Rand) (*framework.Table, []int, error) {
 	if t.variant == "outliers" {
 		t.spoil(x, rng)
 	}
-	table, err := framework.FromSlice(x, t.n, t.d)
+	table, err := blocks.FromSlice(x, t.n, t.d)
 	return table, labels, err
 }
 

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/models/factor"
 	"github.com/latent-go/latent/models/lineargaussian"
 )
@@ -54,7 +55,7 @@ func (c factorCell) seeds(s *Settings) int {
 }
 
 // draw makes a table: loadings N(0, ½²), noise of variance ½ to 3/2, NaN where an entry is missing; no row is empty.
-func (c factorCell) draw(rng *rand.Rand) (*framework.Table, error) {
+func (c factorCell) draw(rng *rand.Rand) (*blocks.Table, error) {
 	p := &factor.Parameters{K: c.k, D: c.d, Mean: make([]float64, c.d), Loadings: make([]float64, c.d*c.k)}
 	for i := range p.Loadings {
 		p.Loadings[i] = rng.NormFloat64() / 2
@@ -76,7 +77,7 @@ func (c factorCell) draw(rng *rand.Rand) (*framework.Table, error) {
 			}
 		}
 	}
-	return framework.FromIncomplete(mat.DenseCopyOf(x).RawMatrix().Data, c.n, c.d)
+	return blocks.FromIncomplete(mat.DenseCopyOf(x).RawMatrix().Data, c.n, c.d)
 }
 
 // choose is the K of each method, 0 where it takes no part.

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/models/features"
 )
 
@@ -35,7 +36,7 @@ func featureCells() (cells []featureCell) {
 const featureTables = 10
 
 // draw makes a table. Features are on in 30, 40 or 50 % of the rows.
-func (c featureCell) draw(seed uint64) (*framework.Table, error) {
+func (c featureCell) draw(seed uint64) (*blocks.Table, error) {
 	const d = 10
 	rng := rand.New(rand.NewPCG(seed, uint64(c.k)))
 	p := &features.Parameters{K: c.k, D: d, Isotropic: c.model.Isotropic, Offset: make([]float64, d), Noise: []float64{1}}
@@ -52,7 +53,7 @@ func (c featureCell) draw(seed uint64) (*framework.Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	return framework.FromMatrix(x)
+	return blocks.FromMatrix(x)
 }
 
 // choose is the K of each method.

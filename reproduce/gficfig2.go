@@ -13,6 +13,7 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/models/bpca"
 	"github.com/latent-go/latent/models/lineargaussian"
 )
@@ -95,7 +96,7 @@ func fig2Data(normal bool, n int, seed uint64) *mat.Dense {
 func fig2Fit(
 	ctx context.Context, criterion framework.Criterion, normal bool, n int, seed uint64,
 ) (run fig2Run, err error) {
-	t, err := framework.FromMatrix(fig2Data(normal, n, seed))
+	t, err := blocks.FromMatrix(fig2Data(normal, n, seed))
 	if err != nil {
 		return run, err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/latent-go/latent/evidence"
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/categorical"
 	"github.com/latent-go/latent/models/bernmix"
 	"github.com/latent-go/latent/models/mixture"
@@ -127,7 +128,7 @@ func (c orderCase) draw(n int, rng *rand.Rand) []float64 {
 func (c orderCase) run(ctx context.Context, sizes []int, temperatures int, seed uint64) (run orderRun, err error) {
 	x := c.draw(sizes[len(sizes)-1], rand.New(rand.NewPCG(seed, 1)))
 	for _, n := range sizes {
-		t, err := framework.FromSlice(x[:n*c.columns], n, c.columns)
+		t, err := blocks.FromSlice(x[:n*c.columns], n, c.columns)
 		if err != nil {
 			return run, err
 		}
@@ -198,7 +199,7 @@ func (c orderCase) run(ctx context.Context, sizes []int, temperatures int, seed 
 
 // target is p(X|Π) and the prior, with Z summed out, for two components: 2 arcsin √μ is flat
 // under Jeffreys' prior, and the first weight is known by its logit.
-func (c orderCase) target(rows framework.Rows) *evidence.Metropolis {
+func (c orderCase) target(rows blocks.Rows) *evidence.Metropolis {
 	d := c.columns
 	return &evidence.Metropolis{
 		DrawFunc: func(rng *rand.Rand) []float64 {
@@ -245,7 +246,7 @@ func logSigmoid(t float64) float64 { return min(t, 0) - math.Log1p(math.Exp(-mat
 // exactGap is gFIC − ln p(X|K) at the exact posterior of Z, E[L(Z, Π̂(Z), κ(Z)) − ln p(X,Z|K)],
 // and its standard error, from a Gibbs sampler.
 func (c orderCase) exactGap(
-	target *mixture.Annealer, rows framework.Rows, rng *rand.Rand,
+	target *mixture.Annealer, rows blocks.Rows, rng *rand.Rand,
 ) (mean, stdErr float64, err error) {
 	st, err := target.Draw(rng)
 	if err != nil {
@@ -281,7 +282,7 @@ type assignment struct {
 }
 
 // assign draws the components of the rows, of each copy of a weighted one.
-func (a *assignment) assign(rows framework.Rows, weights, probabilities []float64, rng *rand.Rand) {
+func (a *assignment) assign(rows blocks.Rows, weights, probabilities []float64, rng *rand.Rand) {
 	k := len(weights)
 	a.rows, a.ones = make([]float64, k), make([]float64, k*a.columns)
 	p := make([]float64, k)

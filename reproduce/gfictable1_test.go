@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/latent-go/latent/evidence"
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/tier"
 	"github.com/latent-go/latent/models/bernmix"
 	"github.com/latent-go/latent/models/mixture"
@@ -32,7 +32,7 @@ func TestSampledYardsticks(t *testing.T) {
 		gfic, logEvidence, err := evidence.Mixture{K: 2, Levels: levels, Alpha: c.alpha, Beta: 0.5, Workers: 1}.ExactGFIC(ctx, codes, nil)
 		require.NoError(t, err)
 
-		table, err := framework.FromSlice(x, n, c.columns)
+		table, err := blocks.FromSlice(x, n, c.columns)
 		require.NoError(t, err)
 		ais, err := evidence.AIS(ctx, c.target(table.Distinct().All()), evidence.AISOptions{Temperatures: 400, Chains: 32, Workers: 1})
 		require.NoError(t, err)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/grouping"
 	"github.com/latent-go/latent/internal/agreement"
 	"github.com/latent-go/latent/models/mixture"
@@ -138,7 +139,7 @@ func (c groupCell) draw(seed uint64) (x []float64, classes []int) {
 // indices are the adjusted Rand indices of the rules for a drawn table.
 func (c groupCell) indices(ctx context.Context, seed uint64) (list []float64, err error) {
 	x, classes := c.draw(seed)
-	src, err := framework.FromSlice(x, c.n, c.d)
+	src, err := blocks.FromSlice(x, c.n, c.d)
 	if err != nil {
 		return nil, err
 	}
@@ -184,7 +185,7 @@ func (c groupCell) indices(ctx context.Context, seed uint64) (list []float64, er
 }
 
 // hierarchy is that of the components of a fit, with the responsibilities that it is of.
-func hierarchy(m mixture.Model, src *framework.Table, p *mixture.Parameters) (q []float64, one *grouping.Overlap,
+func hierarchy(m mixture.Model, src *blocks.Table, p *mixture.Parameters) (q []float64, one *grouping.Overlap,
 	tree *grouping.Tree, err error) {
 	if q, err = m.Responsibilities(src.All(), p, nil); err != nil {
 		return nil, nil, nil, err

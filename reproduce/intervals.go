@@ -14,6 +14,7 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/models/mixture"
 	"github.com/latent-go/latent/prior"
 )
@@ -63,7 +64,7 @@ func (c posteriorCell) numbers(weights, components []float64) []float64 {
 }
 
 // draw draws weights and components from the prior, and rows from them.
-func (c posteriorCell) draw(rng *rand.Rand) (p *mixture.Parameters, table *framework.Table, err error) {
+func (c posteriorCell) draw(rng *rand.Rand) (p *mixture.Parameters, table *blocks.Table, err error) {
 	p = &mixture.Parameters{K: c.k, D: c.columns, Weights: prior.Dirichlet{Alpha: 1}.Concentrations(c.k).Rand(rng, nil)}
 	for range c.k {
 		var means, variances []float64
@@ -82,7 +83,7 @@ func (c posteriorCell) draw(rng *rand.Rand) (p *mixture.Parameters, table *frame
 	if err != nil {
 		return nil, nil, err
 	}
-	table, err = framework.FromSlice(x, c.n, c.columns)
+	table, err = blocks.FromSlice(x, c.n, c.columns)
 	return p, table, err
 }
 
@@ -162,7 +163,7 @@ func (c errorCell) run(ctx context.Context, seed uint64) (run intervalRun, err e
 	if err != nil {
 		return run, err
 	}
-	table, err := framework.FromSlice(x, c.n, 1)
+	table, err := blocks.FromSlice(x, c.n, 1)
 	if err != nil {
 		return run, err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/family/regress"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/models/mixture"
 )
 
@@ -73,7 +74,7 @@ func (c linesCell) line(class int, rng *rand.Rand) (a, b float64) {
 }
 
 // draw makes a table of the response, the trials of successes, and the regressor.
-func (c linesCell) draw(seed uint64) (regress.Family, *framework.Table, error) {
+func (c linesCell) draw(seed uint64) (regress.Family, *blocks.Table, error) {
 	rng := rand.New(rand.NewPCG(seed, uint64(c.rows*100+c.k*10)+uint64(len(c.kind))))
 	lines := make([][2]float64, c.k)
 	for i := range lines {
@@ -104,7 +105,7 @@ func (c linesCell) draw(seed uint64) (regress.Family, *framework.Table, error) {
 			values = append(values, eta+rng.NormFloat64(), x)
 		}
 	}
-	table, err := framework.FromSlice(values, c.rows, columns)
+	table, err := blocks.FromSlice(values, c.rows, columns)
 	return of, table, err
 }
 
@@ -119,7 +120,7 @@ type linesRun struct {
 }
 
 func chooseLines(
-	ctx context.Context, of regress.Family, src *framework.Table, seed uint64,
+	ctx context.Context, of regress.Family, src *blocks.Table, seed uint64,
 ) (run linesRun, err error) {
 	m := mixture.Model{Family: of}
 	o := framework.Options{K: linesMost, Restarts: linesStarts, Seed: seed, Workers: 1, Tolerance: 1e-7}
@@ -158,7 +159,7 @@ var embeddedLines = []struct {
 	{"tonedata", "tuned", "stretchratio", regress.Family{}, false, 2},
 }
 
-func embeddedLine(i int) (*framework.Table, error) {
+func embeddedLine(i int) (*blocks.Table, error) {
 	one := embeddedLines[i]
 	t, err := data.Load(one.data)
 	if err != nil {
@@ -174,7 +175,7 @@ func embeddedLine(i int) (*framework.Table, error) {
 			values = append(values, x*x)
 		}
 	}
-	return framework.FromSlice(values, t.Rows(), len(values)/t.Rows())
+	return blocks.FromSlice(values, t.Rows(), len(values)/t.Rows())
 }
 
 func regressions() *Experiment {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/models/hmm"
 )
 
@@ -23,7 +24,7 @@ const (
 
 // draw makes sequences of three Gaussian states with means −2, 0 and 2 and standard deviation 0.7, of which two stay
 // for 10 steps and one for 5, on average.
-func (c stateCell) draw(seed uint64) (*framework.SequenceTable, error) {
+func (c stateCell) draw(seed uint64) (*blocks.SequenceTable, error) {
 	p := &hmm.Parameters{
 		K:           statesTrue,
 		D:           1,
@@ -39,11 +40,11 @@ func (c stateCell) draw(seed uint64) (*framework.SequenceTable, error) {
 	if err != nil {
 		return nil, err
 	}
-	table, err := framework.FromSlice(x, len(x), 1)
+	table, err := blocks.FromSlice(x, len(x), 1)
 	if err != nil {
 		return nil, err
 	}
-	return framework.NewSequences(table, ends)
+	return blocks.NewSequences(table, ends)
 }
 
 // choose is the K of each method.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/models/mixture"
 )
 
@@ -85,7 +86,7 @@ func structureCells(s *Settings) (cells []groupCell) {
 // structures are the fits of a drawn table.
 func (c groupCell) structures(ctx context.Context, seed uint64) (fits []structureFit, err error) {
 	x, classes := c.draw(seed)
-	src, err := framework.FromSlice(x, c.n, c.d)
+	src, err := blocks.FromSlice(x, c.n, c.d)
 	if err != nil {
 		return nil, err
 	}

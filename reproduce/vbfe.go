@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/models/bernmix"
 	"github.com/latent-go/latent/models/mixture"
 )
@@ -52,12 +53,12 @@ func (l bernoulliLaw) truth() (t bernmix.Truth) {
 }
 
 // sample draws n rows, and lays equal ones together.
-func (l bernoulliLaw) sample(n int, seed uint64) (*framework.Table, error) {
+func (l bernoulliLaw) sample(n int, seed uint64) (*blocks.Table, error) {
 	x, _, err := bernmix.EM().Sample(l.parameters(), n, rand.New(rand.NewPCG(seed, uint64(n))))
 	if err != nil {
 		return nil, err
 	}
-	t, err := framework.FromSlice(x, n, l.columns())
+	t, err := blocks.FromSlice(x, n, l.columns())
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +66,7 @@ func (l bernoulliLaw) sample(n int, seed uint64) (*framework.Table, error) {
 }
 
 // proportions has every pattern once, weighing N·p(x): data without sampling noise.
-func (l bernoulliLaw) proportions(n float64) (*framework.Table, error) {
+func (l bernoulliLaw) proportions(n float64) (*blocks.Table, error) {
 	m := l.columns()
 	var x []float64
 	for code := range 1 << m {
@@ -73,7 +74,7 @@ func (l bernoulliLaw) proportions(n float64) (*framework.Table, error) {
 			x = append(x, float64(code>>j&1))
 		}
 	}
-	t, err := framework.FromSlice(x, 1<<m, m)
+	t, err := blocks.FromSlice(x, 1<<m, m)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +89,7 @@ func (l bernoulliLaw) proportions(n float64) (*framework.Table, error) {
 }
 
 // entropy is −Σ w_n ln p(x_n): N·S(X) of paper K, Theorem 5.1.1.
-func (l bernoulliLaw) entropy(t *framework.Table) (float64, error) {
+func (l bernoulliLaw) entropy(t *blocks.Table) (float64, error) {
 	rows := t.All()
 	logProb, err := bernmix.EM().LogProb(rows, l.parameters(), nil)
 	sum := 0.0
@@ -171,7 +172,7 @@ type sharedStart struct {
 
 // Init is that start.
 func (m sharedStart) Init(
-	ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand,
+	ctx context.Context, src framework.Source[blocks.Rows], k int, rng *rand.Rand,
 ) (*mixture.Posterior, error) {
 	p, err := m.Variational.Init(ctx, src, k, rng)
 	if err != nil {
@@ -199,7 +200,7 @@ type vbResult = framework.Result[*mixture.Posterior, *mixture.Statistics]
 // settle returns the posterior of least free energy over all ways to share the components
 // of a law of one stochastic and one deterministic component.
 func (l bernoulliLaw) settle(
-	ctx context.Context, a, b float64, k int, src *framework.Table,
+	ctx context.Context, a, b float64, k int, src *blocks.Table,
 ) (best *vbResult, err error) {
 	for s := 1; s < k; s++ {
 		for d := 1; s+d <= k; d++ {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/models/bernmix"
 )
 
@@ -67,7 +68,7 @@ func fig53Grid(s *Settings) (as, bs []float64) {
 	return []float64{0.5, 1, 1.5, 2, 3, 4, 6}, []float64{0.02, 0.1, 0.2, 0.3, 0.4, 0.45, 0.55, 0.7, 1}
 }
 
-func fig53Fit(ctx context.Context, src *framework.Table, a, b float64, starts int) (fig53Cell, error) {
+func fig53Fit(ctx context.Context, src *blocks.Table, a, b float64, starts int) (fig53Cell, error) {
 	cell := fig53Cell{A: a, B: b}
 	m := bernmix.VB(a, b)
 	m.Start = family.RandomResponsibilities

@@ -14,6 +14,7 @@ import (
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/models/bernmix"
 )
 
@@ -67,7 +68,7 @@ func vbfeTable(c zeboCase) *Experiment {
 }
 
 // zebo reads the rows, equal ones laid together.
-func zebo(s *Settings) (*data.Table, *framework.SparseTable, error) {
+func zebo(s *Settings) (*data.Table, *blocks.SparseTable, error) {
 	t, err := s.Table(zeboFile)
 	if err != nil {
 		return nil, nil, err
@@ -87,7 +88,7 @@ func zebo(s *Settings) (*data.Table, *framework.SparseTable, error) {
 				zeboFile.Name, i/m+1, t.Names[i%m], v)
 		}
 	}
-	src, err := framework.FromOnes(ones, m)
+	src, err := blocks.FromOnes(ones, m)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/models/vbmf"
 )
 
@@ -152,7 +153,7 @@ func (c vbmfCase) jobs(s *Settings) ([]Job[vbmfRun], error) {
 }
 
 func (c vbmfCase) exact(ctx context.Context, y *mat.Dense) (vbmfRun, error) {
-	t, err := framework.FromMatrix(y)
+	t, err := blocks.FromMatrix(y)
 	if err != nil {
 		return vbmfRun{}, err
 	}
@@ -213,7 +214,7 @@ func (w *watched) Maximize(s *vbmf.Statistics, p, dst *vbmf.Parameters) (*vbmf.P
 }
 
 func (c vbmfCase) iterate(ctx context.Context, y *mat.Dense, seed uint64, iterations int) (vbmfRun, error) {
-	t, err := framework.FromMatrix(y)
+	t, err := blocks.FromMatrix(y)
 	if err != nil {
 		return vbmfRun{}, err
 	}

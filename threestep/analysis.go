@@ -12,7 +12,7 @@ import (
 
 	"github.com/latent-go/latent/bootstrap"
 	"github.com/latent-go/latent/fitted"
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/wording"
 )
 
@@ -86,7 +86,7 @@ func (a *Analysis) Estimate(ctx context.Context, posteriors []float64, k int) (e
 	if len(a.Covariates) > 0 {
 		a.Logit, err = each(a, "covariates", func(how Correction) (*Logit, error) {
 			g, err := a.Classification.Covariates(a.X, len(a.columns()), how)
-			if fault, is := errors.AsType[*framework.DataError](err); is && fault.Column >= 0 {
+			if fault, is := errors.AsType[*blocks.DataError](err); is && fault.Column >= 0 {
 				err = fmt.Errorf("column %q: %w", a.columns()[fault.Column], fault.Reason)
 			}
 			return g, err

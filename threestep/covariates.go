@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/logit"
 )
 
@@ -22,7 +22,7 @@ type Logit struct {
 	Left     int // rows without
 }
 
-// What a [framework.DataError] about a covariate wraps.
+// What a [blocks.DataError] about a covariate wraps.
 var (
 	ErrConstant  = errors.New("the covariate has one value: leave it out")
 	ErrDependent = errors.New("the covariate is a linear combination of others: leave it out")
@@ -32,7 +32,7 @@ var (
 )
 
 // Covariates estimates how the probabilities of the classes depend on covariates, x of rows×width, NaN where missing.
-// Levels of a categorical covariate are indicators. It returns a [framework.DataError] that names the column for
+// Levels of a categorical covariate are indicators. It returns a [blocks.DataError] that names the column for
 // [ErrConstant] and [ErrDependent], and [ErrSeparated].
 func (c *Classification) Covariates(x []float64, width int, how Correction) (*Logit, error) {
 	if width < 1 || len(x) != width*len(c.weights) {
@@ -45,7 +45,7 @@ func (c *Classification) Covariates(x []float64, width int, how Correction) (*Lo
 		case floats.HasNaN(own):
 			g.Left++
 		case math.IsInf(floats.Norm(own, 1), 0):
-			return nil, fmt.Errorf("threestep: %w", framework.FaultyRow(i, "has a covariate that is infinite"))
+			return nil, fmt.Errorf("threestep: %w", blocks.FaultyRow(i, "has a covariate that is infinite"))
 		case w > 0:
 			rows = append(rows, i)
 		}
@@ -151,7 +151,7 @@ func (c *Classification) design(x []float64, width int, rows []int) (*matrix, er
 	for j := range width {
 		mat.Col(column, j, values)
 		if floats.Min(column) == floats.Max(column) {
-			return nil, framework.FaultyColumn(j, ErrConstant)
+			return nil, blocks.FaultyColumn(j, ErrConstant)
 		}
 		mean, sd := stat.PopMeanStdDev(column, weights)
 		floats.AddConst(-mean, column)
@@ -166,7 +166,7 @@ func (c *Classification) design(x []float64, width int, rows []int) (*matrix, er
 	for j := range width {
 		var chol mat.Cholesky
 		if !chol.Factorize(correlations.SliceSym(0, j+1)) || chol.Cond() > dependent {
-			return nil, framework.FaultyColumn(j, ErrDependent)
+			return nil, blocks.FaultyColumn(j, ErrDependent)
 		}
 	}
 	for i := range rows {

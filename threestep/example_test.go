@@ -8,6 +8,7 @@ import (
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/models/mixture"
 	"github.com/latent-go/latent/threestep"
 )
@@ -26,7 +27,7 @@ func irises(ctx context.Context) (*data.Table, []float64, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	src, err := framework.FromSlice(x, n, d)
+	src, err := blocks.FromSlice(x, n, d)
 	if err != nil {
 		return nil, nil, err
 	}

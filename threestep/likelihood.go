@@ -14,6 +14,7 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/laplace"
 	"github.com/latent-go/latent/models/mixture"
 )
@@ -78,7 +79,7 @@ func (s *sums) Assigned(n int, _, r []float64) {
 }
 
 // Init is no start: fits begin with equal classes.
-func (*given) Init(context.Context, framework.Source[framework.Rows], int, *rand.Rand) (*mixture.Parameters, error) {
+func (*given) Init(context.Context, framework.Source[blocks.Rows], int, *rand.Rand) (*mixture.Parameters, error) {
 	return nil, errors.ErrUnsupported
 }
 
@@ -94,7 +95,7 @@ func (m *given) Prepare(p *mixture.Parameters, tilt *laplace.Tilt, s *sums) erro
 	return m.mixture.Prepare(p, tilt, s.Statistics)
 }
 
-func (m *given) Infer(b framework.Rows, _ *mixture.Parameters, s *sums) (float64, error) {
+func (m *given) Infer(b blocks.Rows, _ *mixture.Parameters, s *sums) (float64, error) {
 	s.base = b.First
 	return s.InferGiven(b, s)
 }
@@ -110,10 +111,10 @@ func (m *given) LogJoint(s *sums, p *mixture.Parameters) float64 {
 func (m *given) Shape(p *mixture.Parameters) framework.Shape { return m.mixture.Shape(p) }
 
 // fit returns q of the records, N×K, at the maximum of the likelihood.
-func (m *given) fit(ctx context.Context, src framework.Source[framework.Rows], sizes []float64) ([]float64, error) {
+func (m *given) fit(ctx context.Context, src framework.Source[blocks.Rows], sizes []float64) ([]float64, error) {
 	k := len(sizes)
 	start := func(
-		ctx context.Context, src framework.Source[framework.Rows], _ int, _ *rand.Rand,
+		ctx context.Context, src framework.Source[blocks.Rows], _ int, _ *rand.Rand,
 	) (*mixture.Parameters, error) {
 		pooled, _, err := family.Pool(ctx, src, m.mixture.Family)
 		if err != nil {
@@ -173,7 +174,7 @@ func (s *statistics) likely(ctx context.Context, d *Distal) (means []float64, co
 			y[i] = (y[i] - s.centre) / s.unit
 		}
 	}
-	table, err := framework.FromSlice(y, len(y), 1)
+	table, err := blocks.FromSlice(y, len(y), 1)
 	if err == nil {
 		table, err = table.WithWeights(weights)
 	}

@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 )
 
 // A Kind is what the values of an outcome are.
@@ -131,7 +131,7 @@ func (c *Classification) statistics(o Outcome) (*statistics, error) {
 			continue
 		case math.IsInf(v, 0) || o.Kind != Continuous && !whole || o.Kind == Categorical && v >= float64(o.Levels):
 			return nil, fmt.Errorf("threestep: %w",
-				framework.FaultyRow(i, "has the outcome %v, which is not %s", v, o.Kind.thing()))
+				blocks.FaultyRow(i, "has the outcome %v, which is not %s", v, o.Kind.thing()))
 		}
 		s.rows = append(s.rows, i)
 		values, weights = append(values, v), append(weights, c.weights[i])

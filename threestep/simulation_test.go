@@ -15,6 +15,7 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/categorical"
 	"github.com/latent-go/latent/internal/tier"
 	"github.com/latent-go/latent/models/mixture"
@@ -24,7 +25,7 @@ import (
 // The design of Bakk, Tekle & Vermunt (2013): three classes and six items, answered yes with the probability of the
 // separation: all by class 1, the first three by class 2, none by class 3.
 type drawn struct {
-	answers    *framework.Table
+	answers    *blocks.Table
 	outcome    []float64 // normal with sd 1 about means, by class
 	level      []float64 // yes with the probabilities shares, by class
 	covariates []float64 // uniform on 1…5; the classes follow from it by odds
@@ -39,7 +40,7 @@ var (
 var answering = mixture.Model{Family: family.Bernoulli{}}
 
 // truth has the parameters of the items.
-func truth(t *testing.T, src framework.Source[framework.Rows], separation float64) *mixture.Parameters {
+func truth(t *testing.T, src framework.Source[blocks.Rows], separation float64) *mixture.Parameters {
 	t.Helper()
 	pooled, _, err := family.Pool(t.Context(), src, answering.Family)
 	require.NoError(t, err)
@@ -80,7 +81,7 @@ func draw(t *testing.T, n int, separation float64, seed uint64) *drawn {
 		}
 	}
 	var err error
-	d.answers, err = framework.FromSlice(x, n, 6)
+	d.answers, err = blocks.FromSlice(x, n, 6)
 	require.NoError(t, err)
 	return d
 }
@@ -96,7 +97,7 @@ func yes(p float64, rng *rand.Rand) float64 {
 func (d *drawn) analysis(t *testing.T, separation float64, how threestep.Assignment) (*threestep.Analysis, *mixture.Parameters) {
 	t.Helper()
 	res, err := framework.FitFrom(t.Context(), answering, d.answers,
-		func(_ context.Context, src framework.Source[framework.Rows], _ int, _ *rand.Rand) (*mixture.Parameters, error) {
+		func(_ context.Context, src framework.Source[blocks.Rows], _ int, _ *rand.Rand) (*mixture.Parameters, error) {
 			return truth(t, src, separation), nil
 		}, framework.Options{K: 3, Method: framework.EM, Tolerance: 1e-8})
 	require.NoError(t, err)

@@ -13,7 +13,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat/distuv"
 
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/categorical"
 	"github.com/latent-go/latent/threestep"
 )
@@ -298,7 +298,7 @@ func TestRefusals(t *testing.T) {
 	for want, x := range map[error][]float64{threestep.ErrConstant: constant, threestep.ErrDependent: dependent} {
 		_, err := c.Covariates(x, 2, threestep.ML)
 		assert.ErrorIs(t, err, want)
-		var fault *framework.DataError
+		var fault *blocks.DataError
 		require.ErrorAs(t, err, &fault)
 		assert.Equal(t, 1, fault.Column)
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/models/bpca"
 	"github.com/latent-go/latent/models/lineargaussian"
 	"github.com/latent-go/latent/models/mixture"
@@ -154,7 +155,7 @@ func unlabelled(name string) (*data.Table, error) {
 	return t, err
 }
 
-func numbers(name string) (*framework.Table, error) {
+func numbers(name string) (*blocks.Table, error) {
 	t, err := unlabelled(name)
 	if err != nil {
 		return nil, err
@@ -163,11 +164,11 @@ func numbers(name string) (*framework.Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	return framework.FromSlice(x, n, d)
+	return blocks.FromSlice(x, n, d)
 }
 
 // answers are the votes as zeros and ones, with those that were not given missing.
-func answers() (*framework.Table, error) {
+func answers() (*blocks.Table, error) {
 	t, err := unlabelled("housevotes84")
 	if err != nil {
 		return nil, err
@@ -182,16 +183,16 @@ func answers() (*framework.Table, error) {
 			}
 		}
 	}
-	return framework.FromIncomplete(x, n, d)
+	return blocks.FromIncomplete(x, n, d)
 }
 
 // generated is a table that draw fills in row by row.
-func generated(n, d int, draw func(row []float64)) *framework.Table {
+func generated(n, d int, draw func(row []float64)) *blocks.Table {
 	x := make([]float64, n*d)
 	for i := range n {
 		draw(x[i*d : (i+1)*d])
 	}
-	t, err := framework.FromSlice(x, n, d)
+	t, err := blocks.FromSlice(x, n, d)
 	if err != nil {
 		panic(err) // what is drawn is finite
 	}
@@ -207,7 +208,7 @@ func normals(rng *rand.Rand, n int, deviation float64) []float64 {
 }
 
 // classes are zeros and ones from k classes with probabilities between 0.15 and 0.85.
-func classes(n, d, k int) *framework.Table {
+func classes(n, d, k int) *blocks.Table {
 	rng := rand.New(rand.NewPCG(1, 1))
 	p := make([]float64, k*d)
 	for i := range p {
@@ -224,7 +225,7 @@ func classes(n, d, k int) *framework.Table {
 }
 
 // clusters are k components N(m, I), m ~ N(0, 2.5²I).
-func clusters(n, d, k int) *framework.Table {
+func clusters(n, d, k int) *blocks.Table {
 	rng := rand.New(rand.NewPCG(2, 1))
 	means := normals(rng, k*d, 2.5)
 	return generated(n, d, func(row []float64) {
@@ -236,7 +237,7 @@ func clusters(n, d, k int) *framework.Table {
 }
 
 // product is a matrix of rank k, whose factors have decreasing strength, plus noise.
-func product(n, d, k int) *framework.Table {
+func product(n, d, k int) *blocks.Table {
 	rng := rand.New(rand.NewPCG(3, 1))
 	b := normals(rng, d*k, 1)
 	return generated(n, d, func(row []float64) {

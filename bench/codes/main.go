@@ -23,6 +23,7 @@ import (
 
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/agreement"
 	"github.com/latent-go/latent/models/mixture"
 )
@@ -81,7 +82,7 @@ func numbers(list string) (out []int) {
 // A truth is a table of known classes.
 type truth struct {
 	family      family.Family
-	train, test *framework.Table
+	train, test *blocks.Table
 	labels      []int // of train
 	k           int
 	seed        uint64
@@ -134,10 +135,10 @@ func draw(kind, separation string, n, d, k int, seed uint64) truth {
 		}
 	}
 	var err error
-	if t.train, err = framework.FromSlice(x[:n*d], n, d); err != nil {
+	if t.train, err = blocks.FromSlice(x[:n*d], n, d); err != nil {
 		log.Fatal(err)
 	}
-	if t.test, err = framework.FromSlice(x[n*d:], unseen, d); err != nil {
+	if t.test, err = blocks.FromSlice(x[n*d:], unseen, d); err != nil {
 		log.Fatal(err)
 	}
 	t.labels = t.labels[:n]

@@ -18,6 +18,7 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/models/hmm"
 )
 
@@ -52,11 +53,11 @@ func run(file string, k, steps, length, iterations int) error {
 	if err := write(file, p, x); err != nil {
 		return err
 	}
-	table, err := framework.FromSlice(x, len(x)/columns, columns)
+	table, err := blocks.FromSlice(x, len(x)/columns, columns)
 	if err != nil {
 		return err
 	}
-	src, err := framework.NewSequences(table, ends)
+	src, err := blocks.NewSequences(table, ends)
 	if err != nil {
 		return err
 	}
@@ -68,7 +69,7 @@ func run(file string, k, steps, length, iterations int) error {
 		return err
 	}
 	begin := processor()
-	start := func(context.Context, framework.Source[framework.Sequences], int, *rand.Rand) (*hmm.Parameters, error) {
+	start := func(context.Context, framework.Source[blocks.Sequences], int, *rand.Rand) (*hmm.Parameters, error) {
 		return p, nil
 	}
 	o := framework.Options{K: k, Method: framework.EM, MaxIterations: iterations, Tolerance: 1e-300, Workers: 1}

@@ -27,6 +27,7 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/models/bpca"
 	"github.com/latent-go/latent/models/factor"
 	"github.com/latent-go/latent/models/lineargaussian"
@@ -114,12 +115,12 @@ func (j job) table(name string, limit int) (x []float64, n, d int, err error) {
 }
 
 // source is the first rows of a table (limit 0: all) for the engine, and their bytes.
-func (j job) source(name string, limit int) (*framework.Table, int, error) {
+func (j job) source(name string, limit int) (*blocks.Table, int, error) {
 	x, n, d, err := j.table(name, limit)
 	if err != nil {
 		return nil, 0, err
 	}
-	src, err := framework.FromSlice(x, n, d)
+	src, err := blocks.FromSlice(x, n, d)
 	return src, 8 * len(x), err
 }
 
@@ -145,7 +146,7 @@ func (j job) gaussian() (outcome, error) {
 			x[i] = math.NaN()
 		}
 	}
-	src, err := framework.FromIncomplete(x, n, d)
+	src, err := blocks.FromIncomplete(x, n, d)
 	if err != nil {
 		return outcome{}, err
 	}
@@ -191,7 +192,7 @@ func (j job) bernoulli() (outcome, error) {
 	}
 	m := mixture.Model{Family: family.Bernoulli{}}
 	if v[2] == 0 {
-		src, err := framework.FromSlice(x, n, d)
+		src, err := blocks.FromSlice(x, n, d)
 		if err != nil {
 			return outcome{}, err
 		}
@@ -206,7 +207,7 @@ func (j job) bernoulli() (outcome, error) {
 		}
 		start = append(start, len(columns))
 	}
-	src, err := framework.FromSparse(start, columns, nil, d)
+	src, err := blocks.FromSparse(start, columns, nil, d)
 	if err != nil {
 		return outcome{}, err
 	}
@@ -220,7 +221,7 @@ type given struct {
 }
 
 func (m given) Init(
-	ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand,
+	ctx context.Context, src framework.Source[blocks.Rows], k int, rng *rand.Rand,
 ) (*mixture.Parameters, error) {
 	p, err := m.Model.Init(ctx, src, k, rng)
 	if err != nil {
@@ -242,7 +243,7 @@ var clock struct{ begin, end time.Time }
 
 // iterate times the engine's iterations.
 func iterate(
-	m given, src framework.Source[framework.Rows], all framework.Rows, k, iterations, workers, bytes int,
+	m given, src framework.Source[blocks.Rows], all blocks.Rows, k, iterations, workers, bytes int,
 ) (outcome, error) {
 	res, err := framework.Fit(background, m, src, framework.Options{
 		K:             k,
@@ -276,7 +277,7 @@ func iterate(
 }
 
 // score is the mean log-likelihood of the rows.
-func score(m mixture.Model, all framework.Rows, p *mixture.Parameters) (float64, error) {
+func score(m mixture.Model, all blocks.Rows, p *mixture.Parameters) (float64, error) {
 	rows, err := m.LogProb(all, p, nil)
 	sum := 0.0
 	for _, l := range rows {

@@ -21,6 +21,7 @@ import (
 
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/models/mixture"
 )
 
@@ -130,16 +131,16 @@ func rowsOf(shards int) source {
 
 func (s source) Rows() int { return all }
 
-func (s source) Blocks(ctx context.Context) iter.Seq2[framework.Rows, error] {
+func (s source) Blocks(ctx context.Context) iter.Seq2[blocks.Rows, error] {
 	return s.Part(ctx, 0, s.shards, s.shards)
 }
 
 // Part are the blocks of some shards.
-func (s source) Part(_ context.Context, first, last, shards int) iter.Seq2[framework.Rows, error] {
-	return func(yield func(framework.Rows, error) bool) {
+func (s source) Part(_ context.Context, first, last, shards int) iter.Seq2[blocks.Rows, error] {
+	return func(yield func(blocks.Rows, error) bool) {
 		n := all / shards
 		for i := first; i < last && yield(
-			framework.Rows{First: i * n, N: n, D: columns, Stride: columns, X: s.x[i*n*columns : (i+1)*n*columns]}, nil,
+			blocks.Rows{First: i * n, N: n, D: columns, Stride: columns, X: s.x[i*n*columns : (i+1)*n*columns]}, nil,
 		); i++ {
 		}
 	}

@@ -20,6 +20,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/models/topics"
 )
 
@@ -62,7 +63,7 @@ func run(folder string, k, words, documents, iterations int) error {
 	if err != nil {
 		return err
 	}
-	for name, t := range map[string]*framework.SparseTable{"train": train, "observed": observed, "scored": scored} {
+	for name, t := range map[string]*blocks.SparseTable{"train": train, "observed": observed, "scored": scored} {
 		if err := write(filepath.Join(folder, name), t); err != nil {
 			return err
 		}
@@ -118,7 +119,7 @@ func lengths(documents int, rng *rand.Rand) []int {
 }
 
 // write writes lines of document, word and count.
-func write(file string, t *framework.SparseTable) error {
+func write(file string, t *blocks.SparseTable) error {
 	f, err := os.Create(file)
 	if err != nil {
 		return err

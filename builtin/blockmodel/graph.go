@@ -11,7 +11,7 @@ import (
 	"github.com/latent-go/latent/builtin/internal/scoring"
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/fitted"
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/models/blockmodel"
 )
 
@@ -67,7 +67,7 @@ func (g *graph) ready() {
 // NewScorer looks the blocks of nodes up.
 func (g *graph) NewScorer() (fitted.Scorer, error) { return scoring.Func(g.score), nil }
 
-func (g *graph) score(b framework.Rows, dst []float64) error {
+func (g *graph) score(b blocks.Rows, dst []float64) error {
 	to := g.Labels
 	if g.Kind == blockmodel.Bipartite {
 		to = to[len(g.Nodes[0]):]
@@ -76,12 +76,12 @@ func (g *graph) score(b framework.Rows, dst []float64) error {
 		row := b.Row(i)
 		for j, labels := range [][]int{g.Labels, to} {
 			if !(row[j] >= 0 && row[j] < float64(len(labels))) {
-				return &framework.DataError{Row: b.First + i, Column: j, Value: row[j], Reason: errNoNode}
+				return &blocks.DataError{Row: b.First + i, Column: j, Value: row[j], Reason: errNoNode}
 			}
 		}
 		if row[0] == row[1] && g.Kind != blockmodel.Bipartite {
 			const loop = "is a loop, from %.60q to itself: the model excludes loops"
-			return framework.FaultyRow(b.First+i, loop, g.Nodes[0][int(row[0])])
+			return blocks.FaultyRow(b.First+i, loop, g.Nodes[0][int(row[0])])
 		}
 		k, l := g.Labels[int(row[0])], to[int(row[1])]
 		dst[3*i], dst[3*i+1], dst[3*i+2] = float64(k+1), float64(l+1), g.Theta[k*g.K+l]

@@ -9,6 +9,7 @@ import (
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 )
 
 // The four groups of ruspini are two features, and both of them, and none.
@@ -21,7 +22,7 @@ func ExampleDefinition() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	rows, err := framework.FromSlice(x, n, d)
+	rows, err := blocks.FromSlice(x, n, d)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/latent-go/latent/builtin/internal/scoring"
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/axes"
 	"github.com/latent-go/latent/internal/wording"
 	"github.com/latent-go/latent/models/features"
@@ -96,7 +97,7 @@ func (e problem) Select(
 
 // of is the engine for up to k features.
 func (e problem) of(ctx context.Context, k int, o framework.Options) (fitted.Problem[fitted.Found], error) {
-	var m framework.Model[framework.Rows, *features.Parameters, *features.Statistics] = e.model
+	var m framework.Model[blocks.Rows, *features.Parameters, *features.Statistics] = e.model
 	many := k > features.MaxExact
 	switch {
 	case many && o.Accelerate:
@@ -107,7 +108,7 @@ func (e problem) of(ctx context.Context, k int, o framework.Options) (fitted.Pro
 	}
 	find := func(p *features.Parameters, _ *features.Statistics) (fitted.Found, error) {
 		p = p.Canonical()
-		s, _, err := framework.LocalStep(ctx, m, framework.Source[framework.Rows](e.table.Rows), p, o.Workers)
+		s, _, err := framework.LocalStep(ctx, m, framework.Source[blocks.Rows](e.table.Rows), p, o.Workers)
 		if err != nil {
 			return nil, err
 		}
@@ -118,7 +119,7 @@ func (e problem) of(ctx context.Context, k int, o framework.Options) (fitted.Pro
 		f.doubt(many)
 		return f, nil
 	}
-	return &fitted.Engine[fitted.Found, framework.Rows, *features.Parameters, *features.Statistics]{
+	return &fitted.Engine[fitted.Found, blocks.Rows, *features.Parameters, *features.Statistics]{
 		Model: m, Source: e.table.Rows, Found: find}, nil
 }
 

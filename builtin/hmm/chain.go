@@ -11,6 +11,7 @@ import (
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/classes"
 	"github.com/latent-go/latent/internal/wording"
 	"github.com/latent-go/latent/models/hmm"
@@ -35,7 +36,7 @@ type chain struct {
 }
 
 func newChain(m hmm.Model, name string, columns []data.Column, t *data.Named,
-	src framework.Source[framework.Sequences], p *hmm.Parameters, s *hmm.Statistics) (*chain, error) {
+	src framework.Source[blocks.Sequences], p *hmm.Parameters, s *hmm.Statistics) (*chain, error) {
 	c := &chain{model: m, places: wording.UpTo(0, p.K-1)}
 	if m.Structure.LeftRight == 0 {
 		slices.SortStableFunc(c.places, func(i, j int) int { return cmp.Compare(s.Nk[j], s.Nk[i]) })
@@ -128,9 +129,9 @@ func (c *chain) visited(rows []int) ([]int, error) {
 }
 
 // sequencesOf are the rows of the table as one block of sequences.
-func sequencesOf(t *data.Named) (framework.Sequences, error) {
+func sequencesOf(t *data.Named) (blocks.Sequences, error) {
 	x, n, d, err := t.Values()
-	return framework.Sequences{Steps: framework.Rows{N: n, D: d, Stride: d, X: x}, Ends: t.EndsOf(n)}, err
+	return blocks.Sequences{Steps: blocks.Rows{N: n, D: d, Stride: d, X: x}, Ends: t.EndsOf(n)}, err
 }
 
 // Print shows what is seen in the states, and how they follow one another.
@@ -192,10 +193,10 @@ func stayed(steps float64) string {
 }
 
 // onPaths counts steps by the states of the most probable paths.
-func onPaths(src framework.Source[framework.Sequences], m hmm.Model, p *hmm.Parameters) classes.Counter {
-	type visit = func(b framework.Sequences, add func(class int, weight float64)) error
+func onPaths(src framework.Source[blocks.Sequences], m hmm.Model, p *hmm.Parameters) classes.Counter {
+	type visit = func(b blocks.Sequences, add func(class int, weight float64)) error
 	return classes.CountOver(src, p.K, func() (visit, error) {
-		return func(b framework.Sequences, add func(class int, weight float64)) error {
+		return func(b blocks.Sequences, add func(class int, weight float64)) error {
 			path, _, err := m.Viterbi(b, p)
 			if err != nil {
 				return err

@@ -10,6 +10,7 @@ import (
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 )
 
 // A series that stays at one of two levels for 20 steps on average has two states.
@@ -23,11 +24,11 @@ func ExampleDefinition() {
 		}
 		x = append(x, level+rng.NormFloat64())
 	}
-	rows, err := framework.FromSlice(x, n, 1)
+	rows, err := blocks.FromSlice(x, n, 1)
 	if err != nil {
 		log.Fatal(err)
 	}
-	series, err := framework.NewSequences(rows, nil)
+	series, err := blocks.NewSequences(rows, nil)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/classes"
 	"github.com/latent-go/latent/internal/families"
 	"github.com/latent-go/latent/internal/wording"
@@ -166,7 +167,7 @@ func (e binding) problem() (fitted.Problem[fitted.Found], error) {
 	if e.request.Method.Name == "vb" {
 		variational := hmm.Variational{Family: e.base.Family, Structure: e.base.Structure, Start: e.base.Start,
 			Workers: e.base.Workers, Prior: of, Chain: chained}
-		return &fitted.Engine[fitted.Found, framework.Sequences, *hmm.Posterior, *hmm.Statistics]{
+		return &fitted.Engine[fitted.Found, blocks.Sequences, *hmm.Posterior, *hmm.Statistics]{
 			Model: variational, Source: e.table.Sequences,
 			Found: func(q *hmm.Posterior, s *hmm.Statistics) (fitted.Found, error) {
 				p, err := variational.Point(q)
@@ -181,7 +182,7 @@ func (e binding) problem() (fitted.Problem[fitted.Found], error) {
 				return f, err
 			}}, nil
 	}
-	made := &fitted.Engine[fitted.Found, framework.Sequences, *hmm.Parameters, *hmm.Statistics]{
+	made := &fitted.Engine[fitted.Found, blocks.Sequences, *hmm.Parameters, *hmm.Statistics]{
 		Model: e.base, Source: e.table.Sequences}
 	if e.request.Method.Name == "map" {
 		made.Model = hmm.MAP{Model: e.base, Prior: of, Chain: chained}
@@ -216,8 +217,8 @@ func (e binding) found(p *hmm.Parameters, s *hmm.Statistics) (*found, error) {
 
 // drawSteps adds standard errors of what is seen in the states, and of the transitions.
 func (c *chain) drawSteps(
-	ctx context.Context, m framework.Model[framework.Sequences, *hmm.Parameters, *hmm.Statistics],
-	src framework.Source[framework.Sequences], o bootstrap.Options,
+	ctx context.Context, m framework.Model[blocks.Sequences, *hmm.Parameters, *hmm.Statistics],
+	src framework.Source[blocks.Sequences], o bootstrap.Options,
 ) (bootstrap.Outcome, error) {
 	e, err := classes.DrawnComponents(ctx, c.Components, m, src, c.params, (*hmm.Parameters).Vector, o)
 	if err != nil {
@@ -294,12 +295,12 @@ type steps struct {
 }
 
 // Score takes the rows of a block for one sequence.
-func (c *steps) Score(b framework.Rows, dst []float64) error {
+func (c *steps) Score(b blocks.Rows, dst []float64) error {
 	c.ends = append(c.ends[:0], b.N)
-	return c.ScoreSequences(framework.Sequences{Steps: b, Ends: c.ends}, dst)
+	return c.ScoreSequences(blocks.Sequences{Steps: b, Ends: c.ends}, dst)
 }
 
-func (c *steps) ScoreSequences(b framework.Sequences, dst []float64) (err error) {
+func (c *steps) ScoreSequences(b blocks.Sequences, dst []float64) (err error) {
 	if c.path, c.logProb, err = c.r.Viterbi(b, c.path, c.logProb); err != nil {
 		return err
 	}
@@ -324,8 +325,8 @@ func (c *states) Refit(ctx context.Context, r fitted.Refitting) (*bootstrap.Esti
 }
 
 // Fill fills the gaps of a sequence in.
-func (c *states) Fill(b framework.Rows, rng *rand.Rand) ([]float64, error) {
-	return c.model.Fill(framework.Sequences{Steps: b, Ends: []int{b.N}}, c.params, rng)
+func (c *states) Fill(b blocks.Rows, rng *rand.Rand) ([]float64, error) {
+	return c.model.Fill(blocks.Sequences{Steps: b, Ends: []int{b.N}}, c.params, rng)
 }
 
 // NewSampler draws the steps of one sequence.
@@ -348,12 +349,12 @@ func (c *states) SampleSequences(lengths []int, rng *rand.Rand) ([]float64, erro
 }
 
 // PseudoResiduals are those of the chain.
-func (c *states) PseudoResiduals(b framework.Sequences) ([]float64, error) {
+func (c *states) PseudoResiduals(b blocks.Sequences) ([]float64, error) {
 	return c.model.PseudoResiduals(b, c.params)
 }
 
 // Forecast is what is expected after each sequence.
-func (c *states) Forecast(b framework.Sequences, h int) (list []fitted.Forecast, err error) {
+func (c *states) Forecast(b blocks.Sequences, h int) (list []fitted.Forecast, err error) {
 	ahead, err := c.model.Forecast(b, c.params, h)
 	if err != nil {
 		return nil, err

@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/latent-go/latent/data"
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/classes"
 	"github.com/latent-go/latent/internal/families"
 	"github.com/latent-go/latent/internal/wording"
@@ -284,7 +284,7 @@ func (c *chain) densitySection(j int) ([]report.Section, error) {
 			Tip:    fmt.Sprintf("%.6g to %.6g\n%.6g steps", edges[i], edges[i+1], n),
 		})
 	}
-	rows := framework.Rows{N: len(chart.X), D: c.params.D, Stride: c.params.D}
+	rows := blocks.Rows{N: len(chart.X), D: c.params.D, Stride: c.params.D}
 	for _, x := range chart.X { // the other columns are missing
 		for other := range c.params.D {
 			if other != j {

@@ -11,6 +11,7 @@ import (
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 )
 
 // A wave in two columns that lag one another has two latent numbers.
@@ -23,11 +24,11 @@ func ExampleDefinition() {
 		z[0], z[1] = cos*z[0]-sin*z[1]+rng.NormFloat64(), sin*z[0]+cos*z[1]+rng.NormFloat64()
 		x = append(x, z[0]+rng.NormFloat64()/2, z[1]+rng.NormFloat64()/2)
 	}
-	rows, err := framework.FromSlice(x, n, 2)
+	rows, err := blocks.FromSlice(x, n, 2)
 	if err != nil {
 		log.Fatal(err)
 	}
-	series, err := framework.NewSequences(rows, nil)
+	series, err := blocks.NewSequences(rows, nil)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -17,7 +17,7 @@ import (
 
 	"github.com/latent-go/latent/builtin/internal/scoring"
 	"github.com/latent-go/latent/fitted"
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/axes"
 	"github.com/latent-go/latent/internal/wording"
 	"github.com/latent-go/latent/models/lds"
@@ -68,7 +68,7 @@ func (m *Settings) Bind(_ context.Context, t *fitted.Table, _ fitted.Request) (*
 		what += ", given " + wording.Quoted(m.Covariates)
 	}
 	return &fitted.Bound{What: what, Problem: &fitted.Engine[
-		fitted.Found, framework.Sequences, *lds.Parameters, *lds.Statistics]{Model: model, Source: t.Sequences,
+		fitted.Found, blocks.Sequences, *lds.Parameters, *lds.Statistics]{Model: model, Source: t.Sequences,
 		Found: func(p *lds.Parameters, s *lds.Statistics) (fitted.Found, error) {
 			p, s = p.Canonical(s)
 			f := newFound(p, names)
@@ -90,11 +90,11 @@ func (m *Settings) Bind(_ context.Context, t *fitted.Table, _ fitted.Request) (*
 }
 
 // known refuses missing values of covariates, the columns from d on.
-func known(rows framework.Rows, d int) error {
+func known(rows blocks.Rows, d int) error {
 	for i := range rows.N {
 		for l, v := range rows.Row(i)[d:] {
 			if v != v {
-				return &framework.DataError{Row: i, Column: d + l, Value: v,
+				return &blocks.DataError{Row: i, Column: d + l, Value: v,
 					Reason: errors.New("a covariate needs a value in every step: fill it in")}
 			}
 		}
@@ -293,11 +293,11 @@ type scorer struct {
 }
 
 // Score takes the rows of a block for one sequence.
-func (c *scorer) Score(b framework.Rows, dst []float64) error {
-	return c.ScoreSequences(framework.Sequences{Steps: b, Ends: []int{b.N}}, dst)
+func (c *scorer) Score(b blocks.Rows, dst []float64) error {
+	return c.ScoreSequences(blocks.Sequences{Steps: b, Ends: []int{b.N}}, dst)
 }
 
-func (c *scorer) ScoreSequences(b framework.Sequences, dst []float64) error {
+func (c *scorer) ScoreSequences(b blocks.Sequences, dst []float64) error {
 	if err := known(b.Steps, c.D); err != nil {
 		return err
 	}
@@ -316,7 +316,7 @@ func (c *scorer) ScoreSequences(b framework.Sequences, dst []float64) error {
 }
 
 // PseudoResiduals are those of the system.
-func (f *found) PseudoResiduals(b framework.Sequences) ([]float64, error) {
+func (f *found) PseudoResiduals(b blocks.Sequences) ([]float64, error) {
 	return lds.Model{}.PseudoResiduals(b, f.Parameters)
 }
 
@@ -339,7 +339,7 @@ func (f alone) SampleSequences(lengths []int, rng *rand.Rand) (x []float64, err 
 }
 
 // Forecast is what is expected after each sequence.
-func (f alone) Forecast(b framework.Sequences, h int) ([]fitted.Forecast, error) {
+func (f alone) Forecast(b blocks.Sequences, h int) ([]fitted.Forecast, error) {
 	var c lds.Course
 	if err := (lds.Model{}).Smooth(b, f.Parameters, &c); err != nil {
 		return nil, err

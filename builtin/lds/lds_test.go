@@ -9,15 +9,15 @@ import (
 	"github.com/latent-go/latent/builtin/lds"
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/fitted"
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 )
 
 func TestCovariatesAreTheLastColumns(t *testing.T) {
 	x := []float64{1, 2, 3, 4, 5, 7, 6, 1, 2}
 	bind := func(covariates ...string) error {
-		rows, err := framework.FromIncomplete(x, 3, 3)
+		rows, err := blocks.FromIncomplete(x, 3, 3)
 		require.NoError(t, err)
-		series, err := framework.NewSequences(rows, nil)
+		series, err := blocks.NewSequences(rows, nil)
 		require.NoError(t, err)
 		table := &fitted.Table{Rows: rows, Sequences: series, Columns: []data.Column{{Name: "x"}, {Name: "y"}, {Name: "u"}}}
 		_, err = (&lds.Settings{Covariates: covariates}).Bind(t.Context(), table, fitted.Request{})

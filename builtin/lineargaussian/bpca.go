@@ -8,6 +8,7 @@ import (
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/axes"
 	"github.com/latent-go/latent/models/bpca"
 	"github.com/latent-go/latent/models/lineargaussian"
@@ -118,11 +119,11 @@ func pcaProblem(ctx context.Context, t *fitted.Table, r fitted.Request) (fitted.
 	vb := r.Method.Name == "vb"
 	if n, d := t.Rows.Dims(); d > n {
 		if vb {
-			return &fitted.Engine[fitted.Found, framework.Rows, *bpca.Posterior, *lineargaussian.Statistics]{
+			return &fitted.Engine[fitted.Found, blocks.Rows, *bpca.Posterior, *lineargaussian.Statistics]{
 				Model: variational, Source: t.Rows, Found: inferred,
 			}, nil
 		}
-		return &fitted.Engine[fitted.Found, framework.Rows, *bpca.Parameters, *lineargaussian.Statistics]{
+		return &fitted.Engine[fitted.Found, blocks.Rows, *bpca.Parameters, *lineargaussian.Statistics]{
 			Model: bpca.Model{}, Source: t.Rows, Found: estimated,
 		}, nil
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 )
 
 // iris are its four columns of numbers.
@@ -25,7 +26,7 @@ func iris() *fitted.Table {
 	if err != nil {
 		log.Fatal(err)
 	}
-	rows, err := framework.FromSlice(x, n, d)
+	rows, err := blocks.FromSlice(x, n, d)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/latent-go/latent/builtin/internal/scoring"
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/internal/wording"
 	"github.com/latent-go/latent/models/bpca"
@@ -220,7 +221,7 @@ func (m *FactorSettings) problem(
 	}
 	model := factor.Model{Structure: t.st}
 	if slices.ContainsFunc(t.Rows.All().X, math.IsNaN) {
-		return &fitted.Engine[fitted.Found, framework.Rows, *factor.Parameters, *factor.Statistics]{
+		return &fitted.Engine[fitted.Found, blocks.Rows, *factor.Parameters, *factor.Statistics]{
 			Model: model, Source: t.Rows, Found: found}, nil
 	}
 	moments, err := lineargaussian.Summarize(ctx, t.Rows, r.Workers)
@@ -381,7 +382,7 @@ func (m *factored) ready() error {
 	m.Ready = func() (scoring.Of, error) {
 		score := p.Scorer()
 		var z []float64
-		return func(b framework.Rows, logProb, own []float64) (_, _ []float64, err error) {
+		return func(b blocks.Rows, logProb, own []float64) (_, _ []float64, err error) {
 			if logProb, z, err = score(b, logProb, z); err != nil {
 				return nil, nil, err
 			}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/axes"
 	"github.com/latent-go/latent/internal/wording"
 	"github.com/latent-go/latent/models/bpca"
@@ -139,9 +140,9 @@ func (e factorization) Fit(ctx context.Context, o framework.Options) (*fit, erro
 
 func (e factorization) iterated(
 	k int,
-) *fitted.Engine[fitted.Found, framework.Rows, *vbmf.Parameters, *vbmf.Statistics] {
+) *fitted.Engine[fitted.Found, blocks.Rows, *vbmf.Parameters, *vbmf.Statistics] {
 	noise, priors := e.known(k)
-	return &fitted.Engine[fitted.Found, framework.Rows, *vbmf.Parameters, *vbmf.Statistics]{
+	return &fitted.Engine[fitted.Found, blocks.Rows, *vbmf.Parameters, *vbmf.Statistics]{
 		Model: vbmf.Iterative{Noise: noise, Priors: priors}, Source: e.Rows,
 		Found: func(p *vbmf.Parameters, s *vbmf.Statistics) (fitted.Found, error) {
 			point := p.Point()

@@ -17,6 +17,7 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/classes"
 	"github.com/latent-go/latent/internal/families"
 	"github.com/latent-go/latent/internal/wording"
@@ -143,17 +144,17 @@ func (e binding) comparing(asked *fitted.Comparison) (*fitted.Bound, error) {
 
 // Fit fits all structures.
 func (e *comparing) Fit(ctx context.Context, o framework.Options) (*framework.Result[fitted.Found, struct{}], error) {
-	models := make([]framework.Model[framework.Rows, *mixture.Parameters, *mixture.Statistics], len(e.list))
+	models := make([]framework.Model[blocks.Rows, *mixture.Parameters, *mixture.Statistics], len(e.list))
 	for i, one := range e.list {
 		models[i] = one.Model
 	}
-	src := fitted.Passing[framework.Rows, *mixture.Parameters](ctx, e.list[0].Source)
+	src := fitted.Passing[blocks.Rows, *mixture.Parameters](ctx, e.list[0].Source)
 	c, err := framework.FitBest(ctx, models, src, e.asked.By, o)
 	if c == nil {
 		return nil, err
 	}
 	for _, one := range c.Compared { // spheres, named by nobody, would describe a column that no other structure can
-		if e.asked.Usual && errors.Is(one.Err, framework.ErrConstant) {
+		if e.asked.Usual && errors.Is(one.Err, blocks.ErrConstant) {
 			return nil, one.Err
 		}
 	}

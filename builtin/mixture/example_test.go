@@ -10,6 +10,7 @@ import (
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 )
 
 // Rows about two points have two components, and the fit says something of each.
@@ -21,7 +22,7 @@ func ExampleDefinition() {
 		at := float64(5 * (i % 2))
 		numbers = append(numbers, at+rng.NormFloat64(), at+rng.NormFloat64())
 	}
-	rows, err := framework.FromSlice(numbers, n, 2)
+	rows, err := blocks.FromSlice(numbers, n, 2)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/classes"
 	"github.com/latent-go/latent/internal/design"
 	"github.com/latent-go/latent/internal/families"
@@ -276,8 +277,8 @@ func (e binding) gated(b *fitted.Bound, gate design.Gate) (err error) {
 }
 
 // first are the first columns of rows.
-func first(b framework.Rows, d int) framework.Rows {
-	own := framework.Rows{N: b.N, D: d, Stride: d}
+func first(b blocks.Rows, d int) blocks.Rows {
+	own := blocks.Rows{N: b.N, D: d, Stride: d}
 	for i := range b.N {
 		own.X = append(own.X, b.Row(i)[:d]...)
 	}
@@ -285,8 +286,8 @@ func first(b framework.Rows, d int) framework.Rows {
 }
 
 type (
-	estimated = fitted.Engine[fitted.Found, framework.Rows, *mixture.Parameters, *mixture.Statistics]
-	inferred  = fitted.Engine[fitted.Found, framework.Rows, *mixture.Posterior, *mixture.Statistics]
+	estimated = fitted.Engine[fitted.Found, blocks.Rows, *mixture.Parameters, *mixture.Statistics]
+	inferred  = fitted.Engine[fitted.Found, blocks.Rows, *mixture.Posterior, *mixture.Statistics]
 )
 
 // problem makes the model of the method.
@@ -304,7 +305,7 @@ func (e binding) problem() (fitted.Problem[fitted.Found], error) {
 		return made, nil
 	}
 	variational := mixture.Variational{Family: e.family, Start: e.start, Prior: of, Weights: prior}
-	var model framework.Model[framework.Rows, *mixture.Posterior, *mixture.Statistics] = variational
+	var model framework.Model[blocks.Rows, *mixture.Posterior, *mixture.Statistics] = variational
 	if method == "cvb0" {
 		model = mixture.CVB0{Variational: variational}
 	}
@@ -481,7 +482,7 @@ func gatedRows(g *scoring.Gated, name string, columns int) *scoring.Gated {
 
 // mostComponents is the default of kmax: as [classes.MostByRows] has it, and no more components than there are
 // different rows of positive weight. To a multinomial family, rows are the same that are proportional.
-func mostComponents(table *framework.Table, of family.Family) int {
+func mostComponents(table *blocks.Table, of family.Family) int {
 	most := classes.MostByRows(table, of)
 	_, shares := of.(family.Multinomial)
 	same := func(a, b []float64) bool {

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/latent-go/latent/fitted"
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/classes"
 	"github.com/latent-go/latent/internal/design"
 	"github.com/latent-go/latent/internal/wording"
@@ -18,7 +18,7 @@ import (
 type curves struct {
 	*classes.Components
 	design *design.Regression
-	table  *framework.Table // of the design
+	table  *blocks.Table // of the design
 }
 
 // Params have the terms, too.

@@ -10,6 +10,7 @@ import (
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 )
 
 // Rows about two lines through the same range of x have two components.
@@ -25,7 +26,7 @@ func ExampleDefinition() {
 		}
 		numbers = append(numbers, y+rng.NormFloat64()/4, x)
 	}
-	rows, err := framework.FromSlice(numbers, n, 2)
+	rows, err := blocks.FromSlice(numbers, n, 2)
 	if err != nil {
 		log.Fatal(err)
 	}

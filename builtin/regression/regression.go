@@ -17,6 +17,7 @@ import (
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/classes"
 	"github.com/latent-go/latent/internal/design"
 	"github.com/latent-go/latent/internal/families"
@@ -255,9 +256,9 @@ func (m *Settings) Bind(_ context.Context, t *fitted.Table, r fitted.Request) (*
 
 // plainProblem fits a mixture of regressions.
 func plainProblem(
-	g *design.Regression, model mixture.Model, columns []data.Column, shown *data.Named, table *framework.Table,
+	g *design.Regression, model mixture.Model, columns []data.Column, shown *data.Named, table *blocks.Table,
 ) fitted.Problem[fitted.Found] {
-	return &fitted.Engine[fitted.Found, framework.Rows, *mixture.Parameters, *mixture.Statistics]{
+	return &fitted.Engine[fitted.Found, blocks.Rows, *mixture.Parameters, *mixture.Statistics]{
 		Model: model, Source: table, Found: func(p *mixture.Parameters, s *mixture.Statistics) (fitted.Found, error) {
 			found, err := classes.NewComponents(model, g.Distribution, g.Columns(), shown, p, nil, s)
 			if err != nil {
@@ -274,8 +275,8 @@ func plainProblem(
 }
 
 // gatedProblem fits one behind a gate, whose rows have the columns.
-func gatedProblem(g *design.Regression, gate design.Gate, rows framework.Rows, model mixture.Model,
-	columns []data.Column, shown *data.Named, table *framework.Table) (fitted.Problem[fitted.Found], bool, error) {
+func gatedProblem(g *design.Regression, gate design.Gate, rows blocks.Rows, model mixture.Model,
+	columns []data.Column, shown *data.Named, table *blocks.Table) (fitted.Problem[fitted.Found], bool, error) {
 	return classes.GatedEngine(gate, rows, g.Columns(), shown, g.Distribution, model,
 		func(c *classes.Gated) (fitted.Found, error) {
 			behind := &scoring.Gated{Gate: gate}

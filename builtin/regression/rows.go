@@ -14,7 +14,7 @@ import (
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/fitted"
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/categorical"
 	"github.com/latent-go/latent/internal/design"
 	"github.com/latent-go/latent/internal/wording"
@@ -33,7 +33,7 @@ type rows struct {
 }
 
 // A priorScorer has the probabilities of the components of the rows of a block, without their responses.
-type priorScorer = func(b framework.Rows, r []float64) ([]float64, error)
+type priorScorer = func(b blocks.Rows, r []float64) ([]float64, error)
 
 func load(f *fitted.File) (fitted.Model, error) {
 	var file struct {
@@ -85,7 +85,7 @@ func plainRows(g *design.Regression, columns []data.Column, model mixture.Model,
 	m.ready = func() (scoring.Of, error) {
 		score, err := model.Scorer(p)
 		var x []float64
-		return func(b framework.Rows, logProb, r []float64) ([]float64, []float64, error) {
+		return func(b blocks.Rows, logProb, r []float64) ([]float64, []float64, error) {
 			seen := g.Expand(b, x)
 			x = seen.X
 			return score(seen, logProb, r)
@@ -96,7 +96,7 @@ func plainRows(g *design.Regression, columns []data.Column, model mixture.Model,
 		return fitted.RefitRows(ctx, model, p, r)
 	}
 	m.prior = func() (priorScorer, error) {
-		return func(b framework.Rows, r []float64) ([]float64, error) {
+		return func(b blocks.Rows, r []float64) ([]float64, error) {
 			r = r[:0]
 			for range b.N {
 				r = append(r, p.Weights...)
@@ -133,7 +133,7 @@ func gatedRows(g *design.Regression, columns []data.Column, behind *scoring.Gate
 	m.prior = func() (priorScorer, error) {
 		prior, err := behind.Model.PriorScorer(behind.Params)
 		var x []float64
-		return func(b framework.Rows, r []float64) ([]float64, error) {
+		return func(b blocks.Rows, r []float64) ([]float64, error) {
 			seen := behind.Gate.Rows(b, x)
 			x = seen.X
 			return prior(seen, r)
@@ -167,7 +167,7 @@ func (m *rows) NewScorer() (fitted.Scorer, error) {
 	}
 	priors, err := m.prior()
 	var logProb, r, prior, x []float64
-	return scoring.Func(func(b framework.Rows, dst []float64) (err error) {
+	return scoring.Func(func(b blocks.Rows, dst []float64) (err error) {
 		if err := m.design.Complete(b); err != nil {
 			return err
 		}
@@ -208,7 +208,7 @@ func (m *rows) Refit(ctx context.Context, r fitted.Refitting) (*bootstrap.Estima
 }
 
 // SampleGiven draws the response of rows, and keeps the rest of them.
-func (m *rows) SampleGiven(b framework.Rows, rng *rand.Rand) (x []float64, labels []int, err error) {
+func (m *rows) SampleGiven(b blocks.Rows, rng *rand.Rand) (x []float64, labels []int, err error) {
 	if err := m.design.Complete(b); err != nil {
 		return nil, nil, err
 	}

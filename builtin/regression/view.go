@@ -8,7 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/classes"
 	"github.com/latent-go/latent/internal/design"
 	"github.com/latent-go/latent/internal/families"
@@ -165,7 +165,7 @@ func (c *curves) curvesSection() ([]report.Section, error) {
 	curve := report.Table{
 		Caption: "curves", Columns: report.Columns(append([]string{name}, wording.Numbered("component ", len(shown))...)...),
 	}
-	block := framework.Rows{D: c.design.Width(), Stride: c.design.Width(), N: len(chart.X)}
+	block := blocks.Rows{D: c.design.Width(), Stride: c.design.Width(), N: len(chart.X)}
 	for _, v := range chart.X {
 		block.X = append(block.X, math.NaN())
 		if c.design.Size != "" {
@@ -209,7 +209,7 @@ func (c *curves) fittedSection() ([]report.Section, error) {
 	low, high := math.Inf(1), math.Inf(-1)
 	var fault error
 	remark, err := c.shownRows(func(place int, row []float64, label int) {
-		means, err := c.Model.Means(framework.Rows{N: 1, D: len(row), Stride: len(row), X: row}, c.Mixture)
+		means, err := c.Model.Means(blocks.Rows{N: 1, D: len(row), Stride: len(row), X: row}, c.Mixture)
 		if err != nil {
 			fault = err
 			return

@@ -20,6 +20,7 @@ import (
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/wording"
 	"github.com/latent-go/latent/models/topics"
 	"github.com/latent-go/latent/report"
@@ -62,7 +63,7 @@ func (*Settings) Bind(_ context.Context, t *fitted.Table, r fitted.Request) (*fi
 		return nil
 	}
 	b.Notes = c.notes
-	b.Problem = &fitted.Engine[fitted.Found, framework.Rows, *topics.Parameters, *topics.Statistics]{
+	b.Problem = &fitted.Engine[fitted.Found, blocks.Rows, *topics.Parameters, *topics.Statistics]{
 		Model: m, Source: c.table, Found: func(p *topics.Parameters, _ *topics.Statistics) (fitted.Found, error) {
 			return c.found(m, p)
 		}}
@@ -72,7 +73,7 @@ func (*Settings) Bind(_ context.Context, t *fitted.Table, r fitted.Request) (*fi
 // A corpus is documents as counts of words.
 type corpus struct {
 	documents, words []string
-	table            *framework.SparseTable
+	table            *blocks.SparseTable
 	tokens           float64
 	unknown          []float64 // tokens of each document that are no words of the vocabulary
 	notes            []string
@@ -131,7 +132,7 @@ func corpusOf(list *fitted.Pairs, vocabulary []string) (*corpus, error) {
 	if c.tokens == 0 && vocabulary == nil {
 		return nil, errors.New("no word has a count above 0: there is nothing to fit")
 	}
-	c.table, err = framework.FromSparse(start, columns, counts, len(c.words))
+	c.table, err = blocks.FromSparse(start, columns, counts, len(c.words))
 	return c, err
 }
 
@@ -141,7 +142,7 @@ func occurrences(list *fitted.Pairs) ([]occurrence, error) {
 	for i := range rows {
 		n := list.Number(i)
 		if !isCount(n) {
-			return nil, framework.FaultyRow(i, "has the count %v: counts are whole numbers", n)
+			return nil, blocks.FaultyRow(i, "has the count %v: counts are whole numbers", n)
 		}
 		rows[i] = occurrence{list.Index[0][i], list.Index[1][i], n}
 	}
@@ -242,8 +243,8 @@ var errNoCount = errors.New("counts must be non-negative whole numbers")
 func (m *documents) NewScorer() (fitted.Scorer, error) {
 	proportions, width := topics.Model{}.Scorer(m.Parameters), m.Says.Width()
 	var theta []float64
-	var met framework.Entries
-	return scoring.Func(func(b framework.Rows, dst []float64) (err error) {
+	var met blocks.Entries
+	return scoring.Func(func(b blocks.Rows, dst []float64) (err error) {
 		if b.Entries == nil {
 			met.Start, met.Columns, met.Values = append(met.Start[:0], 0), met.Columns[:0], met.Values[:0]
 			for i := range b.N {
@@ -261,7 +262,7 @@ func (m *documents) NewScorer() (fitted.Scorer, error) {
 			words, counts := b.Entries.Row(i)
 			for e, n := range counts {
 				if !isCount(n) {
-					return &framework.DataError{Row: b.First + i, Column: words[e], Value: n, Reason: errNoCount}
+					return &blocks.DataError{Row: b.First + i, Column: words[e], Value: n, Reason: errNoCount}
 				}
 			}
 		}

@@ -6,7 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 )
 
 // Subjects are the columns of [Marks].
@@ -29,7 +29,7 @@ var correlations = [...]float64{
 // Marks returns a table with exactly the published correlations, and variances of 1: the marks of the boys themselves
 // were not printed, and a Gaussian model sees no more of them. It is ±√D times the columns of a root of the matrix, 12
 // rows that weigh as much as the 220 boys.
-func Marks() (*framework.Table, error) {
+func Marks() (*blocks.Table, error) {
 	d := len(Subjects)
 	var chol mat.Cholesky
 	if !chol.Factorize(mat.NewSymDense(d, correlations[:])) {
@@ -45,7 +45,7 @@ func Marks() (*framework.Table, error) {
 		}
 		weights[i] = Pupils / float64(2*d)
 	}
-	table, err := framework.FromSlice(x, 2*d, d)
+	table, err := blocks.FromSlice(x, 2*d, d)
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/framework/numeric"
 	"github.com/latent-go/latent/models/bpca"
 	"github.com/latent-go/latent/models/lineargaussian"
@@ -18,7 +19,7 @@ import (
 
 type result = framework.Result[*numeric.ContinuousParameters, *numeric.Posteriors]
 
-func fit(d numeric.JointDensity, src *framework.Table, o framework.Options) *result {
+func fit(d numeric.JointDensity, src *blocks.Table, o framework.Options) *result {
 	res, err := framework.Fit(context.Background(), numeric.Continuous{Density: d}, src, o)
 	if err != nil {
 		panic(err)
@@ -26,7 +27,7 @@ func fit(d numeric.JointDensity, src *framework.Table, o framework.Options) *res
 	return res
 }
 
-func marks() *framework.Table {
+func marks() *blocks.Table {
 	t, err := Marks()
 	if err != nil {
 		panic(err)
@@ -35,7 +36,7 @@ func marks() *framework.Table {
 }
 
 // scaled has the columns of the marks multiplied.
-func scaled(by ...float64) *framework.Table {
+func scaled(by ...float64) *blocks.Table {
 	all := marks().All()
 	var x []float64
 	for i := range all.N {
@@ -43,7 +44,7 @@ func scaled(by ...float64) *framework.Table {
 			x = append(x, by[j]*v)
 		}
 	}
-	t, err := framework.FromSlice(x, all.N, all.D)
+	t, err := blocks.FromSlice(x, all.N, all.D)
 	if err == nil {
 		t, err = t.WithWeights(all.Weights)
 	}
@@ -123,7 +124,7 @@ func TestUnitsOfColumns(t *testing.T) {
 	assert.Equal(t, 2, b.Shape.K)
 	assert.InDelta(t, a.Value+shift, b.Value, 1e-5)
 
-	pca := func(src *framework.Table) *framework.Result[*bpca.Parameters, *lineargaussian.Statistics] {
+	pca := func(src *blocks.Table) *framework.Result[*bpca.Parameters, *lineargaussian.Statistics] {
 		res, err := framework.Fit(context.Background(), bpca.Model{}, src, framework.Options{K: 4})
 		require.NoError(t, err)
 		return res
@@ -166,7 +167,7 @@ func TestColumnTwice(t *testing.T) {
 		row := all.Row(i)
 		x = append(x, row[0], row[0], row[1], row[2])
 	}
-	table, err := framework.FromSlice(x, all.N, 4)
+	table, err := blocks.FromSlice(x, all.N, 4)
 	require.NoError(t, err)
 	for _, d := range []numeric.JointDensity{Density{}, Closed{}} {
 		_, err = framework.Fit(context.Background(), numeric.Continuous{Density: d}, table, framework.Options{K: 1, Method: framework.EM, MaxIterations: 3000})

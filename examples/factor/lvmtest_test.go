@@ -7,7 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/framework/lvmtest"
 	"github.com/latent-go/latent/framework/numeric"
 )
@@ -24,9 +24,9 @@ func TestConforms(t *testing.T) {
 	}
 	for name, m := range map[string]numeric.Continuous{"density": {Density: Density{}}, "closed forms": {Density: Closed{}}} {
 		t.Run(name, func(t *testing.T) {
-			c := lvmtest.Case[framework.Rows, *numeric.ContinuousParameters, *numeric.Posteriors]{
+			c := lvmtest.Case[blocks.Rows, *numeric.ContinuousParameters, *numeric.Posteriors]{
 				Model: m, Data: lvmtest.Matrix(x), K: []int{1}, Tolerance: 1e-7,
-				Units: []lvmtest.Units[framework.Rows]{lvmtest.Rescaled("columns", x, []float64{1000, 1, 0.1, 2, 1, 50})},
+				Units: []lvmtest.Units[blocks.Rows]{lvmtest.Rescaled("columns", x, []float64{1000, 1, 0.1, 2, 1, 50})},
 			}
 			if _, closed := m.Density.(Closed); closed && !testing.Short() {
 				c.K, c.Sample, c.SampleK, c.SampleRows = []int{1, 2}, sample, 1, 500
@@ -38,7 +38,7 @@ func TestConforms(t *testing.T) {
 	}
 }
 
-func sample(p *numeric.ContinuousParameters, n int, rng *rand.Rand) (lvmtest.Data[framework.Rows], error) {
+func sample(p *numeric.ContinuousParameters, n int, rng *rand.Rand) (lvmtest.Data[blocks.Rows], error) {
 	z := mat.NewDense(n, p.K, nil)
 	z.Apply(func(_, _ int, _ float64) float64 { return rng.NormFloat64() }, z)
 	var x mat.Dense

@@ -13,6 +13,7 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/laplace"
 )
 
@@ -65,7 +66,7 @@ type Model struct{}
 
 // Init draws loadings.
 func (Model) Init(
-	ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand,
+	ctx context.Context, src framework.Source[blocks.Rows], k int, rng *rand.Rand,
 ) (*Parameters, error) {
 	pooled, _, err := family.Pool(ctx, src, normal.Family{Covariance: normal.Diagonal})
 	if err != nil {
@@ -99,7 +100,7 @@ func (m Model) Prepare(p *Parameters, tilt *laplace.Tilt, s *Statistics) error {
 }
 
 // Infer adds rows, and returns the entropy.
-func (Model) Infer(b framework.Rows, p *Parameters, s *Statistics) (entropy float64, err error) {
+func (Model) Infer(b blocks.Rows, p *Parameters, s *Statistics) (entropy float64, err error) {
 	xx, cov := mat.NewSymDense(p.D, s.XX), mat.NewSymDense(len(p.W)/p.D, s.Cov)
 	logDet, _ := mat.LogDet(cov)
 	for i := range b.N {
@@ -156,7 +157,7 @@ func (Model) Curvature(s *Statistics, p *Parameters, f *laplace.Curvature) error
 }
 
 // LogProb is ln N(x; mean, WWᵀ + Ψ).
-func (Model) LogProb(b framework.Rows, p *Parameters, dst []float64) ([]float64, error) {
+func (Model) LogProb(b blocks.Rows, p *Parameters, dst []float64) ([]float64, error) {
 	var cov mat.SymDense
 	cov.SymOuterK(1, p.loadings())
 	cov.AddSym(&cov, mat.NewDiagDense(p.D, p.Noise))

@@ -16,10 +16,11 @@ import (
 	"gonum.org/v1/gonum/optimize"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/framework/lvmtest"
 )
 
-func fitModel(t *testing.T, src framework.Source[framework.Rows], o framework.Options) *framework.Result[*Parameters, *Statistics] {
+func fitModel(t *testing.T, src framework.Source[blocks.Rows], o framework.Options) *framework.Result[*Parameters, *Statistics] {
 	res, err := framework.Fit(context.Background(), Model{}, src, o)
 	require.NoError(t, err)
 	return res
@@ -93,9 +94,9 @@ func covariance(s *Statistics, d int) *mat.SymDense {
 
 // At fixed points of gFAB S = (N − D) I, and FIC, which gFIC is, has the value of the closed form.
 func TestFixedPoints(t *testing.T) {
-	tables := map[string]*framework.Table{"marks": marks()}
+	tables := map[string]*blocks.Table{"marks": marks()}
 	for seed := range uint64(3) {
-		src, err := framework.FromMatrix(draw(300, 12, 3, seed))
+		src, err := blocks.FromMatrix(draw(300, 12, 3, seed))
 		require.NoError(t, err)
 		tables[fmt.Sprintf("drawn %d", seed)] = src
 	}
@@ -131,7 +132,7 @@ func TestFixedPoints(t *testing.T) {
 // gFAB stops at the K at which the closed form is highest, which is the true one, and has its value.
 func TestFactorsAreFound(t *testing.T) {
 	for seed := range uint64(8) {
-		src, err := framework.FromMatrix(draw(300, 12, 3, seed))
+		src, err := blocks.FromMatrix(draw(300, 12, 3, seed))
 		require.NoError(t, err)
 		res := fitModel(t, src, framework.Options{K: 6, Restarts: 3})
 		assert.Equal(t, 3, res.Shape.K, "seed %d", seed)
@@ -151,7 +152,7 @@ func TestHeywoodCase(t *testing.T) {
 	for i := range 100 {
 		x.Set(i, 3, x.At(i, 0))
 	}
-	src, err := framework.FromMatrix(x)
+	src, err := blocks.FromMatrix(x)
 	require.NoError(t, err)
 	res := fitModel(t, src, framework.Options{K: 2})
 	t.Logf("K = %d, %.3f, %.4f", res.Shape.K, res.Value, res.Parameters.Noise)
@@ -161,7 +162,7 @@ func TestHeywoodCase(t *testing.T) {
 }
 
 func TestMoreColumnsThanRows(t *testing.T) {
-	src, err := framework.FromMatrix(draw(6, 6, 1, 1))
+	src, err := blocks.FromMatrix(draw(6, 6, 1, 1))
 	require.NoError(t, err)
 	_, err = framework.Fit(context.Background(), Model{}, src, framework.Options{K: 1})
 	assert.ErrorContains(t, err, "more rows than the 6 columns")
@@ -195,9 +196,9 @@ func TestModelConforms(t *testing.T) {
 			return q
 		}
 	}
-	lvmtest.Test(t, lvmtest.Case[framework.Rows, *Parameters, *Statistics]{
+	lvmtest.Test(t, lvmtest.Case[blocks.Rows, *Parameters, *Statistics]{
 		Model: Model{}, Data: lvmtest.Matrix(x), K: []int{1, 2}, Latent: latent,
-		Units: []lvmtest.Units[framework.Rows]{lvmtest.Rescaled("columns", x, []float64{1000, 1, 0.1, 2, 50})},
+		Units: []lvmtest.Units[blocks.Rows]{lvmtest.Rescaled("columns", x, []float64{1000, 1, 0.1, 2, 50})},
 		Free: func(s *Statistics, p *Parameters) ([]float64, func([]float64) *Parameters) {
 			x, at := latent(s, p)
 			n := len(x)
@@ -236,7 +237,7 @@ func TestModelConforms(t *testing.T) {
 			}
 			return s, p, -s.N / 2 * math.Log(2*math.Pi)
 		},
-		Sample: func(p *Parameters, n int, rng *rand.Rand) (lvmtest.Data[framework.Rows], error) {
+		Sample: func(p *Parameters, n int, rng *rand.Rand) (lvmtest.Data[blocks.Rows], error) {
 			_, k := p.loadings().Dims()
 			z, x := mat.NewDense(n, k, nil), mat.NewDense(n, 5, nil)
 			z.Apply(func(_, _ int, _ float64) float64 { return rng.NormFloat64() }, z)

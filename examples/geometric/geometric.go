@@ -13,6 +13,7 @@ import (
 	"slices"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/framework/numeric"
 	"github.com/latent-go/latent/laplace"
 )
@@ -70,7 +71,7 @@ type Model struct{}
 
 // Init spreads the means of the components about the mean of the table.
 func (Model) Init(
-	ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand,
+	ctx context.Context, src framework.Source[blocks.Rows], k int, rng *rand.Rand,
 ) (*Parameters, error) {
 	n, sum := 0.0, 0.0
 	for b, err := range src.Blocks(ctx) {
@@ -112,7 +113,7 @@ func (Model) Prepare(p *Parameters, tilt *laplace.Tilt, s *Statistics) error {
 }
 
 // Infer adds rows under q(z_n) = p(z|x_n, Π), and returns the entropy.
-func (Model) Infer(b framework.Rows, p *Parameters, s *Statistics) (entropy float64, err error) {
+func (Model) Infer(b blocks.Rows, p *Parameters, s *Statistics) (entropy float64, err error) {
 	for i := range b.N {
 		x, w := b.Row(i)[0], b.Weight(i)
 		s.posterior(x)
@@ -147,7 +148,7 @@ func (s *Statistics) posterior(x float64) {
 }
 
 // Responsibilities are p(z=k|x) of each row, rows×K: with them rows have labels.
-func (m Model) Responsibilities(b framework.Rows, p *Parameters, dst []float64) ([]float64, error) {
+func (m Model) Responsibilities(b blocks.Rows, p *Parameters, dst []float64) ([]float64, error) {
 	s := m.NewStatistics(p)
 	if err := m.Prepare(p, nil, s); err != nil {
 		return nil, err

@@ -13,6 +13,7 @@ import (
 
 	"github.com/latent-go/latent/examples/zip"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/framework/lvmtest"
 	"github.com/latent-go/latent/framework/numeric"
 	"github.com/latent-go/latent/models/mixture"
@@ -34,11 +35,11 @@ func draw(p *Parameters, n int, rng *rand.Rand) *mat.Dense {
 
 func TestModel(t *testing.T) {
 	truth := &Parameters{Weights: []float64{0.5, 0.5}, P: []float64{0.6, 0.03}}
-	lvmtest.Test(t, lvmtest.Case[framework.Rows, *Parameters, *Statistics]{
+	lvmtest.Test(t, lvmtest.Case[blocks.Rows, *Parameters, *Statistics]{
 		Model: Model{},
 		Data:  lvmtest.Matrix(draw(truth, 100, rand.New(rand.NewPCG(1, 1)))),
 		K:     []int{1, 2},
-		Sample: func(p *Parameters, n int, rng *rand.Rand) (lvmtest.Data[framework.Rows], error) {
+		Sample: func(p *Parameters, n int, rng *rand.Rand) (lvmtest.Data[blocks.Rows], error) {
 			return lvmtest.Matrix(draw(p, n, rng)), nil
 		},
 		SampleK:       2,

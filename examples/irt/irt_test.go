@@ -15,6 +15,7 @@ import (
 
 	"github.com/latent-go/latent/evidence"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/framework/numeric"
 	"github.com/latent-go/latent/internal/evidencetest"
 	"github.com/latent-go/latent/internal/tier"
@@ -35,7 +36,7 @@ var (
 )
 
 // answers of n persons, each 0 or 1.
-func (e exam) answers(t *testing.T, n int) *framework.Table {
+func (e exam) answers(t *testing.T, n int) *blocks.Table {
 	rng := rand.New(rand.NewPCG(1, 28))
 	var x []float64
 	for range n {
@@ -54,14 +55,14 @@ func (e exam) answers(t *testing.T, n int) *framework.Table {
 			x = append(x, answer)
 		}
 	}
-	table, err := framework.FromSlice(x, n, len(e.intercepts))
+	table, err := blocks.FromSlice(x, n, len(e.intercepts))
 	require.NoError(t, err)
 	return table
 }
 
 type result = framework.Result[*numeric.ContinuousParameters, *numeric.Posteriors]
 
-func fit(t *testing.T, m numeric.Continuous, src *framework.Table, o framework.Options) *result {
+func fit(t *testing.T, m numeric.Continuous, src *blocks.Table, o framework.Options) *result {
 	res, err := framework.Fit(context.Background(), m, src, o)
 	require.NoError(t, err)
 	return res

@@ -6,7 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/framework/lvmtest"
 	"github.com/latent-go/latent/framework/numeric"
 	"github.com/latent-go/latent/internal/tier"
@@ -14,7 +14,7 @@ import (
 
 func TestConforms(t *testing.T) {
 	tier.Leave(t, "TestLoadingsAreThoseOfOtherPrograms; examples/factor, of a model whose points are exact")
-	lvmtest.Test(t, lvmtest.Case[framework.Rows, *numeric.ContinuousParameters, *numeric.Posteriors]{
+	lvmtest.Test(t, lvmtest.Case[blocks.Rows, *numeric.ContinuousParameters, *numeric.Posteriors]{
 		Model:     numeric.Continuous{Density: Density{}},
 		Data:      lvmtest.Matrix(mat.NewDense(60, 8, one.answers(t, 60).All().X)),
 		K:         []int{1}, // of two abilities falls are those of the rule

@@ -14,6 +14,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/framework/numeric"
 )
 
@@ -23,7 +24,7 @@ var model = numeric.Continuous{Density: WithGradient{Density{Concentration: 1}},
 var corners = [][]float64{{0, 0, 0}, {4, 0, 2}, {0, 4, -2}}
 
 // points are rows between the corners, as likely anywhere, with a standard deviation of 0.3.
-func points(t *testing.T, n int) *framework.Table {
+func points(t *testing.T, n int) *blocks.Table {
 	rng := rand.New(rand.NewPCG(1, 1))
 	anywhere := distmv.NewDirichlet([]float64{1, 1, 1}, rng)
 	var x []float64
@@ -37,12 +38,12 @@ func points(t *testing.T, n int) *framework.Table {
 			x = append(x, v)
 		}
 	}
-	table, err := framework.FromSlice(x, n, 3)
+	table, err := blocks.FromSlice(x, n, 3)
 	require.NoError(t, err)
 	return table
 }
 
-func fit(t *testing.T, model numeric.Continuous, src *framework.Table, k, iterations int) *framework.Result[*numeric.ContinuousParameters, *numeric.Posteriors] {
+func fit(t *testing.T, model numeric.Continuous, src *blocks.Table, k, iterations int) *framework.Result[*numeric.ContinuousParameters, *numeric.Posteriors] {
 	res, err := framework.Fit(context.Background(), model, src, framework.Options{K: k, Method: framework.EM, Tolerance: 1e-4, MaxIterations: iterations, Also: []framework.Criterion{framework.GFIC, framework.BIC}})
 	require.NoError(t, err)
 	assert.Zero(t, res.Fall)

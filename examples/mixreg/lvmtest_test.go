@@ -6,7 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/framework/lvmtest"
 	"github.com/latent-go/latent/framework/numeric"
 	"github.com/latent-go/latent/models/mixture"
@@ -27,9 +27,9 @@ func TestConforms(t *testing.T) {
 			// The density is that of y: the units of x have no Jacobian.
 			units := lvmtest.Rescaled("petals in mm, sepals in m", x, []float64{10, 0.01})
 			units.LogDet = math.Log(10)
-			lvmtest.Test(t, lvmtest.Case[framework.Rows, *mixture.Parameters, *mixture.Statistics]{
+			lvmtest.Test(t, lvmtest.Case[blocks.Rows, *mixture.Parameters, *mixture.Statistics]{
 				Model: mixture.Model{Family: numeric.Family{Density: s.density}}, Data: lvmtest.Matrix(x), K: []int{1, 2}, Tolerance: 1e-7, Seed: 2,
-				Units: []lvmtest.Units[framework.Rows]{units},
+				Units: []lvmtest.Units[blocks.Rows]{units},
 			})
 		})
 	}

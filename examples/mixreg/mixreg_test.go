@@ -11,6 +11,7 @@ import (
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/framework/numeric"
 	"github.com/latent-go/latent/models/mixture"
 )
@@ -18,7 +19,7 @@ import (
 type result = framework.Result[*mixture.Parameters, *mixture.Statistics]
 
 // flowers are the lengths of petals and sepals of irises, cm.
-func flowers(columns ...string) *framework.Table {
+func flowers(columns ...string) *blocks.Table {
 	table, err := data.Load("iris")
 	if err == nil {
 		table, err = table.Select(columns...)
@@ -30,7 +31,7 @@ func flowers(columns ...string) *framework.Table {
 	if err != nil {
 		panic(err)
 	}
-	source, err := framework.FromSlice(x, rows, cols)
+	source, err := blocks.FromSlice(x, rows, cols)
 	if err != nil {
 		panic(err)
 	}
@@ -113,7 +114,7 @@ func TestDependentColumns(t *testing.T) {
 	for i := range 10 {
 		x[3*i], x[3*i+1], x[3*i+2] = math.Sin(float64(i)), float64(i), 2*float64(i)
 	}
-	table, err := framework.FromSlice(x, 10, 3)
+	table, err := blocks.FromSlice(x, 10, 3)
 	require.NoError(t, err)
 	for _, s := range steps {
 		_, err := framework.Fit(context.Background(), mixture.Model{Family: numeric.Family{Density: s.density}}, table, framework.Options{K: 1})

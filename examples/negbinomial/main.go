@@ -10,6 +10,7 @@ import (
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/framework/numeric"
 	"github.com/latent-go/latent/models/mixture"
 )
@@ -30,7 +31,7 @@ func (negativeBinomial) LogProb(x, component, _ []float64) float64 {
 }
 
 func fit(counts []float64) error {
-	src, err := framework.FromSlice(counts, len(counts), 1)
+	src, err := blocks.FromSlice(counts, len(counts), 1)
 	if err != nil {
 		return err
 	}

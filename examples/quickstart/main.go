@@ -12,11 +12,12 @@ import (
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/models/mixture"
 )
 
 func describe(ctx context.Context, x mat.Matrix) error {
-	table, err := framework.FromMatrix(x) // or FromSlice, FromIncomplete (NaN is missing), FromSparse
+	table, err := blocks.FromMatrix(x) // or FromSlice, FromIncomplete (NaN is missing), FromSparse
 	if err != nil {
 		return err
 	}

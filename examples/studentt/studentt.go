@@ -20,6 +20,7 @@ import (
 
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/laplace"
 )
 
@@ -81,13 +82,13 @@ func (StudentT) Estimate(sums, anchor []float64, pooled *family.Pooled, xi []flo
 	xi[0], xi[1], xi[2] = anchor[0]+shift, (sums[3]-shift*sums[2])/n, degrees((u-sums[4])/n-1)
 	switch {
 	case pooled == nil && !(n > 0):
-		return framework.FaultyColumn(0, framework.ErrNoValue)
+		return blocks.FaultyColumn(0, blocks.ErrNoValue)
 	case pooled == nil && !(xi[1] > 1e-24*xi[0]*xi[0]):
-		return framework.FaultyColumn(0, framework.ErrConstant)
+		return blocks.FaultyColumn(0, blocks.ErrConstant)
 	case pooled != nil && !(n > 0): // no row of the class has the column
 		copy(xi, pooled.Parameters)
 	case pooled != nil && !(xi[1] > 1e-12*pooled.Parameters[1]):
-		return framework.FaultyColumn(0, fmt.Errorf("has no spread left in a class: %w", framework.ErrDegenerate))
+		return blocks.FaultyColumn(0, fmt.Errorf("has no spread left in a class: %w", framework.ErrDegenerate))
 	}
 	return nil
 }

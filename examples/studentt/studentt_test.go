@@ -16,6 +16,7 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/framework/lvmtest"
 	"github.com/latent-go/latent/framework/numeric"
 	"github.com/latent-go/latent/internal/tier"
@@ -59,7 +60,7 @@ func missing(x *mat.Dense, share float64, seed uint64) *mat.Dense {
 
 func fit(t *testing.T, f family.Family, x *mat.Dense, o framework.Options) *framework.Result[*mixture.Parameters, *mixture.Statistics] {
 	n, d := x.Dims()
-	src, err := framework.FromIncomplete(x.RawMatrix().Data, n, d)
+	src, err := blocks.FromIncomplete(x.RawMatrix().Data, n, d)
 	require.NoError(t, err)
 	res, err := framework.Fit(context.Background(), mixture.Model{Family: f}, src, o)
 	require.NoError(t, err)
@@ -113,7 +114,7 @@ func TestTwinsAgree(t *testing.T) {
 		for i := range 200 {
 			x.Set(i, 0, distuv.StudentsT{Mu: 40 * float64(i%k), Sigma: 1, Nu: 2, Src: rng}.Rand())
 		}
-		src, err := framework.FromMatrix(x)
+		src, err := blocks.FromMatrix(x)
 		require.NoError(t, err)
 		o := framework.Options{K: k, Method: framework.EM, Tolerance: 1e-12, Restarts: 3}
 		want, err := framework.Fit(context.Background(), mixture.Model{Family: numeric.Family{Density: density{}}}, src, o)
@@ -186,9 +187,9 @@ func TestModel(t *testing.T) {
 					rescaled.LogDet -= math.Log(units[i%len(units)]) / 120
 				}
 			}
-			lvmtest.Test(t, lvmtest.Case[framework.Rows, *mixture.Parameters, *mixture.Statistics]{
+			lvmtest.Test(t, lvmtest.Case[blocks.Rows, *mixture.Parameters, *mixture.Statistics]{
 				Model: mixture.Model{Family: c.f}, Data: lvmtest.Matrix(c.x), K: []int{1, 2, 3},
-				Units: []lvmtest.Units[framework.Rows]{rescaled}, Free: free,
+				Units: []lvmtest.Units[blocks.Rows]{rescaled}, Free: free,
 				Symmetry: func(p *mixture.Parameters, rng *rand.Rand) *mixture.Parameters {
 					q, width := *p, len(p.Components)/p.K
 					q.Weights, q.Components = nil, nil
@@ -197,7 +198,7 @@ func TestModel(t *testing.T) {
 					}
 					return &q
 				},
-				Sample: func(p *mixture.Parameters, n int, rng *rand.Rand) (lvmtest.Data[framework.Rows], error) {
+				Sample: func(p *mixture.Parameters, n int, rng *rand.Rand) (lvmtest.Data[blocks.Rows], error) {
 					x, _, err := mixture.Model{Family: c.f}.Sample(p, n, rng)
 					return lvmtest.Matrix(mat.NewDense(n, len(units), x)), err
 				},

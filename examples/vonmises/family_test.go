@@ -14,13 +14,14 @@ import (
 
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/framework/lvmtest"
 	"github.com/latent-go/latent/models/mixture"
 )
 
 var _ family.ExponentialFamily = VonMises{}
 
-func fitFamily(t *testing.T, f family.Family, table *framework.Table, o framework.Options) *framework.Result[*mixture.Parameters, *mixture.Statistics] {
+func fitFamily(t *testing.T, f family.Family, table *blocks.Table, o framework.Options) *framework.Result[*mixture.Parameters, *mixture.Statistics] {
 	res, err := framework.Fit(context.Background(), mixture.Model{Family: f}, table, o)
 	require.NoError(t, err)
 	return res
@@ -69,7 +70,7 @@ func TestDirectionsBesideCounts(t *testing.T) {
 				}
 				x = append(x, row...)
 			}
-			table, err := framework.FromIncomplete(x, 600, 2)
+			table, err := blocks.FromIncomplete(x, 600, 2)
 			require.NoError(t, err)
 			res := fitFamily(t, beside, table, framework.Options{K: 6, Restarts: 3})
 			t.Logf("seed %d, missing %.1f: K = %d, %.3f, %.3f", seed, share, res.Shape.K, res.Value, res.Parameters.Components)
@@ -110,10 +111,10 @@ func TestFamilyConforms(t *testing.T) {
 			return &q
 		}
 	}
-	table := func(by float64) lvmtest.Data[framework.Rows] {
+	table := func(by float64) lvmtest.Data[blocks.Rows] {
 		return lvmtest.Matrix(mat.NewDense(len(turtles), 1, turned(turtles, by).All().X))
 	}
-	lvmtest.Test(t, lvmtest.Case[framework.Rows, *mixture.Parameters, *mixture.Statistics]{
+	lvmtest.Test(t, lvmtest.Case[blocks.Rows, *mixture.Parameters, *mixture.Statistics]{
 		Model: mixture.Model{Family: VonMises{}}, Data: table(0), K: []int{1, 2},
 		Latent: latent, NoAllocations: true,
 		Free: func(s *mixture.Statistics, p *mixture.Parameters) ([]float64, func([]float64) *mixture.Parameters) {
@@ -125,7 +126,7 @@ func TestFamilyConforms(t *testing.T) {
 				return q
 			}
 		},
-		Sample: func(p *mixture.Parameters, n int, rng *rand.Rand) (lvmtest.Data[framework.Rows], error) {
+		Sample: func(p *mixture.Parameters, n int, rng *rand.Rand) (lvmtest.Data[blocks.Rows], error) {
 			return lvmtest.Matrix(draw(&mixture.Parameters{K: p.K, D: 1, Weights: p.Weights, Components: p.Components}, n, rng)), nil
 		},
 		SampleK: 2,

@@ -15,6 +15,7 @@ import (
 
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/framework/lvmtest"
 	"github.com/latent-go/latent/framework/numeric"
 	"github.com/latent-go/latent/models/mixture"
@@ -39,12 +40,12 @@ var turtles = []float64{
 }
 
 // turned is a table of directions in degrees, in radians from another 0°.
-func turned(degrees []float64, by float64) *framework.Table {
+func turned(degrees []float64, by float64) *blocks.Table {
 	x := make([]float64, len(degrees))
 	for i, d := range degrees {
 		x[i] = math.Mod(d+by, 360) * math.Pi / 180
 	}
-	table, err := framework.FromSlice(x, len(x), 1)
+	table, err := blocks.FromSlice(x, len(x), 1)
 	if err != nil {
 		panic(err)
 	}
@@ -110,7 +111,7 @@ func TestBessel(t *testing.T) {
 	}
 }
 
-func fit(t *testing.T, d numeric.Density, table *framework.Table, o framework.Options) *result {
+func fit(t *testing.T, d numeric.Density, table *blocks.Table, o framework.Options) *result {
 	res, err := framework.Fit(context.Background(), mixture.Model{Family: numeric.Family{Density: d}}, table, o)
 	require.NoError(t, err)
 	return res
@@ -174,7 +175,7 @@ func TestNormalLimit(t *testing.T) {
 	for i := range x {
 		x[i] = 1 + 1e-3*(rng.NormFloat64()+float64(i%2)*6)
 	}
-	table, err := framework.FromSlice(x, len(x), 1)
+	table, err := blocks.FromSlice(x, len(x), 1)
 	require.NoError(t, err)
 	for _, o := range []framework.Options{{K: 1, Criterion: framework.GFIC}, {K: 4, Criterion: framework.GFIC}} {
 		want, err := framework.Fit(context.Background(), mixture.Model{Family: normal.Family{}}, table, o)
@@ -235,13 +236,13 @@ func TestModel(t *testing.T) {
 		}
 		return phi.RawMatrix().Data, at
 	}
-	table := func(by float64) lvmtest.Data[framework.Rows] {
+	table := func(by float64) lvmtest.Data[blocks.Rows] {
 		return lvmtest.Matrix(mat.NewDense(len(turtles), 1, turned(turtles, by).All().X))
 	}
-	lvmtest.Test(t, lvmtest.Case[framework.Rows, *mixture.Parameters, *mixture.Statistics]{
+	lvmtest.Test(t, lvmtest.Case[blocks.Rows, *mixture.Parameters, *mixture.Statistics]{
 		Model:  mixture.Model{Family: numeric.Family{Density: WithSums{}}},
 		Data:   table(0),
-		Units:  []lvmtest.Units[framework.Rows]{{Name: "another north", Data: table(100)}},
+		Units:  []lvmtest.Units[blocks.Rows]{{Name: "another north", Data: table(100)}},
 		Free:   free,
 		Latent: latent,
 		K:      []int{1, 2}, // the turtles do not carry more
@@ -252,7 +253,7 @@ func TestModel(t *testing.T) {
 			}
 			return q
 		},
-		Sample: func(p *mixture.Parameters, n int, rng *rand.Rand) (lvmtest.Data[framework.Rows], error) {
+		Sample: func(p *mixture.Parameters, n int, rng *rand.Rand) (lvmtest.Data[blocks.Rows], error) {
 			return lvmtest.Matrix(draw(p, n, rng)), nil
 		},
 		SampleK:   2,

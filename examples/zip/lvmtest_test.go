@@ -7,7 +7,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat/distuv"
 
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/framework/lvmtest"
 	"github.com/latent-go/latent/framework/numeric"
 	"github.com/latent-go/latent/models/mixture"
@@ -26,7 +26,7 @@ func TestConforms(t *testing.T) {
 	}
 	for name, m := range map[string]numeric.Family{"density": {Density: Density{}}, "closed forms": {Density: Closed{}}} {
 		t.Run(name, func(t *testing.T) {
-			c := lvmtest.Case[framework.Rows, *mixture.Parameters, *mixture.Statistics]{
+			c := lvmtest.Case[blocks.Rows, *mixture.Parameters, *mixture.Statistics]{
 				Model: mixture.Model{Family: m}, Data: lvmtest.Matrix(mat.NewDense(len(x), 1, x)), K: []int{1, 2}, Tolerance: 1e-7,
 				Symmetry: func(p *mixture.Parameters, rng *rand.Rand) *mixture.Parameters {
 					q := &mixture.Parameters{K: p.K, D: p.D, Pooled: p.Pooled}
@@ -47,7 +47,7 @@ func TestConforms(t *testing.T) {
 	}
 }
 
-func sample(p *mixture.Parameters, n int, rng *rand.Rand) (lvmtest.Data[framework.Rows], error) {
+func sample(p *mixture.Parameters, n int, rng *rand.Rand) (lvmtest.Data[blocks.Rows], error) {
 	x := mat.NewDense(n, 1, nil)
 	component := distuv.NewCategorical(p.Weights, rng)
 	for i := range n {

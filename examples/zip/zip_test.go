@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/framework/numeric"
 	"github.com/latent-go/latent/models/mixture"
 )
@@ -72,7 +73,7 @@ func TestOneComponentSolvesItsEquations(t *testing.T) {
 
 func TestWhatIsNoCount(t *testing.T) {
 	for _, x := range []float64{-1, 0.5} {
-		table, err := framework.FromSlice([]float64{3, 0, x}, 3, 1)
+		table, err := blocks.FromSlice([]float64{3, 0, x}, 3, 1)
 		require.NoError(t, err)
 		_, err = framework.Fit(context.Background(), mixture.Model{Family: numeric.Family{Density: Density{}}}, table, framework.Options{K: 1})
 		assert.ErrorContains(t, err, "LogProb of zip.Density")

@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/family"
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/internal/variances"
 )
@@ -58,7 +58,7 @@ func (g gaussian) SetFloor(steps []float64, w *family.Pooled) error {
 		}
 	}
 	for _, err := range g.Doubts(w) {
-		var fault *framework.DataError
+		var fault *blocks.DataError
 		if errors.As(err, &fault) && errors.Is(err, errRecordedDependent) {
 			w.Floor[fault.Column] = max(w.Floor[fault.Column], dependentFloor*scale[fault.Column*(g.d+1)])
 		}
@@ -267,11 +267,11 @@ func (g gaussian) Doubts(w *family.Pooled) (list []error) {
 		}
 		switch {
 		case variances.Constant(mean[a], v):
-			list = append(list, framework.FaultyColumn(a, variances.ErrNoSpread))
+			list = append(list, blocks.FaultyColumn(a, variances.ErrNoSpread))
 		case !(v > w.Floor[a]):
-			list = append(list, framework.FaultyColumn(a, variances.ErrWithinStep))
+			list = append(list, blocks.FaultyColumn(a, variances.ErrWithinStep))
 		case !(rest > w.Floor[a]):
-			list = append(list, framework.FaultyColumn(a, errRecordedDependent))
+			list = append(list, blocks.FaultyColumn(a, errRecordedDependent))
 		default:
 			for c := a + 1; c < d; c++ {
 				for _, b := range before {
@@ -306,7 +306,7 @@ func (g isotropic) SetFloor(steps []float64, w *family.Pooled) error {
 	for i := range variance {
 		steps, shared := g.of(steps, i), g.width > 1
 		if shared && !slices.ContainsFunc(steps, func(step float64) bool { return !math.IsInf(step, 1) }) {
-			return framework.FaultyColumn(i*g.width, variances.ErrAllConstant)
+			return blocks.FaultyColumn(i*g.width, variances.ErrAllConstant)
 		}
 		for j, step := range steps {
 			column := i*g.width + j
@@ -347,16 +347,16 @@ func (g isotropic) Doubts(w *family.Pooled) (list []error) {
 	for a, floor := range w.Floor {
 		if g.width > 1 {
 			if floor == 0 {
-				list = append(list, framework.FaultyColumn(a, variances.ErrNoSpread))
+				list = append(list, blocks.FaultyColumn(a, variances.ErrNoSpread))
 			}
 			continue
 		}
 		shift := first[a] / n[a]
 		switch v := second[a]/n[a] - shift*shift; {
 		case variances.Constant(mean[a], v):
-			list = append(list, framework.FaultyColumn(a, variances.ErrNoSpread))
+			list = append(list, blocks.FaultyColumn(a, variances.ErrNoSpread))
 		case !(v > floor):
-			list = append(list, framework.FaultyColumn(a, variances.ErrWithinStep))
+			list = append(list, blocks.FaultyColumn(a, variances.ErrWithinStep))
 		}
 	}
 	return list

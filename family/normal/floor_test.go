@@ -14,11 +14,12 @@ import (
 
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 )
 
-func tableOf(t testing.TB, x []float64, n, d int) *framework.Table {
+func tableOf(t testing.TB, x []float64, n, d int) *blocks.Table {
 	t.Helper()
-	table, err := framework.FromSlice(x, n, d)
+	table, err := blocks.FromSlice(x, n, d)
 	require.NoError(t, err)
 	return table
 }
@@ -26,7 +27,7 @@ func tableOf(t testing.TB, x []float64, n, d int) *framework.Table {
 // TestFloorIgnoresWeightsGapsAndRepeats of rows.
 func TestFloorIgnoresWeightsGapsAndRepeats(t *testing.T) {
 	x := []float64{0, 10, 2, 10, 4, 10.5, 2, 11, 8, 12.5}
-	floor := func(table framework.Source[framework.Rows], c Covariance) []float64 {
+	floor := func(table framework.Source[blocks.Rows], c Covariance) []float64 {
 		w, _, err := family.Pool(context.Background(), table, Family{Covariance: c})
 		require.NoError(t, err)
 		return w.Floor
@@ -38,7 +39,7 @@ func TestFloorIgnoresWeightsGapsAndRepeats(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, want, floor(twice, c))
 		if c == Diagonal {
-			gaps, err := framework.FromIncomplete(slices.Concat(x, []float64{math.NaN(), 10, 0, math.NaN()}), 7, 2)
+			gaps, err := blocks.FromIncomplete(slices.Concat(x, []float64{math.NaN(), 10, 0, math.NaN()}), 7, 2)
 			require.NoError(t, err)
 			assert.Equal(t, want, floor(gaps, c))
 		}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/internal/simd"
 	"github.com/latent-go/latent/internal/variances"
@@ -160,7 +161,7 @@ func (g gaussian) split(v []float64, skip int) (location, matrix []float64) {
 	return v[skip : skip+g.d], v[skip+g.d : skip+g.d+g.d*g.d]
 }
 
-func (g gaussian) Observe(b framework.Rows, at, first, n int, o *family.Observed) error {
+func (g gaussian) Observe(b blocks.Rows, at, first, n int, o *family.Observed) error {
 	return observeGaps(o, b, at, first, n, g.d)
 }
 
@@ -180,19 +181,19 @@ func ownOf(o *family.Observed) *own {
 }
 
 // complete keeps rows column-major; they must be complete and finite.
-func complete(b framework.Rows, at, first, n, d int, form Covariance, o *family.Observed) error {
+func complete(b blocks.Rows, at, first, n, d int, form Covariance, o *family.Observed) error {
 	if ok, err := o.Transpose(b, at, first, n, d); ok || err != nil {
 		return err
 	}
 	for i := range n {
 		for j, v := range o.Row(i, d) {
 			if v-v != 0 {
-				reason := framework.ErrNotFinite
+				reason := blocks.ErrNotFinite
 				if math.IsNaN(v) {
 					reason = fmt.Errorf("%s needs complete rows; take a full, tied or diagonal covariance, or leave the row out",
 						Family{Covariance: form}.Name())
 				}
-				return &framework.DataError{Row: b.First + first + i, Column: at + j, Value: v, Reason: reason}
+				return &blocks.DataError{Row: b.First + first + i, Column: at + j, Value: v, Reason: reason}
 			}
 		}
 	}
@@ -275,7 +276,7 @@ func (g gaussian) Estimate(sums, anchor []float64, w *family.Pooled, xi []float6
 	mean, cov := g.split(xi, 0)
 	for a := range d {
 		if !(values[a] > 0) && w == nil {
-			return framework.FaultyColumn(a, framework.ErrNoValue)
+			return blocks.FaultyColumn(a, blocks.ErrNoValue)
 		}
 		mean[a] = anchor[a] + first[a]/values[a]
 		for c := a; c < d; c++ {
@@ -322,7 +323,7 @@ func (g gaussian) varied(mean, cov []float64) error {
 		}
 	}
 	if a, ok := g.independent(cov); !ok {
-		return framework.FaultyColumn(a, ErrDependent)
+		return blocks.FaultyColumn(a, ErrDependent)
 	}
 	return nil
 }
@@ -340,7 +341,7 @@ func (g gaussian) independent(cov []float64) (column int, ok bool) {
 	return g.d - 1 - column, ok
 }
 
-// ErrDependent is the reason of a [framework.DataError] about a column that makes a full covariance singular.
+// ErrDependent is the reason of a [blocks.DataError] about a column that makes a full covariance singular.
 var ErrDependent = errors.New("is a linear combination of other columns: drop it, or take a diagonal covariance")
 
 func (g gaussian) Score(xi, score []float64) error {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	_ "github.com/latent-go/latent/internal/fixedseed"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/internal/simd"
@@ -103,8 +104,8 @@ func parametersOf(rng *rand.Rand, f family.Factor, d int, location, condition fl
 	return xi, mean, cov
 }
 
-func rowsOf(x []float64, d int) framework.Rows {
-	return framework.Rows{N: len(x) / d, D: d, Stride: d, X: x}
+func rowsOf(x []float64, d int) blocks.Rows {
+	return blocks.Rows{N: len(x) / d, D: d, Stride: d, X: x}
 }
 
 // samples are n rows drawn from a component.
@@ -720,7 +721,7 @@ func TestGaussianRefusesDependentColumns(t *testing.T) {
 		sums := sumsOf(t, g, x, ones(n), anchor)
 		err := g.Estimate(sums, anchor, nil, xi)
 		assert.ErrorContains(t, err, "linear combination")
-		var fault *framework.DataError
+		var fault *blocks.DataError
 		require.ErrorAs(t, err, &fault)
 		assert.Equal(t, 2, fault.Column)
 
@@ -825,14 +826,14 @@ func TestGaussianRefusesRowsThatAreNotFinite(t *testing.T) {
 	for _, f := range gaussians(2) {
 		for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
 			var o family.Observed
-			b := framework.Rows{First: 10, N: 2, D: 3, Stride: 3, X: []float64{0, 1, 2, 0, 1, bad}}
+			b := blocks.Rows{First: 10, N: 2, D: 3, Stride: 3, X: []float64{0, 1, 2, 0, 1, bad}}
 			err := f.Observe(b, 1, 0, 2, &o)
 			if formOf(f) != Spherical && math.IsNaN(bad) {
 				assert.NoError(t, err)
 				assert.False(t, o.Complete)
 				continue
 			}
-			var fault *framework.DataError
+			var fault *blocks.DataError
 			require.ErrorAs(t, err, &fault, f)
 			assert.Equal(t, 2, fault.Column)
 			assert.ErrorContains(t, err, "row 12")
@@ -897,7 +898,7 @@ func TestTiedScoresAreThoseOfEachClass(t *testing.T) {
 			want = append(want, scoresOf(t, gaussian{d: d}, x, score)...)
 		}
 		o, r := &family.Observed{}, make([]float64, k*family.Padded(n))
-		require.NoError(t, gaussian{d: d}.Observe(framework.Rows{N: n, D: d, Stride: d, X: x}, 0, 0, n, o))
+		require.NoError(t, gaussian{d: d}.Observe(blocks.Rows{N: n, D: d, Stride: d, X: x}, 0, 0, n, o))
 		gaussian{d: d, tied: true}.AddScores(o, scores, r)
 		for j := range k {
 			allClose(t, want[j*n:(j+1)*n], linalg.Row(r, j, family.Padded(n))[:n], 1e-9, far)
@@ -938,7 +939,7 @@ func TestTiedSumsAreThoseOfAllClasses(t *testing.T) {
 			}
 		}
 		o, sums := &family.Observed{}, make([]float64, k*l.Sums)
-		require.NoError(t, g.Observe(framework.Rows{N: n, D: d, Stride: d, X: x}, 0, 0, n, o))
+		require.NoError(t, g.Observe(blocks.Rows{N: n, D: d, Stride: d, X: x}, 0, 0, n, o))
 		g.AddSums(o, r, family.Table{K: k}, family.Table{K: k, Stride: d, Data: anchors}, family.Table{K: k, Stride: l.Sums, Data: sums})
 		want, got := make([]float64, d*d), make([]float64, d*d)
 		for j := range k {

@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/latent-go/latent/family"
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/internal/simd"
 	"github.com/latent-go/latent/internal/variances"
@@ -72,7 +72,7 @@ func (g isotropic) moments(xi []float64) (mean, variance []float64) {
 	return xi[:g.columns()], xi[g.columns():][:g.groups]
 }
 
-func (g isotropic) Observe(b framework.Rows, at, first, n int, o *family.Observed) error {
+func (g isotropic) Observe(b blocks.Rows, at, first, n int, o *family.Observed) error {
 	d := g.columns()
 	if g.form != Diagonal {
 		return complete(b, at, first, n, d, g.form, o)
@@ -160,7 +160,7 @@ func (g isotropic) Estimate(sums, anchor []float64, w *family.Pooled, xi []float
 			case g.form == Spherical:
 				return variances.ErrNoRows
 			case w == nil:
-				return framework.FaultyColumn(column, framework.ErrNoValue)
+				return blocks.FaultyColumn(column, blocks.ErrNoValue)
 			}
 			m[0], variance[i] = w.Parameters[i], w.Parameters[g.groups+i]
 			continue
@@ -192,7 +192,7 @@ func (g isotropic) varied(column int, mean []float64, variance float64, w *famil
 	}
 	largest := floats.Norm(mean, math.Inf(1))
 	if g.form == Spherical && variances.Constant(largest, variance) {
-		return framework.FaultyColumn(column, errors.New("is constant, as are all others: there is nothing to fit"))
+		return blocks.FaultyColumn(column, errors.New("is constant, as are all others: there is nothing to fit"))
 	}
 	return variances.Measurable(column, largest, variance)
 }

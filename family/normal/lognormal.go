@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/latent-go/latent/family"
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/internal/variances"
 	"github.com/latent-go/latent/prior"
@@ -61,7 +61,7 @@ func (g lognormal) Join(next family.Factor) (family.Factor, bool) {
 	return lognormal{joined.(isotropic)}, true
 }
 
-func (g lognormal) Observe(b framework.Rows, at, first, n int, o *family.Observed) error {
+func (g lognormal) Observe(b blocks.Rows, at, first, n int, o *family.Observed) error {
 	base, d := o.Base, g.columns()
 	if err := g.isotropic.Observe(b, at, first, n, o); err != nil {
 		return err
@@ -73,7 +73,7 @@ func (g lognormal) Observe(b framework.Rows, at, first, n int, o *family.Observe
 			switch {
 			case v <= 0:
 				reason := fmt.Errorf("%w of %s: finite positive numbers", family.ErrSupport, g.Name())
-				return &framework.DataError{Row: b.First + first + i, Column: at + j, Value: v, Reason: reason}
+				return &blocks.DataError{Row: b.First + first + i, Column: at + j, Value: v, Reason: reason}
 			case v == v:
 				v = math.Log(v)
 				o.X[j*o.Padded()+i] = v

@@ -12,7 +12,7 @@ import (
 
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/family/normal"
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 )
 
 // lognormalRows are 40 rows of two positive columns, with three missing values, and their logarithms.
@@ -32,7 +32,7 @@ func lognormalRows() (x, logs []float64) {
 func TestLognormalIsGaussianOnTheLogarithms(t *testing.T) {
 	x, logs := lognormalRows()
 	pool := func(x []float64, f family.Family) (*family.Pooled, *family.Plan) {
-		table, err := framework.FromIncomplete(x, 40, 2)
+		table, err := blocks.FromIncomplete(x, 40, 2)
 		require.NoError(t, err)
 		w, p, err := family.Pool(context.Background(), table, f)
 		require.NoError(t, err)
@@ -42,8 +42,8 @@ func TestLognormalIsGaussianOnTheLogarithms(t *testing.T) {
 	w0, plan0 := pool(logs, normal.Family{Covariance: normal.Diagonal, Floor: family.NoFloor})
 	require.Equal(t, w0, w)
 
-	rows := func(x []float64) framework.Rows {
-		return framework.Rows{N: 40, D: 2, Stride: 2, X: x, Weights: slices.Repeat([]float64{1}, 40)}
+	rows := func(x []float64) blocks.Rows {
+		return blocks.Rows{N: 40, D: 2, Stride: 2, X: x, Weights: slices.Repeat([]float64{1}, 40)}
 	}
 	start, err := plan.Partition(rows(x), 3, family.KMeans, rand.New(rand.NewPCG(1, 1)))
 	require.NoError(t, err)

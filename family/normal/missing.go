@@ -13,7 +13,7 @@ import (
 	lapack "gonum.org/v1/gonum/lapack/gonum"
 
 	"github.com/latent-go/latent/family"
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/internal/simd"
 )
@@ -108,7 +108,7 @@ const negligibleShare = 0x1p-80
 const mostNumbersKept = 1 << 15
 
 // observeGaps sorts the rows by their patterns.
-func observeGaps(o *family.Observed, b framework.Rows, at, first, n, d int) error {
+func observeGaps(o *family.Observed, b blocks.Rows, at, first, n, d int) error {
 	if whole, err := o.Transpose(b, at, first, n, d); whole || err != nil {
 		return err
 	}

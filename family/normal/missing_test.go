@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/latent-go/latent/family"
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 )
 
 // oneFactor are columns x_a = f + s_a e_a with f and all e_a ~ N(0, 1). Given x_c of some columns and T = Σ 1/s_c²,
@@ -75,7 +75,7 @@ func TestMissingValuesOfNearlyDependentColumns(t *testing.T) {
 		}
 	}
 	g, o := gaussian{d: d}, &family.Observed{}
-	require.NoError(t, g.Observe(framework.Rows{N: 64, D: d, Stride: d, X: x}, 0, 0, 64, o))
+	require.NoError(t, g.Observe(blocks.Rows{N: 64, D: d, Stride: d, X: x}, 0, 0, 64, o))
 	scores, r := family.Table{K: 1, Stride: 0, Data: s.score()}, make([]float64, 64)
 	g.AddScores(o, scores, r)
 	for i, got := range r {
@@ -139,7 +139,7 @@ func TestGroupsOfPatterns(t *testing.T) {
 				}
 			}
 		}
-		rows := framework.Rows{N: n, D: d, Stride: d, X: x}
+		rows := blocks.Rows{N: n, D: d, Stride: d, X: x}
 		score := s.score()
 		scores, anchors := family.Table{K: k, Stride: len(score), Data: append(score, score...)}, family.Table{K: k, Stride: d, Data: make([]float64, k*d)}
 		scores.Data[len(score)+1] = 0.5 // one class's mean

@@ -8,6 +8,7 @@ import (
 
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/laplace"
 	"github.com/latent-go/latent/prior"
@@ -136,7 +137,7 @@ func (f noisy) SetFloor(steps []float64, w *family.Pooled) error {
 	}
 	for j, step := range steps {
 		if math.IsInf(step, 1) {
-			return framework.FaultyColumn(j, framework.ErrConstant)
+			return blocks.FaultyColumn(j, blocks.ErrConstant)
 		}
 	}
 	return b.SetFloor(steps, f.pooled(w))
@@ -172,7 +173,7 @@ func noiseRowsOf(o *family.Observed) *noiseRows {
 	return m
 }
 
-func (f noisy) Observe(b framework.Rows, at, first, n int, o *family.Observed) error {
+func (f noisy) Observe(b blocks.Rows, at, first, n int, o *family.Observed) error {
 	in := &noiseRowsOf(o).inner
 	err := f.inner.Observe(b, at, first, n, in)
 	*o = family.Observed{N: in.N, Complete: in.Complete, X: in.X, Base: in.Base, Memory: o.Memory}
@@ -182,7 +183,7 @@ func (f noisy) Observe(b framework.Rows, at, first, n int, o *family.Observed) e
 	for i := range n {
 		for j, v := range in.Row(i, f.l.Columns) {
 			if math.IsNaN(v) {
-				return &framework.DataError{
+				return &blocks.DataError{
 					Row:    b.First + first + i,
 					Column: at + j,
 					Value:  v,
@@ -256,7 +257,7 @@ func (f noisy) Estimate(sums, anchor []float64, w *family.Pooled, xi []float64) 
 		return nil
 	}
 	if f.of.Low == nil {
-		return errors.New("family: noise needs Low and High, the box of the table: call family.Ranges")
+		return errors.New("family: noise needs Low and High, the box of the table: call normal.Ranges")
 	}
 	copy(rest[1:], f.of.Low)
 	copy(rest[1+f.l.Columns:], f.of.High)

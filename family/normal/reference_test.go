@@ -9,13 +9,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/latent-go/latent/family"
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 )
 
 // asOneClass is the table as one class.
 func asOneClass(t *testing.T, f family.Family, x []float64, n, d int) *family.Pooled {
 	t.Helper()
-	src, err := framework.FromIncomplete(x, n, d)
+	src, err := blocks.FromIncomplete(x, n, d)
 	require.NoError(t, err)
 	w, _, err := family.Pool(context.Background(), src, f)
 	require.NoError(t, err)

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/latent-go/latent/family"
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/linalg"
 )
 
@@ -97,7 +97,7 @@ func TestWideStartsWantDifferentRows(t *testing.T) {
 	}
 	_, p, err := family.Pool(context.Background(), tableOf(t, x, len(x)/d, d), Family{})
 	require.NoError(t, err)
-	_, err = p.Partition(framework.Rows{N: len(x) / d, D: d, Stride: d, X: x, Weights: ones(len(x) / d)}, 3, family.KMeans, seeded(9))
+	_, err = p.Partition(blocks.Rows{N: len(x) / d, D: d, Stride: d, X: x, Weights: ones(len(x) / d)}, 3, family.KMeans, seeded(9))
 	assert.ErrorContains(t, err, "3 components for 2 distinct rows")
 }
 

@@ -13,11 +13,11 @@ import (
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/family/normal"
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 )
 
 // crabs are the measurements and the class of each row, as a code.
-func crabs(t testing.TB) (table *framework.Table, x []float64, class []int) {
+func crabs(t testing.TB) (table *blocks.Table, x []float64, class []int) {
 	all, err := data.Load("crabs")
 	require.NoError(t, err)
 	for _, code := range all.Codes("class") {
@@ -27,14 +27,14 @@ func crabs(t testing.TB) (table *framework.Table, x []float64, class []int) {
 	require.NoError(t, err)
 	x, n, d, err := numbers.Matrix()
 	require.NoError(t, err)
-	table, err = framework.FromSlice(x, n, d)
+	table, err = blocks.FromSlice(x, n, d)
 	require.NoError(t, err)
 	return table, x, class
 }
 
 // estimated makes the global step of a covariance from given responsibilities, rows×K, and returns Σ r_nk ln p(x_n|ξ_k), the
 // classes, their parameters and the plan.
-func estimated(t testing.TB, form normal.Covariance, table *framework.Table, r []float64, k int) (float64, *family.Classes, []float64, *family.Plan) {
+func estimated(t testing.TB, form normal.Covariance, table *blocks.Table, r []float64, k int) (float64, *family.Classes, []float64, *family.Plan) {
 	pooled, plan, err := family.Pool(context.Background(), table, normal.Family{Covariance: form})
 	require.NoError(t, err)
 	c, params := plan.Classes(k), []float64{}

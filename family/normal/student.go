@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/latent-go/latent/family"
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/internal/simd"
 	"github.com/latent-go/latent/internal/special"
@@ -102,18 +102,18 @@ func (f studentT) normal(score []float64) []float64 { return score[1 : 2+f.d+f.d
 // degrees of a score, 0 before there is one.
 func (f studentT) degrees(score []float64) float64 { return score[2+f.d+f.d*f.d] }
 
-func (f studentT) Observe(b framework.Rows, at, first, n int, o *family.Observed) error {
+func (f studentT) Observe(b blocks.Rows, at, first, n int, o *family.Observed) error {
 	if ok, err := o.Transpose(b, at, first, n, f.d); ok || err != nil {
 		return err
 	}
 	for i := range n {
 		for j, v := range o.Row(i, f.d) {
 			if math.IsNaN(v) {
-				return &framework.DataError{Row: b.First + first + i, Column: at + j, Value: v,
+				return &blocks.DataError{Row: b.First + first + i, Column: at + j, Value: v,
 					Reason: fmt.Errorf("%s needs complete rows; take a Gaussian, or leave the row out", f.Name())}
 			}
 			if v-v != 0 {
-				return framework.NotFinite(b.First+first+i, at+j, v)
+				return blocks.NotFinite(b.First+first+i, at+j, v)
 			}
 		}
 	}

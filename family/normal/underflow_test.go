@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/latent-go/latent/family"
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	_ "github.com/latent-go/latent/internal/fixedseed"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/internal/simd"
@@ -18,7 +18,7 @@ import (
 // separated draws rows of k normal components of equal weights whose means have the standard
 // deviation spread in each column about an offset, and the parameters they come from, K×P:
 // correlated covariances of very different size if uneven.
-func separated(rng *rand.Rand, n, d, k int, spread, offset float64, uneven bool) (rows framework.Rows, components []float64) {
+func separated(rng *rand.Rand, n, d, k int, spread, offset float64, uneven bool) (rows blocks.Rows, components []float64) {
 	components = make([]float64, k*(d+d*d))
 	g := gaussian{d: d}
 	for j := range k {
@@ -44,7 +44,7 @@ func separated(rng *rand.Rand, n, d, k int, spread, offset float64, uneven bool)
 	for i := range n {
 		g.Sample(components[rng.IntN(k)*(d+d*d):][:d+d*d], rng, x[i*d:(i+1)*d])
 	}
-	return framework.Rows{X: x, N: n, D: d, Stride: d}, components
+	return blocks.Rows{X: x, N: n, D: d, Stride: d}, components
 }
 
 // watched is a Gaussian whose rows under way are known.
@@ -66,7 +66,7 @@ func (f watched) On(columns int) ([]family.Factor, error) {
 
 func (watching) Name() string { return "watching" }
 
-func (f watching) Observe(b framework.Rows, at, first, n int, o *family.Observed) error {
+func (f watching) Observe(b blocks.Rows, at, first, n int, o *family.Observed) error {
 	*f.rows = append((*f.rows)[:0], o)
 	return f.gaussian.Observe(b, at, first, n, o)
 }
@@ -267,7 +267,7 @@ func TestAProductLeavesNothingOut(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
 	const n, d, k, numbers = 512, 20, 3, 20 + 20*20
 	rows, components := separated(rng, n, d, k, 30, 0, false)
-	mixed := framework.Rows{N: n, D: d + 1, Stride: d + 1}
+	mixed := blocks.Rows{N: n, D: d + 1, Stride: d + 1}
 	for i := range n {
 		mixed.X = append(append(mixed.X, rows.Row(i)...), float64(i%5))
 	}
@@ -277,7 +277,7 @@ func TestAProductLeavesNothingOut(t *testing.T) {
 	}
 	for _, c := range []struct {
 		family     func(family.Family) family.Family
-		rows       framework.Rows
+		rows       blocks.Rows
 		components []float64
 		left       bool
 	}{

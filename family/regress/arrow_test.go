@@ -12,11 +12,11 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/family"
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 )
 
 // regressionRows are n rows of a response and three regressors, of which the first has a mean far from 0.
-func regressionRows(f Family, rng *rand.Rand, n int) framework.Rows {
+func regressionRows(f Family, rng *rand.Rand, n int) blocks.Rows {
 	x := make([]float64, 0, 4*n)
 	for range n {
 		a, b, c := 5+rng.NormFloat64(), rng.NormFloat64(), rng.NormFloat64()
@@ -27,11 +27,11 @@ func regressionRows(f Family, rng *rand.Rand, n int) framework.Rows {
 		}
 		x = append(x, y, a, b, c)
 	}
-	return framework.Rows{X: x, N: n, D: 4, Stride: 4}
+	return blocks.Rows{X: x, N: n, D: 4, Stride: 4}
 }
 
 // weightedRows are the rows with a weight for each class, K a row, and what the table says of them.
-func (f generalised) weightedRows(t *testing.T, b framework.Rows, q []float64, k int) ([]family.Weighted, *family.Pooled) {
+func (f generalised) weightedRows(t *testing.T, b blocks.Rows, q []float64, k int) ([]family.Weighted, *family.Pooled) {
 	p := f.size()
 	anchor := make([]float64, f.columns)
 	if f.centred() {
@@ -48,7 +48,7 @@ func (f generalised) weightedRows(t *testing.T, b framework.Rows, q []float64, k
 		for i := range own {
 			own[i] = q[i*k+class]
 		}
-		w := (&family.KeptRows{Blocks: []framework.Rows{b}, Q: own}).Weighted(0, b.D)
+		w := (&family.KeptRows{Blocks: []blocks.Rows{b}, Q: own}).Weighted(0, b.D)
 		w.Sums = make([]float64, p*p)
 		u := make([]float64, p)
 		w.Each(func(_ int, row []float64, weight float64) bool {

@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/latent-go/latent/family"
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/internal/simd"
 )
@@ -103,7 +103,7 @@ func (f generalised) supported(row []float64, place, at int) error {
 	whole := func(v float64) bool { return v >= 0 && v == math.Trunc(v) }
 	y, exposure := row[0], f.exposureOf(row)
 	fault := func(column int, reason error) error {
-		return &framework.DataError{Row: place, Column: at + column, Value: row[column], Reason: reason}
+		return &blocks.DataError{Row: place, Column: at + column, Value: row[column], Reason: reason}
 	}
 	switch {
 	case f.of.Response == Counts && !(exposure > 0):
@@ -120,7 +120,7 @@ func (f generalised) supported(row []float64, place, at int) error {
 	return nil
 }
 
-func (f generalised) Observe(b framework.Rows, at, first, n int, o *family.Observed) error {
+func (f generalised) Observe(b blocks.Rows, at, first, n int, o *family.Observed) error {
 	base := o.Base
 	if err := f.observe(b, at, first, n, o); err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 
 	"github.com/latent-go/latent/family/regress"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/models/mixture"
 )
 
@@ -21,7 +22,7 @@ func Example() {
 		}
 		x = append(x, y, at)
 	}
-	table, err := framework.FromSlice(x, n, 2)
+	table, err := blocks.FromSlice(x, n, 2)
 	if err != nil {
 		panic(err)
 	}

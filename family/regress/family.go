@@ -14,6 +14,7 @@ import (
 
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/huber"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/internal/simd"
@@ -161,7 +162,7 @@ func (d design) predictor(coefficients, row []float64) float64 {
 }
 
 // observe keeps rows column-major. Those without a response have the exposure 0, and zeros in all their columns.
-func (d design) observe(b framework.Rows, at, first, n int, o *family.Observed) error {
+func (d design) observe(b blocks.Rows, at, first, n int, o *family.Observed) error {
 	width := d.first + d.columns
 	if finite, err := o.Transpose(b, at, first, n, width); finite || err != nil {
 		return err
@@ -179,14 +180,14 @@ func (d design) observe(b framework.Rows, at, first, n int, o *family.Observed) 
 		for j, v := range row {
 			switch {
 			case math.IsNaN(v):
-				return &framework.DataError{
+				return &blocks.DataError{
 					Row:    o.Place(i),
 					Column: at + j,
 					Value:  v,
 					Reason: errors.New("a row with a response needs all of its regressors: fill it in, or leave the row out"),
 				}
 			case math.IsInf(v, 0):
-				return framework.NotFinite(o.Place(i), at+j, v)
+				return blocks.NotFinite(o.Place(i), at+j, v)
 			}
 		}
 	}
@@ -353,7 +354,7 @@ func (d design) undetermined(gram *mat.SymDense) (regressor int, ok bool) {
 func (d design) identified(gram *mat.SymDense, n float64) error {
 	p := d.size()
 	if !(n > 0) {
-		return framework.FaultyColumn(0, framework.ErrNoValue)
+		return blocks.FaultyColumn(0, blocks.ErrNoValue)
 	}
 	if n < float64(p) {
 		return fmt.Errorf(
@@ -365,9 +366,9 @@ func (d design) identified(gram *mat.SymDense, n float64) error {
 		switch {
 		case d.columnOf(i) < d.first:
 		case v == 0:
-			return framework.FaultyColumn(d.columnOf(i), framework.ErrConstant)
+			return blocks.FaultyColumn(d.columnOf(i), blocks.ErrConstant)
 		case !(v > variances.Narrowest && v < variances.Widest):
-			return framework.FaultyColumn(d.columnOf(i),
+			return blocks.FaultyColumn(d.columnOf(i),
 				fmt.Errorf("has the mean square %.3g, near the limits of float64: rescale it", v/n))
 		}
 	}
@@ -378,7 +379,7 @@ func (d design) identified(gram *mat.SymDense, n float64) error {
 	case d.intercept && regressor == 0:
 		return variances.ErrNoRows
 	}
-	return framework.FaultyColumn(d.columnOf(regressor), errRegressor)
+	return blocks.FaultyColumn(d.columnOf(regressor), errRegressor)
 }
 
 var errRegressor = errors.New("is a linear combination of the intercept and regressors before it: leave it out")

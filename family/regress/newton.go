@@ -12,6 +12,7 @@ import (
 
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/internal/parallel"
 	"github.com/latent-go/latent/laplace"
@@ -38,7 +39,7 @@ func (f generalised) PoolRows(rows family.Weighted, w *family.Pooled) error {
 		}
 	}
 	if !(low < high) {
-		return framework.FaultyColumn(0, errResponse)
+		return blocks.FaultyColumn(0, errResponse)
 	}
 	line := make([]float64, f.size())
 	if f.intercept {
@@ -61,7 +62,7 @@ func (f generalised) PoolRows(rows family.Weighted, w *family.Pooled) error {
 	}
 	after := f.climb(rows, w, unit, line, slices.Clone(line), 100*farthest)
 	if !(extreme(unit, after, 0) > separation*extreme(unit, before, f.size()-1)) {
-		return framework.FaultyColumn(0, errSeparated)
+		return blocks.FaultyColumn(0, errSeparated)
 	}
 	f.fromLine(line, w.Anchor, w.Parameters)
 	return nil
@@ -236,5 +237,5 @@ func (f generalised) DeviationsRows(
 // Explain returns the error that no class has a density for a row.
 func (f generalised) Explain(o *family.Observed, i int, _ family.Table) error {
 	return fmt.Errorf("family: %w",
-		framework.FaultyRow(o.Place(i), "has no density: its response is too far from what the regressors predict"))
+		blocks.FaultyRow(o.Place(i), "has no density: its response is too far from what the regressors predict"))
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/internal/simd"
 	"github.com/latent-go/latent/internal/variances"
@@ -60,7 +61,7 @@ func (f linear) parts(anchor []float64) (line, centre []float64) {
 	return anchor[:f.size()], anchor[f.size():]
 }
 
-func (f linear) Observe(b framework.Rows, at, first, n int, o *family.Observed) error {
+func (f linear) Observe(b blocks.Rows, at, first, n int, o *family.Observed) error {
 	return f.observe(b, at, first, n, o)
 }
 
@@ -141,7 +142,7 @@ func (f linear) Estimate(sums, anchor []float64, w *family.Pooled, xi []float64)
 	case w == nil && f.floor > 0, w != nil && len(w.Floor) > 0:
 		return nil // SetFloor judges, Bound follows
 	case w == nil && !(xi[p] > variances.Vanishing*sums[len(sums)-1]/n):
-		return framework.FaultyColumn(0,
+		return blocks.FaultyColumn(0,
 			fmt.Errorf("is a linear function of the regressors, apart from rounding: nothing is left to explain"))
 	case w != nil && !(xi[p] > variances.Vanishing*w.Parameters[p]):
 		return fmt.Errorf("the rows lie on a line: %w; lower K, or allow a floor", framework.ErrDegenerate)
@@ -162,10 +163,10 @@ func (f linear) regular(sums, anchor []float64) error {
 	}
 	square := sums[len(sums)-1] / n
 	if f.intercept && variances.Constant(anchor[0], square) || square == 0 {
-		return framework.FaultyColumn(0, errResponse)
+		return blocks.FaultyColumn(0, errResponse)
 	}
 	if !(square < variances.Widest) {
-		return framework.FaultyColumn(0,
+		return blocks.FaultyColumn(0,
 			fmt.Errorf("has the mean square %.3g, near the limits of float64: rescale it", square))
 	}
 	return nil
@@ -187,11 +188,11 @@ func (f linear) SetFloor(steps []float64, w *family.Pooled) error {
 		return nil
 	}
 	if math.IsInf(steps[0], 1) {
-		return framework.FaultyColumn(0, errResponse)
+		return blocks.FaultyColumn(0, errResponse)
 	}
 	square := w.Sums[len(w.Sums)-1] / w.Sums[0] // about the mean, or about 0
 	if w.Floor[0] = max(f.floor*steps[0]*steps[0]/12, variances.Finest*square); !(w.Floor[0] > variances.Narrowest) {
-		return framework.FaultyColumn(0,
+		return blocks.FaultyColumn(0,
 			fmt.Errorf("has the mean square %.3g, near the limits of float64: rescale it", square))
 	}
 	return f.Bound(w, family.Table{K: 1, Stride: 0, Data: w.Parameters})

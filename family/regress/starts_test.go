@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/latent-go/latent/family"
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 )
 
 // crossingLines are n rows of y and x on two lines that cross at 0, or whose logarithms do, with their lines.
@@ -40,7 +40,7 @@ func TestStartsAlongLines(t *testing.T) {
 	for _, f := range []Family{{}, {Response: Counts}, {Response: Successes, Exposure: true}} {
 		x, line := crossingLines(f, n)
 		d := len(x) / n
-		rows := framework.Rows{N: n, D: d, Stride: d, X: x, Weights: ones(n)}
+		rows := blocks.Rows{N: n, D: d, Stride: d, X: x, Weights: ones(n)}
 		p, err := family.NewPlan(f, d)
 		require.NoError(t, err)
 		share := func(start family.Start) float64 {
@@ -77,7 +77,7 @@ func TestStartsAlongLinesKeepToLinearMaps(t *testing.T) {
 		for _, start := range []family.Start{family.KMeans, family.Seeded} {
 			var labels [2][]float64
 			for i, of := range [][]float64{x, turned} {
-				labels[i], err = p.Partition(framework.Rows{N: n, D: d, Stride: d, X: of, Weights: ones(n)}, k, start, seeded(3))
+				labels[i], err = p.Partition(blocks.Rows{N: n, D: d, Stride: d, X: of, Weights: ones(n)}, k, start, seeded(3))
 				require.NoError(t, err)
 			}
 			assert.Equal(t, labels[0], labels[1], fmt.Sprint(f.Fixed, start))
@@ -92,7 +92,7 @@ func TestStartsAlongLinesOfFewRows(t *testing.T) {
 	for _, x := range [][]float64{{1, 2, 3}, slices.Repeat([]float64{1, 2, 3}, 7), {1, 2, 3, 4, 2, 3, 1, 2, 3, 9, 2, 3}, {1, 1, 1, 2, 2, 2, 5, 3, 3, 8, 4, 4}} {
 		n := len(x) / 3
 		for _, start := range []family.Start{family.KMeans, family.Seeded, family.Scaled, family.Hierarchical} {
-			q, err := p.Partition(framework.Rows{N: n, D: 3, Stride: 3, X: x, Weights: ones(n)}, 3, start, seeded(1))
+			q, err := p.Partition(blocks.Rows{N: n, D: 3, Stride: 3, X: x, Weights: ones(n)}, 3, start, seeded(1))
 			require.NoError(t, err)
 			for i := range n {
 				assert.Equal(t, 1.0, q[3*i]+q[3*i+1]+q[3*i+2])

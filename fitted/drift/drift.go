@@ -12,7 +12,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/latent-go/latent/fitted"
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/classes"
 )
 
@@ -130,7 +130,7 @@ func (d *Drift) draw() {
 }
 
 // withGaps are rows that the model drew, with gaps as those that came have.
-func (d *Drift) withGaps(x []float64) framework.Rows {
+func (d *Drift) withGaps(x []float64) blocks.Rows {
 	width := len(d.model.File.Columns)
 	n := len(x) / width
 	for i := range n {
@@ -138,7 +138,7 @@ func (d *Drift) withGaps(x []float64) framework.Rows {
 			x[i*width+j] = math.NaN()
 		}
 	}
-	return framework.Rows{N: n, D: width, Stride: width, X: x}
+	return blocks.Rows{N: n, D: width, Stride: width, X: x}
 }
 
 // Follow notes the lengths of sequences that came, up to the size of a table that is drawn: ends has the step after the
@@ -169,11 +169,11 @@ func (d *Drift) drawTables() {
 	for range min(mostTables, max(few, min(4*mostDrawn, mostCellsDrawn/len(d.model.File.Columns))/sum)) {
 		x, err := d.model.Model.(fitted.SequenceSampler).SampleSequences(d.lengths, d.rng)
 		var table []float64
-		var b framework.Rows
+		var b blocks.Rows
 		if err == nil {
 			b = d.withGaps(x)
 			table = make([]float64, b.N*d.layout.Width())
-			err = d.scorer.(fitted.SequenceScorer).ScoreSequences(framework.Sequences{Steps: b, Ends: ends}, table)
+			err = d.scorer.(fitted.SequenceScorer).ScoreSequences(blocks.Sequences{Steps: b, Ends: ends}, table)
 		}
 		if err != nil {
 			d.fault = err
@@ -215,7 +215,7 @@ func (d *Drift) gathering() gathering {
 }
 
 // expect gathers rows that the model drew.
-func (d *Drift) expect(b framework.Rows) {
+func (d *Drift) expect(b blocks.Rows) {
 	table := make([]float64, b.N*d.layout.Width())
 	if err := d.scorer.Score(b, table); err != nil {
 		d.fault = cmp.Or(d.fault, err)
@@ -226,7 +226,7 @@ func (d *Drift) expect(b framework.Rows) {
 
 // Add gathers a block of rows, N×D, for which the model's scorer returned the numbers of the table, N×Width of its
 // layout. origin is the number, from 0, that a row of the block has where people look for it.
-func (d *Drift) Add(b framework.Rows, table []float64, origin func(i int) int) {
+func (d *Drift) Add(b blocks.Rows, table []float64, origin func(i int) int) {
 	d.gather(&d.now, b, table)
 	width := len(table) / b.N
 	for i := range b.N {
@@ -275,7 +275,7 @@ func missingOf(row []float64) (columns []int) {
 	return columns
 }
 
-func (d *Drift) gather(g *gathering, b framework.Rows, table []float64) {
+func (d *Drift) gather(g *gathering, b blocks.Rows, table []float64) {
 	width := len(table) / b.N
 	for i := range b.N {
 		said := table[i*width : (i+1)*width]

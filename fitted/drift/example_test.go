@@ -7,7 +7,7 @@ import (
 	"github.com/latent-go/latent/builtin"
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/fitted/drift"
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 )
 
 // A service compares the rows of a day with those of the fit, here of one principal component of two columns.
@@ -29,7 +29,7 @@ func ExampleNew() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	b := framework.Rows{N: 4, D: 2, Stride: 2, X: []float64{0, 9, 1, 8, 0, 7, 1, 9}}
+	b := blocks.Rows{N: 4, D: 2, Stride: 2, X: []float64{0, 9, 1, 8, 0, 7, 1, 9}}
 	scores := make([]float64, b.N*m.Model.Layout().Width())
 	if err := scorer.Score(b, scores); err != nil {
 		log.Fatal(err)

@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/latent-go/latent/fitted"
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 )
 
 // rows draws a table with the rows, the gaps and the given columns of the checked one.
@@ -66,7 +66,7 @@ func (c *checker) score(ctx context.Context, m fitted.Model, s *sample) (*scored
 	}
 	if c.input.Sequence {
 		numbers := make([]float64, s.N*c.width)
-		b := framework.Sequences{Steps: s.Rows, Ends: s.ends}
+		b := blocks.Sequences{Steps: s.Rows, Ends: s.ends}
 		if err := scorer.(fitted.SequenceScorer).ScoreSequences(b, numbers); err != nil {
 			return nil, err
 		}
@@ -92,7 +92,7 @@ func (c *checker) score(ctx context.Context, m fitted.Model, s *sample) (*scored
 
 func (s *scored) check() error {
 	if i := slices.IndexFunc(s.log, func(v float64) bool { return v-v != 0 }); i >= 0 {
-		return framework.FaultyRow(i, "has the log-likelihood %v: its numbers are out of the range of the model's", s.log[i])
+		return blocks.FaultyRow(i, "has the log-likelihood %v: its numbers are out of the range of the model's", s.log[i])
 	}
 	return nil
 }
@@ -162,8 +162,8 @@ func (c *checker) draw(ctx context.Context, m fitted.Model, b uint64) (*figures,
 	expected := c.shared
 	if c.o.Refit != nil {
 		table := &fitted.Table{Columns: c.columns}
-		if table.Rows, err = framework.FromIncomplete(s.X, s.N, s.D); err == nil && s.ends != nil {
-			table.Sequences, err = framework.NewSequences(table.Rows, s.ends)
+		if table.Rows, err = blocks.FromIncomplete(s.X, s.N, s.D); err == nil && s.ends != nil {
+			table.Sequences, err = blocks.NewSequences(table.Rows, s.ends)
 		}
 		if err == nil {
 			m, err = c.o.Refit(ctx, table)

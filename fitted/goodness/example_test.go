@@ -11,6 +11,7 @@ import (
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/fitted/goodness"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 )
 
 // One class is too few for four answers that depend on each other.
@@ -30,7 +31,7 @@ func ExampleCheck() {
 			codes[len(codes)-1] = codes[len(codes)-2]
 		}
 	}
-	rows, err := framework.FromSlice(codes, n, 4)
+	rows, err := blocks.FromSlice(codes, n, 4)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -34,7 +34,7 @@ import (
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/fitted"
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/families"
 	"github.com/latent-go/latent/internal/parallel"
 )
@@ -129,7 +129,7 @@ type checker struct {
 
 // A sample is a table whose rows weigh 1.
 type sample struct {
-	framework.Rows
+	blocks.Rows
 	ends []int // of sequences; nil where rows are independent
 }
 
@@ -177,7 +177,7 @@ func newChecker(m fitted.Model, t *fitted.Table, o Options) (*checker, error) {
 		for i := range c.table.N {
 			v := c.table.Row(i)[j]
 			if n > 0 && v == v && (v != math.Trunc(v) || v < 0 || v >= float64(n)) {
-				return nil, &framework.DataError{Row: c.origin[i], Column: j, Value: v,
+				return nil, &blocks.DataError{Row: c.origin[i], Column: j, Value: v,
 					Reason: fmt.Errorf("codes of levels are whole numbers from 0 to %d", n-1)}
 			}
 			c.gaps = c.gaps || j < c.described && v != v
@@ -203,7 +203,7 @@ const largest = 1 << 27
 // expand has rows of weight w w times.
 func (c *checker) expand(t *fitted.Table) error {
 	all := t.Rows.All()
-	one := framework.Sequences{Steps: all, Weights: all.Weights}
+	one := blocks.Sequences{Steps: all, Weights: all.Weights}
 	if c.input.Sequence {
 		one = t.Sequences.All()
 		one.Steps = all
@@ -212,7 +212,7 @@ func (c *checker) expand(t *fitted.Table) error {
 			one.Ends = append(one.Ends, i+1)
 		}
 	}
-	c.table = &sample{Rows: framework.Rows{D: all.D, Stride: all.D}}
+	c.table = &sample{Rows: blocks.Rows{D: all.D, Stride: all.D}}
 	for i := range one.Ends {
 		first, end := one.Bounds(i)
 		w := 1.0

@@ -22,6 +22,7 @@ import (
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/fitted/goodness"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 )
 
 // fit is the fit of a built-in model by EM at K, and its number of free parameters.
@@ -57,7 +58,7 @@ func tableOf(t testing.TB, x []float64, d int, family string, levels int) *fitte
 		table.Columns = append(table.Columns, c)
 	}
 	var err error
-	table.Rows, err = framework.FromIncomplete(x, len(x)/d, d)
+	table.Rows, err = blocks.FromIncomplete(x, len(x)/d, d)
 	require.NoError(t, err)
 	return table
 }
@@ -196,7 +197,7 @@ func truths(t testing.TB) map[string]struct {
 	add := func(name, model, family string, table *fitted.Table, k int) {
 		if model == "hmm" || model == "lds" {
 			var err error
-			table.Sequences, err = framework.NewSequences(table.Rows, []int{120, 200})
+			table.Sequences, err = blocks.NewSequences(table.Rows, []int{120, 200})
 			require.NoError(t, err)
 		}
 		m, _ := fit(t, model, family, table, k, 2)
@@ -233,10 +234,10 @@ func drawn(t testing.TB, m fitted.Model, like *fitted.Table, seed uint64) *fitte
 		}
 	}
 	table := &fitted.Table{Columns: like.Columns}
-	table.Rows, err = framework.FromIncomplete(x, rows.N, rows.D)
+	table.Rows, err = blocks.FromIncomplete(x, rows.N, rows.D)
 	require.NoError(t, err)
 	if like.Sequences != nil {
-		table.Sequences, err = framework.NewSequences(table.Rows, []int{120, 200})
+		table.Sequences, err = blocks.NewSequences(table.Rows, []int{120, 200})
 		require.NoError(t, err)
 	}
 	return table
@@ -336,7 +337,7 @@ func TestMisfitsAreFoundOut(t *testing.T) {
 				table := tableOf(t, x, c.d, family, c.levels)
 				if c.model != "mixture" {
 					var err error
-					table.Sequences, err = framework.NewSequences(table.Rows, []int{300})
+					table.Sequences, err = blocks.NewSequences(table.Rows, []int{300})
 					require.NoError(t, err)
 				}
 				m, free := fit(t, c.model, c.family, table, c.k, 2)
@@ -414,7 +415,7 @@ func TestColumnsOfAllKinds(t *testing.T) {
 	for i := range n {
 		y = append(y, x[i*d], x[i*d+d-1], x[i*d+d-2])
 	}
-	few.Rows, err = framework.FromSlice(y, n, 3)
+	few.Rows, err = blocks.FromSlice(y, n, 3)
 	require.NoError(t, err)
 	r, err = goodness.Check(context.Background(), drawing{3}, few, o)
 	require.NoError(t, err)
@@ -439,7 +440,7 @@ type drawing struct{ d int }
 func (m drawing) Input() fitted.Input               { return fitted.Input{} }
 func (m drawing) Layout() fitted.Layout             { return fitted.Layout{Last: []string{"log_likelihood"}} }
 func (m drawing) NewScorer() (fitted.Scorer, error) { return m, nil }
-func (m drawing) Score(b framework.Rows, dst []float64) error {
+func (m drawing) Score(b blocks.Rows, dst []float64) error {
 	for i := range b.N {
 		dst[i] = -math.Log(3)
 		for _, v := range b.Row(i)[1:] {

@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/latent-go/latent/fitted"
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/linalg"
 )
 
@@ -182,7 +182,7 @@ func (c *checker) exactCells(m fitted.Model) ([][]float64, error) {
 		for cell := range n {
 			x[cell*d+one.a], x[cell*d+one.b] = float64(cell/c.levels[one.b]), float64(cell%c.levels[one.b])
 		}
-		if err := scorer.Score(framework.Rows{N: n, D: d, Stride: d, X: x}, dst); err != nil {
+		if err := scorer.Score(blocks.Rows{N: n, D: d, Stride: d, X: x}, dst); err != nil {
 			return nil, err
 		}
 		for cell := range n {

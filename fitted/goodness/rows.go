@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/latent-go/latent/fitted"
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 )
 
 // ---- Patterns of codes
@@ -102,7 +102,7 @@ func (c *checker) residualStatistics(m fitted.Model, s *sample) ([]float64, erro
 	if s.ends == nil {
 		return nil, nil
 	}
-	b := framework.Sequences{Steps: s.Rows, Ends: s.ends}
+	b := blocks.Sequences{Steps: s.Rows, Ends: s.ends}
 	var all []float64
 	if has, is := m.(fitted.PseudoResidualer); is {
 		var err error
@@ -127,7 +127,7 @@ func (c *checker) residualStatistics(m fitted.Model, s *sample) ([]float64, erro
 }
 
 // lagOf is the correlation, about a mean, of numbers with those of the step before, so far apart, and Φ of the numbers.
-func lagOf(b framework.Sequences, x []float64, apart int, mean float64) (lag float64, u []float64) {
+func lagOf(b blocks.Sequences, x []float64, apart int, mean float64) (lag float64, u []float64) {
 	squares, products := 0.0, 0.0
 	for i := range b.Len() {
 		last := math.NaN()

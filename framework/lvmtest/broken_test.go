@@ -15,6 +15,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/framework/lvmtest"
 	"github.com/latent-go/latent/laplace"
 )
@@ -27,7 +28,7 @@ type broken struct {
 	way string
 }
 
-func (m broken) Init(ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand) (*rates, error) {
+func (m broken) Init(ctx context.Context, src framework.Source[blocks.Rows], k int, rng *rand.Rand) (*rates, error) {
 	switch m.way {
 	case "no Init":
 		return nil, nil
@@ -51,7 +52,7 @@ func (m broken) Prepare(p *rates, tilt *laplace.Tilt, s *sums) error {
 	return m.toy.Prepare(p, tilt, s)
 }
 
-func (m broken) Infer(b framework.Rows, p *rates, s *sums) (float64, error) {
+func (m broken) Infer(b blocks.Rows, p *rates, s *sums) (float64, error) {
 	h, err := m.toy.Infer(b, p, s)
 	if m.way == "entropy is NaN" {
 		h = math.NaN()
@@ -142,7 +143,7 @@ func (m broken) Expand(s *sums, p *rates, charged bool) (*rates, float64, error)
 	return m.toy.Expand(s, p, charged)
 }
 
-func (m broken) LogProb(b framework.Rows, p *rates, dst []float64) ([]float64, error) {
+func (m broken) LogProb(b blocks.Rows, p *rates, dst []float64) ([]float64, error) {
 	if m.way == "no densities" {
 		return nil, nil
 	}
@@ -153,7 +154,7 @@ func (m broken) LogProb(b framework.Rows, p *rates, dst []float64) ([]float64, e
 	return dst, err
 }
 
-func (m broken) Responsibilities(b framework.Rows, p *rates, dst []float64) ([]float64, error) {
+func (m broken) Responsibilities(b blocks.Rows, p *rates, dst []float64) ([]float64, error) {
 	if m.way == "no responsibilities" {
 		return []float64{}, nil
 	}
@@ -179,7 +180,7 @@ func (q brokenLocal) Keep(dims []int) framework.Local {
 	return brokenLocal{q.kept.Keep(dims).(*kept), q.way}
 }
 
-func (m unkept) NewLocal(ctx context.Context, src framework.Source[framework.Rows], p *rates, rng *rand.Rand) (framework.Local, error) {
+func (m unkept) NewLocal(ctx context.Context, src framework.Source[blocks.Rows], p *rates, rng *rand.Rand) (framework.Local, error) {
 	q, err := m.coupled.NewLocal(ctx, src, p, rng)
 	switch m.way {
 	case "no q":
@@ -192,14 +193,14 @@ func (m unkept) NewLocal(ctx context.Context, src framework.Source[framework.Row
 	return brokenLocal{q.(*kept), m.way}, err
 }
 
-func (m unkept) Update(b framework.Rows, p *rates, tilt *laplace.Tilt, now, next framework.Local) error {
+func (m unkept) Update(b blocks.Rows, p *rates, tilt *laplace.Tilt, now, next framework.Local) error {
 	if m.way == "Update errs" {
 		return errors.New("no update")
 	}
 	return m.coupled.Update(b, p, tilt, now.(brokenLocal).kept, next.(brokenLocal).kept)
 }
 
-func (m unkept) InferAt(b framework.Rows, p *rates, q framework.Local, s *sums) (float64, error) {
+func (m unkept) InferAt(b blocks.Rows, p *rates, q framework.Local, s *sums) (float64, error) {
 	h, err := m.coupled.InferAt(b, p, q.(brokenLocal).kept, s)
 	if m.way == "entropy is NaN" {
 		h = math.NaN()
@@ -292,7 +293,7 @@ func TestBrokenContractsAreNamedWithTheirMethod(t *testing.T) {
 func small(c toyCase) toyCase {
 	c.K, c.Units, c.Sample, c.NoAllocations = []int{1, 2}, nil, nil, false
 	all := c.Data
-	c.Data = lvmtest.Data[framework.Rows]{Rows: 60, Block: all.Block}
+	c.Data = lvmtest.Data[blocks.Rows]{Rows: 60, Block: all.Block}
 	return c
 }
 
@@ -314,7 +315,7 @@ func (m panicking) LogJoint(s *sums, p *rates) float64 {
 	return m.toy.LogJoint(s, p)
 }
 
-func (m panicking) Infer(b framework.Rows, p *rates, s *sums) (float64, error) {
+func (m panicking) Infer(b blocks.Rows, p *rates, s *sums) (float64, error) {
 	m.here("Infer", p)
 	return m.toy.Infer(b, p, s)
 }
@@ -351,13 +352,13 @@ func TestPanicsAreToldWithTheAuthorsStack(t *testing.T) {
 }
 
 // sampling is the outcome of the check of a sample.
-func sampling(t *testing.T, sample func() (lvmtest.Data[framework.Rows], error)) string {
+func sampling(t *testing.T, sample func() (lvmtest.Data[blocks.Rows], error)) string {
 	c := right(toy{})
-	c.Sample = func(*rates, int, *rand.Rand) (lvmtest.Data[framework.Rows], error) { return sample() }
+	c.Sample = func(*rates, int, *rand.Rand) (lvmtest.Data[blocks.Rows], error) { return sample() }
 	return failures(t, "sample", lvmtest.Run(c))
 }
 
-type table = lvmtest.Data[framework.Rows]
+type table = lvmtest.Data[blocks.Rows]
 
 func TestSampleThatDoesNotEndIsNamed(t *testing.T) {
 	defer lvmtest.LimitSample(time.Millisecond)()
@@ -380,7 +381,7 @@ func TestSampleThatFailsIsNamed(t *testing.T) {
 // absolutely starts at rates that are the same in all units.
 type absolutely struct{ toy }
 
-func (m absolutely) Init(ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand) (*rates, error) {
+func (m absolutely) Init(ctx context.Context, src framework.Source[blocks.Rows], k int, rng *rand.Rand) (*rates, error) {
 	p, err := m.toy.Init(ctx, src, k, rng)
 	for i := range p.Rates {
 		p.Rates[i] = math.Pow(3, float64(i))

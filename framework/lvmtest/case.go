@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 )
 
 // A Case is a model with data to test it on, and with functions that the model's interfaces do not provide. Model and
@@ -84,10 +85,10 @@ type Units[B any] struct {
 }
 
 // Matrix makes Data of a table, one row an observation. NaN stands for a missing value.
-func Matrix(x mat.Matrix) Data[framework.Rows] {
+func Matrix(x mat.Matrix) Data[blocks.Rows] {
 	n, d := x.Dims()
-	return Data[framework.Rows]{Rows: n, Block: func(rows []int, weights []float64, first int) framework.Rows {
-		b := framework.Rows{First: first, N: len(rows), D: d, Stride: d, X: make([]float64, len(rows)*d), Weights: weights}
+	return Data[blocks.Rows]{Rows: n, Block: func(rows []int, weights []float64, first int) blocks.Rows {
+		b := blocks.Rows{First: first, N: len(rows), D: d, Stride: d, X: make([]float64, len(rows)*d), Weights: weights}
 		for i, r := range rows {
 			mat.Row(b.Row(i), r, x)
 		}
@@ -96,16 +97,16 @@ func Matrix(x mat.Matrix) Data[framework.Rows] {
 }
 
 // Sequences makes Data of a table whose rows are the steps of sequences: sequence i ends before row ends[i].
-func Sequences(x mat.Matrix, ends []int) Data[framework.Sequences] {
+func Sequences(x mat.Matrix, ends []int) Data[blocks.Sequences] {
 	_, d := x.Dims()
-	all := framework.Sequences{Ends: ends}
-	data := Data[framework.Sequences]{Rows: all.Len()}
+	all := blocks.Sequences{Ends: ends}
+	data := Data[blocks.Sequences]{Rows: all.Len()}
 	for i := range ends {
 		first, end := all.Bounds(i)
 		data.Observations = append(data.Observations, float64(end-first))
 	}
-	data.Block = func(rows []int, weights []float64, first int) framework.Sequences {
-		b := framework.Sequences{First: first, Weights: weights, Steps: framework.Rows{D: d, Stride: d}}
+	data.Block = func(rows []int, weights []float64, first int) blocks.Sequences {
+		b := blocks.Sequences{First: first, Weights: weights, Steps: blocks.Rows{D: d, Stride: d}}
 		for _, i := range rows {
 			for t, end := all.Bounds(i); t < end; t++ {
 				b.Steps.X = append(b.Steps.X, mat.Row(nil, t, x)...)
@@ -119,23 +120,23 @@ func Sequences(x mat.Matrix, ends []int) Data[framework.Sequences] {
 }
 
 // Rescaled is a change of units for a table: column j times scale[j].
-func Rescaled(name string, x mat.Matrix, scale []float64) Units[framework.Rows] {
+func Rescaled(name string, x mat.Matrix, scale []float64) Units[blocks.Rows] {
 	y := mat.DenseCopyOf(x) // not a product of matrices: NaN times 0 is NaN
 	y.Apply(func(_, j int, v float64) float64 { return v * scale[j] }, y)
 	logDet := 0.0
 	for _, s := range scale {
 		logDet += math.Log(math.Abs(s))
 	}
-	return Units[framework.Rows]{Name: name, Data: Matrix(y), LogDet: logDet}
+	return Units[blocks.Rows]{Name: name, Data: Matrix(y), LogDet: logDet}
 }
 
 // Affine is a change of units for a table: every row x becomes ax, with a a square matrix of
 // as many rows as x has columns.
-func Affine(name string, x, a mat.Matrix) Units[framework.Rows] {
+func Affine(name string, x, a mat.Matrix) Units[blocks.Rows] {
 	var y mat.Dense
 	y.Mul(x, a.T())
 	logDet, _ := mat.LogDet(a)
-	return Units[framework.Rows]{Name: name, Data: Matrix(&y), LogDet: logDet}
+	return Units[blocks.Rows]{Name: name, Data: Matrix(&y), LogDet: logDet}
 }
 
 // An arrangement says which rows a source gives, how often, and in which blocks.

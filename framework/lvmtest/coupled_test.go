@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/laplace"
 )
 
@@ -46,7 +47,7 @@ func (q *kept) Keep(dims []int) framework.Local {
 // row is q of a row of the table.
 func (q *kept) row(n int) []float64 { return q.Q[n*q.K : (n+1)*q.K] }
 
-func (coupled) NewLocal(_ context.Context, src framework.Source[framework.Rows], p *rates, rng *rand.Rand) (framework.Local, error) {
+func (coupled) NewLocal(_ context.Context, src framework.Source[blocks.Rows], p *rates, rng *rand.Rand) (framework.Local, error) {
 	k := len(p.Rates)
 	q := &kept{Q: make([]float64, src.Rows()*k), K: k, fresh: true}
 	for n := range src.Rows() {
@@ -58,7 +59,7 @@ func (coupled) NewLocal(_ context.Context, src framework.Source[framework.Rows],
 	return q, nil
 }
 
-func (coupled) Update(b framework.Rows, p *rates, tilt *laplace.Tilt, _, next framework.Local) error {
+func (coupled) Update(b blocks.Rows, p *rates, tilt *laplace.Tilt, _, next framework.Local) error {
 	q := next.(*kept)
 	for i := range b.N {
 		row := q.row(b.First + i)
@@ -70,7 +71,7 @@ func (coupled) Update(b framework.Rows, p *rates, tilt *laplace.Tilt, _, next fr
 	return nil
 }
 
-func (coupled) InferAt(b framework.Rows, _ *rates, q framework.Local, s *sums) (entropy float64, err error) {
+func (coupled) InferAt(b blocks.Rows, _ *rates, q framework.Local, s *sums) (entropy float64, err error) {
 	for i := range b.N {
 		entropy += s.add(q.(*kept).row(b.First+i), b.Row(i)[0], b.Weight(i))
 	}
@@ -90,7 +91,7 @@ type bounded struct{ coupled }
 
 func (bounded) BoundsLikelihood() {}
 
-func (m bounded) Update(b framework.Rows, p *rates, tilt *laplace.Tilt, now, next framework.Local) error {
+func (m bounded) Update(b blocks.Rows, p *rates, tilt *laplace.Tilt, now, next framework.Local) error {
 	err := m.coupled.Update(b, p, tilt, now, next)
 	q, before := next.(*kept), now.(*kept)
 	for n := b.First; n < b.First+b.N && q != before; n++ {
@@ -103,17 +104,17 @@ func (m bounded) Update(b framework.Rows, p *rates, tilt *laplace.Tilt, now, nex
 
 // Mutants of them. updating says that an Update is of the check of that name, whose blocks are quarters
 // of the table.
-func updating(b framework.Rows) bool { return b.N == 15 || b.N == 30 }
+func updating(b blocks.Rows) bool { return b.N == 15 || b.N == 30 }
 
 // lowering makes q less certain than the posterior.
 type lowering struct{ coupled }
 
-func (m lowering) Update(b framework.Rows, p *rates, tilt *laplace.Tilt, now, next framework.Local) error {
+func (m lowering) Update(b blocks.Rows, p *rates, tilt *laplace.Tilt, now, next framework.Local) error {
 	return m.flatten(b, next, m.coupled.Update(b, p, tilt, now, next))
 }
 
 // flatten changes what an Update led to, which err is of.
-func (lowering) flatten(b framework.Rows, next framework.Local, err error) error {
+func (lowering) flatten(b blocks.Rows, next framework.Local, err error) error {
 	for i := range b.N {
 		if row := next.(*kept).row(b.First + i); updating(b) {
 			for k := range row {
@@ -127,7 +128,7 @@ func (lowering) flatten(b framework.Rows, next framework.Local, err error) error
 // overtiltedLocal exaggerates the tilt.
 type overtiltedLocal struct{ coupled }
 
-func (m overtiltedLocal) Update(b framework.Rows, p *rates, tilt *laplace.Tilt, now, next framework.Local) error {
+func (m overtiltedLocal) Update(b blocks.Rows, p *rates, tilt *laplace.Tilt, now, next framework.Local) error {
 	err := m.coupled.Update(b, p, tilt, now, next)
 	for i := range b.N {
 		if row := next.(*kept).row(b.First + i); updating(b) {
@@ -143,7 +144,7 @@ func (m overtiltedLocal) Update(b framework.Rows, p *rates, tilt *laplace.Tilt, 
 // trespassing writes into the q that it goes on from.
 type trespassing struct{ coupled }
 
-func (m trespassing) Update(b framework.Rows, p *rates, tilt *laplace.Tilt, now, next framework.Local) error {
+func (m trespassing) Update(b blocks.Rows, p *rates, tilt *laplace.Tilt, now, next framework.Local) error {
 	if updating(b) {
 		now.(*kept).Q[0] *= 1 + 1e-12
 	}
@@ -153,7 +154,7 @@ func (m trespassing) Update(b framework.Rows, p *rates, tilt *laplace.Tilt, now,
 // lingering leaves a trace of what next held before.
 type lingering struct{ coupled }
 
-func (m lingering) Update(b framework.Rows, p *rates, tilt *laplace.Tilt, now, next framework.Local) error {
+func (m lingering) Update(b blocks.Rows, p *rates, tilt *laplace.Tilt, now, next framework.Local) error {
 	q := next.(*kept)
 	trace := 0.0
 	if q.fresh && updating(b) {
@@ -167,7 +168,7 @@ func (m lingering) Update(b framework.Rows, p *rates, tilt *laplace.Tilt, now, n
 // splitting takes more care of a row that is alone in its block.
 type splitting struct{ coupled }
 
-func (m splitting) Update(b framework.Rows, p *rates, tilt *laplace.Tilt, now, next framework.Local) error {
+func (m splitting) Update(b blocks.Rows, p *rates, tilt *laplace.Tilt, now, next framework.Local) error {
 	err := m.coupled.Update(b, p, tilt, now, next)
 	if row := next.(*kept).row(b.First); b.N == 1 && len(row) > 1 {
 		row[0], row[1] = row[0]*(1-1e-6), row[1]+1e-6*row[0]
@@ -178,13 +179,13 @@ func (m splitting) Update(b framework.Rows, p *rates, tilt *laplace.Tilt, now, n
 // hiding keeps something in a field that is not encoded.
 type hiding struct{ coupled }
 
-func (m hiding) NewLocal(ctx context.Context, src framework.Source[framework.Rows], p *rates, rng *rand.Rand) (framework.Local, error) {
+func (m hiding) NewLocal(ctx context.Context, src framework.Source[blocks.Rows], p *rates, rng *rand.Rand) (framework.Local, error) {
 	q, err := m.coupled.NewLocal(ctx, src, p, rng)
 	q.(*kept).hidden = true
 	return q, err
 }
 
-func (m hiding) InferAt(b framework.Rows, p *rates, q framework.Local, s *sums) (float64, error) {
+func (m hiding) InferAt(b blocks.Rows, p *rates, q framework.Local, s *sums) (float64, error) {
 	if q.(*kept).hidden && p.Steps == 0 { // later, a checkpoint would show it too
 		s.Log -= 1e-9
 	}
@@ -194,20 +195,20 @@ func (m hiding) InferAt(b framework.Rows, p *rates, q framework.Local, s *sums) 
 // sharingLocal lets copies share a part with what NewLocal made.
 type sharingLocal struct{ coupled }
 
-func (m sharingLocal) NewLocal(ctx context.Context, src framework.Source[framework.Rows], p *rates, rng *rand.Rand) (framework.Local, error) {
+func (m sharingLocal) NewLocal(ctx context.Context, src framework.Source[blocks.Rows], p *rates, rng *rand.Rand) (framework.Local, error) {
 	q, err := m.coupled.NewLocal(ctx, src, p, rng)
 	q.(*kept).note = new(float64)
 	return q, err
 }
 
-func (m sharingLocal) Update(b framework.Rows, p *rates, tilt *laplace.Tilt, now, next framework.Local) error {
+func (m sharingLocal) Update(b blocks.Rows, p *rates, tilt *laplace.Tilt, now, next framework.Local) error {
 	if note := next.(*kept).note; note != nil && b.N > 40 {
 		*note = 1e-9
 	}
 	return m.coupled.Update(b, p, tilt, now, next)
 }
 
-func (m sharingLocal) InferAt(b framework.Rows, p *rates, q framework.Local, s *sums) (float64, error) {
+func (m sharingLocal) InferAt(b blocks.Rows, p *rates, q framework.Local, s *sums) (float64, error) {
 	if q := q.(*kept); q.fresh && q.note != nil && p.Steps == 0 {
 		s.Log += *q.note
 	}
@@ -217,7 +218,7 @@ func (m sharingLocal) InferAt(b framework.Rows, p *rates, q framework.Local, s *
 // impure has a Keep of all latent dimensions that is no copy.
 type impure struct{ coupled }
 
-func (m impure) NewLocal(ctx context.Context, src framework.Source[framework.Rows], p *rates, rng *rand.Rand) (framework.Local, error) {
+func (m impure) NewLocal(ctx context.Context, src framework.Source[blocks.Rows], p *rates, rng *rand.Rand) (framework.Local, error) {
 	q, err := m.coupled.NewLocal(ctx, src, p, rng)
 	q.(*kept).impure = true
 	return q, err
@@ -226,7 +227,7 @@ func (m impure) NewLocal(ctx context.Context, src framework.Source[framework.Row
 // stubborn has a Keep that keeps all latent dimensions of what NewLocal made.
 type stubborn struct{ coupled }
 
-func (m stubborn) NewLocal(ctx context.Context, src framework.Source[framework.Rows], p *rates, rng *rand.Rand) (framework.Local, error) {
+func (m stubborn) NewLocal(ctx context.Context, src framework.Source[blocks.Rows], p *rates, rng *rand.Rand) (framework.Local, error) {
 	q, err := m.coupled.NewLocal(ctx, src, p, rng)
 	q.(*kept).whole = q.(*kept).Q[0]
 	return q, err
@@ -235,7 +236,7 @@ func (m stubborn) NewLocal(ctx context.Context, src framework.Source[framework.R
 // hungry allocates in an Update of a third of the table.
 type hungry struct{ coupled }
 
-func (m hungry) Update(b framework.Rows, p *rates, tilt *laplace.Tilt, now, next framework.Local) error {
+func (m hungry) Update(b blocks.Rows, p *rates, tilt *laplace.Tilt, now, next framework.Local) error {
 	if b.N == 20 || b.N == 40 {
 		next.(*kept).scratch = make([]float64, b.N)
 	}
@@ -254,14 +255,14 @@ func (m mislabelledInOrder) LabelEntropy(s *sums) float64 { return m.factor * s.
 // underestimated says that a density is lower than its lower bound.
 type underestimated struct{ bounded }
 
-func (m underestimated) LogProb(b framework.Rows, p *rates, dst []float64) ([]float64, error) {
+func (m underestimated) LogProb(b blocks.Rows, p *rates, dst []float64) ([]float64, error) {
 	dst, err := m.toy.LogProb(b, p, dst)
 	floats.AddConst(-math.Ln2, dst)
 	return dst, err
 }
 
 func coupledMutants() []mutant {
-	of := func(name, check string, m framework.Model[framework.Rows, *rates, *sums]) mutant {
+	of := func(name, check string, m framework.Model[blocks.Rows, *rates, *sums]) mutant {
 		return mutant{name: name, check: check, run: running(right(m))}
 	}
 	return []mutant{

@@ -8,6 +8,7 @@ import (
 
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/densities"
 )
 
@@ -29,7 +30,7 @@ func listed(names []string) string {
 
 // A verifier compares the methods of a density on columns of rows.
 type verifier interface {
-	Verify(b framework.Rows, at int, rng *rand.Rand) (methods []string, errs []error)
+	Verify(b blocks.Rows, at int, rng *rand.Rand) (methods []string, errs []error)
 }
 
 // density finds the densities of a model: in a field that is a family, or the model's own.
@@ -68,14 +69,14 @@ func (r *run[B, P, S]) density() {
 }
 
 // rowsOf are the rows of a block, with the steps of sequences.
-func rowsOf(b any) (framework.Rows, bool) {
+func rowsOf(b any) (blocks.Rows, bool) {
 	switch b := b.(type) {
-	case framework.Rows:
+	case blocks.Rows:
 		return b, true
-	case framework.Sequences:
+	case blocks.Sequences:
 		return b.Flat(), true
 	}
-	return framework.Rows{}, false
+	return blocks.Rows{}, false
 }
 
 // familyOf is a field of a model, nil if there is none.

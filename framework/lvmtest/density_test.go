@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/framework/lvmtest"
 	"github.com/latent-go/latent/framework/numeric"
 	"github.com/latent-go/latent/models/mixture"
@@ -124,13 +125,13 @@ func (d regression) Sample(xi, theta []float64, rng *rand.Rand, x []float64) {
 	}
 }
 
-func densityCase(d regression) lvmtest.Case[framework.Rows, *mixture.Parameters, *mixture.Statistics] {
+func densityCase(d regression) lvmtest.Case[blocks.Rows, *mixture.Parameters, *mixture.Statistics] {
 	rng, x := rand.New(rand.NewPCG(1, 3)), mat.NewDense(40, 2, nil)
 	for i := range 40 {
 		t := rng.NormFloat64() + 0.5
 		x.SetRow(i, []float64{t, 1 + float64(i%2*4) + 2*t + rng.NormFloat64()})
 	}
-	return lvmtest.Case[framework.Rows, *mixture.Parameters, *mixture.Statistics]{Tolerance: 1e-7,
+	return lvmtest.Case[blocks.Rows, *mixture.Parameters, *mixture.Statistics]{Tolerance: 1e-7,
 		Model: mixture.Model{Family: numeric.Family{Density: d}}, Data: lvmtest.Matrix(x), K: []int{1, 2}}
 }
 
@@ -318,7 +319,7 @@ func TestJointDensitiesAreHeldToTheirLogDensity(t *testing.T) {
 		{"twice", "InformationJoint", joint{informs: func(dst *mat.SymDense) { dst.ScaleSym(2, dst) }}},
 		{"a cross term", "InformationJoint", joint{informs: func(dst *mat.SymDense) { dst.SetSym(0, 1, dst.At(0, 0)/2) }}},
 	} {
-		o := lvmtest.RunSome(lvmtest.Case[framework.Rows, *numeric.ContinuousParameters, *numeric.Posteriors]{
+		o := lvmtest.RunSome(lvmtest.Case[blocks.Rows, *numeric.ContinuousParameters, *numeric.Posteriors]{
 			Model: numeric.Continuous{Density: m.wrong}, Data: lvmtest.Matrix(x), K: []int{1, 2},
 		}, "density")[0]
 		if m.method == "" {

@@ -4,7 +4,7 @@
 // (docs/theory/gfab.md; "paper G" is Hayashi, Maeda & Fujimaki 2015).
 //
 //	func TestModel(t *testing.T) {
-//		lvmtest.Test(t, lvmtest.Case[framework.Rows, *Parameters, *Statistics]{
+//		lvmtest.Test(t, lvmtest.Case[blocks.Rows, *Parameters, *Statistics]{
 //			Model: Model{},
 //			Data:  lvmtest.Matrix(x),
 //		})

@@ -13,6 +13,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/framework/lvmtest"
 	"github.com/latent-go/latent/laplace"
 	"github.com/latent-go/latent/models/lds"
@@ -24,9 +25,9 @@ type chain struct {
 	begins   func(p *lds.Parameters)                             // Init
 	local    func(p *lds.Parameters)                             // the parameters of a local step
 	untilted bool                                                // Prepare
-	sees     func(b framework.Sequences) framework.Sequences     // what Infer is given
+	sees     func(b blocks.Sequences) blocks.Sequences           // what Infer is given
 	sums     func(s *lds.Statistics)                             // what a block adds
-	entropy  func(h float64, b framework.Sequences) float64      // its entropy
+	entropy  func(h float64, b blocks.Sequences) float64         // its entropy
 	step     func(s *lds.Statistics, p, q *lds.Parameters)       // Maximize from p to q
 	joint    func(s *lds.Statistics, p *lds.Parameters) float64  // what LogJoint is more
 	density  func(first, all float64) float64                    // LogProb of a sequence, from that of its first step
@@ -37,7 +38,7 @@ type chain struct {
 	keep     func(m chain, s *lds.Statistics, p *lds.Parameters, dims []int) (*lds.Statistics, *lds.Parameters, error)
 }
 
-func (m chain) Init(ctx context.Context, src framework.Source[framework.Sequences], k int, rng *rand.Rand) (*lds.Parameters, error) {
+func (m chain) Init(ctx context.Context, src framework.Source[blocks.Sequences], k int, rng *rand.Rand) (*lds.Parameters, error) {
 	p, err := m.Model.Init(ctx, src, k, rng)
 	if m.begins != nil {
 		m.begins(p)
@@ -69,7 +70,7 @@ func (m chain) Prepare(p *lds.Parameters, tilt *laplace.Tilt, s *lds.Statistics)
 	return m.Model.Prepare(m.at(p), tilt, s)
 }
 
-func (m chain) Infer(b framework.Sequences, p *lds.Parameters, s *lds.Statistics) (float64, error) {
+func (m chain) Infer(b blocks.Sequences, p *lds.Parameters, s *lds.Statistics) (float64, error) {
 	seen := b
 	if m.sees != nil {
 		seen = m.sees(b)
@@ -111,7 +112,7 @@ func (m chain) LogJoint(s *lds.Statistics, p *lds.Parameters) float64 {
 	return v
 }
 
-func (m chain) LogProb(b framework.Sequences, p *lds.Parameters, dst []float64) ([]float64, error) {
+func (m chain) LogProb(b blocks.Sequences, p *lds.Parameters, dst []float64) ([]float64, error) {
 	dst, err := m.Model.LogProb(b, p, dst)
 	if m.density == nil {
 		return dst, err
@@ -189,7 +190,7 @@ func transpose(k int, a []float64) {
 }
 
 // turning are sequences of 1 to 4 steps, some values missing, of two dimensions that turn, in some unit.
-func turning(unit float64) lvmtest.Data[framework.Sequences] {
+func turning(unit float64) lvmtest.Data[blocks.Sequences] {
 	rng := rand.New(rand.NewPCG(5, 6))
 	truth := &lds.Parameters{K: 2, D: 3, Loadings: []float64{2, 0, 0, 2, 1, -1}, Mean: []float64{3, 1, 2}, Noise: []float64{0.5, 0.7, 1},
 		Dynamics: []float64{0.6, -0.6, 0.6, 0.6}, Start: []float64{1, -2}, Spread: 4}
@@ -207,7 +208,7 @@ func turning(unit float64) lvmtest.Data[framework.Sequences] {
 	return lvmtest.Sequences(mat.NewDense(len(x)/3, 3, x), ends)
 }
 
-type chainCase = lvmtest.Case[framework.Sequences, *lds.Parameters, *lds.Statistics]
+type chainCase = lvmtest.Case[blocks.Sequences, *lds.Parameters, *lds.Statistics]
 
 // chainLatent are the loadings in units of the noise, and A column by column.
 func chainLatent(_ *lds.Statistics, p *lds.Parameters) ([]float64, func([]float64) *lds.Parameters) {
@@ -241,15 +242,15 @@ func TestMistakesOfDynamicsAreFound(t *testing.T) {
 		{"a start of mean 0", "likelihood", "Infer", "", chain{local: func(p *lds.Parameters) { clear(p.Start) }}},
 		{"noise of other columns", "likelihood", "Infer", "", chain{local: func(p *lds.Parameters) { slices.Reverse(p.Noise) }}},
 		{"no tilt", "tilted local step", "Prepare", "", chain{untilted: true}},
-		{"one long sequence", "blocks", "Infer", "", chain{sees: func(b framework.Sequences) framework.Sequences {
+		{"one long sequence", "blocks", "Infer", "", chain{sees: func(b blocks.Sequences) blocks.Sequences {
 			b.Ends, b.Weights = b.Ends[len(b.Ends)-1:], nil
 			return b
 		}}},
-		{"weights ignored", "weights", "Infer", "", chain{sees: func(b framework.Sequences) framework.Sequences {
+		{"weights ignored", "weights", "Infer", "", chain{sees: func(b blocks.Sequences) blocks.Sequences {
 			b.Weights = nil
 			return b
 		}}},
-		{"gaps that are 0", "likelihood", "Infer", "", chain{sees: func(b framework.Sequences) framework.Sequences {
+		{"gaps that are 0", "likelihood", "Infer", "", chain{sees: func(b blocks.Sequences) blocks.Sequences {
 			b.Steps.X = slices.Clone(b.Steps.X)
 			for i, v := range b.Steps.X {
 				if v != v {
@@ -267,13 +268,13 @@ func TestMistakesOfDynamicsAreFound(t *testing.T) {
 			}
 		}}},
 		{"starts counted twice", "likelihood", "Infer", "", chain{sums: func(s *lds.Statistics) { floats.Scale(2, s.Start) }}},
-		{"entropy of a step more", "likelihood", "Infer", "", chain{entropy: func(h float64, b framework.Sequences) float64 {
+		{"entropy of a step more", "likelihood", "Infer", "", chain{entropy: func(h float64, b blocks.Sequences) float64 {
 			for i := range b.Len() {
 				h += b.Weight(i) * math.Log(2*math.Pi*math.E) / 2
 			}
 			return h
 		}}},
-		{"entropy without weights", "weights", "Infer", "", chain{entropy: func(h float64, b framework.Sequences) float64 {
+		{"entropy without weights", "weights", "Infer", "", chain{entropy: func(h float64, b blocks.Sequences) float64 {
 			if b.Weights == nil {
 				return h
 			}
@@ -349,7 +350,7 @@ func TestMistakesOfDynamicsAreFound(t *testing.T) {
 			}
 			o := lvmtest.RunSome(c, m.check)[0]
 			if m.needs != "" {
-				all.Units = []lvmtest.Units[framework.Sequences]{{Name: "times 8", Data: turning(8), LogDet: 2.85 * math.Log(8)}} // of 300 values 15 are missing
+				all.Units = []lvmtest.Units[blocks.Sequences]{{Name: "times 8", Data: turning(8), LogDet: 2.85 * math.Log(8)}} // of 300 values 15 are missing
 				assert.Equal(t, "Case."+m.needs+" is not given", o.Skipped)
 				o = lvmtest.RunSome(all, m.check)[0]
 			}

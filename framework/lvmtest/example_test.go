@@ -7,7 +7,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/family/normal"
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/framework/lvmtest"
 	"github.com/latent-go/latent/models/hmm"
 	"github.com/latent-go/latent/models/mixture"
@@ -21,11 +21,11 @@ func ExampleMatrix() {
 		x.SetRow(i, []float64{group + rng.NormFloat64(), group + rng.NormFloat64(), rng.NormFloat64()})
 	}
 	turned := mat.NewDense(3, 3, []float64{0, 1, 0, 1, 0, 0, 0, 0, -1})
-	err := lvmtest.Check(lvmtest.Case[framework.Rows, *mixture.Parameters, *mixture.Statistics]{
+	err := lvmtest.Check(lvmtest.Case[blocks.Rows, *mixture.Parameters, *mixture.Statistics]{
 		Model: mixture.Model{Family: normal.Family{}},
 		Data:  lvmtest.Matrix(x),
 		K:     []int{1, 2},
-		Units: []lvmtest.Units[framework.Rows]{lvmtest.Rescaled("centimetres", x, []float64{100, 100, 100}), lvmtest.Affine("turned", x, turned)},
+		Units: []lvmtest.Units[blocks.Rows]{lvmtest.Rescaled("centimetres", x, []float64{100, 100, 100}), lvmtest.Affine("turned", x, turned)},
 	})
 	fmt.Println(err)
 	// Output: <nil>
@@ -40,7 +40,7 @@ func ExampleSequences() {
 			ends = append(ends, t+1)
 		}
 	}
-	err := lvmtest.Check(lvmtest.Case[framework.Sequences, *hmm.Parameters, *hmm.Statistics]{
+	err := lvmtest.Check(lvmtest.Case[blocks.Sequences, *hmm.Parameters, *hmm.Statistics]{
 		Model: hmm.Model{Family: normal.Family{}},
 		Data:  lvmtest.Sequences(x, ends),
 		K:     []int{1, 2},

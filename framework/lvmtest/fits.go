@@ -14,6 +14,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/panics"
 )
 
@@ -86,7 +87,7 @@ func (r *run[B, P, S]) rescaled() (_ Units[B], ok bool) {
 
 // scaled is a block with column j of its rows, or of its steps, times scale[j].
 func scaled[B any](b B, scale []float64) B {
-	times := func(rows framework.Rows) framework.Rows {
+	times := func(rows blocks.Rows) blocks.Rows {
 		x := make([]float64, rows.N*rows.D)
 		for i := range rows.N {
 			floats.MulTo(x[i*rows.D:(i+1)*rows.D], rows.Row(i), scale)
@@ -95,9 +96,9 @@ func scaled[B any](b B, scale []float64) B {
 		return rows
 	}
 	switch v := any(&b).(type) {
-	case *framework.Rows:
+	case *blocks.Rows:
 		*v = times(*v)
-	case *framework.Sequences:
+	case *blocks.Sequences:
 		v.Steps = times(v.Steps)
 	}
 	return b

@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/stat/distmv"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/framework/lvmtest"
 	"github.com/latent-go/latent/laplace"
 )
@@ -51,7 +52,7 @@ func (s *moments) Merge(o *moments) {
 func (s *moments) zz() *mat.SymDense { return mat.NewSymDense(s.K, slices.Clone(s.ZZ)) }
 func (s *moments) xz() *mat.Dense    { return mat.NewDense(len(s.XZ)/s.K, s.K, s.XZ) }
 
-func (linear) Init(ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand) (*loadings, error) {
+func (linear) Init(ctx context.Context, src framework.Source[blocks.Rows], k int, rng *rand.Rand) (*loadings, error) {
 	p := &loadings{K: k}
 	n := 0.0
 	for b, err := range src.Blocks(ctx) {
@@ -100,7 +101,7 @@ func (linear) Prepare(p *loadings, tilt *laplace.Tilt, s *moments) error {
 	return nil
 }
 
-func (linear) Infer(b framework.Rows, p *loadings, s *moments) (entropy float64, err error) {
+func (linear) Infer(b blocks.Rows, p *loadings, s *moments) (entropy float64, err error) {
 	z := mat.NewVecDense(p.K, nil)
 	for i := range b.N {
 		x, w := b.Row(i), b.Weight(i)
@@ -145,7 +146,7 @@ func (linear) LogJoint(s *moments, p *loadings) float64 {
 }
 
 // LogProb is that of N(0, WWᵀ + σ²I).
-func (linear) LogProb(b framework.Rows, p *loadings, dst []float64) ([]float64, error) {
+func (linear) LogProb(b blocks.Rows, p *loadings, dst []float64) ([]float64, error) {
 	cov := mat.NewSymDense(b.D, nil)
 	cov.SymOuterK(1, p.w())
 	for d := range b.D {
@@ -269,25 +270,25 @@ func (m inPlace) Rotate(s *moments, p *loadings, basis *mat.Dense) (*moments, *l
 	return t, p, err
 }
 
-type linearCase = lvmtest.Case[framework.Rows, *loadings, *moments]
+type linearCase = lvmtest.Case[blocks.Rows, *loadings, *moments]
 
 // rotating leaves the degenerate direction out: what is wrong with Rotate would show in the
 // projection too.
-func rotating(m framework.Model[framework.Rows, *loadings, *moments]) linearCase {
+func rotating(m framework.Model[blocks.Rows, *loadings, *moments]) linearCase {
 	c := mixing(m)
 	c.Degenerate = nil
 	return c
 }
 
 // inTwo has no third dimension.
-func inTwo(m framework.Model[framework.Rows, *loadings, *moments]) linearCase {
+func inTwo(m framework.Model[blocks.Rows, *loadings, *moments]) linearCase {
 	c := rotating(m)
 	c.K = []int{1, 2}
 	return c
 }
 
 // mixing is the case of a model whose latent dimensions mix.
-func mixing(m framework.Model[framework.Rows, *loadings, *moments]) linearCase {
+func mixing(m framework.Model[blocks.Rows, *loadings, *moments]) linearCase {
 	rng := rand.New(rand.NewPCG(2, 2))
 	const n, d = 60, 5
 	x := mat.NewDense(n, d, nil)
@@ -299,7 +300,7 @@ func mixing(m framework.Model[framework.Rows, *loadings, *moments]) linearCase {
 	}
 	return linearCase{
 		Model: m, Data: lvmtest.Matrix(x),
-		Units: []lvmtest.Units[framework.Rows]{lvmtest.Rescaled("times 1000", x, []float64{1000, 1000, 1000, 1000, 1000})},
+		Units: []lvmtest.Units[blocks.Rows]{lvmtest.Rescaled("times 1000", x, []float64{1000, 1000, 1000, 1000, 1000})},
 		Latent: func(_ *moments, p *loadings) ([]float64, func([]float64) *loadings) {
 			v := make([]float64, len(p.W))
 			mat.NewDense(p.K, d, v).Scale(1/p.Unit, p.w().T())

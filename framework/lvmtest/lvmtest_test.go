@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/framework/lvmtest"
 )
 
@@ -88,7 +89,7 @@ func TestMethodsThatAreNoneAreErrors(t *testing.T) {
 
 // bare is the toy with nothing but what EM needs.
 type bare struct {
-	framework.Model[framework.Rows, *rates, *sums]
+	framework.Model[blocks.Rows, *rates, *sums]
 }
 
 // TestWhatIsMissingIsSkippedWithAReason: of the model's interfaces, and of the case's functions.
@@ -124,10 +125,10 @@ func TestCasesThatAreNoneAreRefused(t *testing.T) {
 		"Case.Model is nil":     {Data: good.Data},
 		"Case.Data has 0 rows":  {Model: toy{}},
 		"Case.K holds 0":        {Model: toy{}, Data: good.Data, K: []int{2, 0}},
-		"and Observations of 2": {Model: toy{}, Data: lvmtest.Data[framework.Rows]{Rows: 10, Block: good.Data.Block, Observations: []float64{1, 1}}},
+		"and Observations of 2": {Model: toy{}, Data: lvmtest.Data[blocks.Rows]{Rows: 10, Block: good.Data.Block, Observations: []float64{1, 1}}},
 		"must not be negative":  {Model: toy{}, Data: good.Data, Tolerance: -1},
-		"Case.Data has 3 rows":  {Model: toy{}, Data: lvmtest.Data[framework.Rows]{Rows: 3, Block: good.Data.Block}},
-		"Case.Data has 10 rows": {Model: toy{}, Data: lvmtest.Data[framework.Rows]{Rows: 10}},
+		"Case.Data has 3 rows":  {Model: toy{}, Data: lvmtest.Data[blocks.Rows]{Rows: 3, Block: good.Data.Block}},
+		"Case.Data has 10 rows": {Model: toy{}, Data: lvmtest.Data[blocks.Rows]{Rows: 10}},
 	} {
 		assert.ErrorContains(t, lvmtest.Check(c), mention)
 	}
@@ -136,7 +137,7 @@ func TestCasesThatAreNoneAreRefused(t *testing.T) {
 // Example checks a model whose global step stops half way to the maximum.
 func Example() {
 	// right holds data, coordinates and the like; see toy_test.go.
-	var c lvmtest.Case[framework.Rows, *rates, *sums] = right(halfway{})
+	var c lvmtest.Case[blocks.Rows, *rates, *sums] = right(halfway{})
 	for _, o := range lvmtest.Run(c) {
 		if len(o.Failures) > 0 {
 			fmt.Println(o.Name())

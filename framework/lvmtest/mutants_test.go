@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/framework/lvmtest"
 	"github.com/latent-go/latent/laplace"
 )
@@ -171,7 +172,7 @@ func (m tempered) Prepare(p *rates, tilt *laplace.Tilt, s *sums) error {
 	return err
 }
 
-func (m tempered) Infer(b framework.Rows, p *rates, s *sums) (float64, error) {
+func (m tempered) Infer(b blocks.Rows, p *rates, s *sums) (float64, error) {
 	if s.tilted || p.Steps > 1 {
 		return m.toy.Infer(b, p, s)
 	}
@@ -219,7 +220,7 @@ func (m overtilted) Prepare(p *rates, tilt *laplace.Tilt, s *sums) error {
 // improper has a density that does not integrate to 1.
 type improper struct{ toy }
 
-func (m improper) LogProb(b framework.Rows, p *rates, dst []float64) ([]float64, error) {
+func (m improper) LogProb(b blocks.Rows, p *rates, dst []float64) ([]float64, error) {
 	dst, err := m.toy.LogProb(b, p, dst)
 	for i := range dst {
 		dst[i] += math.Ln2
@@ -230,7 +231,7 @@ func (m improper) LogProb(b framework.Rows, p *rates, dst []float64) ([]float64,
 // unnormalised has responsibilities that do not sum to 1.
 type unnormalised struct{ toy }
 
-func (m unnormalised) Responsibilities(b framework.Rows, p *rates, dst []float64) ([]float64, error) {
+func (m unnormalised) Responsibilities(b blocks.Rows, p *rates, dst []float64) ([]float64, error) {
 	dst, err := m.toy.Responsibilities(b, p, dst)
 	for i := range dst {
 		dst[i] *= 1.001
@@ -265,7 +266,7 @@ func (m forgetful) NewStatistics(p *rates) *sums {
 // sorted takes its rows for sorted.
 type sorted struct{ toy }
 
-func (m sorted) Infer(b framework.Rows, p *rates, s *sums) (float64, error) {
+func (m sorted) Infer(b blocks.Rows, p *rates, s *sums) (float64, error) {
 	for i := 1; i < b.N; i++ {
 		if b.Row(i)[0] < b.Row(i - 1)[0] {
 			s.Log += 1e-3
@@ -277,7 +278,7 @@ func (m sorted) Infer(b framework.Rows, p *rates, s *sums) (float64, error) {
 // singular loses the entropy of a block of one row.
 type singular struct{ toy }
 
-func (m singular) Infer(b framework.Rows, p *rates, s *sums) (float64, error) {
+func (m singular) Infer(b blocks.Rows, p *rates, s *sums) (float64, error) {
 	h, err := m.toy.Infer(b, p, s)
 	if b.N == 1 {
 		h = 0
@@ -288,7 +289,7 @@ func (m singular) Infer(b framework.Rows, p *rates, s *sums) (float64, error) {
 // unweighted does not weigh the entropy.
 type unweighted struct{ toy }
 
-func (m unweighted) Infer(b framework.Rows, p *rates, s *sums) (float64, error) {
+func (m unweighted) Infer(b blocks.Rows, p *rates, s *sums) (float64, error) {
 	if b.Weights == nil {
 		return m.toy.Infer(b, p, s)
 	}
@@ -482,7 +483,7 @@ func (m favouring) Relevance(s *sums, p *rates) ([]float64, error) {
 // wholesale takes the data as they are, and says so in the coordinates that it documents.
 type wholesale struct{ toy }
 
-func (m wholesale) Init(ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand) (*rates, error) {
+func (m wholesale) Init(ctx context.Context, src framework.Source[blocks.Rows], k int, rng *rand.Rand) (*rates, error) {
 	p, err := m.toy.Init(ctx, src, k, rng)
 	p.Unit = 1
 	return p, err
@@ -524,7 +525,7 @@ type halving struct {
 	wrong func(p, q *rates, k int) (*rates, float64)
 }
 
-func (m halving) Split(ctx context.Context, src framework.Source[framework.Rows], s *sums, p *rates, k int, rng *rand.Rand) (*rates, float64, error) {
+func (m halving) Split(ctx context.Context, src framework.Source[blocks.Rows], s *sums, p *rates, k int, rng *rand.Rand) (*rates, float64, error) {
 	q, _, err := m.toy.Split(ctx, src, s, p, k, rng)
 	q, gain := m.wrong(p, q, k)
 	return q, gain, err
@@ -563,7 +564,7 @@ func splitters() []mutant {
 // reshaping has one parameter more after a division.
 type reshaping struct{ toy }
 
-func (m reshaping) Split(ctx context.Context, src framework.Source[framework.Rows], s *sums, p *rates, k int, rng *rand.Rand) (*rates, float64, error) {
+func (m reshaping) Split(ctx context.Context, src framework.Source[blocks.Rows], s *sums, p *rates, k int, rng *rand.Rand) (*rates, float64, error) {
 	q, gain, err := m.toy.Split(ctx, src, s, p, k, rng)
 	q.Steps = -1
 	return q, gain, err
@@ -580,7 +581,7 @@ func (m reshaping) Shape(p *rates) framework.Shape {
 // rounding loses digits in JSON.
 type rounding struct{ toy }
 
-func (m rounding) Init(ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand) (*rates, error) {
+func (m rounding) Init(ctx context.Context, src framework.Source[blocks.Rows], k int, rng *rand.Rand) (*rates, error) {
 	p, err := m.toy.Init(ctx, src, k, rng)
 	p.Lossy = true
 	return p, err
@@ -608,7 +609,7 @@ func (m unexported) Curvature(s *sums, p *rates, f *laplace.Curvature) error {
 // tiled adds rows to an unexported field, from where the global step takes them.
 type tiled struct{ toy }
 
-func (m tiled) Infer(b framework.Rows, p *rates, s *sums) (float64, error) {
+func (m tiled) Infer(b blocks.Rows, p *rates, s *sums) (float64, error) {
 	log := s.Log
 	h, err := m.toy.Infer(b, p, s)
 	s.late += s.Log - log
@@ -625,7 +626,7 @@ func (m tiled) Maximize(s *sums, p, dst *rates) (*rates, error) {
 // observant knows on which goroutine it runs.
 type observant struct{ toy }
 
-func (m observant) Infer(b framework.Rows, p *rates, s *sums) (float64, error) {
+func (m observant) Infer(b blocks.Rows, p *rates, s *sums) (float64, error) {
 	if b.N > 2 { // larger blocks than those of the check, where looking would cost memory
 		return m.toy.Infer(b, p, s)
 	}
@@ -682,19 +683,19 @@ func breeds() []breed {
 	}
 }
 
-func running[P any, S framework.Statistics[S]](c lvmtest.Case[framework.Rows, P, S]) func() []lvmtest.Outcome {
+func running[P any, S framework.Statistics[S]](c lvmtest.Case[blocks.Rows, P, S]) func() []lvmtest.Outcome {
 	return func() []lvmtest.Outcome { return lvmtest.Run(c) }
 }
 
 func mixtures() []mutant {
-	of := func(name, check string, m framework.Model[framework.Rows, *rates, *sums]) mutant {
+	of := func(name, check string, m framework.Model[blocks.Rows, *rates, *sums]) mutant {
 		return mutant{name, check, running(right(m)), func() []lvmtest.Outcome {
 			return lvmtest.RunSome(toyCase{Model: m, Data: right(toy{}).Data, K: []int{2, 3}}, strings.Split(check, ",")...)
 		}}
 	}
 	badSample := right(toy{})
 	sample := badSample.Sample
-	badSample.Sample = func(p *rates, n int, rng *rand.Rand) (lvmtest.Data[framework.Rows], error) {
+	badSample.Sample = func(p *rates, n int, rng *rand.Rand) (lvmtest.Data[blocks.Rows], error) {
 		q := *p
 		q.Rates = append([]float64(nil), p.Rates...)
 		q.Rates[0] *= 1.5

@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/mathext"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/laplace"
 )
 
@@ -82,7 +83,7 @@ func (properCoupled) Curvature(s *sums, p *rates, f *laplace.Curvature) error {
 	return proper{}.Curvature(s, p, f)
 }
 
-func (m properCoupled) Update(b framework.Rows, p *rates, tilt *laplace.Tilt, now, next framework.Local) error {
+func (m properCoupled) Update(b blocks.Rows, p *rates, tilt *laplace.Tilt, now, next framework.Local) error {
 	if !tilt.Prior() {
 		return m.coupled.Update(b, p, tilt, now, next)
 	}
@@ -173,7 +174,7 @@ func (m stickyPosterior) MaximizePosterior(s *sums, p, dst *rates) (*rates, erro
 // loweringPrior makes q less certain than it should be under the prior.
 type loweringPrior struct{ properCoupled }
 
-func (m loweringPrior) Update(b framework.Rows, p *rates, tilt *laplace.Tilt, now, next framework.Local) error {
+func (m loweringPrior) Update(b blocks.Rows, p *rates, tilt *laplace.Tilt, now, next framework.Local) error {
 	if tilt.Prior() {
 		return lowering{}.flatten(b, next, m.properCoupled.Update(b, p, tilt, now, next))
 	}
@@ -181,7 +182,7 @@ func (m loweringPrior) Update(b framework.Rows, p *rates, tilt *laplace.Tilt, no
 }
 
 func properMutants() []mutant {
-	of := func(name, check string, m framework.Model[framework.Rows, *rates, *sums]) mutant {
+	of := func(name, check string, m framework.Model[blocks.Rows, *rates, *sums]) mutant {
 		return mutant{name: name, check: check, run: running(right(m))}
 	}
 	return []mutant{

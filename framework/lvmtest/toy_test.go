@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/framework/lvmtest"
 	"github.com/latent-go/latent/internal/categorical"
 	"github.com/latent-go/latent/laplace"
@@ -110,7 +111,7 @@ func (s *sums) Scale(factor float64) {
 	}
 }
 
-func (toy) Init(ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand) (*rates, error) {
+func (toy) Init(ctx context.Context, src framework.Source[blocks.Rows], k int, rng *rand.Rand) (*rates, error) {
 	n, sum := 0.0, 0.0
 	for b, err := range src.Blocks(ctx) {
 		if err != nil {
@@ -147,7 +148,7 @@ func (toy) Prepare(p *rates, tilt *laplace.Tilt, s *sums) error {
 // base is ln h(x) = (α−1) ln x − ln Γ(α).
 func base(x float64) float64 { return (shape-1)*math.Log(x) - math.Log(24) }
 
-func (toy) Infer(b framework.Rows, p *rates, s *sums) (entropy float64, err error) {
+func (toy) Infer(b blocks.Rows, p *rates, s *sums) (entropy float64, err error) {
 	for i := range b.N {
 		x, w := b.Row(i)[0], b.Weight(i)
 		if !(x > 0) {
@@ -256,7 +257,7 @@ func (toy) Keep(s *sums, p *rates, dims []int) (*sums, *rates, error) {
 }
 
 // Split makes a slower and a faster half.
-func (toy) Split(_ context.Context, _ framework.Source[framework.Rows], _ *sums, p *rates, k int, _ *rand.Rand) (*rates, float64, error) {
+func (toy) Split(_ context.Context, _ framework.Source[blocks.Rows], _ *sums, p *rates, k int, _ *rand.Rand) (*rates, float64, error) {
 	q := *p
 	q.Weights, q.Rates = append(slices.Clone(p.Weights), p.Weights[k]/2), append(slices.Clone(p.Rates), p.Rates[k]/1.3)
 	q.Weights[k] /= 2
@@ -267,7 +268,7 @@ func (toy) Split(_ context.Context, _ framework.Source[framework.Rows], _ *sums,
 // Expand has nothing to move.
 func (toy) Expand(s *sums, p *rates, charged bool) (*rates, float64, error) { return p, 0, nil }
 
-func (m toy) LogProb(b framework.Rows, p *rates, dst []float64) ([]float64, error) {
+func (m toy) LogProb(b blocks.Rows, p *rates, dst []float64) ([]float64, error) {
 	s := m.NewStatistics(p)
 	if err := m.Prepare(p, nil, s); err != nil {
 		return nil, err
@@ -279,7 +280,7 @@ func (m toy) LogProb(b framework.Rows, p *rates, dst []float64) ([]float64, erro
 	return dst, nil
 }
 
-func (m toy) Responsibilities(b framework.Rows, p *rates, dst []float64) ([]float64, error) {
+func (m toy) Responsibilities(b blocks.Rows, p *rates, dst []float64) ([]float64, error) {
 	s := m.NewStatistics(p)
 	if err := m.Prepare(p, nil, s); err != nil {
 		return nil, err
@@ -305,11 +306,11 @@ func draw(p *rates, n int, rng *rand.Rand) *mat.Dense {
 	return mat.NewDense(n, 1, x)
 }
 
-type toyCase = lvmtest.Case[framework.Rows, *rates, *sums]
+type toyCase = lvmtest.Case[blocks.Rows, *rates, *sums]
 
 // right is the case of a model that has every interface and of an author who gives every
 // function.
-func right(m framework.Model[framework.Rows, *rates, *sums]) toyCase {
+func right(m framework.Model[blocks.Rows, *rates, *sums]) toyCase {
 	truth := &rates{Weights: []float64{0.3, 0.4, 0.3}, Rates: []float64{0.2, 1, 5}}
 	x := draw(truth, 60, rand.New(rand.NewPCG(1, 1)))
 	return toyCase{
@@ -360,7 +361,7 @@ func right(m framework.Model[framework.Rows, *rates, *sums]) toyCase {
 			}
 			return &q
 		},
-		Units: []lvmtest.Units[framework.Rows]{lvmtest.Rescaled("times 1000", x, []float64{1000})},
+		Units: []lvmtest.Units[blocks.Rows]{lvmtest.Rescaled("times 1000", x, []float64{1000})},
 		Degenerate: func(s *sums, p *rates) (*sums, *rates, float64) {
 			s.Nk[0], s.Sum[0] = 0, 0
 			rest := 1 - p.Weights[0]
@@ -370,7 +371,7 @@ func right(m framework.Model[framework.Rows, *rates, *sums]) toyCase {
 			}
 			return s, p, 0
 		},
-		Sample: func(p *rates, n int, rng *rand.Rand) (lvmtest.Data[framework.Rows], error) {
+		Sample: func(p *rates, n int, rng *rand.Rand) (lvmtest.Data[blocks.Rows], error) {
 			return lvmtest.Matrix(draw(p, n, rng)), nil
 		},
 		K:             []int{1, 2, 3},

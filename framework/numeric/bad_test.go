@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/framework/numeric"
 	"github.com/latent-go/latent/models/mixture"
 )
@@ -39,10 +40,10 @@ func (d asked) LogProb(x, rate, _ []float64) float64 {
 }
 
 // unstrided rows lie over one another.
-type unstrided struct{ *framework.Table }
+type unstrided struct{ *blocks.Table }
 
-func (u unstrided) Blocks(ctx context.Context) iter.Seq2[framework.Rows, error] {
-	return func(yield func(framework.Rows, error) bool) {
+func (u unstrided) Blocks(ctx context.Context) iter.Seq2[blocks.Rows, error] {
+	return func(yield func(blocks.Rows, error) bool) {
 		for b, err := range u.Table.Blocks(ctx) {
 			if b.Stride = 0; !yield(b, err) {
 				return
@@ -62,7 +63,7 @@ func (wide) Layout(int) numeric.Layout {
 func TestBadInputIsOneClearError(t *testing.T) {
 	x := tableOf(t, []float64{3, 4, 5, 4, 9, 20, 22, 18, 25, 21}, 1)
 	model := func(d numeric.Density) mixture.Model { return mixture.Model{Family: numeric.Family{Density: d}} }
-	fit := func(m mixture.Model, src framework.Source[framework.Rows], change func(*framework.Options)) func() error {
+	fit := func(m mixture.Model, src framework.Source[blocks.Rows], change func(*framework.Options)) func() error {
 		return func() error {
 			o := framework.Options{K: 2}
 			if change != nil {
@@ -100,7 +101,7 @@ func TestBadInputIsOneClearError(t *testing.T) {
 			return err
 		}, `"loadings" has 1099511627776 numbers`},
 		"nil source": {fit(good, nil, nil), "the source of rows is nil"},
-		"nil table":  {fit(good, (*framework.Table)(nil), nil), "the source of rows is nil"},
+		"nil table":  {fit(good, (*blocks.Table)(nil), nil), "the source of rows is nil"},
 		"nil source, evaluated": {func() error {
 			_, err := framework.Evaluate(ctx, good, nil, &mixture.Parameters{}, 1)
 			return err
@@ -111,7 +112,7 @@ func TestBadInputIsOneClearError(t *testing.T) {
 			return err
 		}, "the context is nil: pass context.Background()"},
 		"nil model": {func() error {
-			_, err := framework.Fit[framework.Rows, *mixture.Parameters, *mixture.Statistics](ctx, nil, x, framework.Options{K: 2})
+			_, err := framework.Fit[blocks.Rows, *mixture.Parameters, *mixture.Statistics](ctx, nil, x, framework.Options{K: 2})
 			return err
 		}, "the model is nil"},
 		"nil recorder": {fit(good, x, func(o *framework.Options) { o.Recorder = framework.RecorderFunc(nil) }), "the Recorder is a nil framework.RecorderFunc: leave it out"},
@@ -130,7 +131,7 @@ func TestBadInputIsOneClearError(t *testing.T) {
 		"no stride, scored": {func() error {
 			res, err := framework.Fit(ctx, good, x, framework.Options{K: 2})
 			require.NoError(t, err)
-			_, err = good.Responsibilities(framework.Rows{N: 2, D: 1, X: []float64{3, 20}}, res.Parameters, nil)
+			_, err = good.Responsibilities(blocks.Rows{N: 2, D: 1, X: []float64{3, 20}}, res.Parameters, nil)
 			return err
 		}, "stride 0 cannot have 2 numbers"},
 		"no start": {func() error {
@@ -138,7 +139,7 @@ func TestBadInputIsOneClearError(t *testing.T) {
 			return err
 		}, "the start is nil"},
 		"a start that panics": {func() error {
-			_, err := framework.FitFrom(ctx, good, x, func(context.Context, framework.Source[framework.Rows], int, *rand.Rand) (*mixture.Parameters, error) {
+			_, err := framework.FitFrom(ctx, good, x, func(context.Context, framework.Source[blocks.Rows], int, *rand.Rand) (*mixture.Parameters, error) {
 				panic("oh")
 			}, framework.Options{K: 2})
 			return err

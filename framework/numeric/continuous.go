@@ -13,6 +13,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/laplace"
 	"github.com/latent-go/latent/prior"
@@ -140,24 +141,24 @@ func (m Continuous) Check(p *ContinuousParameters) error {
 
 // Init fits Θ with Ξ = 0, and draws Ξ from a normal distribution of about the size of the remaining noise.
 func (m Continuous) Init(
-	ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand,
+	ctx context.Context, src framework.Source[blocks.Rows], k int, rng *rand.Rand,
 ) (_ *ContinuousParameters, err error) {
-	blocks, err := read(ctx, src)
+	all, err := read(ctx, src)
 	if err != nil {
 		return nil, err
 	}
 	if m.Nodes < 0 {
 		return nil, fmt.Errorf("numeric: Nodes is %d; must not be negative", m.Nodes)
 	}
-	c, err := compileJoint(m.Density, blocks[0].D, m.Nodes, true)
+	c, err := compileJoint(m.Density, all[0].D, m.Nodes, true)
 	if err != nil {
 		return nil, err
 	}
-	w, err := c.pooled(blocks)
+	w, err := c.pooled(all)
 	if err != nil {
 		return nil, err
 	}
-	if c.quadratic, err = c.isQuadratic(blocks, w); err != nil {
+	if c.quadratic, err = c.isQuadratic(all, w); err != nil {
 		return nil, err
 	}
 	w.Quadratic = c.quadratic
@@ -176,37 +177,37 @@ func (m Continuous) Init(
 }
 
 // read collects the blocks of a source.
-func read(ctx context.Context, src framework.Source[framework.Rows]) ([]framework.Rows, error) {
-	var blocks []framework.Rows
+func read(ctx context.Context, src framework.Source[blocks.Rows]) ([]blocks.Rows, error) {
+	var all []blocks.Rows
 	for b, err := range src.Blocks(ctx) {
 		if err != nil {
 			return nil, err
 		}
-		if len(blocks) > 0 && b.D != blocks[0].D {
+		if len(all) > 0 && b.D != all[0].D {
 			return nil, fmt.Errorf("numeric: %w",
-				framework.FaultyRow(b.First, "has %d columns, earlier rows %d", b.D, blocks[0].D))
+				blocks.FaultyRow(b.First, "has %d columns, earlier rows %d", b.D, all[0].D))
 		}
-		blocks = append(blocks, b)
+		all = append(all, b)
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if len(blocks) == 0 {
+	if len(all) == 0 {
 		return nil, errors.New("numeric: the source has no rows")
 	}
-	return blocks, nil
+	return all, nil
 }
 
 // pooled fits Θ with Ξ = 0 under z ~ N(0, 1), and measures the information of a row about ξ there.
-func (c *compiledJoint) pooled(blocks []framework.Rows) (_ *pooledTable, err error) {
+func (c *compiledJoint) pooled(all []blocks.Rows) (_ *pooledTable, err error) {
 	one := c.machine()
 	defer one.recover(&err)
 	s := newPosteriors(c, 1)
-	s.Blocks = blocks
+	s.Blocks = all
 	w := &pooledTable{Component: make([]float64, c.component.numbers), Shared: make([]float64, c.shared.numbers)}
 	rule := axial(1)
 	prior := local{[]float64{0}, []float64{1}, rule.weight}
-	s.each(func(b framework.Rows, i, _ int) bool {
+	s.each(func(b blocks.Rows, i, _ int) bool {
 		s.append(b.Weight(i), prior, rule)
 		return true
 	})
@@ -214,7 +215,7 @@ func (c *compiledJoint) pooled(blocks []framework.Rows) (_ *pooledTable, err err
 		return nil, errors.New("numeric: all weights are 0")
 	}
 	c.shared.neutral(w.Shared)
-	s.each(func(b framework.Rows, i, _ int) bool {
+	s.each(func(b blocks.Rows, i, _ int) bool {
 		if b.Weight(i) == 0 {
 			return true
 		}
@@ -259,7 +260,7 @@ func (c *compiledJoint) pooled(blocks []framework.Rows) (_ *pooledTable, err err
 
 // isQuadratic reports whether ln p(x, z) is quadratic in z: a few rows along a few lines, at loadings of about the size
 // of the noise.
-func (c *compiledJoint) isQuadratic(blocks []framework.Rows, w *pooledTable) (_ bool, err error) {
+func (c *compiledJoint) isQuadratic(all []blocks.Rows, w *pooledTable) (_ bool, err error) {
 	if c.inferrer != nil {
 		return true, nil
 	}
@@ -267,7 +268,7 @@ func (c *compiledJoint) isQuadratic(blocks []framework.Rows, w *pooledTable) (_ 
 	defer m.recover(&err)
 	rng := rand.New(rand.NewPCG(1, 2))
 	z, values := make([]float64, 2), make([]float64, 5)
-	for _, b := range blocks {
+	for _, b := range all {
 		for i := 0; i < b.N; i += max(1, b.N/8) {
 			if b.Weight(i) == 0 {
 				continue
@@ -344,10 +345,10 @@ func (m Continuous) Prepare(p *ContinuousParameters, tilt *laplace.Tilt, s *Post
 }
 
 // Infer adds the rows of a block.
-func (m Continuous) Infer(b framework.Rows, p *ContinuousParameters, s *Posteriors) (sum float64, err error) {
+func (m Continuous) Infer(b blocks.Rows, p *ContinuousParameters, s *Posteriors) (sum float64, err error) {
 	defer s.one.recover(&err)
 	if b.D != s.one.columns {
-		return 0, fmt.Errorf("numeric: %w", framework.FaultyRow(b.First, "has %d columns, the model %d", b.D, s.one.columns))
+		return 0, fmt.Errorf("numeric: %w", blocks.FaultyRow(b.First, "has %d columns, the model %d", b.D, s.one.columns))
 	}
 	rule, err := s.one.rule(p.K)
 	if err != nil {
@@ -592,7 +593,7 @@ func (m Continuous) Shape(p *ContinuousParameters) framework.Shape {
 // ---- Judging rows
 
 // LogProb is ln p(x_n|Π) of each row, in nats, by the rule.
-func (m Continuous) LogProb(b framework.Rows, p *ContinuousParameters, dst []float64) (_ []float64, err error) {
+func (m Continuous) LogProb(b blocks.Rows, p *ContinuousParameters, dst []float64) (_ []float64, err error) {
 	c, err := m.compiled(p)
 	if err != nil {
 		return nil, err
@@ -618,11 +619,11 @@ func (m Continuous) LogProb(b framework.Rows, p *ContinuousParameters, dst []flo
 }
 
 var (
-	_ framework.Model[framework.Rows, *ContinuousParameters, *Posteriors] = Continuous{}
-	_ framework.Curved[*ContinuousParameters, *Posteriors]                = Continuous{}
-	_ framework.Proper[*ContinuousParameters, *Posteriors]                = Continuous{}
-	_ framework.Symmetric[*ContinuousParameters]                          = Continuous{}
-	_ framework.Projector[*ContinuousParameters, *Posteriors]             = Continuous{}
-	_ framework.Rotator[*ContinuousParameters, *Posteriors]               = Continuous{}
-	_ framework.LogProber[framework.Rows, *ContinuousParameters]          = Continuous{}
+	_ framework.Model[blocks.Rows, *ContinuousParameters, *Posteriors] = Continuous{}
+	_ framework.Curved[*ContinuousParameters, *Posteriors]             = Continuous{}
+	_ framework.Proper[*ContinuousParameters, *Posteriors]             = Continuous{}
+	_ framework.Symmetric[*ContinuousParameters]                       = Continuous{}
+	_ framework.Projector[*ContinuousParameters, *Posteriors]          = Continuous{}
+	_ framework.Rotator[*ContinuousParameters, *Posteriors]            = Continuous{}
+	_ framework.LogProber[blocks.Rows, *ContinuousParameters]          = Continuous{}
 )

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/framework/numeric"
 	"github.com/latent-go/latent/laplace"
 	"github.com/latent-go/latent/models/bpca"
@@ -156,7 +157,7 @@ func TestPruningWithContinuousZ(t *testing.T) {
 	}
 	src := tableOf(t, lifted(30, 1), 3)
 	mixing := numeric.Continuous{Density: counted{}}
-	for _, m := range []framework.Model[framework.Rows, *numeric.ContinuousParameters, *numeric.Posteriors]{mixing, numeric.Continuous{Density: counted{}, Axes: true}} {
+	for _, m := range []framework.Model[blocks.Rows, *numeric.ContinuousParameters, *numeric.Posteriors]{mixing, numeric.Continuous{Density: counted{}, Axes: true}} {
 		res, err := framework.Fit(ctx, m, src, framework.Options{K: 2, Tolerance: 1e-5})
 		require.NoError(t, err)
 		t.Logf("K = %d, gFIC %.4f, %d passes, fall %.1e", res.Shape.K, res.Value, res.Passes, res.Fall)

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/framework/numeric"
 	"github.com/latent-go/latent/models/mixture"
 )
@@ -31,7 +32,7 @@ func Example() {
 			x = append(x, location-0.5*math.Log(-math.Log((float64(i)+0.5)/25)))
 		}
 	}
-	table, err := framework.FromSlice(x, 50, 1)
+	table, err := blocks.FromSlice(x, 50, 1)
 	if err != nil {
 		panic(err)
 	}

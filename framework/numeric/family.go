@@ -13,6 +13,7 @@ import (
 
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/laplace"
 )
@@ -101,7 +102,7 @@ func (c *compiled) pooled(pooled *family.Pooled) *pooledTable {
 
 // ---- Local step
 
-func (f factor) Observe(b framework.Rows, at, first, n int, o *family.Observed) (err error) {
+func (f factor) Observe(b blocks.Rows, at, first, n int, o *family.Observed) (err error) {
 	finite, err := o.Transpose(b, at, first, n, f.columns)
 	if err != nil {
 		return err
@@ -146,7 +147,7 @@ func missing(row []float64, place, first int) (bool, error) {
 		}
 	}
 	if some >= 0 && known > 0 {
-		return false, &framework.DataError{Row: place, Column: first + some, Value: math.NaN(),
+		return false, &blocks.DataError{Row: place, Column: first + some, Value: math.NaN(),
 			Reason: errors.New("a density takes all of its columns of a row, or none; fill the entry in, or leave the row out")}
 	}
 	return some >= 0, nil

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/latent-go/latent/family"
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/laplace"
 )
 
@@ -43,7 +43,7 @@ func TestWholeTableFromFarAway(t *testing.T) {
 			for i, v := range x {
 				moments[2+i%2] += (v - moments[i%2]) * (v - moments[i%2]) / n
 			}
-			src, err := framework.FromSlice(x, n, 2)
+			src, err := blocks.FromSlice(x, n, 2)
 			require.NoError(t, err)
 			w, _, err := family.Pool(t.Context(), src, Family{normals{}})
 			require.NoError(t, err, "scale %v, mean %v", scale, ratio)
@@ -74,7 +74,7 @@ func (flips) LogProb(x, p, _ []float64) float64 {
 func TestInformationNextToTheEdge(t *testing.T) {
 	for k := range 18 {
 		p := 0.5 * math.Pow(0.1, float64(k))
-		src, err := framework.FromSlice([]float64{0, 1}, 2, 1)
+		src, err := blocks.FromSlice([]float64{0, 1}, 2, 1)
 		require.NoError(t, err)
 		src, err = src.WithWeights([]float64{30 * (1 - p), 30 * p})
 		require.NoError(t, err)

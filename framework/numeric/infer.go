@@ -6,7 +6,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/linalg"
 )
 
@@ -18,7 +18,7 @@ import (
 // Naylor & Smith 1982; Pinheiro & Bates 1995), mean is the mode of g and root·rootᵀ = (−∇²g)⁻¹ there. Where g is
 // quadratic, q is Gaussian and the weights are those of the rule.
 func (m *jointMachine) infer(
-	b framework.Rows, i int, p *ContinuousParameters, extra *mat.SymDense, rule *points,
+	b blocks.Rows, i int, p *ContinuousParameters, extra *mat.SymDense, rule *points,
 ) (q local, h float64, err error) {
 	row, x := b.First+i, b.Row(i)
 	if m.inferrer != nil {

@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/gonum/integrate/quad"
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/internal/optional"
 )
@@ -75,7 +75,7 @@ type Posterior struct {
 // All yields every row of positive weight, in a fixed order.
 func (w Inferred) All() iter.Seq[Posterior] {
 	return func(yield func(Posterior) bool) {
-		w.s.each(func(b framework.Rows, i, n int) bool {
+		w.s.each(func(b blocks.Rows, i, n int) bool {
 			weight := b.Weight(i)
 			if weight == 0 {
 				return true
@@ -279,7 +279,7 @@ func (p *points) place(i int, q local, z []float64) {
 // total is Σ_n w_n E_q[ln p(x_n, z_n|Ξ, Θ)].
 func (m *jointMachine) total(s *Posteriors, p *points, xi, theta []float64) float64 {
 	sum := 0.0
-	s.each(func(b framework.Rows, i, n int) bool {
+	s.each(func(b blocks.Rows, i, n int) bool {
 		if w := b.Weight(i); w > 0 {
 			sum += w * m.expected(p, b.Row(i), b.First+i, s.local(n, p), xi, theta)
 		}
@@ -291,7 +291,7 @@ func (m *jointMachine) total(s *Posteriors, p *points, xi, theta []float64) floa
 // gradient adds that of total to dxi and dtheta.
 func (m *jointMachine) gradient(s *Posteriors, p *points, xi, theta, dxi, dtheta []float64) {
 	m.dxi, m.dthe = resized(m.dxi, len(xi)), resized(m.dthe, len(theta))
-	s.each(func(b framework.Rows, i, n int) bool {
+	s.each(func(b blocks.Rows, i, n int) bool {
 		if b.Weight(i) == 0 {
 			return true
 		}

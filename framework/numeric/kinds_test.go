@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/framework/lvmtest"
 	"github.com/latent-go/latent/framework/numeric"
 	"github.com/latent-go/latent/models/mixture"
@@ -117,7 +118,7 @@ func TestDiscreteNumbersAreEstimatedAndNotCharged(t *testing.T) {
 		}
 		assert.ElementsMatch(t, centres, found, c.Name)
 	}
-	o := lvmtest.Check(lvmtest.Case[framework.Rows, *mixture.Parameters, *mixture.Statistics]{
+	o := lvmtest.Check(lvmtest.Case[blocks.Rows, *mixture.Parameters, *mixture.Statistics]{
 		Model: m, Data: lvmtest.Matrix(mat.NewDense(40, 5, x[:200])), K: []int{2}, Tolerance: tolerance,
 	})
 	assert.NoError(t, o)

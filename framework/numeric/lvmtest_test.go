@@ -8,14 +8,14 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/framework/lvmtest"
 	"github.com/latent-go/latent/framework/numeric"
 	"github.com/latent-go/latent/internal/tier"
 	"github.com/latent-go/latent/models/mixture"
 )
 
-type discrete = lvmtest.Case[framework.Rows, *mixture.Parameters, *mixture.Statistics]
+type discrete = lvmtest.Case[blocks.Rows, *mixture.Parameters, *mixture.Statistics]
 
 // tolerance is what numeric steps need beside closed forms.
 const tolerance = 1e-7
@@ -38,7 +38,7 @@ func TestDiscreteConforms(t *testing.T) {
 		lvmtest.Test(t, discrete{
 			Model: mixture.Model{Family: numeric.Family{Density: diagonal{}}}, Data: lvmtest.Matrix(x), K: []int{1, 2},
 			Free: free(func(v float64) float64 { return v }, func(v float64) float64 { return v }), Symmetry: relabelled, Degenerate: emptied, Tolerance: tolerance,
-			Units: []lvmtest.Units[framework.Rows]{lvmtest.Rescaled("columns times 1000 and 0.01", x, []float64{1000, 0.01})},
+			Units: []lvmtest.Units[blocks.Rows]{lvmtest.Rescaled("columns times 1000 and 0.01", x, []float64{1000, 0.01})},
 			// Means and variances in units of the table's.
 			Latent: latent(func(p *mixture.Parameters, i int, v float64) float64 { return v / unit(p, i) },
 				func(p *mixture.Parameters, i int, v float64) float64 { return v * unit(p, i) }),
@@ -141,9 +141,9 @@ func TestContinuousConforms(t *testing.T) {
 	reloaded := func(p *numeric.ContinuousParameters, w []float64, noise float64) *numeric.ContinuousParameters {
 		return &numeric.ContinuousParameters{K: p.K, D: p.D, Components: w, Shared: []float64{noise}, Pooled: p.Pooled}
 	}
-	lvmtest.Test(t, lvmtest.Case[framework.Rows, *numeric.ContinuousParameters, *numeric.Posteriors]{
+	lvmtest.Test(t, lvmtest.Case[blocks.Rows, *numeric.ContinuousParameters, *numeric.Posteriors]{
 		Model: numeric.Continuous{Density: ppca{}}, Data: lvmtest.Matrix(x), K: []int{1, 2}, Tolerance: tolerance,
-		Units: []lvmtest.Units[framework.Rows]{lvmtest.Rescaled("times 1000", x, []float64{1000, 1000, 1000})},
+		Units: []lvmtest.Units[blocks.Rows]{lvmtest.Rescaled("times 1000", x, []float64{1000, 1000, 1000})},
 		Free: func(_ *numeric.Posteriors, p *numeric.ContinuousParameters) ([]float64, func([]float64) *numeric.ContinuousParameters) {
 			return append(slices.Clone(p.Components), math.Log(p.Shared[0])), func(x []float64) *numeric.ContinuousParameters {
 				return reloaded(p, slices.Clone(x[:len(x)-1]), math.Exp(x[len(x)-1]))

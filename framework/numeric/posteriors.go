@@ -6,7 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/linalg"
 )
 
@@ -18,7 +18,7 @@ type Posteriors struct {
 	N  float64   // Σ_n w_n
 	ZZ []float64 // S = Σ_n w_n E[z_n z_nᵀ], K×K
 
-	Blocks []framework.Rows
+	Blocks []blocks.Rows
 	Means  []float64 // rows×K
 	Roots  []float64 // rows×K×K: q has weights at the points mean + root·at of a rule
 	// rows×points, the probability of each point under q; empty if q is Gaussian and the weights are those of the rule
@@ -76,7 +76,7 @@ func (s *Posteriors) append(w float64, q local, p *points) {
 }
 
 // each visits row i of each block, which is the n-th of all, until visit returns false.
-func (s *Posteriors) each(visit func(b framework.Rows, i, n int) bool) {
+func (s *Posteriors) each(visit func(b blocks.Rows, i, n int) bool) {
 	n := 0
 	for _, b := range s.Blocks {
 		for i := range b.N {
@@ -130,7 +130,7 @@ func (s *Posteriors) onto(v *mat.Dense, c *compiledJoint) (*Posteriors, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.each(func(b framework.Rows, i, n int) bool {
+	s.each(func(b blocks.Rows, i, n int) bool {
 		q := s.local(n, from)
 		mean, root, ok := q.gaussian(from)
 		if k == s.K { // the points turn, and keep their weights

@@ -11,12 +11,13 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/framework/numeric"
 	"github.com/latent-go/latent/models/mixture"
 )
 
 // incomplete are rows of counts and two measurements, some of which are missing.
-func incomplete(t *testing.T, n int) *framework.Table {
+func incomplete(t *testing.T, n int) *blocks.Table {
 	rng := rand.New(rand.NewPCG(41, 1))
 	measured := clouds(n, 41)
 	x := make([]float64, 0, 3*n)
@@ -33,7 +34,7 @@ func incomplete(t *testing.T, n int) *framework.Table {
 		}
 		x = append(x, row...)
 	}
-	src, err := framework.FromIncomplete(x, n, 3)
+	src, err := blocks.FromIncomplete(x, n, 3)
 	require.NoError(t, err)
 	return src
 }
@@ -58,10 +59,10 @@ func TestProductsWithMissingValues(t *testing.T) {
 
 // Columns of a density are there together, or not at all.
 func TestRowsMissingInPart(t *testing.T) {
-	src, err := framework.FromIncomplete([]float64{1, 2, 3, 4, math.NaN(), 6}, 3, 2)
+	src, err := blocks.FromIncomplete([]float64{1, 2, 3, 4, math.NaN(), 6}, 3, 2)
 	require.NoError(t, err)
 	_, err = framework.Fit(ctx, mixture.Model{Family: numeric.Family{Density: diagonal{}}}, src, framework.Options{K: 1})
-	var fault *framework.DataError
+	var fault *blocks.DataError
 	require.ErrorAs(t, err, &fault)
 	assert.Equal(t, 2, fault.Row)
 	assert.Equal(t, 0, fault.Column)

@@ -13,6 +13,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/framework/numeric"
 	"github.com/latent-go/latent/models/mixture"
 )
@@ -20,7 +21,7 @@ import (
 // evident fits a density by the evidence, K chosen where k is 0.
 func evident(t *testing.T, d numeric.Density, x []float64, columns, k int) *framework.Result[*mixture.Parameters, *mixture.Statistics] {
 	t.Helper()
-	src, err := framework.FromSlice(x, len(x)/columns, columns)
+	src, err := blocks.FromSlice(x, len(x)/columns, columns)
 	require.NoError(t, err)
 	o := framework.Options{K: 4, Criterion: framework.Evidence, Restarts: 2, Seed: 1}
 	if k > 0 {
@@ -74,7 +75,7 @@ func TestEvidenceOfDensities(t *testing.T) {
 			w := one.Parameters.Pooled
 			m, p := mixture.Model{Family: numeric.Family{Density: c.list[0]}}, &mixture.Parameters{K: 2, D: c.columns, Weights: []float64{1, 0},
 				Components: slices.Repeat(w.Parameters, 2), Pooled: w}
-			src, err := framework.FromSlice(c.x, n, c.columns)
+			src, err := blocks.FromSlice(c.x, n, c.columns)
 			require.NoError(t, err)
 			s := m.NewStatistics(p)
 			require.NoError(t, m.Prepare(p, nil, s))

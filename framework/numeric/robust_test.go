@@ -17,6 +17,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/framework/numeric"
 	"github.com/latent-go/latent/laplace"
 	"github.com/latent-go/latent/models/mixture"
@@ -123,7 +124,7 @@ func TestBatchesAreRows(t *testing.T) {
 	some := slices.Clone(x)
 	some[3] = math.NaN()
 	for _, x := range [][]float64{x, some} {
-		table, err := framework.FromIncomplete(x, 60, 1)
+		table, err := blocks.FromIncomplete(x, 60, 1)
 		require.NoError(t, err)
 		for _, c := range []framework.Criterion{framework.GFIC, framework.Evidence} {
 			o := framework.Options{K: 3, Criterion: c}
@@ -224,15 +225,15 @@ func TestCollapse(t *testing.T) {
 }
 
 // pieces hands a table out a few rows at a time, so that there are many blocks.
-type pieces struct{ all framework.Rows }
+type pieces struct{ all blocks.Rows }
 
 func (p pieces) Rows() int { return p.all.N }
 
-func (p pieces) Blocks(context.Context) iter.Seq2[framework.Rows, error] {
-	return func(yield func(framework.Rows, error) bool) {
+func (p pieces) Blocks(context.Context) iter.Seq2[blocks.Rows, error] {
+	return func(yield func(blocks.Rows, error) bool) {
 		for first, p := 0, p.all; first < p.N; first += 7 {
 			n := min(7, p.N-first)
-			if !yield(framework.Rows{First: first, N: n, D: p.D, Stride: p.Stride, X: p.X[first*p.Stride : (first+n-1)*p.Stride+p.D]}, nil) {
+			if !yield(blocks.Rows{First: first, N: n, D: p.D, Stride: p.Stride, X: p.X[first*p.Stride : (first+n-1)*p.Stride+p.D]}, nil) {
 				return
 			}
 		}
@@ -623,7 +624,7 @@ func TestBrokenPromisesOfJointDensities(t *testing.T) {
 }
 
 func ExampleFamily() {
-	table, err := framework.FromSlice([]float64{2, 3, 1, 2, 2, 14, 15, 11, 17, 13}, 10, 1)
+	table, err := blocks.FromSlice([]float64{2, 3, 1, 2, 2, 14, 15, 11, 17, 13}, 10, 1)
 	if err != nil {
 		panic(err)
 	}

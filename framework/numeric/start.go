@@ -7,13 +7,13 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/family"
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 )
 
 // PoolRows fits the whole table as one component.
 func (f factor) PoolRows(rows Weighted, pooled *family.Pooled) (err error) {
 	if !(rows.N > 0) {
-		return framework.FaultyColumn(0, framework.ErrNoValue)
+		return blocks.FaultyColumn(0, blocks.ErrNoValue)
 	}
 	m := f.machine()
 	defer m.recover(&err)

@@ -12,6 +12,7 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/framework/numeric"
 	"github.com/latent-go/latent/internal/tier"
 	"github.com/latent-go/latent/models/mixture"
@@ -155,8 +156,8 @@ func clouds(n int, seed uint64) []float64 {
 	return x
 }
 
-func tableOf(t testing.TB, x []float64, d int) *framework.Table {
-	table, err := framework.FromSlice(x, len(x)/d, d)
+func tableOf(t testing.TB, x []float64, d int) *blocks.Table {
+	table, err := blocks.FromSlice(x, len(x)/d, d)
 	require.NoError(t, err)
 	return table
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/densities"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/internal/optional"
@@ -33,13 +34,13 @@ type verifier struct {
 	wrong   map[string]error
 	rng     *rand.Rand
 	at      int
-	block   framework.Rows
+	block   blocks.Rows
 	pooled  *pooledTable
 }
 
 // Verify compares the methods of the density with LogProb on the rows of a block, of which the density has the columns
 // from at on. methods are the optional interfaces that it has.
-func (f factor) Verify(b framework.Rows, at int, rng *rand.Rand) (methods []string, errs []error) {
+func (f factor) Verify(b blocks.Rows, at int, rng *rand.Rand) (methods []string, errs []error) {
 	methods = optional.Names(f.density, optionals...)
 	bare := *f.compiled
 	bare.differentiable, bare.estimator, bare.informer, bare.batcher = nil, nil, nil, nil
@@ -90,7 +91,7 @@ func (v *verifier) fail(method, format string, args ...any) {
 }
 
 func (v *verifier) rows(weights []float64) Weighted {
-	kept := &family.KeptRows{Blocks: []framework.Rows{v.block}}
+	kept := &family.KeptRows{Blocks: []blocks.Rows{v.block}}
 	for i, w := range weights {
 		kept.Q = append(kept.Q, w*v.block.Weight(i))
 	}
@@ -500,9 +501,9 @@ type jointVerifier struct {
 }
 
 // some visits a few rows.
-func (v *jointVerifier) some(visit func(b framework.Rows, i int, q local) error) (err error) {
+func (v *jointVerifier) some(visit func(b blocks.Rows, i int, q local) error) (err error) {
 	every := max(1, len(v.s.Means)/v.s.K/looked)
-	v.s.each(func(b framework.Rows, i, n int) bool {
+	v.s.each(func(b blocks.Rows, i, n int) bool {
 		if n%every == 0 && b.Weight(i) > 0 {
 			err = visit(b, i, v.s.local(n, v.rule))
 		}
@@ -521,7 +522,7 @@ func (v *jointVerifier) posteriors() error {
 		}
 		extra.SetSym(i, i, float64(k)+v.rng.Float64())
 	}
-	return v.some(func(b framework.Rows, i int, _ local) error {
+	return v.some(func(b blocks.Rows, i int, _ local) error {
 		for _, extra := range []*mat.SymDense{nil, extra} {
 			got, err := v.own.posterior(b.Row(i), b.First+i, v.p, extra)
 			if err != nil {
@@ -548,7 +549,7 @@ func (v *jointVerifier) posteriors() error {
 // gradients are compared along each number.
 func (v *jointVerifier) gradients() error {
 	xi, theta := v.p.Components, v.p.Shared
-	return v.some(func(b framework.Rows, i int, q local) error {
+	return v.some(func(b blocks.Rows, i int, q local) error {
 		z := make([]float64, v.p.K)
 		v.rule.place(v.rng.IntN(len(v.rule.weight)), q, z)
 		dxi, dtheta := make([]float64, len(xi)), make([]float64, len(theta))

@@ -7,6 +7,7 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/framework/sizes"
 	"github.com/latent-go/latent/models/hmm"
 	"github.com/latent-go/latent/models/mixture"
@@ -16,8 +17,8 @@ import (
 // order and as states of a chain, which these rows follow one after the other.
 func ExamplePosterior() {
 	x := []float64{1.2, 3.1, 0.8, 2.7, 1.0, 3.3, 1.5, 2.9, 0.9, 3.0, 6.1, 7.9, 5.8, 8.4, 6.3, 8.0, 5.9, 8.2, 6.2, 7.7}
-	table := must(framework.FromSlice(x, 10, 2))
-	chain := must(framework.NewSequences(table, []int{10}))
+	table := must(blocks.FromSlice(x, 10, 2))
+	chain := must(blocks.NewSequences(table, []int{10}))
 	var values []float64
 	for _, f := range []family.Family{normal.Family{}, normal.Family{Covariance: normal.EII}, normal.StudentT{}} {
 		m := mixture.Model{Family: f}

@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/wording"
 	"github.com/latent-go/latent/models/mixture"
 )
@@ -48,14 +49,14 @@ func CountOver[B any](
 }
 
 // A Scorer has the log densities and the responsibilities of the rows of a block, in the two slices.
-type Scorer = func(b framework.Rows, logProb, r []float64) ([]float64, []float64, error)
+type Scorer = func(b blocks.Rows, logProb, r []float64) ([]float64, []float64, error)
 
 // LikeliestOf counts rows by the most probable of k components.
-func LikeliestOf(src framework.Source[framework.Rows], k int, ready func() (Scorer, error)) Counter {
-	return CountOver(src, k, func() (func(b framework.Rows, add func(class int, weight float64)) error, error) {
+func LikeliestOf(src framework.Source[blocks.Rows], k int, ready func() (Scorer, error)) Counter {
+	return CountOver(src, k, func() (func(b blocks.Rows, add func(class int, weight float64)) error, error) {
 		score, err := ready()
 		var logProb, r []float64
-		return func(b framework.Rows, add func(class int, weight float64)) (err error) {
+		return func(b blocks.Rows, add func(class int, weight float64)) (err error) {
 			b = b.Weighing()
 			if logProb, r, err = score(b, logProb, r); err != nil {
 				return err
@@ -104,13 +105,13 @@ func (f *Components) responsibilities(rows []int) ([]float64, error) {
 			x = append(x, f.Data.Number(row, j))
 		}
 	}
-	_, r, err := score(framework.Rows{First: rows[0], N: len(rows), D: d, Stride: d, X: x}, nil, nil)
+	_, r, err := score(blocks.Rows{First: rows[0], N: len(rows), D: d, Stride: d, X: x}, nil, nil)
 	return r, err
 }
 
 // Some are the chosen ones of all rows.
-func Some(all framework.Rows, rows []int) framework.Rows {
-	list := framework.Rows{First: rows[0], N: len(rows), D: all.D, Stride: all.D}
+func Some(all blocks.Rows, rows []int) blocks.Rows {
+	list := blocks.Rows{First: rows[0], N: len(rows), D: all.D, Stride: all.D}
 	for _, row := range rows {
 		list.X = append(list.X, all.Row(row)...)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/families"
 	"github.com/latent-go/latent/internal/wording"
 	"github.com/latent-go/latent/models/mixture"
@@ -29,8 +30,8 @@ func isVariance(name string) bool { return strings.HasSuffix(name, "variance") &
 
 // DrawRows puts standard errors beside the numbers of the components as they are reported.
 func (f *Components) DrawRows(
-	ctx context.Context, m framework.Model[framework.Rows, *mixture.Parameters, *mixture.Statistics],
-	table *framework.Table, o bootstrap.Options,
+	ctx context.Context, m framework.Model[blocks.Rows, *mixture.Parameters, *mixture.Statistics],
+	table *blocks.Table, o bootstrap.Options,
 ) (bootstrap.Outcome, error) {
 	e, err := DrawnComponents(ctx, f, m, table, f.Mixture, (*mixture.Parameters).Vector, o)
 	if err != nil {

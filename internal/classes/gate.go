@@ -10,7 +10,7 @@ import (
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/fitted"
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/design"
 	"github.com/latent-go/latent/internal/wording"
 	"github.com/latent-go/latent/models/experts"
@@ -20,9 +20,9 @@ import (
 
 // GatedEngine returns the engine of the classes of base whose probabilities depend on columns, and whether it searches
 // for estimates, which cannot be extrapolated. Rows have the model's columns; the classes see numbers called seen.
-func GatedEngine[R any](d design.Gate, rows framework.Rows, seen []data.Column, t *data.Named, name string,
+func GatedEngine[R any](d design.Gate, rows blocks.Rows, seen []data.Column, t *data.Named, name string,
 	base mixture.Model, found func(g *Gated) (R, error),
-) (*fitted.Engine[R, framework.Rows, *experts.Parameters, *experts.Statistics], bool, error) {
+) (*fitted.Engine[R, blocks.Rows, *experts.Parameters, *experts.Statistics], bool, error) {
 	b := d.Rows(rows, nil)
 	table, err := TableOf(b, t.Weights)
 	if err != nil {
@@ -33,7 +33,7 @@ func GatedEngine[R any](d design.Gate, rows framework.Rows, seen []data.Column, 
 		return nil, false, err
 	}
 	m := d.Model(base)
-	e := &fitted.Engine[R, framework.Rows, *experts.Parameters, *experts.Statistics]{Model: m, Source: table}
+	e := &fitted.Engine[R, blocks.Rows, *experts.Parameters, *experts.Statistics]{Model: m, Source: table}
 	e.Found = func(p *experts.Parameters, s *experts.Statistics) (R, error) {
 		g, err := newGated(d, m, name, seen, t, table, p, s)
 		if err != nil {
@@ -54,8 +54,8 @@ func GatedEngine[R any](d design.Gate, rows framework.Rows, seen []data.Column, 
 }
 
 // TableOf returns rows as a table with weights, nil for 1 each.
-func TableOf(b framework.Rows, weights []float64) (*framework.Table, error) {
-	t, err := framework.FromIncomplete(b.X, b.N, b.D)
+func TableOf(b blocks.Rows, weights []float64) (*blocks.Table, error) {
+	t, err := blocks.FromIncomplete(b.X, b.N, b.D)
 	if err == nil && weights != nil {
 		t, err = t.WithWeights(weights)
 	}
@@ -68,7 +68,7 @@ type Gated struct {
 	model  experts.Model
 	params *experts.Parameters
 	design design.Gate
-	table  *framework.Table // as the model sees it
+	table  *blocks.Table // as the model sees it
 	gate   *GateReport
 }
 
@@ -85,7 +85,7 @@ type GateReport struct {
 }
 
 func newGated(d design.Gate, m experts.Model, name string, columns []data.Column, t *data.Named,
-	table *framework.Table, p *experts.Parameters, s *experts.Statistics) (*Gated, error) {
+	table *blocks.Table, p *experts.Parameters, s *experts.Statistics) (*Gated, error) {
 	sums, params, err := m.Keep(s, p, p.Mixture.Order())
 	if err != nil {
 		return nil, err

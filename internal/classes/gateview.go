@@ -7,7 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/design"
 	"github.com/latent-go/latent/internal/wording"
 	"github.com/latent-go/latent/report"
@@ -98,7 +98,7 @@ func (g *Gated) priorAt(first int, values [][]float64) ([]float64, error) {
 		}
 	}
 	floats.Scale(1/n, mean)
-	at := framework.Rows{N: len(values), D: rows.D, Stride: rows.D}
+	at := blocks.Rows{N: len(values), D: rows.D, Stride: rows.D}
 	for _, v := range values {
 		row := slices.Clone(mean)
 		copy(row[own+first:], v)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/grouping"
 	"github.com/latent-go/latent/internal/wording"
 	"github.com/latent-go/latent/models/mixture"
@@ -16,7 +17,7 @@ const GroupHead = "group"
 
 // JoinOver has the components join into groups, by the pass over the source that counts their rows. Known classes stay
 // apart.
-func (f *Components) JoinOver(src framework.Source[framework.Rows]) {
+func (f *Components) JoinOver(src framework.Source[blocks.Rows]) {
 	known := slices.ContainsFunc(f.List, func(c Component) bool { return c.Label != "" })
 	if known || f.Mixture.K > grouping.MostComponents {
 		f.Counter = LikeliestOf(src, f.Mixture.K, f.Scorer)

@@ -11,6 +11,7 @@ import (
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/families"
 	"github.com/latent-go/latent/internal/wording"
 	"github.com/latent-go/latent/models/mixture"
@@ -259,7 +260,7 @@ func Doubling(rows, columns int) int { return rows / max(2, columns+1) }
 
 // MostByRows returns the default of kmax if rows may be alike: 10, but two rows to a component, or one more than
 // columns if its covariance is full or has factors.
-func MostByRows(table *framework.Table, of family.Family) int {
+func MostByRows(table *blocks.Table, of family.Family) int {
 	n, d := table.Dims()
 	each := 2
 	if known, is := of.(family.Known); is {

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/latent-go/latent/data"
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/classes"
 	"github.com/latent-go/latent/internal/families"
 	"github.com/latent-go/latent/internal/tables"
@@ -58,7 +58,7 @@ func (in Columns) checkGate(gate []string) error {
 		}
 		for row := range in.Rows() {
 			if v := in.Number(row, j); v != v {
-				return &framework.DataError{
+				return &blocks.DataError{
 					Row:    row,
 					Column: j,
 					Value:  v,

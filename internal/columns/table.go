@@ -11,7 +11,7 @@ import (
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/fitted"
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/families"
 	"github.com/latent-go/latent/internal/tables"
 	"github.com/latent-go/latent/internal/wording"
@@ -133,7 +133,7 @@ func (in Columns) rows(s *tables.Session) (*fitted.Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	whole := framework.Rows{N: n, D: len(all), Stride: len(all), X: x}
+	whole := blocks.Rows{N: n, D: len(all), Stride: len(all), X: x}
 	if d < len(all) {
 		x = make([]float64, 0, n*d)
 		for i := range n {

@@ -17,6 +17,7 @@ import (
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/fitted/goodness"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 )
 
 // steps are rows of two classes: numbers, codes, a count, a weight, a group of rows, and the numbers.
@@ -86,7 +87,7 @@ func TestRefitsOfTheSameTableAreTheFit(t *testing.T) {
 		done(t, append([]string{"fit", "--data", table, "--select", "x,y", "--out", model}, strings.Fields(args)...)...)
 		f, err := known.Open(model)
 		require.NoError(t, err)
-		rows, err := framework.FromSlice(numbers, 120, 2)
+		rows, err := blocks.FromSlice(numbers, 120, 2)
 		require.NoError(t, err)
 		again, err := known.Refit(context.Background(), f, &fitted.Table{Columns: f.Columns(), Rows: rows},
 			framework.Options{Seed: 1})

@@ -6,7 +6,7 @@ import (
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/fitted"
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/tables"
 )
 
@@ -85,7 +85,7 @@ func (c *predictCommand) filling(
 }
 
 // table has the rows of a block with their gaps filled in, as often as there are draws.
-func (f *filling) table(p *prediction, b framework.Rows) (table []float64, err error) {
+func (f *filling) table(p *prediction, b blocks.Rows) (table []float64, err error) {
 	times := max(1, f.draws)
 	table = make([]float64, times*len(b.X))
 	rng := f.rng
@@ -97,7 +97,7 @@ func (f *filling) table(p *prediction, b framework.Rows) (table []float64, err e
 		ends = p.series(b).Ends
 	}
 	for first := 0; len(ends) > 0; first, ends = ends[0], ends[1:] {
-		part := framework.Rows{First: b.First + first, N: ends[0] - first, D: b.D, Stride: b.D,
+		part := blocks.Rows{First: b.First + first, N: ends[0] - first, D: b.D, Stride: b.D,
 			X: b.X[first*b.D : ends[0]*b.D]}
 		for time := range times {
 			wide := p.widened(part)

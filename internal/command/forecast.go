@@ -8,7 +8,7 @@ import (
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/fitted"
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/faults"
 	"github.com/latent-go/latent/internal/tables"
 )
@@ -83,7 +83,7 @@ func (c *predictCommand) forecast(s *session, m *modelFile, p *prediction) error
 }
 
 // ahead are the h steps after each sequence of a block.
-func (m *modelFile) ahead(b framework.Sequences, h int) (steps []forecastStep, err error) {
+func (m *modelFile) ahead(b blocks.Sequences, h int) (steps []forecastStep, err error) {
 	list, err := m.saved.Model.(fitted.Forecaster).Forecast(b, h)
 	for _, one := range list {
 		step := forecastStep{States: numbers(one.Classes), Latent: numbers(one.Latent), Mean: map[string]number{},

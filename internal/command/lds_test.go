@@ -17,13 +17,13 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/data"
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/wording"
 	"github.com/latent-go/latent/models/lds"
 )
 
 // driven is a series of two columns, x and y, which one dimension moves and two covariates, temp and sun.
-func driven() (*lds.Parameters, framework.Sequences) {
+func driven() (*lds.Parameters, blocks.Sequences) {
 	p := &lds.Parameters{K: 1, D: 2, Inputs: 2, Loadings: []float64{1, -1.5}, Mean: []float64{3, 40},
 		Noise: []float64{1, 2}, Dynamics: []float64{0.8}, Effects: []float64{2, 0, -0.5, 1}, Drive: []float64{0, 0.7},
 		Start: []float64{0}, Spread: 1, Center: []float64{0, 0}, Unit: []float64{1, 1}}
@@ -34,11 +34,11 @@ func driven() (*lds.Parameters, framework.Sequences) {
 		inputs[i] = 1 + rng.NormFloat64()
 	}
 	x, _ := p.Sample(n, nil, inputs, rng)
-	return p, framework.Sequences{Steps: framework.Rows{N: n, D: 4, Stride: 4, X: x}, Ends: []int{n}}
+	return p, blocks.Sequences{Steps: blocks.Rows{N: n, D: 4, Stride: 4, X: x}, Ends: []int{n}}
 }
 
 // seriesText are columns of a block, as they are or with another text in a cell, in the order of the names.
-func seriesText(b framework.Rows, names []string, places []int, cell func(row, column int) string) string {
+func seriesText(b blocks.Rows, names []string, places []int, cell func(row, column int) string) string {
 	var text strings.Builder
 	text.WriteString(strings.Join(names, ",") + "\n")
 	for i := range b.N {

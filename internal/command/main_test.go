@@ -25,7 +25,7 @@ import (
 	"github.com/latent-go/latent/builtin"
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/fitted"
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/classes"
 	"github.com/latent-go/latent/internal/outcome"
 	"github.com/latent-go/latent/internal/roles"
@@ -650,10 +650,10 @@ func TestNumbersThatAreNotFiniteAreNull(t *testing.T) {
 func TestErrorsNameWhatTheyAreAbout(t *testing.T) {
 	// Faults of rows and of columns may come together.
 	in := &tables.Input{Named: data.Named{Table: mustLoad(t, "faithful")}, For: &modelFlags{Model: "mixture", known: known}}
-	both := errors.Join(fmt.Errorf("mixture: %w", framework.FaultyRow(3, "is far")), fmt.Errorf("restart 2: %w", framework.FaultyColumn(1, framework.ErrConstant)))
+	both := errors.Join(fmt.Errorf("mixture: %w", blocks.FaultyRow(3, "is far")), fmt.Errorf("restart 2: %w", blocks.FaultyColumn(1, blocks.ErrConstant)))
 	assert.Equal(t, `row 4 is far; restart 2: column "waiting" is constant, to working precision: drop it, or rescale it (--drop waiting)`, in.Render(both))
 	// A name that looks like what the error wraps is none of its parts.
-	like := fmt.Errorf("%q: %w", "column 1 is far", framework.FaultyColumn(0, errors.New("is far")))
+	like := fmt.Errorf("%q: %w", "column 1 is far", blocks.FaultyColumn(0, errors.New("is far")))
 	assert.Equal(t, `"column 1 is far": column "eruptions" is far`, in.Render(like))
 
 	_, stderr := done(t, "fit", "--data", file(t, "d.csv", "a\n1\n1\n1\n2\n2\n2\n3\n3\n"), "--floor", "0", "--method", "em", "--kmax", "3", "--start", "kmeans", "--family", "gaussian")

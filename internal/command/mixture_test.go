@@ -18,7 +18,7 @@ import (
 
 	builtinmixture "github.com/latent-go/latent/builtin/mixture"
 	"github.com/latent-go/latent/data"
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/families"
 	"github.com/latent-go/latent/internal/outcome"
 	"github.com/latent-go/latent/internal/tables"
@@ -302,7 +302,7 @@ func TestPredictionsOfASavedMixtureAreBitExact(t *testing.T) {
 		require.NoError(t, in.Recode(saved.Columns, upTo(0, len(saved.Columns)-1), false))
 		x, n, d, err := in.Values()
 		require.NoError(t, err)
-		rows := framework.Rows{N: n, D: d, Stride: d, X: x}
+		rows := blocks.Rows{N: n, D: d, Stride: d, X: x}
 		logProb, q, err := m.Score(rows, params, nil, nil)
 		require.NoError(t, err)
 		if of := (mixture.Variational{Family: m.Family}); saved.Posterior != nil {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/fitted"
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/outcome"
 	"github.com/latent-go/latent/internal/roles"
 )
@@ -55,17 +55,17 @@ func (r *registry) parse(text []byte) (*modelFile, error) {
 }
 
 // score has what the model says of the rows of a block.
-func (m *modelFile) score(b framework.Rows) ([]float64, error) { return m.scoreBy(m.scorer)(b) }
+func (m *modelFile) score(b blocks.Rows) ([]float64, error) { return m.scoreBy(m.scorer)(b) }
 
-func (m *modelFile) scoreBy(scorer fitted.Scorer) func(b framework.Rows) ([]float64, error) {
-	return func(b framework.Rows) ([]float64, error) {
+func (m *modelFile) scoreBy(scorer fitted.Scorer) func(b blocks.Rows) ([]float64, error) {
+	return func(b blocks.Rows) ([]float64, error) {
 		table := make([]float64, b.N*m.layout.Width())
 		return table, scorer.Score(b, table)
 	}
 }
 
 // scoreSequences is score of sequences, by a model of those.
-func (m *modelFile) scoreSequences(b framework.Sequences) ([]float64, error) {
+func (m *modelFile) scoreSequences(b blocks.Sequences) ([]float64, error) {
 	table := make([]float64, b.Steps.N*m.layout.Width())
 	return table, m.scorer.(fitted.SequenceScorer).ScoreSequences(b, table)
 }

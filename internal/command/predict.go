@@ -14,7 +14,7 @@ import (
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/fitted/drift"
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/atomicfile"
 	"github.com/latent-go/latent/internal/jsontext"
 	"github.com/latent-go/latent/internal/outcome"
@@ -231,7 +231,7 @@ func (c *predictCommand) prediction(s *tables.Session, m *modelFile, gaps string
 		columns, p.score = m.Columns[own:], m.scoreBy(prior)
 	} else if (m.input.Optional > 0 || m.input.Known > 0) && !in.Unnamed {
 		if columns, p.wide = m.present(in); len(columns) < len(m.Columns) {
-			p.score = func(b framework.Rows) ([]float64, error) { return m.score(p.widened(b)) }
+			p.score = func(b blocks.Rows) ([]float64, error) { return m.score(p.widened(b)) }
 		}
 	}
 	p.columns = namesOf(columns)
@@ -271,7 +271,7 @@ func (c *predictCommand) prediction(s *tables.Session, m *modelFile, gaps string
 	}
 	if c.Fill {
 		p.layout = fitted.Layout{List: "filled", Items: slices.Repeat(p.columns, max(1, p.fill.draws))}
-		p.score = func(b framework.Rows) ([]float64, error) { return p.fill.table(p, b) }
+		p.score = func(b blocks.Rows) ([]float64, error) { return p.fill.table(p, b) }
 	}
 	p.errors.Columns, p.errors.Origin = namesOf(columns), p.origin
 	if m.input.Optional > 0 || m.input.Known > 0 { // whose errors are about all columns
@@ -338,11 +338,11 @@ func (m *modelFile) present(in *tables.Input) (columns []data.Column, places []i
 }
 
 // widened are rows with a missing value in each column that the data lack.
-func (p *prediction) widened(b framework.Rows) framework.Rows {
+func (p *prediction) widened(b blocks.Rows) blocks.Rows {
 	if len(p.wide) == len(p.columns) || p.wide == nil {
 		return b
 	}
-	wide := framework.Rows{First: b.First, N: b.N, D: len(p.wide), Stride: len(p.wide)}
+	wide := blocks.Rows{First: b.First, N: b.N, D: len(p.wide), Stride: len(p.wide)}
 	for i := range b.N {
 		row := b.Row(i)
 		for _, j := range p.wide {
@@ -464,7 +464,7 @@ func (c *predictCommand) readPairs(s *tables.Session, m *modelFile) (*prediction
 		for row, at := range in.Pairs.Index[side] {
 			code := coder.Code(names[at], '.')
 			if code < 0 {
-				return nil, in.Wrap(framework.FaultyRow(row,
+				return nil, in.Wrap(blocks.FaultyRow(row,
 					"has the node %.60q, which is not in the graph that the model was fitted to: it has no block", names[at]))
 			}
 			x[2*row+side] = float64(code)

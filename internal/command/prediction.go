@@ -9,7 +9,7 @@ import (
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/fitted/drift"
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/classes"
 	"github.com/latent-go/latent/internal/faults"
 	"github.com/latent-go/latent/internal/jsontext"
@@ -24,7 +24,7 @@ type prediction struct {
 	carry     carry                       // rows before those of in
 
 	drift   *drift.Drift // gathers what the page of --report says; nil: nothing
-	score   func(rows framework.Rows) ([]float64, error)
+	score   func(rows blocks.Rows) ([]float64, error)
 	layout  fitted.Layout
 	in      *tables.Input
 	errors  faults.Renderer // knows the columns of the model by their names in the data
@@ -62,7 +62,7 @@ func (p *prediction) take(s *tables.Session, m *modelFile, order []int, gaps str
 	}
 	if m.input.Sequence {
 		p.ends = p.in.EndsOf(p.rows)
-		p.score = func(b framework.Rows) ([]float64, error) { return m.scoreSequences(p.series(p.widened(b))) }
+		p.score = func(b blocks.Rows) ([]float64, error) { return m.scoreSequences(p.series(p.widened(b))) }
 	}
 	if p.numbers = tables.LeavesOut(gaps); p.numbers {
 		p.layout.First = append([]string{rowHead}, p.layout.First...)
@@ -72,9 +72,9 @@ func (p *prediction) take(s *tables.Session, m *modelFile, order []int, gaps str
 
 // block is rows first to first+n−1 as the model has its columns. The next call
 // overwrites it.
-func (p *prediction) block(first, n int) framework.Rows {
+func (p *prediction) block(first, n int) blocks.Rows {
 	d := len(p.columns)
-	b := framework.Rows{First: first, N: n, D: d, Stride: d, X: p.x[first*d : (first+n)*d]}
+	b := blocks.Rows{First: first, N: n, D: d, Stride: d, X: p.x[first*d : (first+n)*d]}
 	if p.order == nil {
 		return b
 	}
@@ -99,7 +99,7 @@ func (p *prediction) after(first int) int {
 }
 
 // series are the sequences of a block.
-func (p *prediction) series(b framework.Rows) framework.Sequences {
+func (p *prediction) series(b blocks.Rows) blocks.Sequences {
 	from, _ := slices.BinarySearch(p.ends, b.First+1)
 	var ends []int
 	for _, end := range p.ends[from:] {
@@ -108,7 +108,7 @@ func (p *prediction) series(b framework.Rows) framework.Sequences {
 		}
 		ends = append(ends, end-b.First)
 	}
-	return framework.Sequences{First: from, Steps: b, Ends: ends}
+	return blocks.Sequences{First: from, Steps: b, Ends: ends}
 }
 
 // withNumbers puts the numbers of n rows from first on before what the model says of them.
@@ -206,7 +206,7 @@ func (p *prediction) between(
 		}
 		if at := slices.IndexFunc(table, func(v float64) bool { return v-v != 0 }); at >= 0 && p.fill == nil {
 			width := len(table) / n
-			err := framework.FaultyRow(first+at/width, "%s", fitted.OutOfRange(p.layout, at, table[at]))
+			err := blocks.FaultyRow(first+at/width, "%s", fitted.OutOfRange(p.layout, at, table[at]))
 			return faults.Rendered(p.in.Name + ": " + p.errors.Render(err))
 		}
 		if p.drift != nil {

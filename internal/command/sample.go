@@ -11,7 +11,7 @@ import (
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/fitted"
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/families"
 	"github.com/latent-go/latent/internal/tables"
 	"github.com/latent-go/latent/report"
@@ -171,7 +171,7 @@ func (c *sampleCommand) take(s *session, m *modelFile) (draw, error) {
 	in.Shown = namesOf(m.Columns)
 	next, d := 0, len(m.Columns)
 	return func(n int) (x []float64, labels []int, err error) {
-		b := framework.Rows{N: n, D: d, Stride: d}
+		b := blocks.Rows{N: n, D: d, Stride: d}
 		for range n {
 			b.X = append(b.X, rows[next*d:(next+1)*d]...)
 			next = (next + 1) % in.Rows()

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/latent-go/latent/data"
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/families"
 	"github.com/latent-go/latent/models/experts"
 	"github.com/latent-go/latent/models/mixture"
@@ -79,7 +79,7 @@ func (c GateColumn) Numbers(x []float64, v float64) []float64 {
 
 // Rows are what the classes see of rows with the model's columns, and then what the gate does; they lie in x, which is
 // overwritten from its beginning, and grows where it is too short.
-func (d *Gate) Rows(b framework.Rows, x []float64) framework.Rows {
+func (d *Gate) Rows(b blocks.Rows, x []float64) blocks.Rows {
 	x = x[:0]
 	for i := range b.N {
 		row := b.Row(i)
@@ -96,7 +96,7 @@ func (d *Gate) Rows(b framework.Rows, x []float64) framework.Rows {
 }
 
 // Alone are rows that have the last columns of the model alone, those of the gate: the classes see nothing.
-func (d *Gate) Alone(b framework.Rows) framework.Rows {
+func (d *Gate) Alone(b blocks.Rows) blocks.Rows {
 	var x []float64
 	for i := range b.N {
 		x = append(x, make([]float64, d.Width)...)
@@ -107,9 +107,9 @@ func (d *Gate) Alone(b framework.Rows) framework.Rows {
 	return d.block(b, x)
 }
 
-func (d *Gate) block(b framework.Rows, x []float64) framework.Rows {
+func (d *Gate) block(b blocks.Rows, x []float64) blocks.Rows {
 	wide := len(x) / max(1, b.N)
-	return framework.Rows{First: b.First, N: b.N, D: wide, Stride: wide, X: x, Weights: b.Weights}
+	return blocks.Rows{First: b.First, N: b.N, D: wide, Stride: wide, X: x, Weights: b.Weights}
 }
 
 // Model is that of the library.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/family/regress"
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/families"
 )
 
@@ -72,12 +72,12 @@ func (g *Regression) Width() int { return g.First() + len(g.Terms) }
 
 // Expand makes rows of the design of rows with the model's columns; they lie in x, which is overwritten from its
 // beginning, and grows where it is too short.
-func (g *Regression) Expand(b framework.Rows, x []float64) framework.Rows {
+func (g *Regression) Expand(b blocks.Rows, x []float64) blocks.Rows {
 	x = x[:0]
 	for i := range b.N {
 		x = g.expand(x, b.Row(i))
 	}
-	return framework.Rows{First: b.First, N: b.N, D: g.Width(), Stride: g.Width(), X: x, Weights: b.Weights}
+	return blocks.Rows{First: b.First, N: b.N, D: g.Width(), Stride: g.Width(), X: x, Weights: b.Weights}
 }
 
 func (g *Regression) expand(x, row []float64) []float64 {
@@ -139,18 +139,18 @@ func (g *Regression) Check(columns []data.Column, width int) error {
 
 // Sourced is an error about the model's columns in place of those of the design.
 func (g *Regression) Sourced(err error) error {
-	if fault, ok := errors.AsType[*framework.DataError](err); ok && fault.Column >= g.First() && fault.Column < g.Width() {
+	if fault, ok := errors.AsType[*blocks.DataError](err); ok && fault.Column >= g.First() && fault.Column < g.Width() {
 		fault.Column = g.Terms[fault.Column-g.First()].Column
 	}
 	return err
 }
 
 // Complete refuses rows without all of their regressors.
-func (g *Regression) Complete(b framework.Rows) error {
+func (g *Regression) Complete(b blocks.Rows) error {
 	for i := range b.N {
 		for j, v := range b.Row(i) {
 			if math.IsNaN(v) && j >= g.First() {
-				return &framework.DataError{
+				return &blocks.DataError{
 					Row:    b.First + i,
 					Column: j,
 					Value:  v,

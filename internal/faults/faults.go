@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/prior"
 )
 
@@ -63,7 +64,7 @@ func (t Renderer) text(err error) string {
 	switch e := err.(type) {
 	case Rendered:
 		return string(e)
-	case *framework.DataError:
+	case *blocks.DataError:
 		return t.fault(e)
 	case interface{ Named(columns []string) string }: // an error of a model, about further columns
 		if t.Columns != nil {
@@ -145,7 +146,7 @@ func withoutPackage(text string) string {
 }
 
 // fault is a fault of the data.
-func (t Renderer) fault(e *framework.DataError) string {
+func (t Renderer) fault(e *blocks.DataError) string {
 	row, column, reason := e.Row+1, fmt.Sprintf("column %d", e.Column+1), t.text(e.Reason)
 	if e.Row >= 0 && t.Origin != nil {
 		row = t.Origin(e.Row) + 1
@@ -185,7 +186,7 @@ func (t Renderer) restarts(errs []error) string {
 func cause(err error) string {
 	column := ""
 	for {
-		if fault, ok := err.(*framework.DataError); ok {
+		if fault, ok := err.(*blocks.DataError); ok {
 			column = fmt.Sprint(fault.Column)
 		}
 		below := errors.Unwrap(err)
@@ -200,9 +201,9 @@ func cause(err error) string {
 }
 
 // InData are the faults of data in an error: the starts of a fit may fail at different columns.
-func InData(err error) (list []*framework.DataError) {
-	if fault, ok := err.(*framework.DataError); ok {
-		return []*framework.DataError{fault}
+func InData(err error) (list []*blocks.DataError) {
+	if fault, ok := err.(*blocks.DataError); ok {
+		return []*blocks.DataError{fault}
 	}
 	for _, part := range wrapped(err) {
 		list = append(list, InData(part)...)

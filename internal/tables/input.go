@@ -10,7 +10,7 @@ import (
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/data/columnar"
 	"github.com/latent-go/latent/fitted"
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/classes"
 	"github.com/latent-go/latent/internal/faults"
 	"github.com/latent-go/latent/internal/progress"
@@ -317,7 +317,7 @@ func (in *Input) reportGaps(s *Session, x []float64, needsAll bool) error {
 					advice += "; full, tied and diagonal covariances, and --family auto, do not need them"
 				}
 			}
-			return &framework.DataError{Row: i / d, Column: i % d, Value: v, Reason: errors.New(advice)}
+			return &blocks.DataError{Row: i / d, Column: i % d, Value: v, Reason: errors.New(advice)}
 		}
 		t.values++
 		if i/d != last {
@@ -374,11 +374,11 @@ func (in *Input) ReadNumbers(s *Session, classes, needsAll bool) (x []float64, n
 }
 
 // Weighted gives numbers of the table the weights of its rows.
-func (in *Input) Weighted(x []float64, rows, cols int, err error) (*framework.Table, error) {
+func (in *Input) Weighted(x []float64, rows, cols int, err error) (*blocks.Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	return classes.TableOf(framework.Rows{N: rows, D: cols, X: x}, in.Weights)
+	return classes.TableOf(blocks.Rows{N: rows, D: cols, X: x}, in.Weights)
 }
 
 // DatasetNames are those of the embedded data sets.

@@ -12,6 +12,7 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/faults"
 	"github.com/latent-go/latent/internal/wording"
 	"github.com/latent-go/latent/report"
@@ -89,9 +90,9 @@ func (in *Input) flagsAbout(err error) string {
 		return in.Marking(in.TextColumns()) + Dropping(in.TextColumns())
 	case in.For == nil:
 		return ""
-	case errors.Is(err, framework.ErrNoValue) && len(in.faulty(err)) == 0:
+	case errors.Is(err, blocks.ErrNoValue) && len(in.faulty(err)) == 0:
 		return "--missing empty"
-	case errors.Is(err, framework.ErrConstant), errors.Is(err, framework.ErrNoValue):
+	case errors.Is(err, blocks.ErrConstant), errors.Is(err, blocks.ErrNoValue):
 		return Dropping(in.faulty(err))
 	case errors.Is(err, normal.ErrDependent):
 		return Dropping(in.faulty(err)) + ", or --family gaussian-diagonal"

@@ -10,7 +10,7 @@ import (
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/fitted"
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/wording"
 )
 
@@ -148,7 +148,7 @@ func (in *Input) amounts(column string) ([]float64, error) {
 			return nil, fmt.Errorf("row %d of column %.60q is %.60q; must be a non-negative number",
 				in.Origin(row)+1, column, texts[cell])
 		case !(v >= 0) || math.IsInf(v, 1):
-			return nil, &framework.DataError{
+			return nil, &blocks.DataError{
 				Row: row, Column: place, Value: v, Reason: errors.New("must be a non-negative finite number"),
 			}
 		}
@@ -159,6 +159,6 @@ func (in *Input) amounts(column string) ([]float64, error) {
 
 // missing is the error about an empty cell.
 func (in *Input) missing(row int, column, need string) error {
-	return &framework.DataError{Row: row, Column: slices.Index(in.Names, column), Value: math.NaN(),
+	return &blocks.DataError{Row: row, Column: slices.Index(in.Names, column), Value: math.NaN(),
 		Reason: errors.New(need + " (--missing drop leaves such rows out)")}
 }

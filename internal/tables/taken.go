@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/latent-go/latent/data"
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/families"
 	"github.com/latent-go/latent/internal/wording"
 )
@@ -262,7 +262,7 @@ func (in *Input) TakeSequences(column string) error {
 		}
 		ids[row] = levels[code]
 	}
-	if in.Ends, err = framework.EndsOf(ids); err != nil {
+	if in.Ends, err = blocks.EndsOf(ids); err != nil {
 		return in.Wrap(fmt.Errorf("--sequence: %w", err))
 	}
 	for _, end := range in.Ends {
@@ -276,13 +276,13 @@ func (in *Input) TakeSequences(column string) error {
 }
 
 // AsSequences are the rows as sequences, each with the weight that its rows have.
-func (in *Input) AsSequences(rows *framework.Table) (*framework.SequenceTable, error) {
+func (in *Input) AsSequences(rows *blocks.Table) (*blocks.SequenceTable, error) {
 	x := rows.All()
-	table, err := framework.FromIncomplete(x.X, x.N, x.D)
+	table, err := blocks.FromIncomplete(x.X, x.N, x.D)
 	if err != nil {
 		return nil, err
 	}
-	s, err := framework.NewSequences(table, in.Ends)
+	s, err := blocks.NewSequences(table, in.Ends)
 	if err != nil || in.Weights == nil {
 		return s, err
 	}

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/models/vbmf"
 )
 
@@ -76,7 +77,7 @@ func TestTheorem1OfPaperN(t *testing.T) {
 		{8, 30, 3, 1, distinct[:3], true}, {8, 30, 3, 1, equal, false}, {12, 9, 2, 0, equal, false},
 	} {
 		rng := rand.New(rand.NewPCG(uint64(c.l), uint64(c.m)))
-		y, err := framework.FromMatrix(lowRank(rng, c.l, c.m, c.rank))
+		y, err := blocks.FromMatrix(lowRank(rng, c.l, c.m, c.rank))
 		require.NoError(t, err)
 		o, v := vbmf.Options{Noise: c.noise, Priors: c.priors}, vbmf.Iterative{Noise: c.noise, Priors: c.priors}
 		if c.estimated {
@@ -129,7 +130,7 @@ func TestTheorem1OfPaperNByRotation(t *testing.T) {
 	const l, m = 9, 14
 	rng := rand.New(rand.NewPCG(1, 9))
 	matrix := lowRank(rng, l, m, 3)
-	y, err := framework.FromMatrix(matrix)
+	y, err := blocks.FromMatrix(matrix)
 	require.NoError(t, err)
 	for _, c := range []struct {
 		priors []vbmf.Prior

@@ -15,6 +15,7 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/laplace"
 	"github.com/latent-go/latent/models/bpca"
 	"github.com/latent-go/latent/models/lineargaussian"
@@ -45,8 +46,8 @@ func (g given) statistics(t testing.TB) (*mixture.Statistics, *mixture.Parameter
 	for _, x := range g.clusters {
 		all = append(all, x...)
 	}
-	table := func(x []float64) *framework.Table {
-		src, err := framework.FromSlice(x, len(x)/g.columns, g.columns)
+	table := func(x []float64) *blocks.Table {
+		src, err := blocks.FromSlice(x, len(x)/g.columns, g.columns)
 		require.NoError(t, err)
 		return src
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/tier"
 )
 
@@ -84,14 +84,14 @@ func (b bits) levels() []int {
 }
 
 // table has a weighted row for each pattern.
-func (b bits) table(t testing.TB) *framework.Table {
+func (b bits) table(t testing.TB) *blocks.Table {
 	t.Helper()
 	codes := b.codes()
 	x := make([]float64, len(codes))
 	for i, c := range codes {
 		x[i] = float64(c)
 	}
-	table, err := framework.FromSlice(x, len(b.counts), b.columns)
+	table, err := blocks.FromSlice(x, len(b.counts), b.columns)
 	require.NoError(t, err)
 	table, err = table.WithWeights(b.counts)
 	require.NoError(t, err)

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/models/bernmix"
 	"github.com/latent-go/latent/models/mixture"
 )
@@ -24,7 +25,7 @@ var edge = struct {
 
 const bitsOfEdge = 4
 
-func proportions(t testing.TB, n float64) *framework.Table {
+func proportions(t testing.TB, n float64) *blocks.Table {
 	t.Helper()
 	patterns := bits{bitsOfEdge, make([]float64, 1<<bitsOfEdge)}
 	for p := range patterns.counts {
@@ -49,7 +50,7 @@ type shared struct {
 	stochastic, deterministic int
 }
 
-func (m shared) Init(ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand) (*mixture.Posterior, error) {
+func (m shared) Init(ctx context.Context, src framework.Source[blocks.Rows], k int, rng *rand.Rand) (*mixture.Posterior, error) {
 	p, err := m.Variational.Init(ctx, src, k, rng)
 	if err != nil {
 		return nil, err
@@ -74,7 +75,7 @@ func (m shared) Init(ctx context.Context, src framework.Source[framework.Rows], 
 type variationalFit = framework.Result[*mixture.Posterior, *mixture.Statistics]
 
 // share iterates from one way to begin.
-func share(t testing.TB, a, b float64, k int, src *framework.Table, stochastic, deterministic, iterations int) *variationalFit {
+func share(t testing.TB, a, b float64, k int, src *blocks.Table, stochastic, deterministic, iterations int) *variationalFit {
 	t.Helper()
 	m := shared{bernmix.VB(a, b), a, b, stochastic, deterministic}
 	res, err := framework.Fit(t.Context(), m, src, framework.Options{K: k, Method: framework.EM, Tolerance: 1e-13, MaxIterations: iterations})
@@ -83,7 +84,7 @@ func share(t testing.TB, a, b float64, k int, src *framework.Table, stochastic, 
 }
 
 // settle returns the posterior of least free energy over all ways to begin.
-func settle(t testing.TB, a, b float64, k int, src *framework.Table) *variationalFit {
+func settle(t testing.TB, a, b float64, k int, src *blocks.Table) *variationalFit {
 	t.Helper()
 	var best *variationalFit
 	for stochastic := 1; stochastic < k; stochastic++ {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/models/mixture"
 	"github.com/latent-go/latent/prior"
 )
@@ -43,13 +44,13 @@ var (
 	poissonVB = mixture.Variational{Family: family.Poisson{}, Prior: prior.Gamma{Shape: shape, Rate: rate}, Weights: prior.Dirichlet{Alpha: dirichlet}}
 )
 
-func (p *poisson) table(t testing.TB) *framework.Table {
+func (p *poisson) table(t testing.TB) *blocks.Table {
 	t.Helper()
 	x := make([]float64, len(p.rows))
 	for v := range x {
 		x[v] = float64(v)
 	}
-	src, err := framework.FromSlice(x, len(x), 1)
+	src, err := blocks.FromSlice(x, len(x), 1)
 	require.NoError(t, err)
 	src, err = src.WithWeights(p.rows)
 	require.NoError(t, err)

@@ -8,6 +8,7 @@ import (
 	"math"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 )
 
 // Vanishing is the share of a column's variance in the table below which that of a component is nothing but rounding.
@@ -23,7 +24,7 @@ const Ulps = 4 * 0x1p-52
 // sums over rows then stay in the range of float64.
 const Narrowest, Widest = 1e-280, 1e280
 
-// Reasons of a [framework.DataError] about a column.
+// Reasons of a [blocks.DataError] about a column.
 var (
 	ErrAllConstant = errors.New("is constant, like all others: there is nothing to fit")
 	ErrNoSpread    = errors.New("is constant and tells no rows apart")
@@ -37,7 +38,7 @@ var ErrNoRows = fmt.Errorf("family: no rows: %w; lower K", framework.ErrDegenera
 
 // Collapsed is the error of a class whose variance has vanished in a column.
 func Collapsed(column int) error {
-	return framework.FaultyColumn(column, fmt.Errorf("has collapsed onto one value: "+
+	return blocks.FaultyColumn(column, fmt.Errorf("has collapsed onto one value: "+
 		"%w; lower K, allow pruning, or take MAP", framework.ErrDegenerate))
 }
 
@@ -57,9 +58,9 @@ func Constant(mean, variance float64) bool {
 func Measurable(column int, mean, variance float64) error {
 	switch {
 	case Constant(mean, variance):
-		return framework.FaultyColumn(column, framework.ErrConstant)
+		return blocks.FaultyColumn(column, blocks.ErrConstant)
 	case !(variance > Narrowest && variance < Widest):
-		return framework.FaultyColumn(column,
+		return blocks.FaultyColumn(column,
 			fmt.Errorf("has the variance %.3g, near the limits of float64: rescale it", variance))
 	}
 	return nil
@@ -87,7 +88,7 @@ func FloorOf(column int, factor, step, mean, variance, scale float64) (floor, al
 	}
 	floor = max(factor*step*step/12, Finest*scale)
 	if floor > variance && step*step/12 <= variance {
-		return 0, 0, framework.FaultyColumn(column,
+		return 0, 0, blocks.FaultyColumn(column,
 			fmt.Errorf("has the variance %.3g, below %v times its floor, %.3g: lower that factor", variance, factor, floor))
 	}
 	return floor, variance, Measurable(column, mean, variance)

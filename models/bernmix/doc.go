@@ -6,11 +6,11 @@
 // name its forms: EM is paper K's A.1 and also runs FAB and gFAB, VB its equations 4.3 to 4.6,
 // whose ELBO is minus the free energy 5.3.
 //
-//	rows, err := framework.FromSlice(x, n, m)                  // or FromOnes, for lists of ones
+//	rows, err := blocks.FromSlice(x, n, m)                  // or FromOnes, for lists of ones
 //	fit, err := framework.Fit(ctx, bernmix.VB(1e-4, 1e-4), rows, framework.Options{K: 20, Method: framework.EM})
 //	predictive, err := bernmix.Predict(bernmix.VB(1e-4, 1e-4), fit.Parameters)
 //
-// For rows given as lists of their ones, use mixture.Sparse and its variants with framework.SparseTable. Repeated
+// For rows given as lists of their ones, use mixture.Sparse and its variants with blocks.SparseTable. Repeated
 // rows cost nothing in iterations (in a SparseTable, once Distinct has merged them).
 //
 // This package holds the theory of a and b: the phase of variational Bayes

@@ -6,6 +6,7 @@ import (
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/models/bernmix"
 )
 
@@ -22,7 +23,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	table, err := framework.FromIncomplete(x, rows, cols)
+	table, err := blocks.FromIncomplete(x, rows, cols)
 	if err != nil {
 		panic(err)
 	}
@@ -39,7 +40,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	animal, err := framework.FromSlice([]float64{0, 1, 1, 0, 1, 0}, 1, cols)
+	animal, err := blocks.FromSlice([]float64{0, 1, 1, 0, 1, 0}, 1, cols)
 	if err != nil {
 		panic(err)
 	}

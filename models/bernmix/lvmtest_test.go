@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/framework/lvmtest"
 	"github.com/latent-go/latent/models/bernmix"
 	"github.com/latent-go/latent/models/mixture"
@@ -82,9 +83,9 @@ func cycled(v []float64, k, by int) []float64 {
 }
 
 // listed are bits as lists of the ones.
-func listed(x []float64, m int) lvmtest.Data[framework.Rows] {
-	return lvmtest.Data[framework.Rows]{Rows: len(x) / m, Block: func(rows []int, weights []float64, first int) framework.Rows {
-		e := &framework.Entries{Start: []int{0}}
+func listed(x []float64, m int) lvmtest.Data[blocks.Rows] {
+	return lvmtest.Data[blocks.Rows]{Rows: len(x) / m, Block: func(rows []int, weights []float64, first int) blocks.Rows {
+		e := &blocks.Entries{Start: []int{0}}
 		for _, i := range rows {
 			for j, v := range x[i*m : (i+1)*m] {
 				if v == 1 {
@@ -93,18 +94,18 @@ func listed(x []float64, m int) lvmtest.Data[framework.Rows] {
 			}
 			e.Start = append(e.Start, len(e.Columns))
 		}
-		return framework.Rows{First: first, N: len(rows), D: m, Entries: e, Weights: weights}
+		return blocks.Rows{First: first, N: len(rows), D: m, Entries: e, Weights: weights}
 	}}
 }
 
-func bits(x []float64, m int) lvmtest.Data[framework.Rows] {
+func bits(x []float64, m int) lvmtest.Data[blocks.Rows] {
 	return lvmtest.Matrix(mat.NewDense(len(x)/m, m, x))
 }
 
 const columns = 6
 
-func estimated(model framework.Model[framework.Rows, *mixture.Parameters, *mixture.Statistics], as func([]float64, int) lvmtest.Data[framework.Rows]) lvmtest.Case[framework.Rows, *mixture.Parameters, *mixture.Statistics] {
-	return lvmtest.Case[framework.Rows, *mixture.Parameters, *mixture.Statistics]{
+func estimated(model framework.Model[blocks.Rows, *mixture.Parameters, *mixture.Statistics], as func([]float64, int) lvmtest.Data[blocks.Rows]) lvmtest.Case[blocks.Rows, *mixture.Parameters, *mixture.Statistics] {
+	return lvmtest.Case[blocks.Rows, *mixture.Parameters, *mixture.Statistics]{
 		Model: model, K: []int{1, 2, 3}, NoAllocations: true,
 		Data: as(draw(120, three.weights, three.probabilities, 8), columns),
 		Free: free, Latent: arcsine,
@@ -124,15 +125,15 @@ func estimated(model framework.Model[framework.Rows, *mixture.Parameters, *mixtu
 			}
 			return s, p, 0
 		},
-		Sample: func(p *mixture.Parameters, n int, rng *rand.Rand) (lvmtest.Data[framework.Rows], error) {
+		Sample: func(p *mixture.Parameters, n int, rng *rand.Rand) (lvmtest.Data[blocks.Rows], error) {
 			x, _, err := bernmix.EM().Sample(p, n, rng)
 			return as(x, columns), err
 		},
 	}
 }
 
-func integrated(model framework.Model[framework.Rows, *mixture.Posterior, *mixture.Statistics], as func([]float64, int) lvmtest.Data[framework.Rows]) lvmtest.Case[framework.Rows, *mixture.Posterior, *mixture.Statistics] {
-	return lvmtest.Case[framework.Rows, *mixture.Posterior, *mixture.Statistics]{
+func integrated(model framework.Model[blocks.Rows, *mixture.Posterior, *mixture.Statistics], as func([]float64, int) lvmtest.Data[blocks.Rows]) lvmtest.Case[blocks.Rows, *mixture.Posterior, *mixture.Statistics] {
+	return lvmtest.Case[blocks.Rows, *mixture.Posterior, *mixture.Statistics]{
 		Model: model, K: []int{1, 2, 3}, NoAllocations: true,
 		Data: as(draw(120, three.weights, three.probabilities, 8), columns),
 		Free: pseudoCounts,

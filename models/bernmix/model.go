@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/latent-go/latent/family"
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/models/mixture"
 	"github.com/latent-go/latent/prior"
 )
@@ -53,7 +53,7 @@ func Predict(m mixture.Variational, p *mixture.Posterior) (*Predictive, error) {
 }
 
 // LogProb returns the log probability of each row, in nats, in dst if that is long enough.
-func (p *Predictive) LogProb(b framework.Rows, dst []float64) ([]float64, error) {
+func (p *Predictive) LogProb(b blocks.Rows, dst []float64) ([]float64, error) {
 	return EM().LogProb(b, p.point, dst)
 }
 

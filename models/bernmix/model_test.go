@@ -12,6 +12,7 @@ import (
 
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/categorical"
 	"github.com/latent-go/latent/models/bernmix"
 	"github.com/latent-go/latent/models/mixture"
@@ -36,15 +37,15 @@ func draw(n int, weights, probabilities []float64, seed uint64) []float64 {
 	return x
 }
 
-func rows(t testing.TB, x []float64, m int) *framework.Table {
+func rows(t testing.TB, x []float64, m int) *blocks.Table {
 	t.Helper()
-	table, err := framework.FromSlice(x, len(x)/m, m)
+	table, err := blocks.FromSlice(x, len(x)/m, m)
 	require.NoError(t, err)
 	return table
 }
 
 // sparseRows is the same table as lists of ones.
-func sparseRows(t testing.TB, x []float64, m int) *framework.SparseTable {
+func sparseRows(t testing.TB, x []float64, m int) *blocks.SparseTable {
 	t.Helper()
 	ones := make([][]int, len(x)/m)
 	for i, v := range x {
@@ -52,7 +53,7 @@ func sparseRows(t testing.TB, x []float64, m int) *framework.SparseTable {
 			ones[i/m] = append(ones[i/m], i%m)
 		}
 	}
-	table, err := framework.FromOnes(ones, m)
+	table, err := blocks.FromOnes(ones, m)
 	require.NoError(t, err)
 	return table
 }

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 )
 
 // Kind says which nodes an edge may join.
@@ -96,7 +96,7 @@ type Nodes struct {
 // blockNodes is the number of nodes in a block.
 const blockNodes = 512
 
-// Graph builds the graph. It returns an error if there are too few nodes for the model, and a [framework.DataError]
+// Graph builds the graph. It returns an error if there are too few nodes for the model, and a [blocks.DataError]
 // that names the first faulty edge.
 func (l EdgeList) Graph() (*Graph, error) {
 	g := &Graph{kind: l.Kind, family: l.Family, nodes: l.Nodes, first: l.Nodes}
@@ -140,13 +140,13 @@ func (l EdgeList) checked(g *Graph) ([]Edge, error) {
 	edges := make([]Edge, 0, len(l.Edges))
 	for i, e := range l.Edges {
 		if err := l.fault(e); err != nil {
-			return nil, fmt.Errorf("blockmodel: %w", framework.FaultyRow(i, "%w", err))
+			return nil, fmt.Errorf("blockmodel: %w", blocks.FaultyRow(i, "%w", err))
 		}
 		if l.Kind == Bipartite {
 			e.To += g.first
 		} else if e.From == e.To {
 			if !l.DropLoops {
-				return nil, fmt.Errorf("blockmodel: %w", framework.FaultyRow(i, "%w", ErrLoop))
+				return nil, fmt.Errorf("blockmodel: %w", blocks.FaultyRow(i, "%w", ErrLoop))
 			}
 			g.Loops++
 			continue
@@ -195,7 +195,7 @@ const (
 	mostTotal  = 1 << 53
 )
 
-// Reasons that a [framework.DataError] about an edge wraps.
+// Reasons that a [blocks.DataError] about an edge wraps.
 var (
 	ErrLoop    = errors.New("is a loop, an edge from a node to itself, which the model excludes: drop it")
 	ErrBinary  = errors.New("the weight must be 0 or 1; counts need the family Poisson")

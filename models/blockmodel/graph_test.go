@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 )
 
 func TestGraphIsItsEdges(t *testing.T) {
@@ -76,7 +77,7 @@ func TestBadGraphs(t *testing.T) {
 	} {
 		_, err := c.list.Graph()
 		require.ErrorContains(t, err, c.problem)
-		var fault *framework.DataError
+		var fault *blocks.DataError
 		assert.Equal(t, c.row >= 0, errors.As(err, &fault))
 		if fault != nil {
 			assert.Equal(t, c.row, fault.Row)

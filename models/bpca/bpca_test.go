@@ -13,6 +13,7 @@ import (
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/tier"
 	"github.com/latent-go/latent/models/bpca"
 	"github.com/latent-go/latent/models/lineargaussian"
@@ -46,13 +47,13 @@ func factors(n, d, k int, seed uint64) []float64 {
 	return x
 }
 
-func table(t testing.TB, x []float64, d int) *framework.Table {
-	src, err := framework.FromSlice(x, len(x)/d, d)
+func table(t testing.TB, x []float64, d int) *blocks.Table {
+	src, err := blocks.FromSlice(x, len(x)/d, d)
 	require.NoError(t, err)
 	return src
 }
 
-func embedded(t testing.TB, name string) *framework.Table {
+func embedded(t testing.TB, name string) *blocks.Table {
 	set, _ := data.Lookup(name)
 	tab, err := data.Load(name)
 	require.NoError(t, err)
@@ -65,7 +66,7 @@ func embedded(t testing.TB, name string) *framework.Table {
 	return table(t, x, d)
 }
 
-func moments(t testing.TB, src framework.Source[framework.Rows]) *lineargaussian.Moments {
+func moments(t testing.TB, src framework.Source[blocks.Rows]) *lineargaussian.Moments {
 	m, err := lineargaussian.Summarize(background, src, 0)
 	require.NoError(t, err)
 	return m
@@ -89,10 +90,10 @@ func fitFrom(t testing.TB, model bpca.Model, m *lineargaussian.Moments, o framew
 	return res
 }
 
-var threeSets = map[string]func(testing.TB) *framework.Table{
-	"iris":      func(t testing.TB) *framework.Table { return embedded(t, "iris") },
-	"satellite": func(t testing.TB) *framework.Table { return embedded(t, "satellite") },
-	"factors":   func(t testing.TB) *framework.Table { return table(t, factors(500, 12, 4, 1), 12) },
+var threeSets = map[string]func(testing.TB) *blocks.Table{
+	"iris":      func(t testing.TB) *blocks.Table { return embedded(t, "iris") },
+	"satellite": func(t testing.TB) *blocks.Table { return embedded(t, "satellite") },
+	"factors":   func(t testing.TB) *blocks.Table { return table(t, factors(500, 12, 4, 1), 12) },
 }
 
 // TestEngineReachesTheClosedForm: gFAB and EM as iterations against the fixed points of
@@ -324,7 +325,7 @@ func TestRowsAndMomentsAgree(t *testing.T) {
 	}
 	weighted, err := src.WithWeights(weights)
 	require.NoError(t, err)
-	for _, s := range []*framework.Table{src, weighted} {
+	for _, s := range []*blocks.Table{src, weighted} {
 		for _, method := range []framework.Method{framework.EM, framework.FAB, framework.GFAB} {
 			o := framework.Options{K: 6, Method: method, Also: []framework.Criterion{framework.BIC, framework.AIC, framework.GFIC, framework.FIC, framework.ELBO}}
 			rows, err := framework.Fit(background, bpca.Model{}, s, o)

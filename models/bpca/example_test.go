@@ -6,6 +6,7 @@ import (
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/models/bpca"
 	"github.com/latent-go/latent/models/lineargaussian"
 )
@@ -19,7 +20,7 @@ func Example() {
 	}
 	iris, _ = iris.Drop("Species")
 	x, rows, cols, _ := iris.Matrix()
-	src, _ := framework.FromSlice(x, rows, cols)
+	src, _ := blocks.FromSlice(x, rows, cols)
 
 	ctx := context.Background()
 	moments, _ := lineargaussian.Summarize(ctx, src, 0)

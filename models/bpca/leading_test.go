@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/models/bpca"
 	"github.com/latent-go/latent/models/lineargaussian"
 )
@@ -19,7 +20,7 @@ import (
 // the work.
 func TestLeadingSpectrumIsPartOfTheWhole(t *testing.T) {
 	const n, d, k = 900, 300, 8
-	table, err := framework.FromSlice(factors(n, d, k, 3), n, d)
+	table, err := blocks.FromSlice(factors(n, d, k, 3), n, d)
 	require.NoError(t, err)
 	m, err := lineargaussian.Summarize(context.Background(), table, 1)
 	require.NoError(t, err)
@@ -59,7 +60,7 @@ func TestLeadingSpectrumIsPartOfTheWhole(t *testing.T) {
 	for i := range x {
 		x[i] = rng.NormFloat64()
 	}
-	noise, err := framework.FromSlice(x, 300, 30)
+	noise, err := blocks.FromSlice(x, 300, 30)
 	require.NoError(t, err)
 	m, err = lineargaussian.Summarize(context.Background(), noise, 1)
 	require.NoError(t, err)
@@ -110,7 +111,7 @@ func TestSpectrumIsThatOfTheCovariance(t *testing.T) {
 
 func BenchmarkSpectrum(b *testing.B) {
 	const n, d, k = 3000, 1000, 20
-	table, err := framework.FromSlice(factors(n, d, k, 3), n, d)
+	table, err := blocks.FromSlice(factors(n, d, k, 3), n, d)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/framework/lvmtest"
 	"github.com/latent-go/latent/models/bpca"
 	"github.com/latent-go/latent/models/lineargaussian"
@@ -16,7 +17,7 @@ import (
 type estimated[B any] = lvmtest.Case[B, *bpca.Parameters, *lineargaussian.Statistics]
 
 // suite is what the case of rows and that of moments have in common.
-func suite[B any](m framework.Model[B, *bpca.Parameters, *lineargaussian.Statistics], as func(lvmtest.Data[framework.Rows]) lvmtest.Data[B]) estimated[B] {
+func suite[B any](m framework.Model[B, *bpca.Parameters, *lineargaussian.Statistics], as func(lvmtest.Data[blocks.Rows]) lvmtest.Data[B]) estimated[B] {
 	const n, d = 80, 5
 	x := mat.NewDense(n, d, factors(n, d, 2, 9))
 	scaled := lvmtest.Rescaled("times 1000", x, []float64{1000, 1000, 1000, 1000, 1000})
@@ -105,7 +106,7 @@ func flattened(s *lineargaussian.Statistics, p *bpca.Parameters) (*lineargaussia
 }
 
 // summarized makes moments of every block of rows.
-func summarized(d lvmtest.Data[framework.Rows]) lvmtest.Data[*lineargaussian.Moments] {
+func summarized(d lvmtest.Data[blocks.Rows]) lvmtest.Data[*lineargaussian.Moments] {
 	return lvmtest.Data[*lineargaussian.Moments]{Rows: d.Rows, Block: func(rows []int, weights []float64, first int) *lineargaussian.Moments {
 		m := &lineargaussian.Moments{}
 		if err := m.Add(d.Block(rows, weights, first)); err != nil {
@@ -115,7 +116,7 @@ func summarized(d lvmtest.Data[framework.Rows]) lvmtest.Data[*lineargaussian.Mom
 	}}
 }
 
-func asRows(d lvmtest.Data[framework.Rows]) lvmtest.Data[framework.Rows] { return d }
+func asRows(d lvmtest.Data[blocks.Rows]) lvmtest.Data[blocks.Rows] { return d }
 
 func TestConformance(t *testing.T) {
 	t.Run("rows", func(t *testing.T) { lvmtest.Test(t, suite(bpca.Model{}, asRows)) })
@@ -131,7 +132,7 @@ func TestConformance(t *testing.T) {
 }
 
 // bayesian is the case of a posterior.
-func bayesian[B any](m framework.Model[B, *bpca.Posterior, *lineargaussian.Statistics], as func(lvmtest.Data[framework.Rows]) lvmtest.Data[B]) lvmtest.Case[B, *bpca.Posterior, *lineargaussian.Statistics] {
+func bayesian[B any](m framework.Model[B, *bpca.Posterior, *lineargaussian.Statistics], as func(lvmtest.Data[blocks.Rows]) lvmtest.Data[B]) lvmtest.Case[B, *bpca.Posterior, *lineargaussian.Statistics] {
 	c := suite(nil, as)
 	return lvmtest.Case[B, *bpca.Posterior, *lineargaussian.Statistics]{
 		Model: m, Data: c.Data, K: c.K, Units: c.Units, NoAllocations: true,

@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/laplace"
 	"github.com/latent-go/latent/models/lineargaussian"
@@ -47,7 +48,7 @@ func (Model) Prepare(p *Parameters, tilt *laplace.Tilt, s *lineargaussian.Statis
 }
 
 // Infer adds the rows of a block.
-func (Model) Infer(b framework.Rows, p *Parameters, s *lineargaussian.Statistics) (float64, error) {
+func (Model) Infer(b blocks.Rows, p *Parameters, s *lineargaussian.Statistics) (float64, error) {
 	return s.Add(b)
 }
 

@@ -12,7 +12,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat/distmv"
 
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/models/lineargaussian"
 )
@@ -124,10 +124,10 @@ func (p *Parameters) scored(x mat.Matrix) (logProb, mean []float64, s *scorer, e
 	if d != p.D || n == 0 {
 		return nil, nil, nil, fmt.Errorf("bpca: the data are %d×%d: the model has %d columns", n, d, p.D)
 	}
-	rows := framework.Rows{N: n, D: d, Stride: d, X: mat.DenseCopyOf(x).RawMatrix().Data}
+	rows := blocks.Rows{N: n, D: d, Stride: d, X: mat.DenseCopyOf(x).RawMatrix().Data}
 	for i, v := range rows.X {
 		if v-v != 0 {
-			return nil, nil, nil, fmt.Errorf("bpca: %w", framework.NotFinite(i/d, i%d, v))
+			return nil, nil, nil, fmt.Errorf("bpca: %w", blocks.NotFinite(i/d, i%d, v))
 		}
 	}
 	if s, err = p.scorer(); err == nil {
@@ -163,7 +163,7 @@ func (p *Parameters) scorer() (*scorer, error) {
 }
 
 // block is the function of Parameters.Scorer.
-func (s *scorer) block(b framework.Rows, logProb, mean []float64) ([]float64, []float64, error) {
+func (s *scorer) block(b blocks.Rows, logProb, mean []float64) ([]float64, []float64, error) {
 	if b.D != s.D {
 		return nil, nil, fmt.Errorf("bpca: rows have %d columns, the model %d", b.D, s.D)
 	}
@@ -188,7 +188,7 @@ func (s *scorer) score(y blas64.General, logProb []float64, mean blas64.General)
 
 // Scorer returns a function that computes LogProb and the means of Transform for one block after another. What blocks
 // share is computed once, and nothing is allocated if the slices are large enough. The function is for one goroutine.
-func (p *Parameters) Scorer() (func(b framework.Rows, logProb, mean []float64) ([]float64, []float64, error), error) {
+func (p *Parameters) Scorer() (func(b blocks.Rows, logProb, mean []float64) ([]float64, []float64, error), error) {
 	s, err := p.scorer()
 	if err != nil {
 		return nil, err
@@ -197,7 +197,7 @@ func (p *Parameters) Scorer() (func(b framework.Rows, logProb, mean []float64) (
 }
 
 // LogProb returns the marginal log-likelihood of each row of a block, in nats.
-func (Model) LogProb(b framework.Rows, p *Parameters, dst []float64) ([]float64, error) {
+func (Model) LogProb(b blocks.Rows, p *Parameters, dst []float64) ([]float64, error) {
 	score, err := p.Scorer()
 	if err != nil {
 		return nil, err

@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	_ "github.com/latent-go/latent/internal/fixedseed"
 	"github.com/latent-go/latent/laplace"
 	"github.com/latent-go/latent/models/bpca"
@@ -23,7 +24,7 @@ import (
 
 // anywhere returns parameters and the statistics of a local step there, far from any
 // fixed point.
-func anywhere(t testing.TB, n, d, k int) (*framework.Table, *bpca.Parameters, *lineargaussian.Statistics, float64) {
+func anywhere(t testing.TB, n, d, k int) (*blocks.Table, *bpca.Parameters, *lineargaussian.Statistics, float64) {
 	src := table(t, factors(n, d, 2, 9), d)
 	rng := rand.New(rand.NewPCG(3, 3))
 	p, err := bpca.Model{}.Init(background, src, k, rng)
@@ -182,7 +183,7 @@ func TestRefittedSampleRecoversTheModel(t *testing.T) {
 	require.NoError(t, err)
 	x, err := truth.Sample(40000, rand.New(rand.NewPCG(1, 1)))
 	require.NoError(t, err)
-	src, err := framework.FromMatrix(x)
+	src, err := blocks.FromMatrix(x)
 	require.NoError(t, err)
 	fitted, err := solve(t, moments(t, src)).Parameters(2, framework.EM)
 	require.NoError(t, err)
@@ -412,9 +413,9 @@ func TestBadInputIsRefused(t *testing.T) {
 		}
 		assert.ErrorContains(t, err, c.message, "moments: %s", name)
 	}
-	_, err := framework.FromSlice(with(func(x []float64) { x[9] = math.NaN() }), 50, 4)
+	_, err := blocks.FromSlice(with(func(x []float64) { x[9] = math.NaN() }), 50, 4)
 	assert.ErrorContains(t, err, "row 3, column 2 is NaN")
-	_, err = framework.FromSlice(with(func(x []float64) { x[11] = math.Inf(-1) }), 50, 4)
+	_, err = blocks.FromSlice(with(func(x []float64) { x[11] = math.Inf(-1) }), 50, 4)
 	assert.ErrorContains(t, err, "row 3, column 4 is -Inf")
 }
 
@@ -472,7 +473,7 @@ func TestTinyHostileTablesNeverGiveNaN(t *testing.T) {
 		n, d := rapid.IntRange(1, 7).Draw(t, "n"), rapid.IntRange(1, 5).Draw(t, "d")
 		x := rapid.SliceOfN(entry, n*d, n*d).Draw(t, "x")
 		w := rapid.SliceOfN(rapid.SampledFrom([]float64{1, 0, 2.5, 1e-9}), n, n).Draw(t, "w")
-		src, err := framework.FromSlice(x, n, d)
+		src, err := blocks.FromSlice(x, n, d)
 		require.NoError(t, err)
 		if rapid.Bool().Draw(t, "weighted") {
 			if src, err = src.WithWeights(w); err != nil {
@@ -551,7 +552,7 @@ func TestAccelerationOfVariationalBayes(t *testing.T) {
 	x := slices.Clone(table.All().X)
 	plainPasses, fastPasses := 0, 0
 	for range 4 {
-		src, err := framework.FromSlice(x, rows, d)
+		src, err := blocks.FromSlice(x, rows, d)
 		require.NoError(t, err)
 		m := moments(t, src)
 		o := framework.Options{K: 10, Method: framework.EM}

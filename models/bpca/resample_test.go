@@ -8,14 +8,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/latent-go/latent/bootstrap"
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/models/bpca"
 )
 
-var _ bootstrap.Resampler[framework.Rows, *bpca.Parameters] = bpca.Model{}
+var _ bootstrap.Resampler[blocks.Rows, *bpca.Parameters] = bpca.Model{}
 
 func TestResampleDrawsAsManyRows(t *testing.T) {
-	src, err := framework.FromSlice(make([]float64, 10), 5, 2)
+	src, err := blocks.FromSlice(make([]float64, 10), 5, 2)
 	require.NoError(t, err)
 	p := &bpca.Parameters{K: 1, D: 2, Mean: []float64{1, 2}, Loadings: []float64{1, 1}, Noise: 1}
 	drawn, err := bpca.Model{}.Resample(t.Context(), src, p, rand.New(rand.NewPCG(1, 1)))

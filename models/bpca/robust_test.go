@@ -13,6 +13,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/laplace"
 	"github.com/latent-go/latent/models/bpca"
 	"github.com/latent-go/latent/models/lineargaussian"
@@ -248,11 +249,11 @@ func TestRowsOfNoWeightAreNotThere(t *testing.T) {
 func TestEmptyBlocksAreNothing(t *testing.T) {
 	src := table(t, factors(50, 4, 1, 1), 4)
 	m := moments(t, src)
-	require.NoError(t, m.Add(framework.Rows{D: 4, Stride: 4}))
+	require.NoError(t, m.Add(blocks.Rows{D: 4, Stride: 4}))
 	assert.Equal(t, 50.0, m.N)
 	_, p, s, _ := anywhere(t, 20, 4, 2)
 	require.NoError(t, bpca.Model{}.Prepare(p, nil, s))
-	h, err := bpca.Model{}.Infer(framework.Rows{D: 4, Stride: 4}, p, s)
+	h, err := bpca.Model{}.Infer(blocks.Rows{D: 4, Stride: 4}, p, s)
 	require.NoError(t, err)
 	assert.Zero(t, h)
 }
@@ -286,16 +287,16 @@ func TestScalesNearTheEndsOfTheRange(t *testing.T) {
 // must not be met.
 func TestAnyScaleHasTheSameFit(t *testing.T) {
 	x := factors(60, 5, 2, 1)
-	for name, fitAt := range map[string]func(src *framework.Table) (value float64, k int){
-		"EM": func(src *framework.Table) (float64, int) {
+	for name, fitAt := range map[string]func(src *blocks.Table) (value float64, k int){
+		"EM": func(src *blocks.Table) (float64, int) {
 			res := fitTable(t, bpca.Model{}, src, framework.Options{K: 2, FixedK: true, Method: framework.EM})
 			return res.Value, res.Shape.K
 		},
-		"VB": func(src *framework.Table) (float64, int) {
+		"VB": func(src *blocks.Table) (float64, int) {
 			res := fitTable(t, bpca.Variational{}, src, framework.Options{K: 4, Method: framework.EM, Criterion: framework.ELBO})
 			return res.Value, res.Shape.K
 		},
-		"gFAB": func(src *framework.Table) (float64, int) {
+		"gFAB": func(src *blocks.Table) (float64, int) {
 			res := fitTable(t, bpca.Model{}, src, framework.Options{K: 4})
 			return res.Value, res.Shape.K
 		},
@@ -313,7 +314,7 @@ func TestAnyScaleHasTheSameFit(t *testing.T) {
 	}
 }
 
-func fitTable[P any, S framework.Statistics[S]](t *testing.T, m framework.Model[framework.Rows, P, S], src *framework.Table, o framework.Options) *framework.Result[P, S] {
+func fitTable[P any, S framework.Statistics[S]](t *testing.T, m framework.Model[blocks.Rows, P, S], src *blocks.Table, o framework.Options) *framework.Result[P, S] {
 	t.Helper()
 	res, err := framework.Fit(background, m, src, o)
 	require.NoError(t, err)
@@ -411,7 +412,7 @@ func TestSmallColumnsBesideALargeOneCount(t *testing.T) {
 
 func TestRowsOfDifferentWidthsAreRefused(t *testing.T) {
 	a, b := table(t, factors(30, 3, 1, 1), 3).All(), table(t, factors(30, 4, 1, 1), 4).All()
-	for _, blocks := range [][]framework.Rows{{a, b}, {b, a}} {
+	for _, blocks := range [][]blocks.Rows{{a, b}, {b, a}} {
 		src := blockSource(blocks)
 		_, err := lineargaussian.Summarize(background, src, 1)
 		assert.ErrorContains(t, err, "columns")
@@ -420,11 +421,11 @@ func TestRowsOfDifferentWidthsAreRefused(t *testing.T) {
 	}
 }
 
-type blockSource []framework.Rows
+type blockSource []blocks.Rows
 
 func (s blockSource) Rows() int { return 60 }
-func (s blockSource) Blocks(context.Context) iter.Seq2[framework.Rows, error] {
-	return func(yield func(framework.Rows, error) bool) {
+func (s blockSource) Blocks(context.Context) iter.Seq2[blocks.Rows, error] {
+	return func(yield func(blocks.Rows, error) bool) {
 		for _, b := range s {
 			if !yield(b, nil) {
 				return

@@ -9,13 +9,14 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/models/lineargaussian"
 )
 
 // Init starts near the leading eigenvectors, or at random.
 func (m Model) Init(
-	ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand,
+	ctx context.Context, src framework.Source[blocks.Rows], k int, rng *rand.Rand,
 ) (*Parameters, error) {
 	p, _, err := m.begin(ctx, src, k, rng)
 	return p, err
@@ -23,7 +24,7 @@ func (m Model) Init(
 
 // begin is Init, with the mean column variance.
 func (m Model) begin(
-	ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand,
+	ctx context.Context, src framework.Source[blocks.Rows], k int, rng *rand.Rand,
 ) (*Parameters, float64, error) {
 	c, err := lineargaussian.SummarizeColumns(ctx, src)
 	if err == nil {

@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/mathext"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/models/bpca"
 )
 
@@ -23,7 +24,7 @@ type given struct {
 	start *bpca.Posterior
 }
 
-func (g given) Init(context.Context, framework.Source[framework.Rows], int, *rand.Rand) (*bpca.Posterior, error) {
+func (g given) Init(context.Context, framework.Source[blocks.Rows], int, *rand.Rand) (*bpca.Posterior, error) {
 	p := *g.start // the engine overwrites what it is given
 	p.Loadings, p.Cov, p.AlphaRates = slices.Clone(p.Loadings), slices.Clone(p.Cov), slices.Clone(p.AlphaRates)
 	return &p, nil

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/laplace"
 	"github.com/latent-go/latent/models/lineargaussian"
@@ -80,7 +81,7 @@ func (Variational) BoundsEvidence() {}
 
 // Init starts from the same draw as [Model]; q(W) has the covariance that one row implies.
 func (v Variational) Init(
-	ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand,
+	ctx context.Context, src framework.Source[blocks.Rows], k int, rng *rand.Rand,
 ) (*Posterior, error) {
 	p, unit, err := Model{RandomStart: v.RandomStart}.begin(ctx, src, k, rng)
 	if err != nil {
@@ -140,7 +141,7 @@ func (Variational) Prepare(p *Posterior, tilt *laplace.Tilt, s *lineargaussian.S
 }
 
 // Infer adds the rows of a block.
-func (Variational) Infer(b framework.Rows, p *Posterior, s *lineargaussian.Statistics) (float64, error) {
+func (Variational) Infer(b blocks.Rows, p *Posterior, s *lineargaussian.Statistics) (float64, error) {
 	return s.Add(b)
 }
 

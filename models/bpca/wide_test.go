@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 )
 
 // Four times as many columns, of few rows, take four times the memory: no D×D matrix is made, and no tile of rows that
@@ -20,7 +21,7 @@ func TestMemoryOfWideTablesGrowsWithTheColumnsOnce(t *testing.T) {
 		for i := range x {
 			x[i] = rng.NormFloat64()
 		}
-		table, err := framework.FromSlice(x, 3, d)
+		table, err := blocks.FromSlice(x, 3, d)
 		require.NoError(t, err)
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)

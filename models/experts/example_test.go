@@ -7,6 +7,7 @@ import (
 
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/models/experts"
 )
 
@@ -20,7 +21,7 @@ func Example() {
 		}
 		x = append(x, age, level+rng.NormFloat64()/2)
 	}
-	table, err := framework.FromSlice(x, 300, 2)
+	table, err := blocks.FromSlice(x, 300, 2)
 	if err != nil {
 		panic(err)
 	}
@@ -29,7 +30,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	two, err := framework.FromSlice([]float64{25, 0, 75, 0}, 2, 2)
+	two, err := blocks.FromSlice([]float64{25, 0, 75, 0}, 2, 2)
 	if err != nil {
 		panic(err)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/categorical"
 	"github.com/latent-go/latent/internal/tier"
 	"github.com/latent-go/latent/models/experts"
@@ -61,9 +62,9 @@ func reply(x *mat.Dense, i int, p []float64, rng *rand.Rand) {
 	}
 }
 
-func table(t *testing.T, x mat.Matrix) *framework.Table {
+func table(t *testing.T, x mat.Matrix) *blocks.Table {
 	t.Helper()
-	src, err := framework.FromMatrix(x)
+	src, err := blocks.FromMatrix(x)
 	require.NoError(t, err)
 	return src
 }
@@ -401,7 +402,7 @@ func TestBadGates(t *testing.T) {
 	x := survey(100, 9)
 	of := func(m experts.Model, x mat.Matrix) error {
 		n, d := x.Dims()
-		src, err := framework.FromIncomplete(mat.DenseCopyOf(x).RawMatrix().Data, n, d)
+		src, err := blocks.FromIncomplete(mat.DenseCopyOf(x).RawMatrix().Data, n, d)
 		require.NoError(t, err)
 		_, err = framework.Fit(context.Background(), m, src, options{K: 2})
 		return err

@@ -3,12 +3,12 @@ package experts
 import (
 	"math/rand/v2"
 
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 )
 
 // Fill returns the rows of a block, N×D, with the missing values of the family's columns filled in, as
 // [mixture.Model.Fill] does, given the other columns and those of the gate.
-func (m Model) Fill(b framework.Rows, p *Parameters, rng *rand.Rand) ([]float64, error) {
+func (m Model) Fill(b blocks.Rows, p *Parameters, rng *rand.Rand) ([]float64, error) {
 	r, err := m.Responsibilities(b, p, nil)
 	if err != nil {
 		return nil, err
@@ -17,7 +17,7 @@ func (m Model) Fill(b framework.Rows, p *Parameters, rng *rand.Rand) ([]float64,
 	if err != nil {
 		return nil, err
 	}
-	seen, x := framework.Rows{First: b.First, N: b.N, D: len(own), Stride: len(own)}, []float64(nil)
+	seen, x := blocks.Rows{First: b.First, N: b.N, D: len(own), Stride: len(own)}, []float64(nil)
 	for i := range b.N {
 		row := b.Row(i)
 		x = append(x, row...)

@@ -12,6 +12,7 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/internal/simd"
 	"github.com/latent-go/latent/models/mixture"
@@ -29,7 +30,7 @@ import (
 
 // gate is the prior of the rows of a block.
 type gate struct {
-	b       framework.Rows
+	b       blocks.Rows
 	columns []int // of the gate
 	family  []int // the others
 	p       *Parameters
@@ -43,7 +44,7 @@ type gate struct {
 }
 
 // of notes a block, and returns the family's columns of it.
-func (g *gate) of(b framework.Rows) (framework.Rows, error) {
+func (g *gate) of(b blocks.Rows) (blocks.Rows, error) {
 	if b.D != g.p.D {
 		return b, fmt.Errorf("experts: a row of %d columns does not match a model of %d", b.D, g.p.D)
 	}
@@ -63,7 +64,7 @@ func (g *gate) read(first, n int) error {
 		row := g.b.Row(first + i)
 		for j, c := range g.columns {
 			if math.IsNaN(row[c]) {
-				return &framework.DataError{Row: g.b.First + first + i, Column: c, Value: row[c], Reason: errMissing}
+				return &blocks.DataError{Row: g.b.First + first + i, Column: c, Value: row[c], Reason: errMissing}
 			}
 			g.t[(j+1)*padded+i] = row[c]
 		}
@@ -185,7 +186,7 @@ func (p *Parameters) center() {
 // ---- Columns
 
 // width is the number of columns of a source.
-func width(ctx context.Context, src framework.Source[framework.Rows]) (int, error) {
+func width(ctx context.Context, src framework.Source[blocks.Rows]) (int, error) {
 	for b, err := range src.Blocks(ctx) {
 		return b.D, err
 	}
@@ -223,7 +224,7 @@ func (m Model) columns(d int) ([]int, error) {
 
 // shift numbers the column of an error about some columns as the table does.
 func shift(err error, columns []int) error {
-	if fault, ok := errors.AsType[*framework.DataError](err); ok && fault.Column >= 0 && !errors.Is(err, errMissing) {
+	if fault, ok := errors.AsType[*blocks.DataError](err); ok && fault.Column >= 0 && !errors.Is(err, errMissing) {
 		fault.Column = columns[fault.Column]
 	}
 	return err
@@ -235,14 +236,14 @@ var (
 )
 
 // design is L. It returns an error if a column is constant, or determined by the others.
-func design(ctx context.Context, src framework.Source[framework.Rows], columns []int) ([]float64, error) {
+func design(ctx context.Context, src framework.Source[blocks.Rows], columns []int) ([]float64, error) {
 	if len(columns) == 0 {
 		return []float64{1}, nil
 	}
 	pooled, _, err := family.Pool(ctx, framework.ColumnsOf(src, columns), normal.Family{Floor: family.NoFloor})
-	if fault, ok := errors.AsType[*framework.DataError](err); ok {
+	if fault, ok := errors.AsType[*blocks.DataError](err); ok {
 		switch {
-		case errors.Is(err, framework.ErrConstant):
+		case errors.Is(err, blocks.ErrConstant):
 			fault.Reason = errConstant
 		case errors.Is(err, normal.ErrDependent):
 			fault.Reason = errDependent
@@ -254,7 +255,7 @@ func design(ctx context.Context, src framework.Source[framework.Rows], columns [
 	d := len(columns)
 	var chol mat.Cholesky
 	if !chol.Factorize(mat.NewSymDense(d, pooled.Parameters[d:])) {
-		return nil, framework.FaultyColumn(columns[d-1], errDependent)
+		return nil, blocks.FaultyColumn(columns[d-1], errDependent)
 	}
 	root := mat.NewDense(d+1, d+1, nil)
 	root.SetCol(0, append([]float64{1}, pooled.Parameters[:d]...))

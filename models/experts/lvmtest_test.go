@@ -9,12 +9,12 @@ import (
 
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/family/normal"
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/framework/lvmtest"
 	"github.com/latent-go/latent/models/experts"
 )
 
-type conforming = lvmtest.Case[framework.Rows, *experts.Parameters, *experts.Statistics]
+type conforming = lvmtest.Case[blocks.Rows, *experts.Parameters, *experts.Statistics]
 
 // moved are parameters with other gates but the last, which keeps the sum, and other components.
 func moved(p *experts.Parameters, gate, components []float64) *experts.Parameters {
@@ -85,7 +85,7 @@ func TestModelConforms(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			of := conforming{
 				Model: c.model, Data: lvmtest.Matrix(c.x), K: []int{1, 2, 3}, NoAllocations: true,
-				Units: []lvmtest.Units[framework.Rows]{{Name: "the gate in other units", Data: lvmtest.Rescaled("", c.x, c.scale).Data}},
+				Units: []lvmtest.Units[blocks.Rows]{{Name: "the gate in other units", Data: lvmtest.Rescaled("", c.x, c.scale).Data}},
 				Symmetry: func(p *experts.Parameters, rng *rand.Rand) *experts.Parameters {
 					q, err := c.model.Permute(p, rng.Perm(p.K()))
 					if err != nil {
@@ -101,15 +101,15 @@ func TestModelConforms(t *testing.T) {
 					clear(p.Gate[:len(p.Gate)/p.K()])
 					return s, p, 0
 				},
-				Sample: func(p *experts.Parameters, n int, rng *rand.Rand) (lvmtest.Data[framework.Rows], error) {
+				Sample: func(p *experts.Parameters, n int, rng *rand.Rand) (lvmtest.Data[blocks.Rows], error) {
 					rows, d := c.x.Dims()
 					at := mat.NewDense(n, d, nil)
 					for i := range n {
 						at.SetRow(i, c.x.RawRowView(rng.IntN(rows)))
 					}
-					src, err := framework.FromMatrix(at)
+					src, err := blocks.FromMatrix(at)
 					if err != nil {
-						return lvmtest.Data[framework.Rows]{}, err
+						return lvmtest.Data[blocks.Rows]{}, err
 					}
 					x, _, err := c.model.Sample(src.All(), p, rng)
 					return lvmtest.Matrix(mat.NewDense(n, d, x)), err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/laplace"
 	"github.com/latent-go/latent/models/mixture"
@@ -40,7 +41,7 @@ func (m Model) mixture() mixture.Model {
 
 // Init draws starting parameters: the classes of a mixture, and a gate whose slopes are 0.
 func (m Model) Init(
-	ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand,
+	ctx context.Context, src framework.Source[blocks.Rows], k int, rng *rand.Rand,
 ) (*Parameters, error) {
 	d, err := width(ctx, src)
 	if err != nil {
@@ -89,7 +90,7 @@ func (m Model) Prepare(p *Parameters, tilt *laplace.Tilt, s *Statistics) error {
 }
 
 // Infer adds the rows of a block.
-func (m Model) Infer(b framework.Rows, _ *Parameters, s *Statistics) (float64, error) {
+func (m Model) Infer(b blocks.Rows, _ *Parameters, s *Statistics) (float64, error) {
 	of, err := s.rows.of(b)
 	if err != nil {
 		return 0, err
@@ -174,20 +175,20 @@ func (m Model) Keep(s *Statistics, p *Parameters, dims []int) (*Statistics, *Par
 // ---- Scores of rows
 
 // LogProb returns ln p(x_n|a_n) of each row, in nats: the family's columns given the gate's.
-func (m Model) LogProb(b framework.Rows, p *Parameters, dst []float64) ([]float64, error) {
+func (m Model) LogProb(b blocks.Rows, p *Parameters, dst []float64) ([]float64, error) {
 	logProb, _, err := m.Score(b, p, dst, nil)
 	return logProb, err
 }
 
 // Responsibilities returns p(z_n = k|x_n, a_n), rows×K.
-func (m Model) Responsibilities(b framework.Rows, p *Parameters, dst []float64) ([]float64, error) {
+func (m Model) Responsibilities(b blocks.Rows, p *Parameters, dst []float64) ([]float64, error) {
 	_, r, err := m.Score(b, p, nil, dst)
 	return r, err
 }
 
 // Score returns LogProb and Responsibilities at the cost of one. It overwrites the slices from their beginnings, and
 // grows those that are too short.
-func (m Model) Score(b framework.Rows, p *Parameters, logProb, r []float64) ([]float64, []float64, error) {
+func (m Model) Score(b blocks.Rows, p *Parameters, logProb, r []float64) ([]float64, []float64, error) {
 	score, err := m.Scorer(p)
 	if err != nil {
 		return nil, nil, err
@@ -199,9 +200,9 @@ func (m Model) Score(b framework.Rows, p *Parameters, logProb, r []float64) ([]f
 // alone is computed once.
 func (m Model) Scorer(
 	p *Parameters,
-) (func(b framework.Rows, logProb, r []float64) ([]float64, []float64, error), error) {
+) (func(b blocks.Rows, logProb, r []float64) ([]float64, []float64, error), error) {
 	s := m.NewStatistics(p)
-	return func(b framework.Rows, logProb, r []float64) ([]float64, []float64, error) {
+	return func(b blocks.Rows, logProb, r []float64) ([]float64, []float64, error) {
 		of, err := s.rows.of(b)
 		if err != nil {
 			return nil, nil, err
@@ -216,7 +217,7 @@ func (Model) LabelEntropy(s *Statistics) float64 { return s.Mixture.Labels }
 
 // Condense merges equal rows into one row with their weight (see [framework.Condenser]), unless a column of the
 // family is continuous.
-func (m Model) Condense(ctx context.Context, src framework.Source[framework.Rows]) framework.Source[framework.Rows] {
+func (m Model) Condense(ctx context.Context, src framework.Source[blocks.Rows]) framework.Source[blocks.Rows] {
 	return m.mixture().Condense(ctx, src)
 }
 
@@ -319,13 +320,13 @@ func (s *Statistics) logGate(p *Parameters) float64 {
 func at(v []float64, k, n int) []float64 { return v[k*n : (k+1)*n] }
 
 var (
-	_ framework.Model[framework.Rows, *Parameters, *Statistics] = Model{}
-	_ framework.Curved[*Parameters, *Statistics]                = Model{}
-	_ framework.Proper[*Parameters, *Statistics]                = Model{}
-	_ framework.Projector[*Parameters, *Statistics]             = Model{}
-	_ framework.LogProber[framework.Rows, *Parameters]          = Model{}
-	_ framework.Assigner[framework.Rows, *Parameters]           = Model{}
-	_ framework.LabelEntropy[*Statistics]                       = Model{}
-	_ framework.Condenser[framework.Rows]                       = Model{}
-	_ framework.Scaler                                          = (*Statistics)(nil)
+	_ framework.Model[blocks.Rows, *Parameters, *Statistics] = Model{}
+	_ framework.Curved[*Parameters, *Statistics]             = Model{}
+	_ framework.Proper[*Parameters, *Statistics]             = Model{}
+	_ framework.Projector[*Parameters, *Statistics]          = Model{}
+	_ framework.LogProber[blocks.Rows, *Parameters]          = Model{}
+	_ framework.Assigner[blocks.Rows, *Parameters]           = Model{}
+	_ framework.LabelEntropy[*Statistics]                    = Model{}
+	_ framework.Condenser[blocks.Rows]                       = Model{}
+	_ framework.Scaler                                       = (*Statistics)(nil)
 )

@@ -12,6 +12,7 @@ import (
 
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/categorical"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/internal/logit"
@@ -20,7 +21,7 @@ import (
 
 // Prior returns p(z_n = k|a_n), rows×K, given the gate's columns alone, in dst (allocated if nil). The family's
 // columns may be missing.
-func (m Model) Prior(b framework.Rows, p *Parameters, dst []float64) ([]float64, error) {
+func (m Model) Prior(b blocks.Rows, p *Parameters, dst []float64) ([]float64, error) {
 	of, err := m.PriorScorer(p)
 	if err != nil {
 		return nil, err
@@ -30,9 +31,9 @@ func (m Model) Prior(b framework.Rows, p *Parameters, dst []float64) ([]float64,
 
 // PriorScorer returns a function that computes Prior for one block after another, in one goroutine. It allocates
 // nothing if dst is large enough.
-func (m Model) PriorScorer(p *Parameters) (func(b framework.Rows, dst []float64) ([]float64, error), error) {
+func (m Model) PriorScorer(p *Parameters) (func(b blocks.Rows, dst []float64) ([]float64, error), error) {
 	r, err := m.reader(p)
-	return func(b framework.Rows, dst []float64) ([]float64, error) {
+	return func(b blocks.Rows, dst []float64) ([]float64, error) {
 		dst = dst[:0]
 		err := r.eachRow(b, func(_ int, _, prior []float64) { dst = append(dst, prior...) })
 		return dst, err
@@ -55,7 +56,7 @@ func (m Model) reader(p *Parameters) (*reader, error) {
 }
 
 // eachRow visits t and π of every row of a block.
-func (g *reader) eachRow(b framework.Rows, visit func(i int, t, prior []float64)) error {
+func (g *reader) eachRow(b blocks.Rows, visit func(i int, t, prior []float64)) error {
 	if _, err := g.of(b); err != nil {
 		return err
 	}
@@ -111,7 +112,7 @@ type Coefficient struct{ Value, Error float64 }
 // Their standard errors come from the observed information of the rows of b about the gate, which allows for the
 // uncertainty about classes (Louis 1982) but holds the family's parameters fixed. They are NaN if the information is
 // singular.
-func (m Model) Coefficients(b framework.Rows, p *Parameters) ([][]Coefficient, error) {
+func (m Model) Coefficients(b blocks.Rows, p *Parameters) ([][]Coefficient, error) {
 	l, err := m.likelihood(b, p)
 	if err != nil {
 		return nil, err
@@ -141,7 +142,7 @@ func (m Model) Coefficients(b framework.Rows, p *Parameters) ([][]Coefficient, e
 }
 
 // likelihood is the gate's likelihood given the densities of the classes, Σ_n w_n ln Σ_k π_k(t_n) f_nk.
-func (m Model) likelihood(b framework.Rows, p *Parameters) (*logit.Likelihood, error) {
+func (m Model) likelihood(b blocks.Rows, p *Parameters) (*logit.Likelihood, error) {
 	q, err := m.Responsibilities(b, p, nil)
 	if err != nil {
 		return nil, err
@@ -170,7 +171,7 @@ var errSeparates = errors.New("separates classes in the gate: its coefficients h
 // Doubts reports the doubts about the mixture, and a gate whose likelihood has no finite maximum because its columns
 // rule out some class for some row with certainty. The sign is that steps of Newton's method from the fit do not
 // become shorter.
-func (m Model) Doubts(b framework.Rows, p *Parameters) ([]error, error) {
+func (m Model) Doubts(b blocks.Rows, p *Parameters) ([]error, error) {
 	doubts, err := m.mixture().Doubts(p.Mixture)
 	if err != nil || p.K() == 1 || len(m.Gate) == 0 {
 		return doubts, err
@@ -196,7 +197,7 @@ func (m Model) Doubts(b framework.Rows, p *Parameters) ([]error, error) {
 		}
 	}
 	if l.Farthest(step) > logit.LongStep {
-		doubts = append(doubts, framework.FaultyColumn(m.Gate[p.widest(step)], errSeparates))
+		doubts = append(doubts, blocks.FaultyColumn(m.Gate[p.widest(step)], errSeparates))
 	}
 	return doubts, nil
 }
@@ -220,7 +221,7 @@ func (p *Parameters) widest(step []float64) (column int) {
 // Sample draws new values in the family's columns of the rows of b, given the gate's columns. It returns the rows,
 // N×D row-major, and the class of each. Missing values stay missing, and columns that the family conditions on stay
 // as they are.
-func (m Model) Sample(b framework.Rows, p *Parameters, rng *rand.Rand) (x []float64, labels []int, err error) {
+func (m Model) Sample(b blocks.Rows, p *Parameters, rng *rand.Rand) (x []float64, labels []int, err error) {
 	draw, err := m.drawer(p, rng)
 	if err != nil {
 		return nil, nil, err

@@ -7,13 +7,14 @@ import (
 
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/models/mixture"
 )
 
 // Split divides class k by fitting a mixture of two components to its rows (see [framework.Splitter]). The halves
 // start with the gate of class k, shifted by the logs of their shares.
 func (m Model) Split(
-	ctx context.Context, src framework.Source[framework.Rows], s *Statistics, p *Parameters, k int, rng *rand.Rand,
+	ctx context.Context, src framework.Source[blocks.Rows], s *Statistics, p *Parameters, k int, rng *rand.Rand,
 ) (*Parameters, float64, error) {
 	own, err := m.columns(p.D)
 	if err != nil {
@@ -44,15 +45,15 @@ func (m Model) Split(
 // Resample draws the family's columns of a table like src from p, given the gate's columns (see
 // [mixture.Model.Resample]).
 func (m Model) Resample(
-	ctx context.Context, src framework.Source[framework.Rows], p *Parameters, rng *rand.Rand,
-) (framework.Source[framework.Rows], error) {
+	ctx context.Context, src framework.Source[blocks.Rows], p *Parameters, rng *rand.Rand,
+) (framework.Source[blocks.Rows], error) {
 	draw, err := m.drawer(p, rng)
 	if err != nil {
 		return nil, err
 	}
 	var prior []float64
 	return mixture.Redraw(ctx, src, p.D, func(row []float64) error {
-		one := framework.Rows{N: 1, D: p.D, Stride: p.D, X: row}
+		one := blocks.Rows{N: 1, D: p.D, Stride: p.D, X: row}
 		if prior, err = m.Prior(one, p, prior); err != nil {
 			return err
 		}
@@ -63,8 +64,8 @@ func (m Model) Resample(
 
 // StartAt returns the parameters after one iteration of EM from p. The design of the gate, and the table described as
 // one class, stay those of p.
-func (m Model) StartAt(ctx context.Context, src framework.Source[framework.Rows], p *Parameters) (*Parameters, error) {
+func (m Model) StartAt(ctx context.Context, src framework.Source[blocks.Rows], p *Parameters) (*Parameters, error) {
 	return framework.EMStep(ctx, m, src, p, 1)
 }
 
-var _ framework.Splitter[framework.Rows, *Parameters, *Statistics] = Model{}
+var _ framework.Splitter[blocks.Rows, *Parameters, *Statistics] = Model{}

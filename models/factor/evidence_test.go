@@ -14,6 +14,7 @@ import (
 	"github.com/latent-go/latent/evidence"
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/models/factor"
 	"github.com/latent-go/latent/models/lineargaussian"
 	"github.com/latent-go/latent/models/mixture"
@@ -41,8 +42,8 @@ func drawn(n, d, k int, s float64, seed uint64) []float64 {
 	return x
 }
 
-func rows(t testing.TB, x []float64, d int) *framework.Table {
-	src, err := framework.FromIncomplete(x, len(x)/d, d)
+func rows(t testing.TB, x []float64, d int) *blocks.Table {
+	src, err := blocks.FromIncomplete(x, len(x)/d, d)
 	require.NoError(t, err)
 	return src
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/latent-go/latent/bootstrap"
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/framework/lvmtest"
 	"github.com/latent-go/latent/internal/tier"
 	"github.com/latent-go/latent/laplace"
@@ -22,15 +23,15 @@ import (
 	"github.com/latent-go/latent/models/lineargaussian"
 )
 
-func fit(t testing.TB, m factor.Model, src framework.Source[framework.Rows], o framework.Options) *framework.Result[*factor.Parameters, *factor.Statistics] {
+func fit(t testing.TB, m factor.Model, src framework.Source[blocks.Rows], o framework.Options) *framework.Result[*factor.Parameters, *factor.Statistics] {
 	res, err := framework.Fit(background, m, src, o)
 	require.NoError(t, err)
 	return res
 }
 
-func table(t testing.TB, x *mat.Dense) *framework.Table {
+func table(t testing.TB, x *mat.Dense) *blocks.Table {
 	n, d := x.Dims()
-	src, err := framework.FromIncomplete(mat.DenseCopyOf(x).RawMatrix().Data, n, d)
+	src, err := blocks.FromIncomplete(mat.DenseCopyOf(x).RawMatrix().Data, n, d)
 	require.NoError(t, err)
 	return src
 }
@@ -93,11 +94,11 @@ func TestIsotropicNoiseIsBPCA(t *testing.T) {
 	require.NoError(t, err)
 	x, n, d, err := iris.Matrix()
 	require.NoError(t, err)
-	flowers, err := framework.FromSlice(x, n, d)
+	flowers, err := blocks.FromSlice(x, n, d)
 	require.NoError(t, err)
 	criteria := []framework.Criterion{framework.GFIC, framework.FIC, framework.BIC, framework.BICEM, framework.AIC,
 		framework.Evidence}
-	for name, src := range map[string]*framework.Table{
+	for name, src := range map[string]*blocks.Table{
 		"holzinger": holzinger(t), "iris": flowers, "drawn": table(t, draw(200, 6, 2, 4)),
 	} {
 		m := moments(t, src)
@@ -187,7 +188,7 @@ func TestNothingMissing(t *testing.T) {
 		for _, method := range []framework.Method{framework.GFAB, framework.EM} {
 			o := framework.Options{K: 2, FixedK: true, Method: method, Tolerance: 1e-12, Also: []framework.Criterion{framework.BIC}}
 			want := fit(t, m, src, o)
-			got, err := framework.FitFrom(background, m, src, func(ctx ctx, src framework.Source[framework.Rows], k int, rng *rand.Rand) (*factor.Parameters, error) {
+			got, err := framework.FitFrom(background, m, src, func(ctx ctx, src framework.Source[blocks.Rows], k int, rng *rand.Rand) (*factor.Parameters, error) {
 				p, err := m.Init(ctx, src, k, rng)
 				p.Center = append([]float64(nil), p.Mean...)
 				return p, err
@@ -341,7 +342,7 @@ func TestStandardErrors(t *testing.T) {
 		return w.RawMatrix().Data
 	}
 	spread := mat.NewDense(60, 4, nil)
-	var first *framework.Table
+	var first *blocks.Table
 	for i := range 60 {
 		x, err := truth.Sample(n, rand.New(rand.NewPCG(3, uint64(i))))
 		require.NoError(t, err)
@@ -450,7 +451,7 @@ func (m mutant) Prepare(p *factor.Parameters, tilt *laplace.Tilt, s *factor.Stat
 	return m.Model.Prepare(p, tilt, s)
 }
 
-func (m mutant) Infer(b framework.Rows, p *factor.Parameters, s *factor.Statistics) (float64, error) {
+func (m mutant) Infer(b blocks.Rows, p *factor.Parameters, s *factor.Statistics) (float64, error) {
 	h, err := m.Model.Infer(b, p, s)
 	switch m.name {
 	case "entropy":

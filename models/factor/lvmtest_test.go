@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/framework/lvmtest"
 	"github.com/latent-go/latent/internal/tier"
 	"github.com/latent-go/latent/models/factor"
@@ -56,7 +57,7 @@ func pierced(x *mat.Dense, share float64, blocks [][]int, seed uint64) *mat.Dens
 }
 
 // suite is a case of a structure of noise, with columns or blocks in other units.
-func suite[B any](m framework.Model[B, *factor.Parameters, *factor.Statistics], st factor.Structure, x *mat.Dense, as func(lvmtest.Data[framework.Rows]) lvmtest.Data[B]) suiteOf[B] {
+func suite[B any](m framework.Model[B, *factor.Parameters, *factor.Statistics], st factor.Structure, x *mat.Dense, as func(lvmtest.Data[blocks.Rows]) lvmtest.Data[B]) suiteOf[B] {
 	scaled := lvmtest.Rescaled("columns", x, []float64{1000, 1, 0.1, 2, 50})
 	if st.Isotropic {
 		scaled = lvmtest.Rescaled("table", x, []float64{1000, 1000, 1000, 1000, 1000})
@@ -241,10 +242,10 @@ func free(_ *factor.Statistics, p *factor.Parameters) (v []float64, at func([]fl
 	}
 }
 
-func asRows(d lvmtest.Data[framework.Rows]) lvmtest.Data[framework.Rows] { return d }
+func asRows(d lvmtest.Data[blocks.Rows]) lvmtest.Data[blocks.Rows] { return d }
 
 // summarized makes moments of every block of rows.
-func summarized(d lvmtest.Data[framework.Rows]) lvmtest.Data[*lineargaussian.Moments] {
+func summarized(d lvmtest.Data[blocks.Rows]) lvmtest.Data[*lineargaussian.Moments] {
 	return lvmtest.Data[*lineargaussian.Moments]{Rows: d.Rows, Block: func(rows []int, weights []float64, first int) *lineargaussian.Moments {
 		m := &lineargaussian.Moments{}
 		if err := m.Add(d.Block(rows, weights, first)); err != nil {

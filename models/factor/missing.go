@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/laplace"
 	"github.com/latent-go/latent/models/lineargaussian"
@@ -57,7 +58,7 @@ func (q *localStep) prepare(p *Parameters, weighted []float64, tilt *laplace.Til
 
 // A pattern is rows of a block, from first to end, that follow one another and miss the same entries.
 type pattern struct {
-	rows       framework.Rows
+	rows       blocks.Rows
 	first, end int
 	seen, show []int // the parts and the columns that they have
 	fresh      bool  // whether the pattern before was another one
@@ -71,9 +72,9 @@ type reader struct {
 }
 
 // each calls f with the patterns of a block of d columns.
-func (r *reader) each(b framework.Rows, st Structure, d int, f func(v *pattern) error) error {
+func (r *reader) each(b blocks.Rows, st Structure, d int, f func(v *pattern) error) error {
 	if b.D != d {
-		return fmt.Errorf("factor: %w", framework.FaultyRow(b.First, "has %d columns, the model %d", b.D, d))
+		return fmt.Errorf("factor: %w", blocks.FaultyRow(b.First, "has %d columns, the model %d", b.D, d))
 	}
 	if r.parts == nil {
 		r.parts = st.parts(d)
@@ -104,9 +105,9 @@ func (r *reader) each(b framework.Rows, st Structure, d int, f func(v *pattern) 
 }
 
 // complete are the rows with the columns that they show, in the memory of x.
-func (v *pattern) complete(x []float64) framework.Rows {
+func (v *pattern) complete(x []float64) blocks.Rows {
 	d := len(v.show)
-	b := framework.Rows{First: v.rows.First + v.first, N: v.end - v.first, D: d, Stride: d}
+	b := blocks.Rows{First: v.rows.First + v.first, N: v.end - v.first, D: d, Stride: d}
 	if v.rows.Weights != nil {
 		b.Weights = v.rows.Weights[v.first:v.end]
 	}
@@ -153,12 +154,12 @@ func shown(parts [][]int, x []float64, row int) (seen []int, err error) {
 			seen = append(seen, g)
 		case missing < len(part):
 			return nil, fmt.Errorf("factor: %w",
-				framework.FaultyRow(row, "misses %d of the %d columns of block %d: noise with blocks integrates out "+
+				blocks.FaultyRow(row, "misses %d of the %d columns of block %d: noise with blocks integrates out "+
 					"whole blocks only; complete the block, or leave it empty", missing, len(part), g+1))
 		}
 	}
 	if len(seen) == 0 {
-		return nil, fmt.Errorf("factor: %w", framework.FaultyRow(row, "%w", framework.ErrNoValue))
+		return nil, fmt.Errorf("factor: %w", blocks.FaultyRow(row, "%w", blocks.ErrNoValue))
 	}
 	return seen, nil
 }
@@ -231,7 +232,7 @@ func (s *Statistics) scatter(inner *lineargaussian.Statistics, sum []float64, v 
 
 // Condense sorts rows by their missing entries, so that consecutive rows share the covariance of q(z). It returns a
 // source unchanged if no entry is missing or if it cannot be read.
-func (Model) Condense(ctx context.Context, src framework.Source[framework.Rows]) framework.Source[framework.Rows] {
+func (Model) Condense(ctx context.Context, src framework.Source[blocks.Rows]) framework.Source[blocks.Rows] {
 	type row struct {
 		x      []float64
 		weight float64
@@ -264,7 +265,7 @@ func (Model) Condense(ctx context.Context, src framework.Source[framework.Rows])
 	for _, r := range rows {
 		x, weights = append(x, r.x...), append(weights, r.weight)
 	}
-	table, err := framework.FromIncomplete(x, len(rows), d)
+	table, err := blocks.FromIncomplete(x, len(rows), d)
 	if err != nil {
 		return src
 	}

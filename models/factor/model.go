@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/laplace"
 	"github.com/latent-go/latent/models/lineargaussian"
@@ -75,7 +76,7 @@ func (p *Parameters) weighted() ([]float64, error) {
 }
 
 // Infer adds the rows of a block.
-func (Model) Infer(b framework.Rows, p *Parameters, s *Statistics) (float64, error) {
+func (Model) Infer(b blocks.Rows, p *Parameters, s *Statistics) (float64, error) {
 	if p.Center != nil {
 		entropy := 0.0
 		err := s.local.reader.each(b, p.Structure, p.D, func(v *pattern) error {
@@ -255,7 +256,7 @@ func (m Model) Curvature(s *Statistics, p *Parameters, f *laplace.Curvature) err
 	for g, part := range p.parts(p.D) {
 		if s.Seen[g] <= float64(s.D) {
 			return fmt.Errorf("factor: %w: %w (N = %v, D = %d): use EM with BIC, or drop the column",
-				framework.FaultyColumn(part[0], errFewEntries), lineargaussian.ErrTooFewRows, s.Seen[g], s.D)
+				blocks.FaultyColumn(part[0], errFewEntries), lineargaussian.ErrTooFewRows, s.Seen[g], s.D)
 		}
 		f.Mixed(s.partZZ(g), &laplace.Scaled{Of: laplace.Identity(len(part)), Factor: information})
 	}

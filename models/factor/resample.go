@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/models/lineargaussian"
 )
 
@@ -18,8 +19,8 @@ import (
 // Resample draws as many rows from p as src has, with the same entries missing. It returns an error unless every row
 // of src has weight 1.
 func (Model) Resample(
-	ctx context.Context, src framework.Source[framework.Rows], p *Parameters, rng *rand.Rand,
-) (framework.Source[framework.Rows], error) {
+	ctx context.Context, src framework.Source[blocks.Rows], p *Parameters, rng *rand.Rand,
+) (framework.Source[blocks.Rows], error) {
 	x, err := p.Sample(src.Rows(), rng)
 	if err != nil {
 		return nil, err
@@ -28,7 +29,7 @@ func (Model) Resample(
 }
 
 // StartAt returns p with the means and units of src.
-func (m Model) StartAt(ctx context.Context, src framework.Source[framework.Rows], p *Parameters) (*Parameters, error) {
+func (m Model) StartAt(ctx context.Context, src framework.Source[blocks.Rows], p *Parameters) (*Parameters, error) {
 	q, err := m.Init(ctx, src, p.K, rand.New(rand.NewPCG(0, 0)))
 	if err != nil {
 		return nil, err

@@ -11,6 +11,7 @@ import (
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/family/regress"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/models/experts"
 	"github.com/latent-go/latent/models/factor"
 	"github.com/latent-go/latent/models/hmm"
@@ -32,7 +33,7 @@ func of[B, P any, S framework.Statistics[S]](t *testing.T, m framework.Model[B, 
 func TestEvidenceHasOneScale(t *testing.T) {
 	x := drawn(60, 3, 1, 1, 7)
 	src := rows(t, x, 3)
-	steps, err := framework.NewSequences(src, []int{60})
+	steps, err := blocks.NewSequences(src, []int{60})
 	require.NoError(t, err)
 	gaussian := func(form normal.Covariance) mixture.Model {
 		return mixture.Model{Family: normal.Family{Covariance: form}}

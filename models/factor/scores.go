@@ -6,7 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/models/bpca"
 )
@@ -16,7 +16,7 @@ type view struct {
 	*bpca.Parameters // of whitened rows
 	root             *root
 	own              *Parameters
-	score            func(b framework.Rows, logProb, mean []float64) ([]float64, []float64, error) // whitened rows
+	score            func(b blocks.Rows, logProb, mean []float64) ([]float64, []float64, error) // whitened rows
 }
 
 // view is the model of the columns that a pattern has.
@@ -61,11 +61,11 @@ type views struct {
 
 // each calls f with the model of rows that miss the same entries and follow one another, and these, whitened, until the
 // next call. first is the place of the first of them in the block.
-func (r *views) each(b framework.Rows, f func(v *view, white framework.Rows, first int) error) error {
+func (r *views) each(b blocks.Rows, f func(v *view, white blocks.Rows, first int) error) error {
 	for i := range b.N {
 		for j, v := range b.Row(i) {
 			if math.IsInf(v, 0) {
-				return fmt.Errorf("factor: %w", framework.NotFinite(b.First+i, j, v))
+				return fmt.Errorf("factor: %w", blocks.NotFinite(b.First+i, j, v))
 			}
 		}
 	}
@@ -86,19 +86,19 @@ func (r *views) each(b framework.Rows, f func(v *view, white framework.Rows, fir
 }
 
 // LogProb returns ln N(x | mean, WWᵀ + Ψ) for the present entries of each row of a block, in nats.
-func (p *Parameters) LogProb(b framework.Rows) ([]float64, error) {
+func (p *Parameters) LogProb(b blocks.Rows) ([]float64, error) {
 	return Model{}.LogProb(b, p, nil)
 }
 
 // LogProb calls Parameters.LogProb of p.
-func (Model) LogProb(b framework.Rows, p *Parameters, dst []float64) ([]float64, error) {
+func (Model) LogProb(b blocks.Rows, p *Parameters, dst []float64) ([]float64, error) {
 	dst, _, err := p.Scorer()(b, dst, nil)
 	return dst, err
 }
 
 // Transform returns the (Thomson) regression scores of the rows of a block: the means of p(z|x), n×K. Missing entries
 // (NaN) are integrated out.
-func (p *Parameters) Transform(b framework.Rows) (*mat.Dense, error) {
+func (p *Parameters) Transform(b blocks.Rows) (*mat.Dense, error) {
 	_, mean, err := p.Scorer()(b, nil, nil)
 	if err != nil {
 		return nil, err
@@ -108,15 +108,15 @@ func (p *Parameters) Transform(b framework.Rows) (*mat.Dense, error) {
 
 // Scorer returns a function that computes LogProb and Transform for one block after another, in one goroutine. It
 // computes once what rows with the same missing entries share, and allocates nothing if the slices are large enough.
-func (p *Parameters) Scorer() func(b framework.Rows, logProb, mean []float64) ([]float64, []float64, error) {
+func (p *Parameters) Scorer() func(b blocks.Rows, logProb, mean []float64) ([]float64, []float64, error) {
 	r := &views{p: p}
-	return func(b framework.Rows, logProb, mean []float64) ([]float64, []float64, error) {
+	return func(b blocks.Rows, logProb, mean []float64) ([]float64, []float64, error) {
 		logProb, mean = linalg.Resize(logProb, b.N), linalg.Resize(mean, b.N*p.K)
-		return logProb, mean, r.each(b, func(v *view, white framework.Rows, first int) error {
+		return logProb, mean, r.each(b, func(v *view, white blocks.Rows, first int) error {
 			end := first + white.N
 			logs, _, err := v.score(white, logProb[first:end:end], mean[first*p.K:end*p.K:end*p.K])
 			if err != nil {
-				return fmt.Errorf("factor: %w", framework.FaultyRow(white.First, "%v", err))
+				return fmt.Errorf("factor: %w", blocks.FaultyRow(white.First, "%v", err))
 			}
 			for i := range logs {
 				for _, logDet := range v.root.logDet {
@@ -141,12 +141,12 @@ func (p *Parameters) Covariance() (*mat.SymDense, error) {
 // Bartlett returns Bartlett's scores of the rows of a block, (WᵀΨ⁻¹W)⁻¹WᵀΨ⁻¹(x − mean), n×K: the z of highest
 // likelihood. These scores are unbiased, but vary more than regression scores. It returns an error for a row with too
 // few values to determine z.
-func (p *Parameters) Bartlett(b framework.Rows) (*mat.Dense, error) {
+func (p *Parameters) Bartlett(b blocks.Rows) (*mat.Dense, error) {
 	r, scores := &views{p: p}, mat.NewDense(b.N, p.K, nil)
-	return scores, r.each(b, func(v *view, white framework.Rows, first int) error {
+	return scores, r.each(b, func(v *view, white blocks.Rows, first int) error {
 		var z mat.Dense
 		if err := z.Solve(v.W(), mat.NewDense(white.N, white.D, white.X).T()); err != nil || white.D < p.K {
-			return fmt.Errorf("factor: %w", framework.FaultyRow(white.First,
+			return fmt.Errorf("factor: %w", blocks.FaultyRow(white.First,
 				"has too few values for Bartlett's scores of %d factors: take regression scores", p.K))
 		}
 		scores.Slice(first, first+white.N, 0, p.K).(*mat.Dense).Copy(z.T())
@@ -156,7 +156,7 @@ func (p *Parameters) Bartlett(b framework.Rows) (*mat.Dense, error) {
 
 // Fill returns the rows of a block, n×D, in which each missing entry is replaced by its mean given the row's other
 // entries.
-func (p *Parameters) Fill(b framework.Rows) (*mat.Dense, error) {
+func (p *Parameters) Fill(b blocks.Rows) (*mat.Dense, error) {
 	z, err := p.Transform(b)
 	if err != nil {
 		return nil, err

@@ -16,6 +16,7 @@ import (
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/factoranalysis"
 	"github.com/latent-go/latent/models/factor"
 	"github.com/latent-go/latent/models/lineargaussian"
@@ -26,19 +27,19 @@ type ctx = context.Context
 var background = context.Background()
 
 // holzinger is testdata/holzinger1939.csv.
-func holzinger(t testing.TB) *framework.Table {
+func holzinger(t testing.TB) *blocks.Table {
 	text, err := os.ReadFile("testdata/holzinger1939.csv")
 	require.NoError(t, err)
 	table, err := data.ReadCSV(strings.NewReader(string(text)), data.CSVOptions{})
 	require.NoError(t, err)
 	x, n, d, err := table.Matrix()
 	require.NoError(t, err)
-	src, err := framework.FromSlice(x, n, d)
+	src, err := blocks.FromSlice(x, n, d)
 	require.NoError(t, err)
 	return src
 }
 
-func moments(t testing.TB, src framework.Source[framework.Rows]) *lineargaussian.Moments {
+func moments(t testing.TB, src framework.Source[blocks.Rows]) *lineargaussian.Moments {
 	m, err := lineargaussian.Summarize(background, src, 0)
 	require.NoError(t, err)
 	return m
@@ -97,8 +98,8 @@ func TestHolzinger(t *testing.T) {
 // TestIterationReachesTheClosedForm: gFAB and EM by iteration end at the closed form's value, for every K and
 // structure.
 func TestIterationReachesTheClosedForm(t *testing.T) {
-	tables := map[string]*framework.Table{"holzinger": holzinger(t)}
-	drawn, err := framework.FromMatrix(draw(300, 9, 3, 3))
+	tables := map[string]*blocks.Table{"holzinger": holzinger(t)}
+	drawn, err := blocks.FromMatrix(draw(300, 9, 3, 3))
 	require.NoError(t, err)
 	tables["drawn"] = drawn
 	kinds := map[string]factor.Structure{"diagonal": {}, "isotropic": {Isotropic: true}, "blocks": {Blocks: [][]int{{0, 1, 2, 3, 4}, {5, 6, 7, 8}}}}

@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/models/lineargaussian"
 )
@@ -20,7 +21,7 @@ import (
 // given that noise. It returns an error for constant columns, for rows or columns without any value, and, unless the
 // noise is isotropic, for columns that depend linearly on others.
 func (m Model) Init(
-	ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand,
+	ctx context.Context, src framework.Source[blocks.Rows], k int, rng *rand.Rand,
 ) (*Parameters, error) {
 	c, err := lineargaussian.SummarizeColumns(ctx, src)
 	if err != nil {
@@ -155,7 +156,7 @@ func (st Structure) covariance(m *lineargaussian.Moments) ([]float64, error) {
 	for j := range m.D {
 		switch v := c[j*(m.D+1)]; {
 		case v == 0:
-			return nil, fmt.Errorf("factor: %w", framework.FaultyColumn(j, framework.ErrConstant))
+			return nil, fmt.Errorf("factor: %w", blocks.FaultyColumn(j, blocks.ErrConstant))
 		case !(v > 1e-280) || math.IsInf(v, 0):
 			return nil, fmt.Errorf("factor: the variance of column %d is %v: rescale it to numbers near 1", j+1, v)
 		}
@@ -171,7 +172,7 @@ func (st Structure) covariance(m *lineargaussian.Moments) ([]float64, error) {
 	for i := range m.D {
 		for j := range i {
 			if r := c[i*m.D+j] / math.Sqrt(c[i*(m.D+1)]) / math.Sqrt(c[j*(m.D+1)]); math.Abs(r) > 1-1e-10 {
-				return nil, fmt.Errorf("factor: %w", framework.FaultyColumn(i, &RepeatedError{Of: j}))
+				return nil, fmt.Errorf("factor: %w", blocks.FaultyColumn(i, &RepeatedError{Of: j}))
 			}
 		}
 	}
@@ -200,20 +201,20 @@ func (e *RepeatedError) Named(columns []string) string {
 // shows: good enough to start from. It returns an error for columns and rows without entries, and for a row that shows
 // part of a block.
 func (st Structure) filled(
-	ctx context.Context, src framework.Source[framework.Rows], c *lineargaussian.Columns,
+	ctx context.Context, src framework.Source[blocks.Rows], c *lineargaussian.Columns,
 ) (*lineargaussian.Moments, error) {
 	d := len(c.Mean)
 	if err := st.Check(d); err != nil {
 		return nil, err
 	}
 	if j := slices.Index(c.Count, 0); j >= 0 {
-		return nil, fmt.Errorf("factor: %w", framework.FaultyColumn(j, framework.ErrNoValue))
+		return nil, fmt.Errorf("factor: %w", blocks.FaultyColumn(j, blocks.ErrNoValue))
 	}
 	parts := st.parts(d)
 	m, err := framework.Fold(ctx, src, 0,
 		func() (*lineargaussian.Moments, error) { return new(lineargaussian.Moments), nil },
-		func(m *lineargaussian.Moments, b framework.Rows) error {
-			full := framework.Rows{First: b.First, N: b.N, D: d, Stride: d, X: make([]float64, b.N*d), Weights: b.Weights}
+		func(m *lineargaussian.Moments, b blocks.Rows) error {
+			full := blocks.Rows{First: b.First, N: b.N, D: d, Stride: d, X: make([]float64, b.N*d), Weights: b.Weights}
 			for i := range b.N {
 				if _, err := shown(parts, b.Row(i), b.First+i); err != nil {
 					return err

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 )
 
 // The local step of a block of 1000 rows and 10 columns, exact and by mean field.
@@ -18,7 +18,7 @@ func BenchmarkLocalStep(b *testing.B) {
 			b.Fatal(err)
 		}
 		p.Center, p.Unit, p.Floor = p.Offset, p.Noise, make([]float64, 10)
-		rows := framework.Rows{N: 1000, D: 10, Stride: 10, X: x.RawMatrix().Data}
+		rows := blocks.Rows{N: 1000, D: 10, Stride: 10, X: x.RawMatrix().Data}
 		b.Run(fmt.Sprintf("exact/K=%d", k), func(b *testing.B) {
 			s := newStatistics(k, 10)
 			b.ReportAllocs()

@@ -13,13 +13,14 @@ import (
 
 	"github.com/latent-go/latent/evidence"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 )
 
 // The objective never falls, and its fixed point is the mode given q.
 func TestEvidenceClimbs(t *testing.T) {
 	for _, isotropic := range []bool{true, false} {
 		_, x := simulated(t, 3, 3, 200, 1.5, isotropic)
-		for _, m := range []framework.Model[framework.Rows, *Parameters, *Statistics]{Model{Isotropic: isotropic}, MeanField{Model{Isotropic: isotropic}}} {
+		for _, m := range []framework.Model[blocks.Rows, *Parameters, *Statistics]{Model{Isotropic: isotropic}, MeanField{Model{Isotropic: isotropic}}} {
 			res := fit(t, m, table(t, x), framework.Options{K: 6, Criterion: framework.Evidence, Tolerance: 1e-11, Seed: 2})
 			assert.Zero(t, res.Fall)
 			assert.Less(t, res.Value, res.Evaluation.Bound())
@@ -64,7 +65,7 @@ func TestEvidenceIsInvariant(t *testing.T) {
 	p, err := Model{}.Init(t.Context(), src, 2, rand.New(rand.NewPCG(1, 1)))
 	require.NoError(t, err)
 	o := framework.Options{K: 2, FixedK: true, Criterion: framework.Evidence, MaxIterations: 30}
-	from := func(p *Parameters, src framework.Source[framework.Rows]) *framework.Result[*Parameters, *Statistics] {
+	from := func(p *Parameters, src framework.Source[blocks.Rows]) *framework.Result[*Parameters, *Statistics] {
 		res, err := framework.FitFrom(t.Context(), Model{}, src, at(Model{}, p.clone()), o)
 		require.NoError(t, err)
 		return res

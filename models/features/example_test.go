@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/models/features"
 )
 
@@ -18,7 +19,7 @@ func Example() {
 			x = append(x, price+rng.NormFloat64()/2)
 		}
 	}
-	table, err := framework.FromSlice(x, 200, 3)
+	table, err := blocks.FromSlice(x, 200, 3)
 	if err != nil {
 		panic(err)
 	}

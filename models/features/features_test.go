@@ -14,23 +14,24 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 )
 
-func table(t *testing.T, x mat.Matrix) *framework.Table {
-	src, err := framework.FromMatrix(x)
+func table(t *testing.T, x mat.Matrix) *blocks.Table {
+	src, err := blocks.FromMatrix(x)
 	require.NoError(t, err)
 	return src
 }
 
-func fit(t *testing.T, m framework.Model[framework.Rows, *Parameters, *Statistics], src framework.Source[framework.Rows], o framework.Options) *framework.Result[*Parameters, *Statistics] {
+func fit(t *testing.T, m framework.Model[blocks.Rows, *Parameters, *Statistics], src framework.Source[blocks.Rows], o framework.Options) *framework.Result[*Parameters, *Statistics] {
 	res, err := framework.Fit(context.Background(), m, src, o)
 	require.NoError(t, err)
 	return res
 }
 
 // at starts a fit at parameters that are not those of Init.
-func at(m Model, p *Parameters) framework.Start[framework.Rows, *Parameters] {
-	return func(ctx context.Context, src framework.Source[framework.Rows], _ int, _ *rand.Rand) (*Parameters, error) {
+func at(m Model, p *Parameters) framework.Start[blocks.Rows, *Parameters] {
+	return func(ctx context.Context, src framework.Source[blocks.Rows], _ int, _ *rand.Rand) (*Parameters, error) {
 		q, err := m.pool(ctx, src)
 		if err != nil {
 			return nil, err
@@ -91,7 +92,7 @@ func TestMovesFindTheFeatureThatIsMissing(t *testing.T) {
 	require.Equal(t, 3, low.Shape.K)
 	poor := low.Parameters
 	o := framework.Options{K: 5}
-	grown, err := framework.FitFrom(context.Background(), m, table(t, x), func(ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand) (*Parameters, error) {
+	grown, err := framework.FitFrom(context.Background(), m, table(t, x), func(ctx context.Context, src framework.Source[blocks.Rows], k int, rng *rand.Rand) (*Parameters, error) {
 		q := poor.grown(&Parameters{On: []float64{poor.On[0], 0.5}, Offset: poor.Offset, Loadings: pairs(poor, 0)}, 0)
 		return q.grown(&Parameters{On: []float64{poor.On[0], 0.5}, Offset: poor.Offset, Loadings: pairs(poor, 0)}, 0), nil
 	}, o)
@@ -311,7 +312,7 @@ func TestBadRows(t *testing.T) {
 		"column 2 is constant":           {1, 2, 3, 2, 2, 2, 5, 2},
 		"row 2, column 1 is NaN: remove": {1, 2, math.NaN(), 3, 2, 5, 5, 1},
 	} {
-		src, err := framework.FromIncomplete(x, 4, 2)
+		src, err := blocks.FromIncomplete(x, 4, 2)
 		require.NoError(t, err)
 		_, err = framework.Fit(context.Background(), Model{}, src, framework.Options{K: 1})
 		require.ErrorContains(t, err, want)

@@ -9,11 +9,11 @@ import (
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/framework/lvmtest"
 )
 
-type suite = lvmtest.Case[framework.Rows, *Parameters, *Statistics]
+type suite = lvmtest.Case[blocks.Rows, *Parameters, *Statistics]
 
 // free are b, W, the logits of π and ln Ψ.
 func free(_ *Statistics, p *Parameters) ([]float64, func([]float64) *Parameters) {
@@ -127,9 +127,9 @@ func TestModelHoldsToTheTheory(t *testing.T) {
 		x := rows(t, example(3, 5, m.Isotropic, rng), 100, rng)
 		c := suite{
 			Model: m, Data: lvmtest.Matrix(x), K: []int{1, 2, 3}, Free: free, Latent: latent, Symmetry: anotherForm,
-			Units:      []lvmtest.Units[framework.Rows]{lvmtest.Rescaled("table times 1000", x, slices.Repeat([]float64{1000}, 5))},
+			Units:      []lvmtest.Units[blocks.Rows]{lvmtest.Rescaled("table times 1000", x, slices.Repeat([]float64{1000}, 5))},
 			Degenerate: neverOn(m, t),
-			Sample: func(p *Parameters, n int, rng *rand.Rand) (lvmtest.Data[framework.Rows], error) {
+			Sample: func(p *Parameters, n int, rng *rand.Rand) (lvmtest.Data[blocks.Rows], error) {
 				x, err := p.Sample(n, rng)
 				return lvmtest.Matrix(x), err
 			},
@@ -147,7 +147,7 @@ func TestMeanFieldHoldsToTheTheory(t *testing.T) {
 	x := rows(t, example(3, 5, false, rng), 100, rng)
 	lvmtest.Test(t, suite{
 		Model: MeanField{}, Data: lvmtest.Matrix(x), K: []int{1, 2, 3}, Free: free, Latent: latent,
-		Units:      []lvmtest.Units[framework.Rows]{lvmtest.Rescaled("columns", x, []float64{1000, 1, 0.1, 2, 50})},
+		Units:      []lvmtest.Units[blocks.Rows]{lvmtest.Rescaled("columns", x, []float64{1000, 1, 0.1, 2, 50})},
 		Degenerate: neverOn(Model{}, t),
 	})
 }

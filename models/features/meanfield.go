@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/laplace"
 )
@@ -31,14 +32,14 @@ func (q *Posterior) row(n int) []float64 { return q.On[n*q.K : (n+1)*q.K] }
 
 // Init starts as [Model] does, without a limit to k.
 func (m MeanField) Init(
-	ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand,
+	ctx context.Context, src framework.Source[blocks.Rows], k int, rng *rand.Rand,
 ) (*Parameters, error) {
 	return m.init(ctx, src, k, rng)
 }
 
 // NewLocal returns q with every feature's probability at its π_k.
 func (MeanField) NewLocal(
-	_ context.Context, src framework.Source[framework.Rows], p *Parameters, _ *rand.Rand,
+	_ context.Context, src framework.Source[blocks.Rows], p *Parameters, _ *rand.Rand,
 ) (framework.Local, error) {
 	return &Posterior{p.K, slices.Repeat(p.On, src.Rows())}, nil
 }
@@ -85,12 +86,12 @@ func binaryEntropy(v float64) float64 {
 }
 
 // Update maximises the objective over one q(z_nk) after another: coordinate ascent.
-func (m MeanField) Update(b framework.Rows, p *Parameters, tilt *laplace.Tilt, now, next framework.Local) error {
+func (m MeanField) Update(b blocks.Rows, p *Parameters, tilt *laplace.Tilt, now, next framework.Local) error {
 	return m.ascendRows(b, p, tilt, now.(*Posterior), next.(*Posterior), updateRounds)
 }
 
 func (m MeanField) ascendRows(
-	b framework.Rows, p *Parameters, tilt *laplace.Tilt, now, next *Posterior, rounds int,
+	b blocks.Rows, p *Parameters, tilt *laplace.Tilt, now, next *Posterior, rounds int,
 ) error {
 	var f field
 	var c chunk
@@ -123,7 +124,7 @@ func (MeanField) Prepare(p *Parameters, _ *laplace.Tilt, s *Statistics) error {
 
 // InferAt adds the rows' expected statistics under q to s and returns the entropy of q, in nats.
 func (MeanField) InferAt(
-	b framework.Rows, p *Parameters, local framework.Local, s *Statistics,
+	b blocks.Rows, p *Parameters, local framework.Local, s *Statistics,
 ) (entropy float64, err error) {
 	t, q := &s.states, local.(*Posterior)
 	for first := 0; first < b.N; first += t.size {
@@ -167,7 +168,7 @@ func (s *Statistics) addIndependent(w, on []float64) {
 const posteriorRounds = 200
 
 // Infer computes q for rows that are not part of a fit, and adds them.
-func (m MeanField) Infer(b framework.Rows, p *Parameters, s *Statistics) (float64, error) {
+func (m MeanField) Infer(b blocks.Rows, p *Parameters, s *Statistics) (float64, error) {
 	b.First = 0
 	q := &Posterior{p.K, slices.Repeat(p.On, b.N)}
 	if err := m.ascendRows(b, p, nil, q, q, posteriorRounds); err != nil {

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/internal/simd"
 	"github.com/latent-go/latent/laplace"
@@ -37,7 +38,7 @@ func (m Model) Prepare(p *Parameters, tilt *laplace.Tilt, s *Statistics) error {
 }
 
 // Infer adds the rows of a block, chunk by chunk.
-func (Model) Infer(b framework.Rows, p *Parameters, s *Statistics) (entropy float64, err error) {
+func (Model) Infer(b blocks.Rows, p *Parameters, s *Statistics) (entropy float64, err error) {
 	t := &s.states
 	clear(t.counts)
 	for first := 0; first < b.N; first += t.size {
@@ -59,17 +60,17 @@ func (Model) Infer(b framework.Rows, p *Parameters, s *Statistics) (entropy floa
 }
 
 // remote is the error of a row of a chunk whose log density is below the range of float64, or that has missing entries.
-func remote(b framework.Rows, first int, logSum []float64) error {
+func remote(b blocks.Rows, first int, logSum []float64) error {
 	for i, v := range logSum {
 		if v-v == 0 {
 			continue
 		}
 		for j, x := range b.Row(first + i) {
 			if x-x != 0 {
-				return fmt.Errorf("features: %w", framework.NotFinite(b.First+first+i, j, x))
+				return fmt.Errorf("features: %w", blocks.NotFinite(b.First+first+i, j, x))
 			}
 		}
-		return framework.FaultyRow(b.First+first+i,
+		return blocks.FaultyRow(b.First+first+i,
 			"is so far from every state that its log density is below the range of float64: look for an outlier")
 	}
 	return nil

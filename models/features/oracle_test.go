@@ -16,6 +16,7 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/laplace"
 	"github.com/latent-go/latent/models/mixture"
 )
@@ -97,7 +98,7 @@ func denseOf(m *mat.DiagDense) *mat.SymDense {
 }
 
 // oracleCase are rows and parameters near those that they were drawn from.
-func oracleCase(t *testing.T, k int, isotropic bool) (*mat.Dense, []float64, *framework.Table, *Parameters) {
+func oracleCase(t *testing.T, k int, isotropic bool) (*mat.Dense, []float64, *blocks.Table, *Parameters) {
 	rng := rand.New(rand.NewPCG(uint64(k), 7))
 	truth := example(k, 6, isotropic, rng)
 	x := rows(t, truth, 53, rng)
@@ -105,7 +106,7 @@ func oracleCase(t *testing.T, k int, isotropic bool) (*mat.Dense, []float64, *fr
 	for i := range weights {
 		weights[i] = float64(rng.IntN(4))
 	}
-	table, err := framework.FromMatrix(x)
+	table, err := blocks.FromMatrix(x)
 	require.NoError(t, err)
 	table, err = table.WithWeights(weights)
 	require.NoError(t, err)
@@ -223,7 +224,7 @@ func TestMissingEntriesAreIntegratedOut(t *testing.T) {
 	few := p.of([]int{0, 2, 5})
 	want := enumerated(t, mat.NewDense(1, 3, []float64{row[0], row[2], row[5]}), nil, few, nil)
 	none := []float64{math.NaN(), math.NaN(), math.NaN(), math.NaN(), math.NaN(), math.NaN()}
-	b := framework.Rows{N: 3, D: 6, Stride: 6, X: append(append(append([]float64(nil), row...), none...), row...)}
+	b := blocks.Rows{N: 3, D: 6, Stride: 6, X: append(append(append([]float64(nil), row...), none...), row...)}
 	logProb, on, err := p.Score(b)
 	require.NoError(t, err)
 	assert.InDeltaSlice(t, []float64{want.logProb[0], 0, want.logProb[0]}, logProb, 1e-9)

@@ -7,12 +7,13 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/linalg"
 )
 
 // LogProb returns ln p(x_n|Π) of each row, in nats, summed over all 2^K states. Missing entries (NaN) are integrated
 // out. It returns an error if K is above [MaxExact].
-func (Model) LogProb(b framework.Rows, p *Parameters, dst []float64) ([]float64, error) {
+func (Model) LogProb(b blocks.Rows, p *Parameters, dst []float64) ([]float64, error) {
 	if p.K > MaxExact {
 		return nil, fmt.Errorf("features: the likelihood of %d features is a sum over 2^%d states, and %d at most "+
 			"are enumerated", p.K, p.K, MaxExact)
@@ -22,7 +23,7 @@ func (Model) LogProb(b framework.Rows, p *Parameters, dst []float64) ([]float64,
 }
 
 // Probabilities returns the probabilities p(z_nk = 1|x_n) that features are on, rows×K.
-func (Model) Probabilities(b framework.Rows, p *Parameters) ([]float64, error) {
+func (Model) Probabilities(b blocks.Rows, p *Parameters) ([]float64, error) {
 	_, on, err := p.Score(b)
 	return on, err
 }
@@ -30,15 +31,15 @@ func (Model) Probabilities(b framework.Rows, p *Parameters) ([]float64, error) {
 // Score returns the log-likelihood of each row, in nats, and the probabilities of its features, rows×K. Missing
 // entries (NaN) are integrated out. For more than [MaxExact] features both come from a mean-field q: the
 // log-likelihood is its lower bound, and the probabilities are those of q.
-func (p *Parameters) Score(b framework.Rows) (logProb, on []float64, err error) {
+func (p *Parameters) Score(b blocks.Rows) (logProb, on []float64, err error) {
 	return p.Scorer()(b, nil, nil)
 }
 
 // Scorer returns a function that computes Score for one block after another, in one goroutine. It computes once what
 // rows with the same missing entries share, and allocates nothing if the slices are large enough.
-func (p *Parameters) Scorer() func(b framework.Rows, logProb, on []float64) ([]float64, []float64, error) {
+func (p *Parameters) Scorer() func(b blocks.Rows, logProb, on []float64) ([]float64, []float64, error) {
 	var s scorer
-	return func(b framework.Rows, logProb, on []float64) ([]float64, []float64, error) {
+	return func(b blocks.Rows, logProb, on []float64) ([]float64, []float64, error) {
 		logProb, on = linalg.Resize(logProb, b.N), linalg.Resize(on, b.N*p.K)
 		for i := range b.N {
 			row := b.Row(i)
@@ -48,7 +49,7 @@ func (p *Parameters) Scorer() func(b framework.Rows, logProb, on []float64) ([]f
 				}
 			}
 			if logProb[i] = s.score(row, on[i*p.K:(i+1)*p.K]); logProb[i]-logProb[i] != 0 {
-				return nil, nil, framework.FaultyRow(b.First+i,
+				return nil, nil, blocks.FaultyRow(b.First+i,
 					"is so far from every state that its log density is below the range of float64: look for an outlier")
 			}
 		}
@@ -124,7 +125,7 @@ func (s *scorer) score(row, on []float64) float64 {
 		value -= gap * gap / s.p.Noise[i] / 2
 	}
 	t, d := &s.states, len(s.columns)
-	t.load(framework.Rows{N: 1, D: d, Stride: d, X: s.x}, 0, 1, s.p, &t.field)
+	t.load(blocks.Rows{N: 1, D: d, Stride: d, X: s.x}, 0, 1, s.p, &t.field)
 	if s.p.K > MaxExact {
 		s.gains = linalg.Resize(s.gains, s.p.K)
 		gains := s.gains
@@ -145,7 +146,7 @@ func (s *scorer) score(row, on []float64) float64 {
 }
 
 // Reconstruct returns b + W E[z|x], rows×D: the fitted mean of each row given its present entries.
-func (p *Parameters) Reconstruct(b framework.Rows) (*mat.Dense, error) {
+func (p *Parameters) Reconstruct(b blocks.Rows) (*mat.Dense, error) {
 	_, on, err := p.Score(b)
 	if err != nil {
 		return nil, err
@@ -162,7 +163,7 @@ func (p *Parameters) Reconstruct(b framework.Rows) (*mat.Dense, error) {
 }
 
 // Fill returns the rows with their missing entries replaced by [Parameters.Reconstruct], rows×D.
-func (p *Parameters) Fill(b framework.Rows) (*mat.Dense, error) {
+func (p *Parameters) Fill(b blocks.Rows) (*mat.Dense, error) {
 	x, err := p.Reconstruct(b)
 	if err != nil {
 		return nil, err

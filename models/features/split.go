@@ -10,6 +10,7 @@ import (
 
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 )
 
 // A feature is divided by a model of two features that is fitted to what the others leave of the rows: the partial EM
@@ -28,7 +29,7 @@ var errUnpromising = errors.New("features: the rows that are left have no room f
 // Split divides feature k with the rows of a sample (see [framework.Splitter]). It tries two divisions: one starts at
 // feature k and a new one beside it, the other at two new features.
 func (m Model) Split(
-	ctx context.Context, src framework.Source[framework.Rows], s *Statistics, p *Parameters, k int, rng *rand.Rand,
+	ctx context.Context, src framework.Source[blocks.Rows], s *Statistics, p *Parameters, k int, rng *rand.Rand,
 ) (*Parameters, float64, error) {
 	rest, err := p.rest(ctx, src, s.N, k, rng)
 	if err != nil {
@@ -46,7 +47,7 @@ func (m Model) Split(
 	}
 	start := m.Init
 	if framework.DivisionOf(ctx) == 0 {
-		start = func(ctx context.Context, src framework.Source[framework.Rows], n int, rng *rand.Rand) (*Parameters, error) {
+		start = func(ctx context.Context, src framework.Source[blocks.Rows], n int, rng *rand.Rand) (*Parameters, error) {
 			return m.beside(ctx, src, p, k, n, rng)
 		}
 	}
@@ -56,7 +57,7 @@ func (m Model) Split(
 	}
 	o.K, o.Restarts = 1, 1
 	one, err := framework.FitFrom(ctx, m, rest,
-		func(ctx context.Context, src framework.Source[framework.Rows], n int, rng *rand.Rand) (*Parameters, error) {
+		func(ctx context.Context, src framework.Source[blocks.Rows], n int, rng *rand.Rand) (*Parameters, error) {
 			return m.beside(ctx, src, p, k, n, rng)
 		}, o)
 	if err != nil {
@@ -69,8 +70,8 @@ func (m Model) Split(
 
 // rest is what the features other than k leave of the rows of a sample, which stand for n rows in all.
 func (p *Parameters) rest(
-	ctx context.Context, src framework.Source[framework.Rows], n float64, k int, rng *rand.Rand,
-) (*framework.Table, error) {
+	ctx context.Context, src framework.Source[blocks.Rows], n float64, k int, rng *rand.Rand,
+) (*blocks.Table, error) {
 	rows, err := family.DrawRows(ctx, src, p.D, rng)
 	if err != nil {
 		return nil, err
@@ -87,7 +88,7 @@ func (p *Parameters) rest(
 		}
 	}
 	floats.Scale(n/floats.Sum(rows.Weights), rows.Weights)
-	t, err := framework.FromSlice(rows.X, rows.N, rows.D)
+	t, err := blocks.FromSlice(rows.X, rows.N, rows.D)
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +97,7 @@ func (p *Parameters) rest(
 
 // beside starts with feature k of p, and n − 1 that Init draws.
 func (m Model) beside(
-	ctx context.Context, src framework.Source[framework.Rows], p *Parameters, k, n int, rng *rand.Rand,
+	ctx context.Context, src framework.Source[blocks.Rows], p *Parameters, k, n int, rng *rand.Rand,
 ) (*Parameters, error) {
 	q, err := m.Init(ctx, src, n, rng)
 	if err != nil {
@@ -128,7 +129,7 @@ func (p *Parameters) grown(two *Parameters, k int) *Parameters {
 }
 
 var (
-	_ framework.Splitter[framework.Rows, *Parameters, *Statistics] = Model{}
-	_ framework.Splitter[framework.Rows, *Parameters, *Statistics] = MeanField{}
-	_ framework.Coupled[framework.Rows, *Parameters, *Statistics]  = MeanField{}
+	_ framework.Splitter[blocks.Rows, *Parameters, *Statistics] = Model{}
+	_ framework.Splitter[blocks.Rows, *Parameters, *Statistics] = MeanField{}
+	_ framework.Coupled[blocks.Rows, *Parameters, *Statistics]  = MeanField{}
 )

@@ -13,13 +13,14 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 )
 
 // Init starts with differences of random rows as loadings, because rows that differ by one feature differ by its
 // loadings. It scales the loadings so that features and noise each have half of the variance. It returns an error for
 // missing entries, for constant columns and for more than [MaxExact] features.
 func (m Model) Init(
-	ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand,
+	ctx context.Context, src framework.Source[blocks.Rows], k int, rng *rand.Rand,
 ) (*Parameters, error) {
 	if k > MaxExact {
 		return nil, fmt.Errorf("features: %d features have 2^%d states, and %d at most are enumerated: take MeanField",
@@ -29,7 +30,7 @@ func (m Model) Init(
 }
 
 func (m Model) init(
-	ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand,
+	ctx context.Context, src framework.Source[blocks.Rows], k int, rng *rand.Rand,
 ) (*Parameters, error) {
 	if k < 1 {
 		return nil, fmt.Errorf("features: K is %d; must be at least 1", k)
@@ -61,8 +62,8 @@ func (m Model) init(
 // draw draws rows, in order of their distance from the mean in units of the columns: which of them a start takes then
 // depends neither on the order of the rows in the table nor on that of the columns.
 func (p *Parameters) draw(
-	ctx context.Context, src framework.Source[framework.Rows], rng *rand.Rand,
-) (framework.Rows, error) {
+	ctx context.Context, src framework.Source[blocks.Rows], rng *rand.Rand,
+) (blocks.Rows, error) {
 	rows, err := family.DrawRows(ctx, src, p.D, rng)
 	if err != nil {
 		return rows, err
@@ -82,11 +83,11 @@ func (p *Parameters) draw(
 	for _, i := range order {
 		sorted = append(sorted, rows.Row(i)...)
 	}
-	return framework.Rows{N: rows.N, D: rows.D, Stride: rows.D, X: sorted}, nil
+	return blocks.Rows{N: rows.N, D: rows.D, Stride: rows.D, X: sorted}, nil
 }
 
 // pool are parameters without features: mean, variance and resolution of each column.
-func (m Model) pool(ctx context.Context, src framework.Source[framework.Rows]) (*Parameters, error) {
+func (m Model) pool(ctx context.Context, src framework.Source[blocks.Rows]) (*Parameters, error) {
 	if err := check(ctx, src); err != nil {
 		return nil, err
 	}
@@ -123,7 +124,7 @@ type seen struct {
 }
 
 // check refuses missing entries and constant columns.
-func check(ctx context.Context, src framework.Source[framework.Rows]) error {
+func check(ctx context.Context, src framework.Source[blocks.Rows]) error {
 	all, err := framework.Fold(ctx, src, 1, func() (*seen, error) { return new(seen), nil }, (*seen).add, (*seen).merge)
 	if err != nil {
 		return err
@@ -132,12 +133,12 @@ func check(ctx context.Context, src framework.Source[framework.Rows]) error {
 		return fmt.Errorf("features: the source has no rows")
 	}
 	if j := slices.Index(all.varies, false); j >= 0 {
-		return fmt.Errorf("features: %w", framework.FaultyColumn(j, framework.ErrConstant))
+		return fmt.Errorf("features: %w", blocks.FaultyColumn(j, blocks.ErrConstant))
 	}
 	return nil
 }
 
-func (s *seen) add(b framework.Rows) error {
+func (s *seen) add(b blocks.Rows) error {
 	for i := range b.N {
 		if b.Weight(i) == 0 {
 			continue
@@ -145,7 +146,7 @@ func (s *seen) add(b framework.Rows) error {
 		row := b.Row(i)
 		for j, v := range row {
 			if v-v != 0 {
-				return fmt.Errorf("features: %w", framework.NotFinite(b.First+i, j, v))
+				return fmt.Errorf("features: %w", blocks.NotFinite(b.First+i, j, v))
 			}
 		}
 		if err := s.merge(&seen{first: row, varies: make([]bool, len(row))}); err != nil {

@@ -6,7 +6,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/internal/simd"
 	"github.com/latent-go/latent/laplace"
@@ -88,7 +88,7 @@ func (c *chunk) prepare(p *Parameters, size int) {
 
 // load reads rows first to first + n − 1 of a block, and finds their gains. Rows of weight 0, which may lie anywhere,
 // and those that fill the chunk up are zeros.
-func (c *chunk) load(b framework.Rows, first, n int, p *Parameters, f *field) {
+func (c *chunk) load(b blocks.Rows, first, n int, p *Parameters, f *field) {
 	c.padded = simd.Padded(n)
 	x := c.x[:c.padded*p.D]
 	clear(x)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/models/hmm"
 )
 
@@ -41,9 +42,9 @@ func TestStatesHaveFactorsOfTheirOwn(t *testing.T) {
 			x = append(x, v)
 		}
 	}
-	table, err := framework.FromSlice(x, n, d)
+	table, err := blocks.FromSlice(x, n, d)
 	require.NoError(t, err)
-	src, err := framework.NewSequences(table, []int{n})
+	src, err := blocks.NewSequences(table, []int{n})
 	require.NoError(t, err)
 	res, err := framework.Fit(context.Background(), hmm.Model{Family: normal.FactorAnalysers{Factors: 4}}, src, framework.Options{Criterion: framework.GFIC, K: 4})
 	require.NoError(t, err)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/laplace"
 	"github.com/latent-go/latent/prior"
@@ -79,7 +80,7 @@ type MAP struct {
 
 // Init draws starting parameters as [Model] does.
 func (m MAP) Init(
-	ctx context.Context, src framework.Source[framework.Sequences], k int, rng *rand.Rand,
+	ctx context.Context, src framework.Source[blocks.Sequences], k int, rng *rand.Rand,
 ) (*Parameters, error) {
 	if m.Structure.Initial == Stationary {
 		return nil, errors.New(
@@ -171,7 +172,7 @@ func (m MAP) LogPrior(p *Parameters) float64 {
 }
 
 // Infer adds the sequences of a block.
-func (m MAP) Infer(b framework.Sequences, p *Parameters, s *Statistics) (float64, error) {
+func (m MAP) Infer(b blocks.Sequences, p *Parameters, s *Statistics) (float64, error) {
 	return m.Model.Infer(b, p, s)
 }
 
@@ -226,7 +227,7 @@ func (m Variational) mustBayes(p *Posterior) *bayes {
 
 // Init starts as [Model] does. Variances have no floor, because the prior keeps their posteriors away from 0.
 func (m Variational) Init(
-	ctx context.Context, src framework.Source[framework.Sequences], k int, rng *rand.Rand,
+	ctx context.Context, src framework.Source[blocks.Sequences], k int, rng *rand.Rand,
 ) (*Posterior, error) {
 	if m.Structure.Initial == Stationary {
 		return nil, errors.New("hmm: a stationary start has no conjugate prior: choose another Initial")
@@ -284,7 +285,7 @@ func (m Variational) expected(p *Posterior, start, moves []float64) {
 }
 
 // Infer adds the sequences of a block.
-func (Variational) Infer(b framework.Sequences, _ *Posterior, s *Statistics) (float64, error) {
+func (Variational) Infer(b blocks.Sequences, _ *Posterior, s *Statistics) (float64, error) {
 	return s.infer(b)
 }
 
@@ -380,7 +381,7 @@ func (m Variational) Keep(s *Statistics, p *Posterior, dims []int) (*Statistics,
 }
 
 // Responsibilities returns q(z_t = k) of each step, steps×K.
-func (m Variational) Responsibilities(b framework.Sequences, p *Posterior, dst []float64) ([]float64, error) {
+func (m Variational) Responsibilities(b blocks.Sequences, p *Posterior, dst []float64) ([]float64, error) {
 	s := m.NewStatistics(p)
 	if err := m.Prepare(p, nil, s); err != nil {
 		return nil, err
@@ -410,10 +411,10 @@ func (m Variational) Point(p *Posterior) (*Parameters, error) {
 }
 
 var (
-	_ framework.Model[framework.Sequences, *Parameters, *Statistics] = MAP{}
-	_ framework.Penalized[*Parameters]                               = MAP{}
-	_ framework.Model[framework.Sequences, *Posterior, *Statistics]  = Variational{}
-	_ framework.Variational                                          = Variational{}
-	_ framework.Projector[*Posterior, *Statistics]                   = Variational{}
-	_ framework.Assigner[framework.Sequences, *Posterior]            = Variational{}
+	_ framework.Model[blocks.Sequences, *Parameters, *Statistics] = MAP{}
+	_ framework.Penalized[*Parameters]                            = MAP{}
+	_ framework.Model[blocks.Sequences, *Posterior, *Statistics]  = Variational{}
+	_ framework.Variational                                       = Variational{}
+	_ framework.Projector[*Posterior, *Statistics]                = Variational{}
+	_ framework.Assigner[blocks.Sequences, *Posterior]            = Variational{}
 )

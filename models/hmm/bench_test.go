@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/latent-go/latent/family/normal"
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/models/hmm"
 )
 
@@ -43,11 +43,11 @@ func BenchmarkIteration(b *testing.B) {
 				}
 				x, _, err := m.Sample(p, lengths, rand.New(rand.NewPCG(3, 4)))
 				require.NoError(b, err)
-				table, err := framework.FromSlice(x, len(x)/3, 3)
+				table, err := blocks.FromSlice(x, len(x)/3, 3)
 				require.NoError(b, err)
 				ends := make([]int, len(lengths))
 				endsOf(lengths, ends)
-				src, err := framework.NewSequences(table, ends)
+				src, err := blocks.NewSequences(table, ends)
 				require.NoError(b, err)
 				s := m.NewStatistics(p)
 				b.ReportAllocs()

@@ -2,7 +2,7 @@
 // family of package family describes the observations in a state (Baum, Petrie, Soules & Weiss 1970; Rabiner 1989;
 // factorized asymptotic Bayes for it, Fujimaki & Hayashi 2012; docs/theory/hmm.md).
 //
-//	src, err := framework.NewSequences(table, ends) // rows in order; nil: one sequence
+//	src, err := blocks.NewSequences(table, ends) // rows in order; nil: one sequence
 //	m := hmm.Model{Family: family.Poisson{}}
 //	res, err := framework.Fit(ctx, m, src, framework.Options{K: 8})
 //

@@ -14,6 +14,7 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/ranks"
 	"github.com/latent-go/latent/laplace"
 	"github.com/latent-go/latent/models/hmm"
@@ -109,7 +110,7 @@ func TestCriterionAgainstTheExactEvidence(t *testing.T) {
 }
 
 // evident fits by the evidence, from K = 8 where k is 0.
-func evident(t testing.TB, m hmm.Model, src framework.Source[framework.Sequences], k int) *framework.Result[*hmm.Parameters, *hmm.Statistics] {
+func evident(t testing.TB, m hmm.Model, src framework.Source[blocks.Sequences], k int) *framework.Result[*hmm.Parameters, *hmm.Statistics] {
 	t.Helper()
 	o := framework.Options{K: 8, Criterion: framework.Evidence, Restarts: 10, Seed: 1}
 	if k > 0 {
@@ -323,9 +324,9 @@ func TestStartsThatHadNotBegunResumeWithTheirGoal(t *testing.T) {
 		}
 		x[i] = level + 0.7*rng.NormFloat64()
 	}
-	rows, err := framework.FromSlice(x, n, 1)
+	rows, err := blocks.FromSlice(x, n, 1)
 	require.NoError(t, err)
-	src, err := framework.NewSequences(rows, nil)
+	src, err := blocks.NewSequences(rows, nil)
 	require.NoError(t, err)
 	m, o := hmm.Model{Family: normal.Family{}}, framework.Options{K: 4, Seed: 1, Restarts: 10, Workers: 1}
 	whole := fit(t, m, src, o)

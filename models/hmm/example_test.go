@@ -7,17 +7,18 @@ import (
 
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/models/hmm"
 )
 
 // Years with few, some and many earthquakes follow one another.
 func Example() {
 	ctx := context.Background()
-	table, err := framework.FromSlice(earthquakes, len(earthquakes), 1)
+	table, err := blocks.FromSlice(earthquakes, len(earthquakes), 1)
 	if err != nil {
 		log.Fatal(err)
 	}
-	src, err := framework.NewSequences(table, nil)
+	src, err := blocks.NewSequences(table, nil)
 	if err != nil {
 		log.Fatal(err)
 	}

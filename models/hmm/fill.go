@@ -3,7 +3,7 @@ package hmm
 import (
 	"math/rand/v2"
 
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/categorical"
 )
 
@@ -11,7 +11,7 @@ import (
 // given all values of the sequence, and in a column of codes the most probable code. Otherwise values are drawn given
 // these: a path of states by forward filtering and backward sampling (Frühwirth-Schnatter 2006, algorithm 11.5), and
 // the values from the distributions within its states. It returns the errors of [family.Plan.Filler].
-func (m Model) Fill(b framework.Sequences, p *Parameters, rng *rand.Rand) ([]float64, error) {
+func (m Model) Fill(b blocks.Sequences, p *Parameters, rng *rand.Rand) ([]float64, error) {
 	pl, err := m.plan(p)
 	if err != nil {
 		return nil, err
@@ -35,7 +35,7 @@ func (m Model) Fill(b framework.Sequences, p *Parameters, rng *rand.Rand) ([]flo
 }
 
 // SamplePath draws the states of all steps of a block from p(z|x).
-func (m Model) SamplePath(b framework.Sequences, p *Parameters, rng *rand.Rand) ([]int, error) {
+func (m Model) SamplePath(b blocks.Sequences, p *Parameters, rng *rand.Rand) ([]int, error) {
 	course, err := m.Filter(b, p)
 	if err != nil {
 		return nil, err

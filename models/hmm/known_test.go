@@ -12,6 +12,7 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/framework/lvmtest"
 	"github.com/latent-go/latent/models/hmm"
 )
@@ -60,9 +61,9 @@ func TestKnownStates(t *testing.T) {
 			}
 			x, truth = append(x, 1.2*float64(z)+rng.NormFloat64(), label), append(truth, z)
 		}
-		rows, err := framework.FromIncomplete(x, n, 2)
+		rows, err := blocks.FromIncomplete(x, n, 2)
 		require.NoError(t, err)
-		steps, err := framework.NewSequences(rows, nil)
+		steps, err := blocks.NewSequences(rows, nil)
 		require.NoError(t, err)
 		m := hmm.Model{Family: family.Labelled(normal.Family{}, 3)}
 		res, err := framework.Fit(context.Background(), m, steps, framework.Options{K: 6, Criterion: framework.Evidence})

@@ -6,6 +6,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/internal/parallel"
 	"github.com/latent-go/latent/internal/simd"
@@ -50,7 +51,7 @@ type long struct {
 	ends    []float64 // of each part: its share of ln p(x)
 	entropy []float64 // of each lane
 
-	block       framework.Sequences
+	block       blocks.Sequences
 	sequence    int // of the block
 	first, end  int // its steps
 	size, parts int // steps of a part, and parts
@@ -59,7 +60,7 @@ type long struct {
 }
 
 // inferLong adds sequence i of the block, part by part.
-func (s *Statistics) inferLong(b framework.Sequences, i int) (entropy float64, err error) {
+func (s *Statistics) inferLong(b blocks.Sequences, i int) (entropy float64, err error) {
 	l := s.ready(b, i)
 	for _, lane := range l.sums[:l.lanes] {
 		lane.Follow(s)
@@ -69,7 +70,7 @@ func (s *Statistics) inferLong(b framework.Sequences, i int) (entropy float64, e
 		return 0, err
 	}
 	if !s.chain.link(l.borders[:l.parts], s.window) {
-		return 0, &framework.DataError{Row: b.Steps.First + l.first, Column: -1, Reason: errImpossible}
+		return 0, &blocks.DataError{Row: b.Steps.First + l.first, Column: -1, Reason: errImpossible}
 	}
 	if err := l.each(s.workers, true); err != nil {
 		return 0, err
@@ -86,7 +87,7 @@ func (s *Statistics) inferLong(b framework.Sequences, i int) (entropy float64, e
 }
 
 // ready makes memory for the parts of sequence i of the block.
-func (s *Statistics) ready(b framework.Sequences, i int) *long {
+func (s *Statistics) ready(b blocks.Sequences, i int) *long {
 	if s.long == nil {
 		s.long = new(long)
 	}
@@ -152,7 +153,7 @@ func (l *long) serve(worker, workers int) error {
 // step, less its density, to those of the step after the last, or to nothing where that is the last of all. Where a
 // part forgets soon, its first steps say how likely it is from each state, up to a constant, and its last ones what
 // state follows, of which the last part has none.
-func (s *Statistics) transfer(b framework.Rows, first, end int, last bool, m *border) error {
+func (s *Statistics) transfer(b blocks.Rows, first, end int, last bool, m *border) error {
 	w, c := s.window, &s.chain
 	if s.hasty && end-first > 2*brief {
 		row, t, forgotten, err := s.spread(b, first, brief, false, m.logs)
@@ -193,7 +194,7 @@ func (m *border) ends(row []float64) {
 // multiples of one another: row i times exp(logs_i) is that of state i. It returns one of them, and the step that it
 // has come to.
 func (s *Statistics) spread(
-	b framework.Rows, first, n int, last bool, logs []float64,
+	b blocks.Rows, first, n int, last bool, logs []float64,
 ) (row []float64, t int, forgotten bool, err error) {
 	if err := s.read(b, first, n); err != nil {
 		return nil, 0, false, err
@@ -368,7 +369,7 @@ func (s *Statistics) inferPart(l *long, part, first, end int) (entropy float64, 
 	own, ok := c.smoothPart(w, m.entry, exit)
 	if !ok {
 		if own, err = c.smoothLogs(w, 0, w.n, weight, m.entry, exit); err != nil {
-			return 0, &framework.DataError{Row: b.Steps.First + first, Column: -1, Reason: err}
+			return 0, &blocks.DataError{Row: b.Steps.First + first, Column: -1, Reason: err}
 		}
 	}
 	if part == 0 {

@@ -12,6 +12,7 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/framework/lvmtest"
 	"github.com/latent-go/latent/models/hmm"
 	"github.com/latent-go/latent/prior"
@@ -140,9 +141,9 @@ func (c conforming) free(s *hmm.Statistics, p *hmm.Parameters) ([]float64, func(
 	}
 }
 
-type hmmCase = lvmtest.Case[framework.Sequences, *hmm.Parameters, *hmm.Statistics]
+type hmmCase = lvmtest.Case[blocks.Sequences, *hmm.Parameters, *hmm.Statistics]
 
-func (c conforming) estimates(m framework.Model[framework.Sequences, *hmm.Parameters, *hmm.Statistics]) hmmCase {
+func (c conforming) estimates(m framework.Model[blocks.Sequences, *hmm.Parameters, *hmm.Statistics]) hmmCase {
 	model := hmm.Model{Family: c.family}
 	of := hmmCase{
 		Model: m, Data: lvmtest.Sequences(c.x, c.ends), K: c.ks, NoAllocations: true,
@@ -171,14 +172,14 @@ func (c conforming) estimates(m framework.Model[framework.Sequences, *hmm.Parame
 			}
 			return s, p, 0
 		},
-		Sample: func(p *hmm.Parameters, n int, rng *rand.Rand) (lvmtest.Data[framework.Sequences], error) {
+		Sample: func(p *hmm.Parameters, n int, rng *rand.Rand) (lvmtest.Data[blocks.Sequences], error) {
 			long := make([]int, n)
 			for i := range long {
 				long[i] = 1 + i%12
 			}
 			x, _, err := model.Sample(p, long, rng)
 			if err != nil {
-				return lvmtest.Data[framework.Sequences]{}, err
+				return lvmtest.Data[blocks.Sequences]{}, err
 			}
 			ends := make([]int, n)
 			endsOf(long, ends)
@@ -196,7 +197,7 @@ func (c conforming) estimates(m framework.Model[framework.Sequences, *hmm.Parame
 		for _, v := range scale {
 			logDet += math.Log(v)
 		}
-		of.Units = append(of.Units, lvmtest.Units[framework.Sequences]{Name: "columns rescaled", Data: lvmtest.Sequences(y, c.ends), LogDet: logDet})
+		of.Units = append(of.Units, lvmtest.Units[blocks.Sequences]{Name: "columns rescaled", Data: lvmtest.Sequences(y, c.ends), LogDet: logDet})
 	}
 	return of
 }
@@ -275,7 +276,7 @@ func TestConformance(t *testing.T) {
 		t.Run(c.name+" VB", func(t *testing.T) {
 			m := hmm.Variational{Family: c.family, Chain: hmm.ChainPrior{Start: prior.Dirichlet{Alpha: 0.5}, Rows: prior.Dirichlet{Alpha: 0.7}, Stay: 2}}
 			of := c.estimates(model)
-			lvmtest.Test(t, lvmtest.Case[framework.Sequences, *hmm.Posterior, *hmm.Statistics]{Model: m, Data: of.Data, K: of.K, Units: of.Units, Free: posterior(c),
+			lvmtest.Test(t, lvmtest.Case[blocks.Sequences, *hmm.Posterior, *hmm.Statistics]{Model: m, Data: of.Data, K: of.K, Units: of.Units, Free: posterior(c),
 				Symmetry: func(p *hmm.Posterior, rng *rand.Rand) *hmm.Posterior {
 					return framework.KeepAxes(p, p.K, rng.Perm(p.K))
 				}})

@@ -12,6 +12,7 @@ import (
 
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/laplace"
 	"github.com/latent-go/latent/prior"
@@ -60,7 +61,7 @@ func (m Model) Creeps() bool { return family.Creeps(m.Family) }
 // Init draws starting parameters: the states like the components of a mixture, and transition probabilities that do
 // not depend on the previous state, so that the first local step finds how states follow one another.
 func (m Model) Init(
-	ctx context.Context, src framework.Source[framework.Sequences], k int, rng *rand.Rand,
+	ctx context.Context, src framework.Source[blocks.Sequences], k int, rng *rand.Rand,
 ) (*Parameters, error) {
 	w, pl, classes, counts, err := begin(ctx, src, m.Family, m.Structure, m.Start, k, rng)
 	if err != nil {
@@ -79,7 +80,7 @@ func (m Model) Init(
 }
 
 // begin returns all steps as one class, and the sums of a start with the steps of each state.
-func begin(ctx context.Context, src framework.Source[framework.Sequences], f family.Family, chain Structure,
+func begin(ctx context.Context, src framework.Source[blocks.Sequences], f family.Family, chain Structure,
 	start family.Start, k int, rng *rand.Rand) (*family.Pooled, *family.Plan, *family.Classes, []float64, error) {
 	if err := chain.check(); err != nil {
 		return nil, nil, nil, nil, err
@@ -108,7 +109,7 @@ func begin(ctx context.Context, src framework.Source[framework.Sequences], f fam
 
 // atRandom are the sums of a start in which each step has random probabilities of the states.
 func atRandom(
-	ctx context.Context, steps framework.Source[framework.Rows], pl *family.Plan, w *family.Pooled, k int, rng *rand.Rand,
+	ctx context.Context, steps framework.Source[blocks.Rows], pl *family.Plan, w *family.Pooled, k int, rng *rand.Rand,
 ) (*family.Classes, []float64, error) {
 	rows, err := family.DrawRows(ctx, steps, pl.Size().Columns, rng)
 	if err != nil {
@@ -185,7 +186,7 @@ func (c Structure) tilt(tilt *laplace.Tilt, s *Statistics) {
 }
 
 // Infer adds the sequences of a block.
-func (Model) Infer(b framework.Sequences, _ *Parameters, s *Statistics) (float64, error) {
+func (Model) Infer(b blocks.Sequences, _ *Parameters, s *Statistics) (float64, error) {
 	return s.infer(b)
 }
 
@@ -393,13 +394,13 @@ func (m Model) Keep(s *Statistics, p *Parameters, dims []int) (*Statistics, *Par
 // ---- Scores of sequences
 
 // LogProb returns ln p(x_n1, …, x_nT|Π) of each sequence, in nats.
-func (m Model) LogProb(b framework.Sequences, p *Parameters, dst []float64) ([]float64, error) {
+func (m Model) LogProb(b blocks.Sequences, p *Parameters, dst []float64) ([]float64, error) {
 	logProb, _, err := m.Score(b, p, dst, nil)
 	return logProb, err
 }
 
 // Responsibilities returns p(z_t = k|x) of each step given its whole sequence, steps×K.
-func (m Model) Responsibilities(b framework.Sequences, p *Parameters, dst []float64) ([]float64, error) {
+func (m Model) Responsibilities(b blocks.Sequences, p *Parameters, dst []float64) ([]float64, error) {
 	_, smoothed, err := m.Score(b, p, nil, dst)
 	return smoothed, err
 }
@@ -409,7 +410,7 @@ func (Model) LabelEntropy(s *Statistics) float64 { return s.Labels }
 
 // Score returns LogProb and Responsibilities at the cost of one. It overwrites the slices from their beginnings, and
 // grows those that are too short.
-func (m Model) Score(b framework.Sequences, p *Parameters, logProb, smoothed []float64) ([]float64, []float64, error) {
+func (m Model) Score(b blocks.Sequences, p *Parameters, logProb, smoothed []float64) ([]float64, []float64, error) {
 	r, err := m.Reader(p)
 	if err != nil {
 		return nil, nil, err
@@ -436,12 +437,12 @@ func (m Model) Reader(p *Parameters) (*Reader, error) {
 }
 
 // Score is Model.Score.
-func (r *Reader) Score(b framework.Sequences, logProb, smoothed []float64) ([]float64, []float64, error) {
+func (r *Reader) Score(b blocks.Sequences, logProb, smoothed []float64) ([]float64, []float64, error) {
 	return r.s.score(b, logProb, smoothed)
 }
 
 // score puts the log density of each sequence and the smoothed probabilities of each step into two slices.
-func (s *Statistics) score(b framework.Sequences, logProb, smoothed []float64) ([]float64, []float64, error) {
+func (s *Statistics) score(b blocks.Sequences, logProb, smoothed []float64) ([]float64, []float64, error) {
 	if err := b.Check(); err != nil {
 		return nil, nil, err
 	}
@@ -457,13 +458,13 @@ func (s *Statistics) score(b framework.Sequences, logProb, smoothed []float64) (
 }
 
 var (
-	_ framework.Model[framework.Sequences, *Parameters, *Statistics] = Model{}
-	_ framework.Curved[*Parameters, *Statistics]                     = Model{}
-	_ framework.Proper[*Parameters, *Statistics]                     = Model{}
-	_ framework.Projector[*Parameters, *Statistics]                  = Model{}
-	_ framework.Charger[*Parameters, *Statistics]                    = Model{}
-	_ framework.LabelEntropy[*Statistics]                            = Model{}
-	_ framework.LogProber[framework.Sequences, *Parameters]          = Model{}
-	_ framework.Assigner[framework.Sequences, *Parameters]           = Model{}
-	_ framework.Scaler                                               = (*Statistics)(nil)
+	_ framework.Model[blocks.Sequences, *Parameters, *Statistics] = Model{}
+	_ framework.Curved[*Parameters, *Statistics]                  = Model{}
+	_ framework.Proper[*Parameters, *Statistics]                  = Model{}
+	_ framework.Projector[*Parameters, *Statistics]               = Model{}
+	_ framework.Charger[*Parameters, *Statistics]                 = Model{}
+	_ framework.LabelEntropy[*Statistics]                         = Model{}
+	_ framework.LogProber[blocks.Sequences, *Parameters]          = Model{}
+	_ framework.Assigner[blocks.Sequences, *Parameters]           = Model{}
+	_ framework.Scaler                                            = (*Statistics)(nil)
 )

@@ -14,6 +14,7 @@ import (
 
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/laplace"
 	"github.com/latent-go/latent/models/hmm"
 )
@@ -77,7 +78,7 @@ func enumerate(p *hmm.Parameters, x, lower, leave []float64) enumeration {
 }
 
 // sequencesOf makes a source of one column.
-func sequencesOf(t testing.TB, lists ...[]float64) *framework.SequenceTable {
+func sequencesOf(t testing.TB, lists ...[]float64) *blocks.SequenceTable {
 	t.Helper()
 	var x []float64
 	var ends []int
@@ -85,9 +86,9 @@ func sequencesOf(t testing.TB, lists ...[]float64) *framework.SequenceTable {
 		x = append(x, list...)
 		ends = append(ends, len(x))
 	}
-	table, err := framework.FromIncomplete(x, len(x), 1)
+	table, err := blocks.FromIncomplete(x, len(x), 1)
 	require.NoError(t, err)
-	src, err := framework.NewSequences(table, ends)
+	src, err := blocks.NewSequences(table, ends)
 	require.NoError(t, err)
 	return src
 }

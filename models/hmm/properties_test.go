@@ -17,12 +17,13 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/models/hmm"
 	"github.com/latent-go/latent/models/mixture"
 	"github.com/latent-go/latent/prior"
 )
 
-func fit(t testing.TB, m hmm.Model, src framework.Source[framework.Sequences], o framework.Options) *framework.Result[*hmm.Parameters, *hmm.Statistics] {
+func fit(t testing.TB, m hmm.Model, src framework.Source[blocks.Sequences], o framework.Options) *framework.Result[*hmm.Parameters, *hmm.Statistics] {
 	t.Helper()
 	res, err := framework.Fit(context.Background(), m, src, o)
 	require.NoError(t, err)
@@ -30,12 +31,12 @@ func fit(t testing.TB, m hmm.Model, src framework.Source[framework.Sequences], o
 }
 
 // cut makes sequences of the steps of a test table.
-func cut(t testing.TB, c conforming) (*framework.SequenceTable, *framework.Table) {
+func cut(t testing.TB, c conforming) (*blocks.SequenceTable, *blocks.Table) {
 	t.Helper()
 	raw := c.x.RawMatrix()
-	table, err := framework.FromIncomplete(raw.Data, raw.Rows, raw.Cols)
+	table, err := blocks.FromIncomplete(raw.Data, raw.Rows, raw.Cols)
 	require.NoError(t, err)
-	src, err := framework.NewSequences(table, c.ends)
+	src, err := blocks.NewSequences(table, c.ends)
 	require.NoError(t, err)
 	return src, table
 }
@@ -185,7 +186,7 @@ func TestForecastsTendToTheStationaryDistribution(t *testing.T) {
 	assert.InDeltaSlice(t, share, far[399*3:], 1e-12)
 	assert.InDelta(t, 1, floats.Sum(share), 1e-12)
 	ahead := m.Mixture(p, far[:3]) // the density of the next count
-	row := framework.Rows{N: 1, D: 1, Stride: 1, X: []float64{4}}
+	row := blocks.Rows{N: 1, D: 1, Stride: 1, X: []float64{4}}
 	log, err := mixture.Model{Family: family.Poisson{}}.LogProb(row, ahead, nil)
 	require.NoError(t, err)
 	course, err := m.Filter(sequencesOf(t, []float64{3, 5, 8, 4}).All(), p)
@@ -270,8 +271,8 @@ func TestSequencesOfWeightZeroDoNotCount(t *testing.T) {
 	p := fit(t, m, src, framework.Options{K: 2, Method: framework.EM, MaxIterations: 3}).Parameters
 	b := src.All()
 	b.Weights = make([]float64, b.Len())
-	var without framework.Sequences
-	without.Steps = framework.Rows{D: 2, Stride: 2}
+	var without blocks.Sequences
+	without.Steps = blocks.Rows{D: 2, Stride: 2}
 	for i := range b.Len() {
 		if b.Weights[i] = float64(i % 3); i%3 == 0 {
 			continue
@@ -283,8 +284,8 @@ func TestSequencesOfWeightZeroDoNotCount(t *testing.T) {
 		}
 		without.Ends, without.Weights = append(without.Ends, without.Steps.N), append(without.Weights, b.Weights[i])
 	}
-	step := func(b framework.Sequences) (*hmm.Statistics, float64) {
-		s, entropy, err := framework.LocalStep(context.Background(), m, framework.Single[framework.Sequences]{Block: b, Count: b.Len()}, p, 1)
+	step := func(b blocks.Sequences) (*hmm.Statistics, float64) {
+		s, entropy, err := framework.LocalStep(context.Background(), m, blocks.Single[blocks.Sequences]{Block: b, Count: b.Len()}, p, 1)
 		require.NoError(t, err)
 		return s, entropy
 	}
@@ -393,7 +394,7 @@ func TestBadInput(t *testing.T) {
 	_, err = m.Stationary(&hmm.Parameters{K: 2, Transitions: []float64{1, 0, 0, 1}})
 	assert.ErrorContains(t, err, "no single stationary distribution")
 	assert.Error(t, m.Check(p))
-	_, err = m.LogProb(framework.Sequences{Steps: framework.Rows{N: 1, D: 1, Stride: 1, X: []float64{1}}}, p, nil)
+	_, err = m.LogProb(blocks.Sequences{Steps: blocks.Rows{N: 1, D: 1, Stride: 1, X: []float64{1}}}, p, nil)
 	assert.ErrorContains(t, err, "end after step 0 of 1")
 	online, err := m.Online(p)
 	require.NoError(t, err)
@@ -423,9 +424,9 @@ func TestAStateThatIsNeverLeft(t *testing.T) {
 
 // TestMoreStatesThanValues finds the three states of a series of two values: those that look alike are told apart by what follows them.
 func TestMoreStatesThanValues(t *testing.T) {
-	table, err := framework.FromSlice(slices.Repeat([]float64{1, 0, 0}, 40), 120, 1)
+	table, err := blocks.FromSlice(slices.Repeat([]float64{1, 0, 0}, 40), 120, 1)
 	require.NoError(t, err)
-	src, err := framework.NewSequences(table, []int{120})
+	src, err := blocks.NewSequences(table, []int{120})
 	require.NoError(t, err)
 	for _, f := range []family.Family{family.Bernoulli{}, family.Categorical{Levels: 2}} {
 		res := fit(t, hmm.Model{Family: f}, src, framework.Options{K: 3, FixedK: true, Criterion: framework.GFIC, Also: []framework.Criterion{framework.BIC}})

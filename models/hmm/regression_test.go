@@ -11,6 +11,7 @@ import (
 
 	"github.com/latent-go/latent/family/regress"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/models/hmm"
 )
 
@@ -32,9 +33,9 @@ func TestStatesMayBeRegressions(t *testing.T) {
 			}
 			x = append(x, y, 1e5+a)
 		}
-		table, err := framework.FromSlice(x, 300, 2)
+		table, err := blocks.FromSlice(x, 300, 2)
 		require.NoError(t, err)
-		src, err := framework.NewSequences(table, nil)
+		src, err := blocks.NewSequences(table, nil)
 		require.NoError(t, err)
 		res, err := framework.Fit(context.Background(), hmm.Model{Family: f}, src, framework.Options{K: 5})
 		require.NoError(t, err)

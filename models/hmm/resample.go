@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/categorical"
 )
 
@@ -20,8 +21,8 @@ const mostDrawn = 1 << 28
 // numbers of trials. A sequence of weight w becomes w sequences. It returns an error for weights that are not whole
 // numbers, for a family that cannot sample, and for more than 2²⁸ numbers.
 func (m Model) Resample(
-	ctx context.Context, src framework.Source[framework.Sequences], p *Parameters, rng *rand.Rand,
-) (framework.Source[framework.Sequences], error) {
+	ctx context.Context, src framework.Source[blocks.Sequences], p *Parameters, rng *rand.Rand,
+) (framework.Source[blocks.Sequences], error) {
 	pl, err := m.plan(p)
 	if err != nil {
 		return nil, err
@@ -65,24 +66,24 @@ func (m Model) Resample(
 			}
 		}
 	}
-	table, err := framework.FromIncomplete(x, len(x)/p.D, p.D)
+	table, err := blocks.FromIncomplete(x, len(x)/p.D, p.D)
 	if err != nil {
 		return nil, err
 	}
-	return framework.NewSequences(table, ends)
+	return blocks.NewSequences(table, ends)
 }
 
 // StartAt returns the parameters after one iteration of EM from p. The description of all steps as one class, which
 // sets units and scales priors, stays that of p.
 func (m Model) StartAt(
-	ctx context.Context, src framework.Source[framework.Sequences], p *Parameters,
+	ctx context.Context, src framework.Source[blocks.Sequences], p *Parameters,
 ) (*Parameters, error) {
 	return framework.EMStep(ctx, m, src, p, 1)
 }
 
 // StartAt returns the parameters after one iteration of EM from p.
 func (m MAP) StartAt(
-	ctx context.Context, src framework.Source[framework.Sequences], p *Parameters,
+	ctx context.Context, src framework.Source[blocks.Sequences], p *Parameters,
 ) (*Parameters, error) {
 	return framework.EMStep(ctx, m, src, p, 1)
 }

@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/latent-go/latent/family"
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/categorical"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/models/mixture"
@@ -109,7 +109,7 @@ type Course struct {
 
 // Filter runs through each sequence from its beginning, and describes each step given the steps up to it. [Online]
 // does the same for a sequence that is still growing.
-func (m Model) Filter(b framework.Sequences, p *Parameters) (*Course, error) {
+func (m Model) Filter(b blocks.Sequences, p *Parameters) (*Course, error) {
 	r, err := m.Reader(p)
 	if err != nil {
 		return nil, err
@@ -119,7 +119,7 @@ func (m Model) Filter(b framework.Sequences, p *Parameters) (*Course, error) {
 }
 
 // Filter is Model.Filter. It overwrites the slices of c, and grows those that are too short.
-func (r *Reader) Filter(b framework.Sequences, c *Course) error {
+func (r *Reader) Filter(b blocks.Sequences, c *Course) error {
 	if err := b.Check(); err != nil {
 		return err
 	}
@@ -142,7 +142,7 @@ func (r *Reader) Filter(b framework.Sequences, c *Course) error {
 				}
 				log, err := s.update(at(c.Filtered, from+t, p.K), predicted, t, r.terms)
 				if err != nil {
-					return &framework.DataError{Row: b.Steps.First + from + t, Column: -1, Reason: err}
+					return &blocks.DataError{Row: b.Steps.First + from + t, Column: -1, Reason: err}
 				}
 				c.LogDensity[from+t] = log
 			}
@@ -196,7 +196,7 @@ func (o *Online) Step(x []float64) (logDensity float64, err error) {
 	if len(x) != o.p.D {
 		return 0, fmt.Errorf("hmm: a step of %d numbers does not match a model of %d columns", len(x), o.p.D)
 	}
-	if err := o.s.read(framework.Rows{N: 1, D: o.p.D, Stride: o.p.D, X: x}, 0, 1); err != nil {
+	if err := o.s.read(blocks.Rows{N: 1, D: o.p.D, Stride: o.p.D, X: x}, 0, 1); err != nil {
 		return 0, err
 	}
 	o.predict(o.next)
@@ -238,7 +238,7 @@ func (o *Online) Forecast(h int) ([]float64, error) {
 
 // Forecast returns the distribution of the states in the h steps after the end of each sequence: h×K numbers for one
 // sequence after another.
-func (m Model) Forecast(b framework.Sequences, p *Parameters, h int) ([]float64, error) {
+func (m Model) Forecast(b blocks.Sequences, p *Parameters, h int) ([]float64, error) {
 	course, err := m.Filter(b, p)
 	if err != nil {
 		return nil, err
@@ -259,7 +259,7 @@ func (m Model) Forecast(b framework.Sequences, p *Parameters, h int) ([]float64,
 // are standard normal and independent from step to step (Zucchini & MacDonald 2009, section 6.2.3). In a discrete
 // column P is taken at the middle of the jump, and the residuals are only roughly normal. They are NaN for missing
 // values, otherwise between −37 and 8.3. It returns an error if a family has no distribution function.
-func (m Model) PseudoResiduals(b framework.Sequences, p *Parameters) ([]float64, error) {
+func (m Model) PseudoResiduals(b blocks.Sequences, p *Parameters) ([]float64, error) {
 	pl, err := m.plan(p)
 	if err != nil {
 		return nil, err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/linalg"
 )
 
@@ -17,7 +18,7 @@ import (
 // (Rabiner 1989, section V.C): equal ones in the first start of a fit, and random shares of the sequence in others.
 
 // segments are the sums of such a start with the steps of each state.
-func segments(ctx context.Context, src framework.Source[framework.Sequences], pl *family.Plan, w *family.Pooled, k int,
+func segments(ctx context.Context, src framework.Source[blocks.Sequences], pl *family.Plan, w *family.Pooled, k int,
 	rng *rand.Rand) (*family.Classes, []float64, error) {
 	cuts := shares(ctx, k, rng)
 	classes, counts := pl.Classes(k), make([]float64, k)
@@ -74,7 +75,7 @@ func shares(ctx context.Context, k int, rng *rand.Rand) []float64 {
 }
 
 // statesOf is the segment of each step of a block.
-func statesOf(b framework.Sequences, cuts []float64) []int {
+func statesOf(b blocks.Sequences, cuts []float64) []int {
 	states := make([]int, b.Steps.N)
 	for i := range b.Len() {
 		first, end := b.Bounds(i)

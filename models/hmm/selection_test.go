@@ -11,6 +11,7 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/tier"
 	"github.com/latent-go/latent/models/hmm"
 )
@@ -61,16 +62,16 @@ func truths() []truth {
 }
 
 // draw makes sequences from a truth.
-func (c truth) draw(t testing.TB, seed uint64) *framework.SequenceTable {
+func (c truth) draw(t testing.TB, seed uint64) *blocks.SequenceTable {
 	rng := rand.New(rand.NewPCG(seed, 77))
 	lengths := c.lengths(rng)
 	x, _, err := hmm.Model{Family: c.family}.Sample(&c.p, lengths, rng)
 	require.NoError(t, err)
-	table, err := framework.FromSlice(x, len(x)/c.p.D, c.p.D)
+	table, err := blocks.FromSlice(x, len(x)/c.p.D, c.p.D)
 	require.NoError(t, err)
 	ends := make([]int, len(lengths))
 	endsOf(lengths, ends)
-	src, err := framework.NewSequences(table, ends)
+	src, err := blocks.NewSequences(table, ends)
 	require.NoError(t, err)
 	return src
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/categorical"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/internal/simd"
@@ -24,7 +25,7 @@ import (
 
 // Split divides state k with a sample of pieces of the sequences (see [framework.Splitter]).
 func (m Model) Split(
-	ctx context.Context, src framework.Source[framework.Sequences], s *Statistics, p *Parameters, k int, rng *rand.Rand,
+	ctx context.Context, src framework.Source[blocks.Sequences], s *Statistics, p *Parameters, k int, rng *rand.Rand,
 ) (*Parameters, float64, error) {
 	if m.Structure.LeftRight > 0 {
 		return nil, 0, errOrdered
@@ -51,7 +52,7 @@ func (m Model) Split(
 
 // byEmission divides state k by a mixture of two.
 func (m Model) byEmission(
-	ctx context.Context, b framework.Sequences, q []float64, n float64, p *Parameters, k int, rng *rand.Rand,
+	ctx context.Context, b blocks.Sequences, q []float64, n float64, p *Parameters, k int, rng *rand.Rand,
 ) (*Parameters, float64, error) {
 	halves, gain, err := mixture.Halves(ctx, m.Family, b.Flat(), q, k, n, rng)
 	if err != nil {
@@ -74,7 +75,7 @@ func (m Model) successor(p *Parameters, k int, rng *rand.Rand) int {
 // byContext divides state k into the steps before state next and the others. The gain is what densities of their own
 // add for the two halves.
 func (m Model) byContext(
-	b framework.Sequences, q []float64, n float64, p *Parameters, k, next int,
+	b blocks.Sequences, q []float64, n float64, p *Parameters, k, next int,
 ) (*Parameters, float64, error) {
 	rows := b.Flat()
 	half := make([]float64, 2*rows.N) // the weight of each step in either half
@@ -114,7 +115,7 @@ func (m Model) byContext(
 
 // sumsOf are those of rows in k classes with the given weights, rows×k, softened, and the rows of each.
 func sumsOf(
-	pl *family.Plan, w *family.Pooled, rows framework.Rows, k int, weights []float64,
+	pl *family.Plan, w *family.Pooled, rows blocks.Rows, k int, weights []float64,
 ) (*family.Classes, []float64, error) {
 	classes, counts := pl.Classes(k), make([]float64, k)
 	if err := classes.Center(w); err != nil {
@@ -167,11 +168,11 @@ const (
 // pieces draws pieces of sequences, without replacement, as many as have about sampleSteps steps; those of weight 0 are
 // left out.
 func pieces(
-	ctx context.Context, src framework.Source[framework.Sequences], d int, rng *rand.Rand,
-) (framework.Sequences, error) {
-	out := framework.Sequences{Steps: framework.Rows{D: d, Stride: d}}
+	ctx context.Context, src framework.Source[blocks.Sequences], d int, rng *rand.Rand,
+) (blocks.Sequences, error) {
+	out := blocks.Sequences{Steps: blocks.Rows{D: d, Stride: d}}
 	count, steps := 0, 0
-	each := func(visit func(b framework.Sequences, weight float64, first, end int)) error {
+	each := func(visit func(b blocks.Sequences, weight float64, first, end int)) error {
 		for b, err := range src.Blocks(ctx) {
 			if err != nil {
 				return err
@@ -185,7 +186,7 @@ func pieces(
 		}
 		return ctx.Err()
 	}
-	if err := each(func(_ framework.Sequences, _ float64, first, end int) {
+	if err := each(func(_ blocks.Sequences, _ float64, first, end int) {
 		count, steps = count+1, steps+end-first
 	}); err != nil {
 		return out, err
@@ -194,7 +195,7 @@ func pieces(
 		return out, errors.New("hmm: the source has no sequences")
 	}
 	wanted := min(count, 1+int(float64(sampleSteps)*float64(count)/float64(steps)))
-	err := each(func(b framework.Sequences, weight float64, first, end int) {
+	err := each(func(b blocks.Sequences, weight float64, first, end int) {
 		if rng.IntN(count) < wanted { // Knuth's selection sampling
 			for t := first; t < end; t++ {
 				out.Steps.X = append(out.Steps.X, b.Steps.Row(t)...)
@@ -208,4 +209,4 @@ func pieces(
 	return out, err
 }
 
-var _ framework.Splitter[framework.Sequences, *Parameters, *Statistics] = Model{}
+var _ framework.Splitter[blocks.Sequences, *Parameters, *Statistics] = Model{}

@@ -4,14 +4,14 @@ import (
 	"math"
 	"slices"
 
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/linalg"
 )
 
 // Viterbi returns the most probable path of each sequence given the whole sequence, as the state of each step, and ln
 // p(x, path) in nats (Viterbi 1967). Apart from the path, its memory does not grow with the length of a sequence: it
 // keeps the best paths to the borders of parts, and runs through the parts again from the last to the first.
-func (m Model) Viterbi(b framework.Sequences, p *Parameters) (states []int, logJoint []float64, err error) {
+func (m Model) Viterbi(b blocks.Sequences, p *Parameters) (states []int, logJoint []float64, err error) {
 	r, err := m.Reader(p)
 	if err != nil {
 		return nil, nil, err
@@ -20,7 +20,7 @@ func (m Model) Viterbi(b framework.Sequences, p *Parameters) (states []int, logJ
 }
 
 // Viterbi is Model.Viterbi. It overwrites the slices from their beginnings, and grows those that are too short.
-func (r *Reader) Viterbi(b framework.Sequences, states []int, logJoint []float64) ([]int, []float64, error) {
+func (r *Reader) Viterbi(b blocks.Sequences, states []int, logJoint []float64) ([]int, []float64, error) {
 	if err := b.Check(); err != nil {
 		return nil, nil, err
 	}
@@ -37,7 +37,7 @@ func (r *Reader) Viterbi(b framework.Sequences, states []int, logJoint []float64
 }
 
 // viterbi finds the path of the steps from first to end−1.
-func (r *Reader) viterbi(b framework.Rows, first, end int, states []int) (logJoint float64, err error) {
+func (r *Reader) viterbi(b blocks.Rows, first, end int, states []int) (logJoint float64, err error) {
 	s, k := r.s, r.s.K
 	part := min(partSteps, end-first)
 	r.best, r.borders = linalg.Resize(r.best, part*k), r.borders[:0]
@@ -57,7 +57,7 @@ func (r *Reader) viterbi(b framework.Rows, first, end int, states []int) (logJoi
 	last := r.before(len(r.borders) / k)
 	z := place(last)
 	if logJoint = last[z]; logJoint-logJoint != 0 {
-		return 0, &framework.DataError{Row: b.First + first, Column: -1, Reason: errImpossible}
+		return 0, &blocks.DataError{Row: b.First + first, Column: -1, Reason: errImpossible}
 	}
 	for part := len(r.borders)/k - 1; part >= 0; part-- {
 		from := first + part*partSteps

@@ -7,7 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/internal/simd"
 )
@@ -54,7 +54,7 @@ func (w *window) resize(c *chain, first, n int) {
 }
 
 // read observes the steps of a window and computes their densities.
-func (s *Statistics) read(b framework.Rows, first, n int) error {
+func (s *Statistics) read(b blocks.Rows, first, n int) error {
 	w, c := s.window, &s.chain
 	w.resize(c, first, n)
 	if err := s.Classes.Observe(b, first, n); err != nil {
@@ -75,11 +75,11 @@ func (s *Statistics) read(b framework.Rows, first, n int) error {
 }
 
 // remote is the error of a step of the window that no state can have, as far as float64 can say.
-func (s *Statistics) remote(b framework.Rows, i int) error {
+func (s *Statistics) remote(b blocks.Rows, i int) error {
 	if err := s.Classes.Explain(i); err != nil {
 		return err
 	}
-	return framework.FaultyRow(b.First+s.window.first+i,
+	return blocks.FaultyRow(b.First+s.window.first+i,
 		"is so far from every state that its log density is below the range of float64: look for an outlier")
 }
 
@@ -90,7 +90,7 @@ var errImpossible = errors.New(
 
 // infer adds the sequences of a block, and returns the entropy of their paths and of the latent variables of the
 // family.
-func (s *Statistics) infer(b framework.Sequences) (entropy float64, err error) {
+func (s *Statistics) infer(b blocks.Sequences) (entropy float64, err error) {
 	for i := 0; i < b.Len(); {
 		first, end := b.Bounds(i)
 		switch {
@@ -121,7 +121,7 @@ func (s *Statistics) infer(b framework.Sequences) (entropy float64, err error) {
 }
 
 // inferShort adds the sequences from i to last−1, which are a window.
-func (s *Statistics) inferShort(b framework.Sequences, i, last int) (entropy float64, err error) {
+func (s *Statistics) inferShort(b blocks.Sequences, i, last int) (entropy float64, err error) {
 	begin, _ := b.Bounds(i)
 	if err := s.read(b.Steps, begin, b.Ends[last-1]-begin); err != nil {
 		return 0, err
@@ -133,7 +133,7 @@ func (s *Statistics) inferShort(b framework.Sequences, i, last int) (entropy flo
 		own, ok := c.smooth(w, first-begin, end-begin)
 		if !ok {
 			if own, err = c.smoothLogs(w, first-begin, end-begin, b.Weight(j), c.logStart, make([]float64, c.k)); err != nil {
-				return 0, &framework.DataError{Row: b.Steps.First + first, Column: -1, Reason: err}
+				return 0, &blocks.DataError{Row: b.Steps.First + first, Column: -1, Reason: err}
 			}
 		}
 		w.own = append(w.own, own)
@@ -155,7 +155,7 @@ func (s *Statistics) inferShort(b framework.Sequences, i, last int) (entropy flo
 	return s.add(), nil
 }
 
-func weightOf(b framework.Sequences, first, last int) float64 {
+func weightOf(b blocks.Sequences, first, last int) float64 {
 	if b.Weights == nil {
 		return float64(last - first)
 	}

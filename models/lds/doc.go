@@ -2,7 +2,7 @@
 // sequence are linear in a few latent numbers, which follow a vector autoregression (Kalman 1960; Rauch, Tung &
 // Striebel 1965; Ghahramani & Hinton 1996; docs/theory/lds.md).
 //
-//	src, err := framework.NewSequences(table, ends) // rows in order; nil: one sequence
+//	src, err := blocks.NewSequences(table, ends) // rows in order; nil: one sequence
 //	res, err := framework.Fit(ctx, lds.Model{}, src, framework.Options{K: 8})
 //	res.Shape.K, res.Parameters.Dynamics // the number of latent dimensions, and A of z_t = Az_t−1 + w_t
 //

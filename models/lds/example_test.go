@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/models/lds"
 )
 
@@ -24,11 +25,11 @@ func Example() {
 			x = append(x, v+rng.NormFloat64())
 		}
 	}
-	table, err := framework.FromSlice(x, n, 3)
+	table, err := blocks.FromSlice(x, n, 3)
 	if err != nil {
 		log.Fatal(err)
 	}
-	src, err := framework.NewSequences(table, nil)
+	src, err := blocks.NewSequences(table, nil)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -10,13 +10,14 @@ import (
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/models/lds"
 )
 
-func source(t testing.TB, b framework.Sequences) *framework.SequenceTable {
-	table, err := framework.FromIncomplete(b.Steps.X, b.Steps.N, b.Steps.D)
+func source(t testing.TB, b blocks.Sequences) *blocks.SequenceTable {
+	table, err := blocks.FromIncomplete(b.Steps.X, b.Steps.N, b.Steps.D)
 	require.NoError(t, err)
-	src, err := framework.NewSequences(table, b.Ends)
+	src, err := blocks.NewSequences(table, b.Ends)
 	require.NoError(t, err)
 	return src
 }
@@ -40,7 +41,7 @@ func TestLikelihoodIsThatOfOtherPrograms(t *testing.T) {
 	require.NoError(t, err)
 	x, n, d, err := table.Values()
 	require.NoError(t, err)
-	b := framework.Sequences{Steps: framework.Rows{N: n, D: d, X: x}, Ends: []int{n}}
+	b := blocks.Sequences{Steps: blocks.Rows{N: n, D: d, X: x}, Ends: []int{n}}
 	res, err := framework.Fit(t.Context(), lds.Model{}, source(t, b), framework.Options{K: 1, Method: framework.EM})
 	require.NoError(t, err)
 	assert.InDelta(t, -1440.05367, res.Evaluation.LogLikelihood, 1e-4)
@@ -56,7 +57,7 @@ func TestConstantColumnsAreRefused(t *testing.T) {
 		b.Steps.Row(i)[1] = 7
 	}
 	_, err := framework.Fit(t.Context(), lds.Model{}, source(t, b), framework.Options{K: 1})
-	assert.ErrorIs(t, err, framework.ErrConstant)
+	assert.ErrorIs(t, err, blocks.ErrConstant)
 	assert.ErrorContains(t, err, "column 2")
 }
 

@@ -8,13 +8,13 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/framework/lvmtest"
 	"github.com/latent-go/latent/models/lds"
 )
 
 // rowsOf are sequences for the suite.
-func rowsOf(b framework.Sequences) lvmtest.Data[framework.Sequences] {
+func rowsOf(b blocks.Sequences) lvmtest.Data[blocks.Sequences] {
 	return lvmtest.Sequences(mat.NewDense(b.Steps.N, b.Steps.D, b.Steps.X), b.Ends)
 }
 
@@ -130,10 +130,10 @@ func TestModel(t *testing.T) {
 			}
 			b := sequences(p, 5, of.missing, lengths...)
 			m := lds.Model{Isotropic: of.isotropic, Inputs: of.inputs}
-			c := lvmtest.Case[framework.Sequences, *lds.Parameters, *lds.Statistics]{Model: m, Data: rowsOf(b),
+			c := lvmtest.Case[blocks.Sequences, *lds.Parameters, *lds.Statistics]{Model: m, Data: rowsOf(b),
 				K: of.k, Free: free, Latent: latent, Degenerate: flattened, Symmetry: turned}
 			if of.name == "complete" {
-				c.Sample = func(p *lds.Parameters, n int, rng *rand.Rand) (lvmtest.Data[framework.Sequences], error) {
+				c.Sample = func(p *lds.Parameters, n int, rng *rand.Rand) (lvmtest.Data[blocks.Sequences], error) {
 					return rowsOf(sequences(p, rng.Uint64(), 0, slices.Repeat([]int{10}, n)...)), nil
 				}
 				c.SampleRows, c.SampleK = 60, 1

@@ -15,6 +15,7 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/laplace"
 )
@@ -34,7 +35,7 @@ func (Model) Creeps() bool { return true }
 // Init starts with noise of half of each column's variance, random loadings, and pairs of dimensions that rotate at
 // frequencies spread over the whole range.
 func (m Model) Init(
-	ctx context.Context, src framework.Source[framework.Sequences], k int, rng *rand.Rand,
+	ctx context.Context, src framework.Source[blocks.Sequences], k int, rng *rand.Rand,
 ) (*Parameters, error) {
 	steps, err := framework.StepsOf(ctx, src)
 	if err != nil {
@@ -80,7 +81,7 @@ func (m Model) Init(
 }
 
 // complete refuses inputs, the columns from d on, that miss a value.
-func complete(ctx context.Context, steps framework.Source[framework.Rows], d int) error {
+func complete(ctx context.Context, steps framework.Source[blocks.Rows], d int) error {
 	for b, err := range steps.Blocks(ctx) {
 		if err != nil {
 			return err
@@ -88,7 +89,7 @@ func complete(ctx context.Context, steps framework.Source[framework.Rows], d int
 		for i := range b.N {
 			for j, v := range b.Row(i)[d:] {
 				if v != v {
-					return fmt.Errorf("lds: %w", framework.FaultyColumn(d+j, errors.New("is an input, and misses a value")))
+					return fmt.Errorf("lds: %w", blocks.FaultyColumn(d+j, errors.New("is an input, and misses a value")))
 				}
 			}
 		}
@@ -144,7 +145,7 @@ func (Model) Prepare(p *Parameters, tilt *laplace.Tilt, s *Statistics) error {
 }
 
 // Infer adds the sequences of a block.
-func (Model) Infer(b framework.Sequences, p *Parameters, s *Statistics) (entropy float64, err error) {
+func (Model) Infer(b blocks.Sequences, p *Parameters, s *Statistics) (entropy float64, err error) {
 	for i := range b.Len() {
 		first, end := b.Bounds(i)
 		h := s.filter(b.Steps, first, end, p, nil, nil) + float64((end-first)*p.K)/2*math.Log(2*math.Pi*math.E)
@@ -280,7 +281,7 @@ var ErrTooFewSteps = errors.New("has no more entries than there are columns and 
 func (Model) Curvature(s *Statistics, p *Parameters, f *laplace.Curvature) error {
 	for j := range p.D {
 		if n := s.seen(j); n <= float64(p.D+p.K) && !f.Prior() {
-			return fmt.Errorf("lds: %w (N = %v, D = %d, K = %d)", framework.FaultyColumn(j, ErrTooFewSteps), n, p.D, p.K)
+			return fmt.Errorf("lds: %w (N = %v, D = %d, K = %d)", blocks.FaultyColumn(j, ErrTooFewSteps), n, p.D, p.K)
 		}
 		f.Mixed(block(s.column(j), s.width(), 2+p.Inputs), laplace.Identity(1))
 	}
@@ -330,7 +331,7 @@ type Course struct {
 
 // PseudoResiduals returns (x_tj − E x_tj)/√Var x_tj given x_1 … x_t−1 for each step and column, steps×D. If the model
 // is right, each column of them is standard normal and independent from step to step. They are NaN for missing values.
-func (m Model) PseudoResiduals(b framework.Sequences, p *Parameters) ([]float64, error) {
+func (m Model) PseudoResiduals(b blocks.Sequences, p *Parameters) ([]float64, error) {
 	s := m.NewStatistics(p)
 	if err := m.Prepare(p, nil, s); err != nil {
 		return nil, err
@@ -344,7 +345,7 @@ func (m Model) PseudoResiduals(b framework.Sequences, p *Parameters) ([]float64,
 }
 
 // Smooth computes the course of the sequences of b and writes it to c.
-func (m Model) Smooth(b framework.Sequences, p *Parameters, c *Course) error {
+func (m Model) Smooth(b blocks.Sequences, p *Parameters, c *Course) error {
 	if c.s == nil {
 		c.s = m.NewStatistics(p)
 	}
@@ -364,7 +365,7 @@ func (m Model) Smooth(b framework.Sequences, p *Parameters, c *Course) error {
 }
 
 // LogProb returns ln p(x_n1, …, x_nT|Π) of each sequence, in nats.
-func (m Model) LogProb(b framework.Sequences, p *Parameters, dst []float64) ([]float64, error) {
+func (m Model) LogProb(b blocks.Sequences, p *Parameters, dst []float64) ([]float64, error) {
 	s, density := m.NewStatistics(p), make([]float64, b.Steps.N)
 	if err := m.Prepare(p, nil, s); err != nil {
 		return nil, err

@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/models/lds"
 )
 
@@ -39,10 +39,10 @@ func driven(p *lds.Parameters) *lds.Parameters {
 }
 
 // sequences are drawn from p; missing is the share of cells left out.
-func sequences(p *lds.Parameters, seed uint64, missing float64, lengths ...int) framework.Sequences {
+func sequences(p *lds.Parameters, seed uint64, missing float64, lengths ...int) blocks.Sequences {
 	rng := rand.New(rand.NewPCG(seed, 7))
 	width := p.D + p.Inputs
-	b := framework.Sequences{Steps: framework.Rows{D: width, Stride: width}}
+	b := blocks.Sequences{Steps: blocks.Rows{D: width, Stride: width}}
 	for _, n := range lengths {
 		inputs := make([]float64, n*p.Inputs)
 		for i := range inputs {
@@ -62,7 +62,7 @@ func sequences(p *lds.Parameters, seed uint64, missing float64, lengths ...int) 
 
 // dense is the joint normal distribution of z and x of one sequence, with the columns that are missing left out: z given
 // x, steps·K, and ln p(x).
-func dense(t *testing.T, p *lds.Parameters, b framework.Sequences) (mean *mat.VecDense, cov *mat.Dense, logProb float64) {
+func dense(t *testing.T, p *lds.Parameters, b blocks.Sequences) (mean *mat.VecDense, cov *mat.Dense, logProb float64) {
 	n, k := b.Steps.N, p.K
 	zMean, zCov := mat.NewVecDense(n*k, nil), mat.NewDense(n*k, n*k, nil)
 	a := mat.NewDense(k, k, p.Dynamics)
@@ -211,8 +211,8 @@ func TestPseudoResidualsAreThoseOfTheJointDistribution(t *testing.T) {
 					x := slices.Clone(b.Steps.X[first*b.Steps.D : (step+1)*b.Steps.D])
 					last := x[len(x)-b.Steps.D:]
 					last[j], last[1-j] = row[j]+by, math.NaN()
-					_, _, log := dense(t, p, framework.Sequences{Ends: []int{step + 1 - first},
-						Steps: framework.Rows{N: step + 1 - first, D: b.Steps.D, Stride: b.Steps.D, X: x}})
+					_, _, log := dense(t, p, blocks.Sequences{Ends: []int{step + 1 - first},
+						Steps: blocks.Rows{N: step + 1 - first, D: b.Steps.D, Stride: b.Steps.D, X: x}})
 					return log
 				}
 				slope, bend := (at(1)-at(-1))/2, 2*at(0)-at(1)-at(-1)

@@ -6,7 +6,7 @@ import (
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/linalg"
 )
 
@@ -47,7 +47,7 @@ func (l *local) factorised(a, b blas64.General, outer bool) linalg.Cholesky {
 // Where density is not nil it gets ln p(x_t|x_1 … x_t−1), which a tilt has no part in, and residuals, where they are
 // not nil, (x_t − E x_t)/√Var x_t given the same steps, T×D.
 func (s *Statistics) filter(
-	x framework.Rows, first, end int, p *Parameters, density, residuals []float64,
+	x blocks.Rows, first, end int, p *Parameters, density, residuals []float64,
 ) (entropy float64) {
 	k, l, n := p.K, &s.local, end-first
 	ahead, told, h := l.vectors[0], l.vectors[1], l.vectors[2]
@@ -163,7 +163,7 @@ func (p *Parameters) logDensity(row, ahead, mean []float64) (sum float64) {
 // smooth goes back through a sequence that was filtered (Rauch, Tung & Striebel 1965): the covariance of (z_t+1, z_t)
 // is (I; G)P(I; G)ᵀ, P that of z_t+1 and G = EAᵀ, and E more of z_t. It adds the sums of the sequence, w times; mean
 // variance are smoothed then.
-func (s *Statistics) smooth(x framework.Rows, first, end int, p *Parameters, w float64) {
+func (s *Statistics) smooth(x blocks.Rows, first, end int, p *Parameters, w float64) {
 	k, l, of, n := p.K, &s.local, -1, end-first
 	for t := n - 1; t >= 0; t-- {
 		mean, e := l.mean[t*k:(t+1)*k], linalg.General(k, k, l.back[l.place[t]:l.place[t]+k*k])

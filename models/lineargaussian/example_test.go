@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/models/lineargaussian"
 )
 
 // The eigen-decomposition of the covariance is all that the closed forms need.
 func ExampleDecompose() {
-	table, err := framework.FromSlice([]float64{2, 0, 1, -2, 0, 1, 0, 1, -2, 0, -1, -2, 1, 1, 1, -1, -1, 1}, 6, 3)
+	table, err := blocks.FromSlice([]float64{2, 0, 1, -2, 0, 1, 0, 1, -2, 0, -1, -2, 1, 1, 1, -1, -1, 1}, 6, 3)
 	if err != nil {
 		panic(err)
 	}
@@ -34,7 +34,7 @@ func ExampleNewStatistics() {
 // One pass has the moments of complete rows; those of several sources are pooled.
 func ExampleSummarize() {
 	ctx := context.Background()
-	table, err := framework.FromSlice([]float64{1, 2, 3, 1, 2, 6}, 3, 2)
+	table, err := blocks.FromSlice([]float64{1, 2, 3, 1, 2, 6}, 3, 2)
 	if err != nil {
 		panic(err)
 	}
@@ -52,7 +52,7 @@ func ExampleSummarize() {
 
 // Columns that miss entries have the means and variances of what they show.
 func ExampleSummarizeColumns() {
-	table, err := framework.FromIncomplete([]float64{1, 2, 3, math.NaN(), 2, 6}, 3, 2)
+	table, err := blocks.FromIncomplete([]float64{1, 2, 3, math.NaN(), 2, 6}, 3, 2)
 	if err != nil {
 		panic(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/stat/distmv"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/linalg"
 )
 
@@ -63,8 +64,8 @@ func Distribution(mean []float64, w *mat.Dense, noise mat.Symmetric, src rand.So
 // Redrawn returns a table of the rows of x, with the entries missing that src misses. It returns an error unless every
 // row of src has weight 1.
 func Redrawn(
-	ctx context.Context, src framework.Source[framework.Rows], x *mat.Dense,
-) (framework.Source[framework.Rows], error) {
+	ctx context.Context, src framework.Source[blocks.Rows], x *mat.Dense,
+) (framework.Source[blocks.Rows], error) {
 	at := 0
 	for b, err := range src.Blocks(ctx) {
 		if err != nil {
@@ -73,7 +74,7 @@ func Redrawn(
 		for i := range b.N {
 			if w := b.Weight(i); w != 1 {
 				return nil, fmt.Errorf("lineargaussian: the weight of %w",
-					framework.FaultyRow(b.First+i, "is %v; must be 1, to draw rows", w))
+					blocks.FaultyRow(b.First+i, "is %v; must be 1, to draw rows", w))
 			}
 			for j, v := range b.Row(i) {
 				if math.IsNaN(v) {
@@ -84,5 +85,5 @@ func Redrawn(
 		}
 	}
 	_, d := x.Dims()
-	return framework.FromIncomplete(x.RawMatrix().Data, at, d)
+	return blocks.FromIncomplete(x.RawMatrix().Data, at, d)
 }

@@ -15,6 +15,7 @@ import (
 	"gonum.org/v1/gonum/lapack/lapack64"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/internal/memory"
 )
@@ -55,7 +56,7 @@ func (m *Moments) allocate(d int) {
 // Summarize makes one pass over src and returns its moments. workers is the number
 // of goroutines (0: one a processor); any number gives the same bits. It returns an error for a source without rows,
 // and for an entry that is not finite or overflows, with its row and column.
-func Summarize(ctx context.Context, src framework.Source[framework.Rows], workers int) (*Moments, error) {
+func Summarize(ctx context.Context, src framework.Source[blocks.Rows], workers int) (*Moments, error) {
 	accumulator, merge := func() (*Moments, error) { return &Moments{}, nil }, (*Moments).Merge
 	d := firstColumns(ctx, src)
 	if err := memory.Need(fmt.Sprintf("the covariance matrix of %d columns", d), 8*float64(d)*float64(d)); err != nil {
@@ -81,7 +82,7 @@ func Summarize(ctx context.Context, src framework.Source[framework.Rows], worker
 }
 
 // firstColumns is the number of columns of the first block; 0 when there is none.
-func firstColumns(ctx context.Context, src framework.Source[framework.Rows]) int {
+func firstColumns(ctx context.Context, src framework.Source[blocks.Rows]) int {
 	for b, err := range src.Blocks(ctx) {
 		if err != nil {
 			break // which the pass meets again
@@ -101,14 +102,14 @@ func (m *Moments) Reset() {
 
 // Source returns a source of one block, the moments, such as bpca.Compressed is fitted from.
 func (m *Moments) Source() framework.Source[*Moments] {
-	return framework.Single[*Moments]{Block: m, Count: m.Rows}
+	return blocks.Single[*Moments]{Block: m, Count: m.Rows}
 }
 
 // Add adds the rows of a block. Sums are taken about the block's own mean, itself
 // found relative to the block's first row, and blocks are combined by the update of
 // Chan, Golub & LeVeque (1983): columns with a large mean lose no digits, and a
 // constant column has a scatter of exactly 0.
-func (m *Moments) Add(b framework.Rows) error {
+func (m *Moments) Add(b blocks.Rows) error {
 	if err := m.add(b); err != nil {
 		return err
 	}
@@ -118,12 +119,12 @@ func (m *Moments) Add(b framework.Rows) error {
 // add is Add, but that the last rows may be pending and that nothing is below the diagonal
 // of Scatter. What the update of Chan et al. adds, N·w/(N + w)·ddᵀ with the distance d of
 // the block's mean, is the product of one more row.
-func (m *Moments) add(b framework.Rows) error {
+func (m *Moments) add(b blocks.Rows) error {
 	if m.Mean == nil {
 		m.allocate(b.D)
 	}
 	if b.D != m.D {
-		return fmt.Errorf("lineargaussian: %w", framework.FaultyRow(b.First, "has %d columns, earlier rows %d", b.D, m.D))
+		return fmt.Errorf("lineargaussian: %w", blocks.FaultyRow(b.First, "has %d columns, earlier rows %d", b.D, m.D))
 	}
 	var weight float64
 	m.shift, weight = blockMean(b, m.shift)
@@ -268,7 +269,7 @@ func centre(dst, x, mean []float64, scale float64) {
 
 // blockMean returns the weighted mean of a block, found relative to its first
 // row of positive weight, in the memory of dst, and the weight of the block.
-func blockMean(b framework.Rows, dst []float64) (mean []float64, weight float64) {
+func blockMean(b blocks.Rows, dst []float64) (mean []float64, weight float64) {
 	mean = linalg.Resize(dst, b.D)
 	clear(mean)
 	var pivot []float64
@@ -293,11 +294,11 @@ func blockMean(b framework.Rows, dst []float64) (mean []float64, weight float64)
 
 // badEntry returns the error about the first entry of a block that is not finite, or about squares
 // that overflow.
-func badEntry(b framework.Rows) error {
+func badEntry(b blocks.Rows) error {
 	for i := range b.N {
 		for j, v := range b.Row(i) {
 			if math.IsNaN(v) || math.IsInf(v, 0) {
-				return fmt.Errorf("lineargaussian: %w", framework.NotFinite(b.First+i, j, v))
+				return fmt.Errorf("lineargaussian: %w", blocks.NotFinite(b.First+i, j, v))
 			}
 		}
 	}
@@ -328,7 +329,7 @@ func CheckData(rows int, n float64, variances []float64) error {
 	mean := 0.0
 	for j, v := range variances {
 		if v == 0 {
-			return fmt.Errorf("lineargaussian: %w", framework.FaultyColumn(j, framework.ErrConstant))
+			return fmt.Errorf("lineargaussian: %w", blocks.FaultyColumn(j, blocks.ErrConstant))
 		}
 		mean += v / float64(len(variances))
 	}
@@ -365,7 +366,7 @@ type Columns struct {
 
 // SummarizeColumns makes one pass over src. It returns an error for a source without rows, and for an infinite entry
 // or one that overflows.
-func SummarizeColumns(ctx context.Context, src framework.Source[framework.Rows]) (*Columns, error) {
+func SummarizeColumns(ctx context.Context, src framework.Source[blocks.Rows]) (*Columns, error) {
 	c, err := framework.Fold(ctx, src, 0, func() (*Columns, error) { return &Columns{}, nil }, (*Columns).add,
 		(*Columns).merge)
 	if err != nil {
@@ -382,10 +383,10 @@ func (c *Columns) Complete() error {
 	if c.Gap == 0 {
 		return nil
 	}
-	return fmt.Errorf("lineargaussian: %w", framework.NotFinite(c.Gap-1, c.GapColumn, math.NaN()))
+	return fmt.Errorf("lineargaussian: %w", blocks.NotFinite(c.Gap-1, c.GapColumn, math.NaN()))
 }
 
-func (c *Columns) add(b framework.Rows) error {
+func (c *Columns) add(b blocks.Rows) error {
 	if c.Mean == nil {
 		c.Count, c.Mean, c.Squares = make([]float64, b.D), make([]float64, b.D), make([]float64, b.D)
 	}
@@ -401,7 +402,7 @@ func (c *Columns) add(b framework.Rows) error {
 					c.Gap, c.GapColumn = row, j
 				}
 			case math.IsInf(v, 0):
-				return fmt.Errorf("lineargaussian: %w", framework.NotFinite(b.First+i, j, v))
+				return fmt.Errorf("lineargaussian: %w", blocks.NotFinite(b.First+i, j, v))
 			case w > 0:
 				c.Count[j] += w
 				delta := v - c.Mean[j]
@@ -448,7 +449,7 @@ func (c *Columns) Variances() []float64 {
 
 // TimesScatter is NC·q for the covariance C about mean and a D×k matrix q, in one pass over the rows.
 func TimesScatter(
-	ctx context.Context, src framework.Source[framework.Rows], mean, q []float64, k int,
+	ctx context.Context, src framework.Source[blocks.Rows], mean, q []float64, k int,
 ) ([]float64, error) {
 	d := len(mean)
 	type product struct {
@@ -457,7 +458,7 @@ func TimesScatter(
 	}
 	sum, err := framework.Fold(ctx, src, 0,
 		func() (*product, error) { return &product{y: make([]float64, d*k)}, nil },
-		func(a *product, b framework.Rows) error {
+		func(a *product, b blocks.Rows) error {
 			a.tile.mean = mean
 			a.tile.eachTile(b, func(n int) {
 				x, z := linalg.General(n, d, a.tile.x), linalg.General(n, k, a.tile.scratch(&a.tile.z, k))

@@ -11,7 +11,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/linalg"
 )
 
@@ -67,7 +67,7 @@ func (m *Moments) LeadingSpectrum(k int) (*Spectrum, error) {
 
 // Decompose computes the spectrum of a table in memory: from its D×D moments, or from the N×N inner products of its
 // rows if there are fewer rows than columns.
-func Decompose(ctx context.Context, t *framework.Table, workers int) (*Spectrum, error) {
+func Decompose(ctx context.Context, t *blocks.Table, workers int) (*Spectrum, error) {
 	n, d := t.Dims()
 	if n >= d {
 		m, err := Summarize(ctx, t, workers)

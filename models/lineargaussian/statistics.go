@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/laplace"
 )
@@ -157,9 +158,9 @@ func (s *Statistics) singular(err error) error {
 }
 
 // Add adds the rows of a block and returns the entropy of their q.
-func (s *Statistics) Add(b framework.Rows) (entropy float64, err error) {
+func (s *Statistics) Add(b blocks.Rows) (entropy float64, err error) {
 	if b.D != s.D {
-		return 0, fmt.Errorf("lineargaussian: %w", framework.FaultyRow(b.First, "has %d columns, the model %d", b.D, s.D))
+		return 0, fmt.Errorf("lineargaussian: %w", blocks.FaultyRow(b.First, "has %d columns, the model %d", b.D, s.D))
 	}
 	weight := 0.0
 	s.local.eachTile(b, func(n int) {
@@ -187,7 +188,7 @@ func (s *Statistics) AddMoments(m *Moments) (entropy float64, err error) {
 	mean := q.mean
 	q.mean = q.shift
 	root := m.root()
-	q.eachTile(framework.Rows{N: root.Rows, D: m.D, Stride: m.D, X: root.Data}, s.addTile)
+	q.eachTile(blocks.Rows{N: root.Rows, D: m.D, Stride: m.D, X: root.Data}, s.addTile)
 	q.mean = mean
 	// About a mean other than their own, the moments have one row more, √N·δ.
 	q.x = linalg.Resize(q.x, m.D)
@@ -201,7 +202,7 @@ func (s *Statistics) AddMoments(m *Moments) (entropy float64, err error) {
 
 // eachTile centres the rows of a block, tile by tile, in q.x, puts their weights in q.w
 // and calls use with their number. Rows of weight 0 are left out.
-func (q *localStep) eachTile(b framework.Rows, use func(n int)) {
+func (q *localStep) eachTile(b blocks.Rows, use func(n int)) {
 	d := b.D
 	q.x, q.w = linalg.Resize(q.x, min(tileRows, b.N)*d), linalg.Resize(q.w, tileRows)
 	n := 0

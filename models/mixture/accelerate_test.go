@@ -13,6 +13,7 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/models/mixture"
 	"github.com/latent-go/latent/prior"
 )
@@ -21,7 +22,7 @@ import (
 type passes struct{ plain, fast, fits, collapsed int }
 
 // compare fits both ways from several starts, and holds the fast fit to what the plain one is held to.
-func compare[P any](t *testing.T, count *passes, m framework.Model[framework.Rows, P, *mixture.Statistics], src framework.Source[framework.Rows], methods ...framework.Method) {
+func compare[P any](t *testing.T, count *passes, m framework.Model[blocks.Rows, P, *mixture.Statistics], src framework.Source[blocks.Rows], methods ...framework.Method) {
 	t.Helper()
 	for _, method := range methods {
 		for _, k := range []int{2, 4} {
@@ -116,7 +117,7 @@ func TestAccelerationOfTooManyComponents(t *testing.T) {
 		for i := range x {
 			x[i] = rng.NormFloat64() + 3*float64(rng.IntN(2))
 		}
-		src, err := framework.FromSlice(x, n, d)
+		src, err := blocks.FromSlice(x, n, d)
 		require.NoError(t, err)
 		o := framework.Options{
 			K:             rapid.IntRange(2, 5).Draw(t, "k"),

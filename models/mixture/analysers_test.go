@@ -15,6 +15,7 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/framework/lvmtest"
 	"github.com/latent-go/latent/internal/agreement"
 	"github.com/latent-go/latent/internal/tier"
@@ -73,7 +74,7 @@ func TestComponentsAndTheirFactorsAreFoundInOneFit(t *testing.T) {
 		for seed := range tier.Of[uint64](1, 2, 10) {
 			t.Run(fmt.Sprintf("%v of %d columns, seed %d", truth.factors, truth.d, seed), func(t *testing.T) {
 				x, labels := analysed(seed, truth.n, truth.d, truth.factors...)
-				src, err := framework.FromSlice(x, truth.n, truth.d)
+				src, err := blocks.FromSlice(x, truth.n, truth.d)
 				require.NoError(t, err)
 				m := mixture.Model{Family: normal.FactorAnalysers{}}
 				res, err := framework.Fit(context.Background(), m, src, framework.Options{K: 6, Seed: seed})
@@ -96,10 +97,10 @@ func TestComponentsAndTheirFactorsAreFoundInOneFit(t *testing.T) {
 func TestFactorsAreAdded(t *testing.T) {
 	const n, d = 400, 6
 	x, _ := analysed(4, n, d, 2)
-	src, err := framework.FromSlice(x, n, d)
+	src, err := blocks.FromSlice(x, n, d)
 	require.NoError(t, err)
 	m := mixture.Model{Family: normal.FactorAnalysers{}}
-	start := func(ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand) (*mixture.Parameters, error) {
+	start := func(ctx context.Context, src framework.Source[blocks.Rows], k int, rng *rand.Rand) (*mixture.Parameters, error) {
 		p, err := m.Init(ctx, src, k, rng)
 		if err == nil {
 			clear(p.Component(0)[2*d:])
@@ -151,9 +152,9 @@ func TestFactorAnalysersConform(t *testing.T) {
 			c := conforming{family: normal.Family{}, x: rows, ks: []int{1, 2}}
 			model := mixture.Model{Family: f}
 			lv := c.estimates(model)
-			lv.Units = []lvmtest.Units[framework.Rows]{lvmtest.Rescaled("columns rescaled", rows, []float64{10, 0.01, 1000, 1, 3, 0.2, 1, 5})}
+			lv.Units = []lvmtest.Units[blocks.Rows]{lvmtest.Rescaled("columns rescaled", rows, []float64{10, 0.01, 1000, 1, 3, 0.2, 1, 5})}
 			lv.NoAllocations, lv.Latent, lv.Free = false, nil, analysersFree
-			lv.Sample = func(p *mixture.Parameters, n int, rng *rand.Rand) (lvmtest.Data[framework.Rows], error) {
+			lv.Sample = func(p *mixture.Parameters, n int, rng *rand.Rand) (lvmtest.Data[blocks.Rows], error) {
 				x, _, err := model.Sample(p, n, rng)
 				return lvmtest.Matrix(mat.NewDense(n, d, x)), err
 			}
@@ -211,7 +212,7 @@ func TestFactorsHaveTheSquaresOfTheTheorem(t *testing.T) {
 	for i := range x {
 		x[i] /= 3 // components overlap
 	}
-	src, err := framework.FromSlice(x, n, d)
+	src, err := blocks.FromSlice(x, n, d)
 	require.NoError(t, err)
 	m := mixture.Model{Family: normal.FactorAnalysers{Factors: 1, Fixed: true}}
 	res, err := framework.Fit(context.Background(), m, src, framework.Options{Criterion: framework.GFIC, K: 2, FixedK: true, Tolerance: 1e-13})
@@ -248,7 +249,7 @@ func TestOneComponentIsFactorAnalysis(t *testing.T) {
 
 // school is a table with the mean 0, and the covariance matrix (divided by N) of the columns x1 to x9 of
 // HolzingerSwineford1939, R's lavaan 0.6-14.
-func school(t *testing.T) framework.Source[framework.Rows] {
+func school(t *testing.T) framework.Source[blocks.Rows] {
 	const d, n = 9, 301.
 	cov := mat.NewSymDense(d, []float64{
 		1.3583698455, 0.4073713302, 0.5798993223, 0.5048349962, 0.4406155374, 0.4548081306, 0.0847654345, 0.2638376844, 0.4583385471,
@@ -282,7 +283,7 @@ func school(t *testing.T) framework.Source[framework.Rows] {
 			weights = append(weights, n/(2*d))
 		}
 	}
-	src, err := framework.FromSlice(x, 2*d, d)
+	src, err := blocks.FromSlice(x, 2*d, d)
 	require.NoError(t, err)
 	src, err = src.WithWeights(weights)
 	require.NoError(t, err)
@@ -293,7 +294,7 @@ func school(t *testing.T) framework.Source[framework.Rows] {
 func TestWithoutFactorsTheyAreDiagonalGaussians(t *testing.T) {
 	const n, d = 600, 4
 	x, _ := analysed(5, n, d, 0, 0, 0)
-	src, err := framework.FromSlice(x, n, d)
+	src, err := blocks.FromSlice(x, n, d)
 	require.NoError(t, err)
 	for _, o := range []framework.Options{{K: 6, Criterion: framework.GFIC}, {K: 3, Method: framework.EM, Criterion: framework.BIC}} {
 		want, err := framework.Fit(context.Background(), mixture.Model{Family: normal.Family{Covariance: normal.Diagonal}}, src, o)
@@ -315,7 +316,7 @@ func TestFactorsOfIncompleteRows(t *testing.T) {
 			x[i] = math.NaN()
 		}
 	}
-	src, err := framework.FromIncomplete(x, n, d)
+	src, err := blocks.FromIncomplete(x, n, d)
 	require.NoError(t, err)
 	res, err := framework.Fit(context.Background(), mixture.Model{Family: normal.FactorAnalysers{}}, src, framework.Options{K: 6})
 	require.NoError(t, err)
@@ -326,7 +327,7 @@ func TestFactorsOfIncompleteRows(t *testing.T) {
 }
 
 func TestFactorAnalysersThatCannotBe(t *testing.T) {
-	src, err := framework.FromSlice([]float64{1, 2, 3, 4, 2, 1, 5, 3, 8, 1, 4, 4}, 6, 2)
+	src, err := blocks.FromSlice([]float64{1, 2, 3, 4, 2, 1, 5, 3, 8, 1, 4, 4}, 6, 2)
 	require.NoError(t, err)
 	for _, c := range []struct {
 		family normal.FactorAnalysers
@@ -353,7 +354,7 @@ func TestFactorsOfDegenerateColumns(t *testing.T) {
 		a, b := rng.NormFloat64(), rng.NormFloat64()
 		x = append(x, a, a, b, a+b, 7)
 	}
-	src, err := framework.FromSlice(x, n, d)
+	src, err := blocks.FromSlice(x, n, d)
 	require.NoError(t, err)
 	for _, factors := range []int{1, 3} {
 		m := mixture.Model{Family: normal.FactorAnalysers{Factors: factors}}

@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/latent-go/latent/family"
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/categorical"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/prior"
@@ -21,7 +21,7 @@ import (
 //	target, err := mixture.NewAnnealer(ctx, model, table, k)
 //	estimate, err := evidence.AIS(ctx, target, evidence.AISOptions{})
 type Annealer struct {
-	rows framework.Rows
+	rows blocks.Rows
 	k    int
 	with *bayes
 }
@@ -38,7 +38,7 @@ type State struct {
 
 // NewAnnealer returns an Annealer for k components with the priors of m, which must be proper; default priors are
 // scaled by the table.
-func NewAnnealer(ctx context.Context, m Variational, t *framework.Table, k int) (*Annealer, error) {
+func NewAnnealer(ctx context.Context, m Variational, t *blocks.Table, k int) (*Annealer, error) {
 	if k < 1 {
 		return nil, fmt.Errorf("mixture: K is %d; must be at least 1", k)
 	}
@@ -53,7 +53,7 @@ func NewAnnealer(ctx context.Context, m Variational, t *framework.Table, k int) 
 	rows := t.All()
 	for i := range rows.N {
 		if v := rows.Weight(i); v != math.Trunc(v) {
-			return nil, fmt.Errorf("mixture: the weight of %w", framework.FaultyRow(i, "is %v; must be a whole number, to "+
+			return nil, fmt.Errorf("mixture: the weight of %w", blocks.FaultyRow(i, "is %v; must be a whole number, to "+
 				"anneal", v))
 		}
 	}

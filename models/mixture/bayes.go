@@ -7,6 +7,7 @@ import (
 
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/laplace"
 	"github.com/latent-go/latent/prior"
@@ -49,7 +50,7 @@ type MAP struct {
 
 // Init draws starting parameters as [Model] does.
 func (m MAP) Init(
-	ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand,
+	ctx context.Context, src framework.Source[blocks.Rows], k int, rng *rand.Rand,
 ) (*Parameters, error) {
 	p, err := m.Model.Init(ctx, src, k, rng)
 	if err != nil {
@@ -160,7 +161,7 @@ func (m Variational) mustBayes(p *Posterior) *bayes {
 // Init starts as [Model] does. Variances have no floor, because the prior keeps their posteriors away from 0. It
 // returns an error for constant and dependent columns, from which the prior alone would create evidence.
 func (m Variational) Init(
-	ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand,
+	ctx context.Context, src framework.Source[blocks.Rows], k int, rng *rand.Rand,
 ) (*Posterior, error) {
 	w, pl, s, err := begin(ctx, src, family.WithFloor(m.Family, family.NoFloor), m.Start, k, rng)
 	if err != nil {
@@ -190,7 +191,7 @@ func (m Variational) Prepare(p *Posterior, tilt *laplace.Tilt, s *Statistics) er
 }
 
 // Infer adds the rows of a block.
-func (Variational) Infer(b framework.Rows, _ *Posterior, s *Statistics) (float64, error) {
+func (Variational) Infer(b blocks.Rows, _ *Posterior, s *Statistics) (float64, error) {
 	return s.infer(b)
 }
 
@@ -231,7 +232,7 @@ func (Variational) BoundsEvidence() {}
 func (Variational) LabelEntropy(s *Statistics) float64 { return s.Labels }
 
 // Responsibilities returns q(z_n = k) of each row, rows×K.
-func (m Variational) Responsibilities(b framework.Rows, p *Posterior, dst []float64) ([]float64, error) {
+func (m Variational) Responsibilities(b blocks.Rows, p *Posterior, dst []float64) ([]float64, error) {
 	s := m.NewStatistics(p)
 	if err := m.Prepare(p, nil, s); err != nil {
 		return nil, err
@@ -261,7 +262,7 @@ func (m Variational) Point(p *Posterior) (*Parameters, error) {
 
 // Condense returns [Model.Condense].
 func (m Variational) Condense(
-	ctx context.Context, src framework.Source[framework.Rows],
-) framework.Source[framework.Rows] {
+	ctx context.Context, src framework.Source[blocks.Rows],
+) framework.Source[blocks.Rows] {
 	return condense(ctx, m.Family, src)
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/family/normal"
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/models/mixture"
 )
 
@@ -44,7 +44,7 @@ func BenchmarkIteration(b *testing.B) {
 					}
 				}
 			}
-			src, err := framework.FromSlice(x, n, c.d)
+			src, err := blocks.FromSlice(x, n, c.d)
 			require.NoError(b, err)
 			m := mixture.Model{Family: c.family}
 			p, err := m.Init(context.Background(), src, c.k, rng)
@@ -62,7 +62,7 @@ func BenchmarkIteration(b *testing.B) {
 	}
 }
 
-func mustStep(b *testing.B, m mixture.Model, src *framework.Table, p *mixture.Parameters, s *mixture.Statistics) *mixture.Statistics {
+func mustStep(b *testing.B, m mixture.Model, src *blocks.Table, p *mixture.Parameters, s *mixture.Statistics) *mixture.Statistics {
 	if err := m.Prepare(p, nil, s); err != nil {
 		b.Fatal(err)
 	}
@@ -92,7 +92,7 @@ func BenchmarkSeparated(b *testing.B) {
 						x = append(x, m+rng.NormFloat64())
 					}
 				}
-				src, err := framework.FromSlice(x, n, d)
+				src, err := blocks.FromSlice(x, n, d)
 				require.NoError(b, err)
 				m := mixture.Model{Family: normal.Family{}}
 				p, err := m.Init(context.Background(), src, k, rng)

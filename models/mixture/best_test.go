@@ -13,11 +13,12 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/ranks"
 	"github.com/latent-go/latent/models/mixture"
 )
 
-type rivalling = framework.Model[framework.Rows, *mixture.Parameters, *mixture.Statistics]
+type rivalling = framework.Model[blocks.Rows, *mixture.Parameters, *mixture.Statistics]
 
 // rivals are mixtures of Gaussians of some structures.
 func rivals(forms ...normal.Covariance) (list []rivalling) {
@@ -28,14 +29,14 @@ func rivals(forms ...normal.Covariance) (list []rivalling) {
 }
 
 // elongated are three classes along one direction each, of the same shape, in two columns.
-func elongated(t *testing.T) *framework.Table {
+func elongated(t *testing.T) *blocks.Table {
 	rng := rand.New(rand.NewPCG(7, 1))
 	var x []float64
 	for i := range 240 {
 		u, v := 3*rng.NormFloat64(), rng.NormFloat64()/2
 		x = append(x, u+v+float64(4*(i%3)), u-v-float64(4*(i%3)))
 	}
-	src, err := framework.FromSlice(x, 240, 2)
+	src, err := blocks.FromSlice(x, 240, 2)
 	require.NoError(t, err)
 	return src
 }
@@ -91,7 +92,7 @@ func TestModelsThatAreTheSameAndThatCannotBe(t *testing.T) {
 	for i := range x {
 		x[i] = rng.NormFloat64()
 	}
-	src, err := framework.FromSlice(x, 50, 2)
+	src, err := blocks.FromSlice(x, 50, 2)
 	require.NoError(t, err)
 	o := framework.Options{K: 4, Restarts: 3, Criterion: framework.Evidence}
 	none := mixture.Model{Family: family.Product{family.Poisson{}, family.Poisson{}}} // of negative numbers
@@ -219,7 +220,7 @@ func TestComponentsThatOverlapAreSeveral(t *testing.T) {
 	for i := range x {
 		x[i] = rng.NormFloat64() + 2.2/math.Sqrt(d)*float64(i/d%2)
 	}
-	src, err := framework.FromSlice(x, n, d)
+	src, err := blocks.FromSlice(x, n, d)
 	require.NoError(t, err)
 	o := framework.Options{K: 3, Restarts: 2, Criterion: framework.Evidence}
 	c, err := framework.FitBest(context.Background(), rivals(normal.EII, normal.VVV), src, framework.Completed, o)

@@ -6,7 +6,7 @@ import (
 	"math"
 
 	"github.com/latent-go/latent/family"
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/internal/simd"
 	"github.com/latent-go/latent/internal/special"
@@ -26,12 +26,12 @@ func (m Model) LogEvidence(s *Statistics, p *Parameters) (float64, error) {
 }
 
 // Spread returns the second order (see [framework.Collapsible]).
-func (m Model) Spread(at *Statistics, p *Parameters) (func(framework.Rows) (float64, error), error) {
+func (m Model) Spread(at *Statistics, p *Parameters) (func(blocks.Rows) (float64, error), error) {
 	return MAP{Model: m}.Spread(at, p)
 }
 
 // InferLabels adds every row to the statistics of its most probable component.
-func (Model) InferLabels(b framework.Rows, _ *Parameters, s *Statistics) error {
+func (Model) InferLabels(b blocks.Rows, _ *Parameters, s *Statistics) error {
 	return s.inferLabels(b)
 }
 
@@ -45,7 +45,7 @@ func (m MAP) LogEvidence(s *Statistics, p *Parameters) (float64, error) {
 }
 
 // Spread returns that of [Model] under the priors of m.
-func (m MAP) Spread(at *Statistics, p *Parameters) (func(framework.Rows) (float64, error), error) {
+func (m MAP) Spread(at *Statistics, p *Parameters) (func(blocks.Rows) (float64, error), error) {
 	b, err := m.bayes(p)
 	if err != nil {
 		return nil, err
@@ -59,12 +59,12 @@ func (m Variational) LogEvidence(s *Statistics, p *Posterior) (float64, error) {
 }
 
 // Spread returns that of [Model] under the priors of m.
-func (m Variational) Spread(at *Statistics, p *Posterior) (func(framework.Rows) (float64, error), error) {
+func (m Variational) Spread(at *Statistics, p *Posterior) (func(blocks.Rows) (float64, error), error) {
 	return m.mustBayes(p).spread(at, func(s *Statistics) error { return m.Prepare(p, nil, s) })
 }
 
 // InferLabels adds every row to the statistics of its most probable component.
-func (Variational) InferLabels(b framework.Rows, _ *Posterior, s *Statistics) error {
+func (Variational) InferLabels(b blocks.Rows, _ *Posterior, s *Statistics) error {
 	return s.inferLabels(b)
 }
 
@@ -113,7 +113,7 @@ func (m Variational) Collapses(p *Posterior) error {
 // probabilities of their components, rows×K. The distribution is a mixture of Student-t distributions for Gaussians,
 // of negative binomial distributions for counts, and of Lomax distributions for durations. It overwrites the slices
 // from their beginnings, and grows those that are too short. It returns the errors of Collapses.
-func (m Variational) Predictive(rows framework.Rows, p *Posterior, logProb, r []float64) ([]float64, []float64, error) {
+func (m Variational) Predictive(rows blocks.Rows, p *Posterior, logProb, r []float64) ([]float64, []float64, error) {
 	predict, err := m.Predictor(p)
 	if err != nil {
 		return nil, nil, err
@@ -125,12 +125,12 @@ func (m Variational) Predictive(rows framework.Rows, p *Posterior, logProb, r []
 // What depends on p alone is computed once.
 func (m Variational) Predictor(
 	p *Posterior,
-) (func(b framework.Rows, logProb, r []float64) ([]float64, []float64, error), error) {
+) (func(b blocks.Rows, logProb, r []float64) ([]float64, []float64, error), error) {
 	if err := m.Collapses(p); err != nil {
 		return nil, err
 	}
 	s, of := m.NewStatistics(p), m.mustBayes(p)
-	return func(b framework.Rows, logProb, r []float64) ([]float64, []float64, error) {
+	return func(b blocks.Rows, logProb, r []float64) ([]float64, []float64, error) {
 		return of.scoreRows(b, p, s, 1, logProb, r)
 	}, m.Prepare(p, nil, s)
 }
@@ -149,7 +149,7 @@ func (b *bayes) logEvidence(s *Statistics) (float64, error) {
 }
 
 // spread has q from the scores that prepare leaves.
-func (b *bayes) spread(at *Statistics, prepare func(*Statistics) error) (func(framework.Rows) (float64, error), error) {
+func (b *bayes) spread(at *Statistics, prepare func(*Statistics) error) (func(blocks.Rows) (float64, error), error) {
 	if err := b.Collapses(); err != nil {
 		return nil, err
 	}
@@ -164,7 +164,7 @@ func (b *bayes) spread(at *Statistics, prepare func(*Statistics) error) (func(fr
 	if err := b.Prepare(curved.Classes, h, nil, curved.tilt); err != nil {
 		return nil, err
 	}
-	return func(rows framework.Rows) (sum float64, err error) {
+	return func(rows blocks.Rows) (sum float64, err error) {
 		clear(curved.Spread)
 		err = q.Classes.Chunks(rows, func(first, n int, w []float64) error {
 			q.joints(n)
@@ -212,7 +212,7 @@ func (s *Statistics) addSpread(b *bayes, c, h, r []float64, n int, w []float64) 
 const negligible = 1e-14
 
 // inferLabels adds the rows of a block to their most probable components.
-func (s *Statistics) inferLabels(b framework.Rows) error {
+func (s *Statistics) inferLabels(b blocks.Rows) error {
 	return s.Classes.Chunks(b, func(first, n int, w []float64) error {
 		s.joints(n)
 		return s.addLabels(b, first, n, w)
@@ -220,7 +220,7 @@ func (s *Statistics) inferLabels(b framework.Rows) error {
 }
 
 // addLabels adds the n observed rows to the components of the highest log joints in s.r.
-func (s *Statistics) addLabels(b framework.Rows, first, n int, w []float64) error {
+func (s *Statistics) addLabels(b blocks.Rows, first, n int, w []float64) error {
 	if _, err := s.normalise(b, first, n, w); err != nil {
 		return err
 	}

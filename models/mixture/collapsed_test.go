@@ -18,6 +18,7 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/tier"
 	"github.com/latent-go/latent/prior"
 )
@@ -26,7 +27,7 @@ import (
 type tiny struct {
 	name  string
 	model Variational
-	table *framework.Table
+	table *blocks.Table
 	k     int
 	// overlaps says that rows of different classes share values, so that p(Z|X) has labellings of more than one sense,
 	// which no q that is a product over rows has.
@@ -43,7 +44,7 @@ func tinyTables(t *testing.T) (list []tiny) {
 				x = append(x, draw(i%2, j))
 			}
 		}
-		table, err := framework.FromIncomplete(x, n, d)
+		table, err := blocks.FromIncomplete(x, n, d)
 		require.NoError(t, err)
 		list = append(list, tiny{f.Name(), Variational{Family: f, Prior: p, Weights: prior.Dirichlet{Alpha: a}}, table, 2, false})
 	}
@@ -312,7 +313,7 @@ func TestExactICLIsAnIntegralOverParameters(t *testing.T) {
 			values[i] = c.of(v)
 			classes[labels[i]] = append(classes[labels[i]], values[i])
 		}
-		table, err := framework.FromSlice(values, len(values), 1)
+		table, err := blocks.FromSlice(values, len(values), 1)
 		require.NoError(t, err)
 		one := tiny{c.family.Name(), Variational{Family: c.family, Prior: c.prior, Weights: prior.Dirichlet{Alpha: a}}, table, 2, false}
 		got := one.labelled(t, one.bayes(t), labels)
@@ -354,7 +355,7 @@ func TestLeaveOneOutIsNearTheExactOne(t *testing.T) {
 // The predictive distribution is one: it sums to 1.
 func TestPredictiveDistributionsSumToOne(t *testing.T) {
 	x := []float64{0, 1, 3, 2, 9, 7, 12, 8, 1, 10, 2}
-	table, err := framework.FromSlice(x, len(x), 1)
+	table, err := blocks.FromSlice(x, len(x), 1)
 	require.NoError(t, err)
 	for _, c := range []struct {
 		family         family.Family
@@ -372,7 +373,7 @@ func TestPredictiveDistributionsSumToOne(t *testing.T) {
 		for v := c.from; v <= c.to; v += c.step {
 			grid = append(grid, v)
 		}
-		points, err := framework.FromSlice(grid, len(grid), 1)
+		points, err := blocks.FromSlice(grid, len(grid), 1)
 		require.NoError(t, err)
 		logs, r, err := m.Predictive(points.All(), fit.Parameters, nil, nil)
 		require.NoError(t, err)
@@ -388,14 +389,14 @@ func TestPredictiveDistributionsSumToOne(t *testing.T) {
 	}
 }
 
-func houseVotes(t *testing.T) *framework.Table {
+func houseVotes(t *testing.T) *blocks.Table {
 	votes, err := data.Load("housevotes84")
 	require.NoError(t, err)
 	votes, err = votes.Drop("Class")
 	require.NoError(t, err)
 	x, n, d, err := votes.Values()
 	require.NoError(t, err)
-	table, err := framework.FromIncomplete(x, n, d)
+	table, err := blocks.FromIncomplete(x, n, d)
 	require.NoError(t, err)
 	return table
 }
@@ -435,7 +436,7 @@ func TestThinnedStartsEndWhereOthersDo(t *testing.T) {
 			x = append(x, bit)
 		}
 	}
-	table, err := framework.FromSlice(x, 1000, 12)
+	table, err := blocks.FromSlice(x, 1000, 12)
 	require.NoError(t, err)
 	o := framework.Options{K: 10, Method: framework.PrunedEM, Tolerance: 1e-7, NoMoves: true}
 	whole, err := framework.Fit(ctx, m, table, o)
@@ -452,7 +453,7 @@ func TestThinnedStartsEndWhereOthersDo(t *testing.T) {
 	_, err = m.Thinned(cancelled, table, 10, rand.New(rand.NewPCG(1, 1)))
 	require.ErrorIs(t, err, context.Canceled)
 	tied := CVB0{Variational{Family: normal.Family{Covariance: normal.Tied}}}
-	complete, err := framework.FromSlice([]float64{1, 2, 4, 7, 11, 16}, 6, 1)
+	complete, err := blocks.FromSlice([]float64{1, 2, 4, 7, 11, 16}, 6, 1)
 	require.NoError(t, err)
 	_, err = tied.Thinned(ctx, complete, 2, rand.New(rand.NewPCG(1, 1)))
 	require.ErrorContains(t, err, "parameters that the classes share")
@@ -467,7 +468,7 @@ func TestRepeatedRowsAreCountedOnce(t *testing.T) {
 			x[i] = 1
 		}
 	}
-	table, err := framework.FromSlice(x, 400, 4)
+	table, err := blocks.FromSlice(x, 400, 4)
 	require.NoError(t, err)
 	m := CVB0{Variational{Family: family.Bernoulli{}}}
 	o := framework.Options{K: 3, Method: framework.EM, MaxIterations: 30}
@@ -481,7 +482,7 @@ func TestRepeatedRowsAreCountedOnce(t *testing.T) {
 // uncondensed reads every row.
 type uncondensed struct{ CVB0 }
 
-func (uncondensed) Condense(_ context.Context, src framework.Source[framework.Rows]) framework.Source[framework.Rows] {
+func (uncondensed) Condense(_ context.Context, src framework.Source[blocks.Rows]) framework.Source[blocks.Rows] {
 	return src
 }
 
@@ -491,9 +492,9 @@ func TestWhatCollapsingRefuses(t *testing.T) {
 	for i := range x {
 		x[i] = rng.NormFloat64()
 	}
-	table, err := framework.FromSlice(x, 30, 2)
+	table, err := blocks.FromSlice(x, 30, 2)
 	require.NoError(t, err)
-	fit := func(m framework.Model[framework.Rows, *Posterior, *Statistics], o framework.Options) error {
+	fit := func(m framework.Model[blocks.Rows, *Posterior, *Statistics], o framework.Options) error {
 		o.K = 2
 		_, err := framework.Fit(context.Background(), m, table, o)
 		return err
@@ -514,7 +515,7 @@ func TestWhatCollapsingRefuses(t *testing.T) {
 func TestCodeLengthIsTheNormalisedMaximumLikelihood(t *testing.T) {
 	x := []float64{1, 0, 1, 1, 0, 0, 0, 1}
 	labels := []int{0, 0, 0, 1}
-	table, err := framework.FromSlice(x, 4, 2)
+	table, err := blocks.FromSlice(x, 4, 2)
 	require.NoError(t, err)
 	c := tiny{"bernoulli", Variational{Family: family.Bernoulli{}}, table, 2, false}
 	s := c.statistics(t, c.bayes(t), labels)
@@ -548,7 +549,7 @@ func TestCodeLengthsOfColumnsAddUp(t *testing.T) {
 		for i := 0; i < len(x); i += 2 {
 			columns = append(columns, x[i+first:i+first+width]...)
 		}
-		table, err := framework.FromSlice(columns, len(x)/2, width)
+		table, err := blocks.FromSlice(columns, len(x)/2, width)
 		require.NoError(t, err)
 		o := framework.Options{K: 1, Method: framework.EM, Criterion: framework.ELBO, Also: []framework.Criterion{framework.DNML}}
 		res, err := framework.Fit(context.Background(), Model{Family: f}, table, o)

@@ -12,12 +12,13 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/models/mixture"
 )
 
 // everyRow is a model whose rows are not counted together.
 type everyRow[P any] struct {
-	framework.Model[framework.Rows, P, *mixture.Statistics]
+	framework.Model[blocks.Rows, P, *mixture.Statistics]
 }
 
 // A fit to rows that repeat is the one to every row by itself, from the same start: the same
@@ -38,11 +39,11 @@ func TestRowsCountedOnceAreTheSameFit(t *testing.T) {
 		}
 		weights[i] = float64(rng.IntN(3))
 	}
-	all, err := framework.FromIncomplete(x, n, d)
+	all, err := blocks.FromIncomplete(x, n, d)
 	require.NoError(t, err)
 	weighted, err := all.WithWeights(weights)
 	require.NoError(t, err)
-	for _, table := range []*framework.Table{all, weighted} {
+	for _, table := range []*blocks.Table{all, weighted} {
 		condensed := mixture.Model{Family: family.Bernoulli{}}.Condense(context.Background(), table)
 		require.Less(t, condensed.Rows(), n/4)
 		for _, family := range []family.Family{family.Bernoulli{}, family.Product{family.Of{Family: family.Bernoulli{}, Width: 2}, family.Of{Family: family.Poisson{}, Width: 2}, family.Categorical{Levels: 2}}} {
@@ -54,7 +55,7 @@ func TestRowsCountedOnceAreTheSameFit(t *testing.T) {
 	}
 }
 
-func sameFit[P any](t *testing.T, once, each framework.Model[framework.Rows, P, *mixture.Statistics], src framework.Source[framework.Rows], method framework.Method) {
+func sameFit[P any](t *testing.T, once, each framework.Model[blocks.Rows, P, *mixture.Statistics], src framework.Source[blocks.Rows], method framework.Method) {
 	t.Helper()
 	o := framework.Options{K: 3, Method: method, MaxIterations: 30, Tolerance: math.SmallestNonzeroFloat64, Restarts: 2, Seed: 3}
 	o.Criterion = framework.ELBO
@@ -72,7 +73,7 @@ func sameFit[P any](t *testing.T, once, each framework.Model[framework.Rows, P, 
 // What varies without steps is not looked through, and neither is what has too many values.
 func TestRowsThatDoNotRepeatStayAsTheyAre(t *testing.T) {
 	ctx := context.Background()
-	same, err := framework.FromSlice(make([]float64, 100), 100, 1)
+	same, err := blocks.FromSlice(make([]float64, 100), 100, 1)
 	require.NoError(t, err)
 	for _, f := range []family.Family{normal.Family{}, family.Exponential{}, family.Product{family.Poisson{}, family.Gamma{}}, nil} {
 		assert.Same(t, same, mixture.Model{Family: f}.Condense(ctx, same))
@@ -82,7 +83,7 @@ func TestRowsThatDoNotRepeatStayAsTheyAre(t *testing.T) {
 		for i := range x {
 			x[i] = float64(i % n)
 		}
-		table, err := framework.FromSlice(x, 100, 1)
+		table, err := blocks.FromSlice(x, 100, 1)
 		require.NoError(t, err)
 		if got := (mixture.Model{Family: family.Poisson{}}).Condense(ctx, table); rows == 50 {
 			assert.Same(t, table, got)

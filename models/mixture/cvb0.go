@@ -10,6 +10,7 @@ import (
 
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/simd"
 )
 
@@ -39,7 +40,7 @@ func (CVB0) SolvesFixedPoint() {}
 // Init starts as [Variational] does. It returns an error if parameters cannot be integrated out (see
 // Variational.Collapses).
 func (m CVB0) Init(
-	ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand,
+	ctx context.Context, src framework.Source[blocks.Rows], k int, rng *rand.Rand,
 ) (*Posterior, error) {
 	p, err := m.Variational.Init(ctx, src, k, rng)
 	if err != nil {
@@ -61,7 +62,7 @@ const (
 // rather too many, and CVB0 prunes them. It is a [framework.Start] for fits whose K is free. If the table has at most
 // 10,000 cells, or if gFAB fails, it calls Init instead.
 func (m CVB0) Thinned(
-	ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand,
+	ctx context.Context, src framework.Source[blocks.Rows], k int, rng *rand.Rand,
 ) (*Posterior, error) {
 	own, err := m.Init(ctx, src, k, rng)
 	if err != nil || src.Rows() <= thinCells/own.D {
@@ -72,7 +73,7 @@ func (m CVB0) Thinned(
 	if err != nil {
 		return nil, err
 	}
-	given := func(context.Context, framework.Source[framework.Rows], int, *rand.Rand) (*Parameters, error) {
+	given := func(context.Context, framework.Source[blocks.Rows], int, *rand.Rand) (*Parameters, error) {
 		return first, nil
 	}
 	kept, err := framework.FitFrom(ctx, of, src, given,
@@ -95,7 +96,7 @@ func (m CVB0) NewStatistics(p *Posterior) *Statistics {
 }
 
 // Infer adds the rows of a block.
-func (m CVB0) Infer(b framework.Rows, p *Posterior, s *Statistics) (entropy float64, err error) {
+func (m CVB0) Infer(b blocks.Rows, p *Posterior, s *Statistics) (entropy float64, err error) {
 	with := m.mustBayes(p)
 	err = s.Classes.Chunks(b, func(first, n int, w []float64) error {
 		with.predict(p, s, n, rounds)
@@ -112,7 +113,7 @@ func (m CVB0) Infer(b framework.Rows, p *Posterior, s *Statistics) (entropy floa
 }
 
 // InferLabels adds every row to the statistics of its most probable component.
-func (m CVB0) InferLabels(b framework.Rows, p *Posterior, s *Statistics) error {
+func (m CVB0) InferLabels(b blocks.Rows, p *Posterior, s *Statistics) error {
 	with := m.mustBayes(p)
 	return s.Classes.Chunks(b, func(first, n int, w []float64) error {
 		with.predict(p, s, n, rounds)
@@ -136,7 +137,7 @@ func (m CVB0) LogEvidence(s *Statistics, p *Posterior) (float64, error) {
 }
 
 // Spread returns nil: LogEvidence has it.
-func (CVB0) Spread(*Statistics, *Posterior) (func(framework.Rows) (float64, error), error) {
+func (CVB0) Spread(*Statistics, *Posterior) (func(blocks.Rows) (float64, error), error) {
 	return nil, nil
 }
 
@@ -157,18 +158,18 @@ func (m CVB0) Keep(s *Statistics, p *Posterior, dims []int) (*Statistics, *Poste
 }
 
 // Responsibilities returns q(z_n = k) of each row of the fit, rows×K. For other rows, see [Variational.Predictive].
-func (m CVB0) Responsibilities(rows framework.Rows, p *Posterior, dst []float64) ([]float64, error) {
+func (m CVB0) Responsibilities(rows blocks.Rows, p *Posterior, dst []float64) ([]float64, error) {
 	_, r, err := m.leaveOut(rows, p, nil, dst)
 	return r, err
 }
 
 // LeaveOneOut returns ln p(x_n|X without row n) of each row of the fit, in nats, to the accuracy of the method.
-func (m CVB0) LeaveOneOut(rows framework.Rows, p *Posterior, dst []float64) ([]float64, error) {
+func (m CVB0) LeaveOneOut(rows blocks.Rows, p *Posterior, dst []float64) ([]float64, error) {
 	logProb, _, err := m.leaveOut(rows, p, dst, nil)
 	return logProb, err
 }
 
-func (m CVB0) leaveOut(rows framework.Rows, p *Posterior, logProb, r []float64) ([]float64, []float64, error) {
+func (m CVB0) leaveOut(rows blocks.Rows, p *Posterior, logProb, r []float64) ([]float64, []float64, error) {
 	s := m.NewStatistics(p)
 	if err := m.Prepare(p, nil, s); err != nil {
 		return nil, nil, err
@@ -179,7 +180,7 @@ func (m CVB0) leaveOut(rows framework.Rows, p *Posterior, logProb, r []float64) 
 // scoreRows appends the predictive log density of each row, which is left out of its own in more than one round, and
 // its responsibilities.
 func (b *bayes) scoreRows(
-	rows framework.Rows, p *Posterior, s *Statistics, rounds int, logProb, r []float64,
+	rows blocks.Rows, p *Posterior, s *Statistics, rounds int, logProb, r []float64,
 ) ([]float64, []float64, error) {
 	logProb, r = logProb[:0], r[:0]
 	total := floats.Sum(p.Weights)

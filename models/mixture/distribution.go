@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/latent-go/latent/family"
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/categorical"
 )
 
@@ -71,7 +71,7 @@ func (d *Distribution) Weights() []float64 { return append([]float64(nil), d.p.W
 func (d *Distribution) LogProb(x []float64) float64 {
 	d.mustFit(x)
 	var err error
-	d.logProb, d.r, err = d.s.score(framework.Rows{N: 1, D: d.p.D, Stride: d.p.D, X: x}, d.logProb, d.r)
+	d.logProb, d.r, err = d.s.score(blocks.Rows{N: 1, D: d.p.D, Stride: d.p.D, X: x}, d.logProb, d.r)
 	if err == nil {
 		return d.logProb[0]
 	}
@@ -145,7 +145,7 @@ func (d *Distribution) Responsibilities(x mat.Matrix) (*mat.Dense, error) {
 	if n == 0 || columns != d.p.D {
 		return nil, fmt.Errorf("mixture: the matrix of rows is %d×%d, and the distribution has %d columns", n, columns, d.p.D)
 	}
-	_, q, err := d.s.score(framework.Rows{N: n, D: columns, Stride: columns, X: mat.DenseCopyOf(x).RawMatrix().Data},
+	_, q, err := d.s.score(blocks.Rows{N: n, D: columns, Stride: columns, X: mat.DenseCopyOf(x).RawMatrix().Data},
 		nil, nil)
 	if err != nil {
 		return nil, err

@@ -14,7 +14,7 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/family/regress"
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/models/mixture"
 )
 
@@ -155,7 +155,7 @@ func TestComponentsGoIntoGonum(t *testing.T) {
 		normal[k] = law.(*distmv.Normal)
 	}
 	assert.Greater(t, distmv.KullbackLeibler{}.DistNormal(normal[0], normal[1]), 0.0)
-	rows, err := framework.FromMatrix(mat.NewDense(1, 2, normal[0].Mean(nil)))
+	rows, err := blocks.FromMatrix(mat.NewDense(1, 2, normal[0].Mean(nil)))
 	require.NoError(t, err)
 	assert.Equal(t, 1, rows.Rows())
 }

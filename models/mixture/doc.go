@@ -16,9 +16,9 @@
 // framework.FitBest compares several families in one fit, such as covariance structures, by the evidence (see the
 // example "structures").
 //
-// Missing entries are NaN in a framework.FromIncomplete table. Families of independent columns integrate them out,
+// Missing entries are NaN in a blocks.FromIncomplete table. Families of independent columns integrate them out,
 // and so do Gaussians with a covariance matrix; spherical Gaussians return an error. The cost of a row of a
-// framework.SparseTable is proportional to its entries if the family has one statistic for each column that is 0 at
+// blocks.SparseTable is proportional to its entries if the family has one statistic for each column that is 0 at
 // 0, as family.Bernoulli and family.Poisson have. Repeated rows of counts and codes are counted once in iterations
 // ([Model.Condense]).
 package mixture

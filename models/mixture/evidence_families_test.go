@@ -17,6 +17,7 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/special"
 	"github.com/latent-go/latent/models/mixture"
 	"github.com/latent-go/latent/prior"
@@ -75,7 +76,7 @@ func (q quadrature) exactly(x []float64, k int) float64 {
 }
 
 // pooledOf are the numbers of the table as one class.
-func pooledOf(t *testing.T, of family.Family, src *framework.Table) []float64 {
+func pooledOf(t *testing.T, of family.Family, src *blocks.Table) []float64 {
 	w, _, err := family.Pool(t.Context(), src, of)
 	require.NoError(t, err)
 	return w.Parameters
@@ -349,7 +350,7 @@ func (c properCase) table(t *testing.T, n int, seed uint64) []float64 {
 }
 
 // briefly is evident with fewer starts.
-func briefly(t *testing.T, m mixture.Model, src *framework.Table, k int) *framework.Result[*mixture.Parameters, *mixture.Statistics] {
+func briefly(t *testing.T, m mixture.Model, src *blocks.Table, k int) *framework.Result[*mixture.Parameters, *mixture.Statistics] {
 	o := framework.Options{K: 5, Criterion: framework.Evidence, Restarts: 2, Seed: 1}
 	if k > 0 {
 		o.K, o.FixedK = k, true
@@ -457,7 +458,7 @@ func TestEvidenceOfConjugateFamiliesUnderAnotherPrior(t *testing.T) {
 		}},
 	} {
 		m := mixture.Model{Family: c.of, Prior: prior.UnitInformation{Rows: worth}}
-		src, err := framework.FromIncomplete(c.x, len(c.x), 1)
+		src, err := blocks.FromIncomplete(c.x, len(c.x), 1)
 		require.NoError(t, err)
 		want := c.exact(float64(len(c.x)), floats.Sum(c.x))
 		if _, counts := c.of.(family.Poisson); counts {

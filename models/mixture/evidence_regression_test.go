@@ -16,6 +16,7 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/family/regress"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/ranks"
 	"github.com/latent-go/latent/models/mixture"
 	"github.com/latent-go/latent/prior"
@@ -109,7 +110,7 @@ func TestEvidenceOfOneRegressionIsBelowQuadrature(t *testing.T) {
 					row[0] += row[1+j]
 				}
 			}
-			src, err := framework.FromMatrix(x)
+			src, err := blocks.FromMatrix(x)
 			require.NoError(t, err)
 			res := evident(t, mixture.Model{Family: regress.Family{Floor: family.NoFloor}}, src, 1)
 			gap := res.Value - newZellnerTable(x).logMarginal(upToRows(c.rows))
@@ -127,7 +128,7 @@ func TestEvidenceOfTwoRegressionsIsBelowTheSumOverAllLabels(t *testing.T) {
 	const n = 9
 	for seed := range uint64(2) {
 		x := regressionRows(regress.Family{}, n, rand.New(rand.NewPCG(seed, 12))).Slice(0, n, 0, 2).(*mat.Dense)
-		src, err := framework.FromMatrix(x)
+		src, err := blocks.FromMatrix(x)
 		require.NoError(t, err)
 		z, own := newZellnerTable(x), make([]float64, 1<<n)
 		for set := range own {
@@ -159,7 +160,7 @@ func TestEvidenceOfCurvesIsNextToQuadrature(t *testing.T) {
 			x := regressionRows(f, n, rand.New(rand.NewPCG(5, 13)))
 			_, d := x.Dims()
 			x = x.Slice(0, n, 0, d-1).(*mat.Dense)
-			src, err := framework.FromMatrix(x)
+			src, err := blocks.FromMatrix(x)
 			require.NoError(t, err)
 			for _, worth := range []float64{1, 3} {
 				m := mixture.Model{Family: f, Prior: prior.UnitInformation{Rows: worth}}

@@ -15,13 +15,14 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/laplace"
 	"github.com/latent-go/latent/models/mixture"
 	"github.com/latent-go/latent/prior"
 )
 
 // evident fits by the evidence, from K = 10 where k is 0.
-func evident(t testing.TB, m mixture.Model, src *framework.Table, k int, also ...framework.Criterion) *framework.Result[*mixture.Parameters, *mixture.Statistics] {
+func evident(t testing.TB, m mixture.Model, src *blocks.Table, k int, also ...framework.Criterion) *framework.Result[*mixture.Parameters, *mixture.Statistics] {
 	t.Helper()
 	o := framework.Options{K: 10, Criterion: framework.Evidence, Also: also, Restarts: 10, Seed: 1}
 	if k > 0 {

@@ -14,11 +14,12 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/models/mixture"
 )
 
 // faithful is a table of eruptions and waiting times of a geyser.
-func faithful() *framework.Table {
+func faithful() *blocks.Table {
 	geyser, err := data.Load("faithful")
 	if err != nil {
 		panic(err)
@@ -27,7 +28,7 @@ func faithful() *framework.Table {
 	if err != nil {
 		panic(err)
 	}
-	table, err := framework.FromSlice(x, rows, cols)
+	table, err := blocks.FromSlice(x, rows, cols)
 	if err != nil {
 		panic(err)
 	}
@@ -64,7 +65,7 @@ func Example() {
 // One fit compares covariance structures by the evidence: the best of them has the fit that framework.Fit would make of it alone.
 func ExampleModel_structures() {
 	names, forms := normal.Structures()
-	var models []framework.Model[framework.Rows, *mixture.Parameters, *mixture.Statistics]
+	var models []framework.Model[blocks.Rows, *mixture.Parameters, *mixture.Statistics]
 	for _, form := range forms {
 		models = append(models, mixture.Model{Family: normal.Family{Covariance: form}})
 	}
@@ -128,7 +129,7 @@ func ExampleModel_Distribution() {
 // The evidence of two components by annealed importance sampling, with a standard error.
 func ExampleNewAnnealer() {
 	ctx := context.Background()
-	table, err := framework.FromSlice([]float64{2, 3, 1, 2, 2, 14, 15, 11, 17, 13}, 10, 1)
+	table, err := blocks.FromSlice([]float64{2, 3, 1, 2, 2, 14, 15, 11, 17, 13}, 10, 1)
 	if err != nil {
 		panic(err)
 	}
@@ -154,7 +155,7 @@ func ExampleProduct() {
 		1.1, 2, 0, 0.7, 1, 0, 1.4, 3, 0, 0.9, 2, 1, 1.2, 1, 0, 0.8, 2, 0,
 		5.2, 9, 1, 4.7, 12, 1, 5.5, 10, 1, 4.9, 8, 1, 5.1, 11, 0, 4.8, 9, 1,
 	}
-	table, err := framework.FromSlice(x, 12, 3)
+	table, err := blocks.FromSlice(x, 12, 3)
 	if err != nil {
 		panic(err)
 	}
@@ -179,7 +180,7 @@ func ExampleModel_Groups() {
 	for i := range 900 {
 		x = append(x, rng.ExpFloat64()+float64(6*(i%3)), rng.ExpFloat64()+rng.NormFloat64())
 	}
-	table, err := framework.FromSlice(x, 900, 2)
+	table, err := blocks.FromSlice(x, 900, 2)
 	if err != nil {
 		panic(err)
 	}
@@ -207,7 +208,7 @@ func ExampleModel_Fill() {
 	if err != nil {
 		panic(err)
 	}
-	b := framework.Rows{N: 2, D: 2, Stride: 2, X: []float64{2, math.NaN(), 4.5, math.NaN()}}
+	b := blocks.Rows{N: 2, D: 2, Stride: 2, X: []float64{2, math.NaN(), 4.5, math.NaN()}}
 	means, err := m.Fill(b, res.Parameters, nil)
 	if err != nil {
 		panic(err)
@@ -246,7 +247,7 @@ func ExampleModel_Label() {
 		}
 		rows = append(append(rows, x[i*d:(i+1)*d]...), known)
 	}
-	table, err := framework.FromIncomplete(rows, n, d+1)
+	table, err := blocks.FromIncomplete(rows, n, d+1)
 	if err != nil {
 		panic(err)
 	}

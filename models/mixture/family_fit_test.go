@@ -13,6 +13,7 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/models/mixture"
 )
 
@@ -76,13 +77,13 @@ func component(i int) int {
 
 const fitRows = 300
 
-func (p twoOf) table(t testing.TB) *framework.Table {
+func (p twoOf) table(t testing.TB) *blocks.Table {
 	rng := rand.New(rand.NewPCG(1, 2))
 	var x []float64
 	for i := range fitRows {
 		x = append(x, p.row(component(i), rng)...)
 	}
-	table, err := framework.FromSlice(x, fitRows, p.width())
+	table, err := blocks.FromSlice(x, fitRows, p.width())
 	require.NoError(t, err)
 	return table
 }
@@ -178,14 +179,14 @@ func incomplete(t testing.TB) (family.Product, []float64) {
 func TestMissingEntriesDropOutOfTheDensity(t *testing.T) {
 	product, x := incomplete(t)
 	d := product.Columns()
-	table, err := framework.FromIncomplete(x, fitRows, d)
+	table, err := blocks.FromIncomplete(x, fitRows, d)
 	require.NoError(t, err)
 	m := mixture.Model{Family: product}
 	r, err := framework.Fit(context.Background(), m, table, framework.Options{K: 6})
 	require.NoError(t, err)
 	require.Equal(t, 2, r.Shape.K)
 
-	block := framework.Rows{N: fitRows, D: d, Stride: d, X: x}
+	block := blocks.Rows{N: fitRows, D: d, Stride: d, X: x}
 	logProb, err := m.LogProb(block, r.Parameters, nil)
 	require.NoError(t, err)
 	for i, got := range logProb {
@@ -229,7 +230,7 @@ func observedDensity(t testing.TB, row, xi []float64) float64 {
 }
 
 func TestGroupsThatAreMissingInPartAreRefused(t *testing.T) {
-	table, err := framework.FromIncomplete([]float64{1, 2, 3, 4, math.NaN(), 5}, 3, 2)
+	table, err := blocks.FromIncomplete([]float64{1, 2, 3, 4, math.NaN(), 5}, 3, 2)
 	require.NoError(t, err)
 	_, err = framework.Fit(context.Background(), mixture.Model{Family: family.Multinomial{Categories: 2}}, table, framework.Options{K: 1})
 	require.ErrorContains(t, err, "row 3, column 1 is missing: the group must be complete or missing as a whole")
@@ -256,7 +257,7 @@ func TestFamiliesExplainWhatTheyCannotFit(t *testing.T) {
 		{family.Ordinal{Levels: 2}, []float64{0, 1, 0, 1}, "set Levels to 3"},
 		{family.Ordinal{Levels: 3}, []float64{0, 1, 3, 1}, "the codes 0 to 2"},
 	} {
-		table, err := framework.FromSlice(c.x, 4, 1)
+		table, err := blocks.FromSlice(c.x, 4, 1)
 		require.NoError(t, err)
 		_, err = framework.Fit(context.Background(), mixture.Model{Family: c.family}, table, framework.Options{K: 2})
 		require.ErrorContains(t, err, c.mention, "%s %v", c.family.Name(), c.x)

@@ -4,7 +4,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/latent-go/latent/family"
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/categorical"
 )
 
@@ -12,7 +12,7 @@ import (
 // given the row's other values, and in a column of codes the most probable code. Otherwise values are drawn given
 // these: a component from its probabilities, and the values from the distribution within it, so that M calls give M
 // completed tables (multiple imputation). It returns the errors of [family.Plan.Filler].
-func (m Model) Fill(b framework.Rows, p *Parameters, rng *rand.Rand) ([]float64, error) {
+func (m Model) Fill(b blocks.Rows, p *Parameters, rng *rand.Rand) ([]float64, error) {
 	r, err := m.Responsibilities(b, p, nil)
 	if err != nil {
 		return nil, err
@@ -21,7 +21,7 @@ func (m Model) Fill(b framework.Rows, p *Parameters, rng *rand.Rand) ([]float64,
 }
 
 // FillGiven is Fill under probabilities of the components given the values that are present, rows×K, from elsewhere.
-func (m Model) FillGiven(b framework.Rows, p *Parameters, r []float64, rng *rand.Rand) ([]float64, error) {
+func (m Model) FillGiven(b blocks.Rows, p *Parameters, r []float64, rng *rand.Rand) ([]float64, error) {
 	f, err := m.Filler(p)
 	if err != nil {
 		return nil, err

@@ -16,6 +16,7 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/models/experts"
 	"github.com/latent-go/latent/models/factor"
 	"github.com/latent-go/latent/models/hmm"
@@ -62,7 +63,7 @@ func TestFilledValuesAreConditionalMeans(t *testing.T) {
 		{family.Product{normal.Family{}, family.Of{Family: normal.Family{}, Width: 2}, family.Gamma{}}, x, 0},
 	} {
 		name := one.of.Name()
-		table, err := framework.FromSlice(one.x, n, 4)
+		table, err := blocks.FromSlice(one.x, n, 4)
 		require.NoError(t, err, name)
 		m := mixture.Model{Family: one.of}
 		res, err := framework.Fit(context.Background(), m, table,
@@ -72,18 +73,18 @@ func TestFilledValuesAreConditionalMeans(t *testing.T) {
 		for _, j := range []int{0, 1, 2, 3} {
 			row := slices.Clone(one.x[:4])
 			row[j], row[(j+2)%4] = missing, missing // the other one is integrated out
-			b := framework.Rows{N: 1, D: 4, Stride: 4, X: row}
+			b := blocks.Rows{N: 1, D: 4, Stride: 4, X: row}
 			logDensity := func(v float64) float64 {
 				seen := slices.Clone(row)
 				seen[j] = v
-				l, err := m.LogProb(framework.Rows{N: 1, D: 4, Stride: 4, X: seen}, p, nil)
+				l, err := m.LogProb(blocks.Rows{N: 1, D: 4, Stride: 4, X: seen}, p, nil)
 				require.NoError(t, err)
 				return l[0]
 			}
 			filled, err := m.Fill(b, p, nil)
 			require.NoError(t, err, name)
 			assert.Equal(t, one.x[(j+1)%4], filled[(j+1)%4], name)
-			many := framework.Rows{N: 2000, D: 4, Stride: 4, X: slices.Repeat(row, 2000)}
+			many := blocks.Rows{N: 2000, D: 4, Stride: 4, X: slices.Repeat(row, 2000)}
 			drawn, err := m.Fill(many, p, rand.New(rand.NewPCG(3, uint64(j))))
 			require.NoError(t, err, name)
 			var values []float64
@@ -143,7 +144,7 @@ func TestFillsAgreeWithFactorAnalysis(t *testing.T) {
 			x.Set(i, j, float64(j+1)*z+rng.NormFloat64())
 		}
 	}
-	table, err := framework.FromMatrix(x)
+	table, err := blocks.FromMatrix(x)
 	require.NoError(t, err)
 	res, err := framework.Fit(context.Background(), factor.Model{}, table,
 		framework.Options{K: 1, FixedK: true, Method: framework.EM})
@@ -160,7 +161,7 @@ func TestFillsAgreeWithFactorAnalysis(t *testing.T) {
 			p.Components[4+4*a+b] = cov.At(a, b)
 		}
 	}
-	rows := framework.Rows{N: 3, D: 4, Stride: 4, X: []float64{1, missing, 3, missing, missing, missing, missing, 7, 1, 2, 3, 4}}
+	rows := blocks.Rows{N: 3, D: 4, Stride: 4, X: []float64{1, missing, 3, missing, missing, missing, missing, 7, 1, 2, 3, 4}}
 	want, err := q.Fill(rows)
 	require.NoError(t, err)
 	got, err := m.Fill(rows, p, nil)
@@ -168,7 +169,7 @@ func TestFillsAgreeWithFactorAnalysis(t *testing.T) {
 	assert.InDeltaSlice(t, want.RawMatrix().Data, got, 1e-9)
 
 	const n = 20000
-	many := framework.Rows{N: n, D: 4, Stride: 4, X: slices.Repeat(rows.X[:4], n)}
+	many := blocks.Rows{N: n, D: 4, Stride: 4, X: slices.Repeat(rows.X[:4], n)}
 	drawn, err := m.Fill(many, p, rand.New(rand.NewPCG(7, 8)))
 	require.NoError(t, err)
 	var of mat.SymDense
@@ -192,8 +193,8 @@ func TestFilledStepsUseTheSequence(t *testing.T) {
 	p := &hmm.Parameters{K: 2, D: 1, Start: []float64{0.5, 0.5}, Transitions: []float64{0.9, 0.1, 0.2, 0.8},
 		Components: []float64{0, 1, 10, 4}}
 	m := hmm.Model{Family: normal.Family{}}
-	at := func(a, b float64) framework.Sequences {
-		return framework.Sequences{Steps: framework.Rows{N: 5, D: 1, Stride: 1, X: []float64{4, a, b, 6, 9}}, Ends: []int{5}}
+	at := func(a, b float64) blocks.Sequences {
+		return blocks.Sequences{Steps: blocks.Rows{N: 5, D: 1, Stride: 1, X: []float64{4, a, b, 6, 9}}, Ends: []int{5}}
 	}
 	filled, err := m.Fill(at(missing, missing), p, nil)
 	require.NoError(t, err)
@@ -235,13 +236,13 @@ func TestFilledRowsUseTheGate(t *testing.T) {
 		}
 		x = append(x, v, v/2+rng.NormFloat64(), a)
 	}
-	table, err := framework.FromSlice(x, 300, 3)
+	table, err := blocks.FromSlice(x, 300, 3)
 	require.NoError(t, err)
 	m := experts.Model{Family: normal.Family{}, Gate: []int{2}}
 	res, err := framework.Fit(context.Background(), m, table, framework.Options{K: 2, FixedK: true, Method: framework.EM})
 	require.NoError(t, err)
 	p := res.Parameters
-	b := framework.Rows{N: 1, D: 3, Stride: 3, X: []float64{missing, missing, 0.3}}
+	b := blocks.Rows{N: 1, D: 3, Stride: 3, X: []float64{missing, missing, 0.3}}
 	filled, err := m.Fill(b, p, nil)
 	require.NoError(t, err)
 	prior, err := m.Prior(b, p, nil)

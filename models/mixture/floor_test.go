@@ -15,6 +15,7 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/models/mixture"
 )
 
@@ -93,7 +94,7 @@ func TestStepsOntoTheFloorNeverLowerTheObjective(t *testing.T) {
 		_, forms := normal.Structures()
 		for _, c := range forms {
 			base := mixture.Model{Family: normal.Family{Covariance: c}}
-			models := []framework.Model[framework.Rows, *mixture.Parameters, *mixture.Statistics]{base}
+			models := []framework.Model[blocks.Rows, *mixture.Parameters, *mixture.Statistics]{base}
 			if c <= normal.Spherical { // others have no prior
 				models = append(models, mixture.MAP{Model: base})
 			}

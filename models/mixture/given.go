@@ -7,7 +7,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/latent-go/latent/family"
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/internal/simd"
 	"github.com/latent-go/latent/laplace"
@@ -27,7 +27,7 @@ type Prior interface {
 
 // InferGiven adds the rows of a block with a prior for each row, or with the weights if prior is nil. Prepare must
 // have been called with s. It returns the entropy of the rows' q, in nats.
-func (s *Statistics) InferGiven(b framework.Rows, prior Prior) (entropy float64, err error) {
+func (s *Statistics) InferGiven(b blocks.Rows, prior Prior) (entropy float64, err error) {
 	err = s.Classes.Chunks(b, func(first, n int, w []float64) error {
 		if err := s.jointsGiven(first, n, prior); err != nil {
 			return err
@@ -65,7 +65,7 @@ func (s *Statistics) jointsGiven(first, n int, prior Prior) error {
 
 // ScoreGiven returns the log-likelihood of each row and its responsibilities under a prior for each row, or under the
 // weights if prior is nil. It overwrites the two slices from their beginnings.
-func (s *Statistics) ScoreGiven(b framework.Rows, prior Prior, logProb, r []float64) ([]float64, []float64, error) {
+func (s *Statistics) ScoreGiven(b blocks.Rows, prior Prior, logProb, r []float64) ([]float64, []float64, error) {
 	logProb, r = logProb[:0], r[:0]
 	err := s.Classes.Chunks(b, func(first, n int, _ []float64) error {
 		if err := s.jointsGiven(first, n, prior); err != nil {

@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/grouping"
 	"github.com/latent-go/latent/internal/linalg"
 )
@@ -16,7 +17,7 @@ import (
 // that does not have the shape of one component. It makes one pass over the rows. workers is the number of goroutines
 // (0: one a processor); any number gives the same bits. If the family has no [Model.Terrain], as for codes, the
 // overlap of the posteriors alone decides.
-func (m Model) Groups(ctx context.Context, src framework.Source[framework.Rows], p *Parameters, workers int) (
+func (m Model) Groups(ctx context.Context, src framework.Source[blocks.Rows], p *Parameters, workers int) (
 	*grouping.Tree, error) {
 	o, err := grouping.Over(ctx, src, workers, func() (grouping.Scorer, error) { return m.Scorer(p) })
 	if err != nil {
@@ -63,7 +64,7 @@ func (m Model) Terrain(p *Parameters, o *grouping.Overlap) (grouping.Terrain, er
 	if err != nil {
 		return nil, err
 	}
-	t, rows := make(grouping.Terrain, p.K*p.K), framework.Rows{D: p.D, Stride: p.D}
+	t, rows := make(grouping.Terrain, p.K*p.K), blocks.Rows{D: p.D, Stride: p.D}
 	linalg.Fill(t, math.Inf(-1))
 	for _, one := range places {
 		rows.X, rows.N = append(rows.X, one.location...), rows.N+1

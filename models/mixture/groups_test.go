@@ -12,6 +12,7 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/grouping"
 	"github.com/latent-go/latent/models/mixture"
 )
@@ -30,7 +31,7 @@ func spheres(means []float64, variances ...float64) *mixture.Parameters {
 func overlapOf(t *testing.T, m mixture.Model, p *mixture.Parameters) *grouping.Overlap {
 	x, _, err := m.Sample(p, 4000, rand.New(rand.NewPCG(1, 2)))
 	require.NoError(t, err)
-	src, err := framework.FromSlice(x, 4000, p.D)
+	src, err := blocks.FromSlice(x, 4000, p.D)
 	require.NoError(t, err)
 	o, err := grouping.Over(context.Background(), src, 1, func() (grouping.Scorer, error) { return m.Scorer(p) })
 	require.NoError(t, err)
@@ -99,7 +100,7 @@ func TestAComponentAroundAnotherIsOneGroup(t *testing.T) {
 	p := spheres([]float64{0, 0, 1, 0, 30, 0}, 1, 9, 1)
 	x, _, err := m.Sample(p, 2000, rand.New(rand.NewPCG(3, 4)))
 	require.NoError(t, err)
-	src, err := framework.FromSlice(x, 2000, 2)
+	src, err := blocks.FromSlice(x, 2000, 2)
 	require.NoError(t, err)
 	tree, err := m.Groups(context.Background(), src, p, 1)
 	require.NoError(t, err)
@@ -157,7 +158,7 @@ func TestFamiliesWithATerrain(t *testing.T) {
 	for i := range x {
 		x[i] = rng.NormFloat64() + float64(4*(i/d%3))
 	}
-	src, err := framework.FromSlice(x, n, d)
+	src, err := blocks.FromSlice(x, n, d)
 	require.NoError(t, err)
 	low, high := normal.Ranges(x, d)
 	for name, of := range map[string]family.Family{

@@ -15,6 +15,7 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	_ "github.com/latent-go/latent/internal/fixedseed"
 	"github.com/latent-go/latent/models/mixture"
 	"github.com/latent-go/latent/prior"
@@ -174,7 +175,7 @@ func requireUseful(t require.TestingT, err error, restarts int) {
 
 // survives makes the fit: an error that says something, or a result without a NaN in it.
 func (h hostileCase) survives(t require.TestingT) error {
-	table, err := framework.FromIncomplete(h.x, h.n, h.d)
+	table, err := blocks.FromIncomplete(h.x, h.n, h.d)
 	require.NoError(t, err)
 	if h.weights != nil {
 		if table, err = table.WithWeights(h.weights); err != nil {
@@ -204,8 +205,8 @@ func (h hostileCase) survives(t require.TestingT) error {
 	}
 	o.Also = []framework.Criterion{framework.BIC, framework.AIC, framework.ICL, framework.GFIC, framework.FIC}
 	var m interface {
-		framework.Model[framework.Rows, *mixture.Parameters, *mixture.Statistics]
-		framework.Assigner[framework.Rows, *mixture.Parameters]
+		framework.Model[blocks.Rows, *mixture.Parameters, *mixture.Statistics]
+		framework.Assigner[blocks.Rows, *mixture.Parameters]
 	} = model
 	if h.model == "map" {
 		m = mixture.MAP{Model: model, Weights: h.prior}
@@ -236,9 +237,9 @@ func requireResult[P any](t require.TestingT, res *framework.Result[P, *mixture.
 }
 
 // counted are the rows that have a weight: those left out may be too far away to be judged.
-func counted(table *framework.Table) framework.Rows {
+func counted(table *blocks.Table) blocks.Rows {
 	all := table.All()
-	kept := framework.Rows{D: all.D, Stride: all.D}
+	kept := blocks.Rows{D: all.D, Stride: all.D}
 	for i := range all.N {
 		if all.Weight(i) > 0 {
 			kept.X, kept.N = append(kept.X, all.Row(i)...), kept.N+1
@@ -248,7 +249,7 @@ func counted(table *framework.Table) framework.Rows {
 }
 
 // requireParameters puts parameters to every use.
-func requireParameters(t require.TestingT, m mixture.Model, p *mixture.Parameters, table *framework.Table, s *mixture.Statistics) {
+func requireParameters(t require.TestingT, m mixture.Model, p *mixture.Parameters, table *blocks.Table, s *mixture.Statistics) {
 	require.NoError(t, m.Check(p))
 	requireFinite(t, "components", p.Components)
 	requireProbabilities(t, p.Weights, p.K)
@@ -352,7 +353,7 @@ func bytesChooser(choices []byte) chooser {
 }
 
 // fitting makes a fit to complete or incomplete rows and returns its error.
-func fitting[P any](t testing.TB, m framework.Model[framework.Rows, P, *mixture.Statistics], x []float64, d int, o framework.Options) (*framework.Result[P, *mixture.Statistics], error) {
+func fitting[P any](t testing.TB, m framework.Model[blocks.Rows, P, *mixture.Statistics], x []float64, d int, o framework.Options) (*framework.Result[P, *mixture.Statistics], error) {
 	t.Helper()
 	res, err := framework.Fit(context.Background(), m, source(t, x, len(x)/d, d), o)
 	if err != nil {
@@ -432,7 +433,7 @@ func TestValuesOutsideTheSupportNameRowColumnValueAndSupport(t *testing.T) {
 		res, err := fitting(t, m, x, d, framework.Options{K: 1})
 		require.NoError(t, err)
 		row[2] = c.value
-		_, err = m.LogProb(framework.Rows{First: 6, N: 1, D: d, Stride: d, X: row}, res.Parameters, nil)
+		_, err = m.LogProb(blocks.Rows{First: 6, N: 1, D: d, Stride: d, X: row}, res.Parameters, nil)
 		require.ErrorContains(t, err, "row 7, "+c.says)
 		requireUseful(t, err, 1)
 	}
@@ -594,7 +595,7 @@ func TestRowsToBeJudgedMayBeAnything(t *testing.T) {
 		require.NoError(t, err)
 		p := res.Parameters
 		judge := func(d int, row ...float64) error {
-			rows := framework.Rows{First: 4, N: len(row) / d, D: d, Stride: d, X: row}
+			rows := blocks.Rows{First: 4, N: len(row) / d, D: d, Stride: d, X: row}
 			logProb, err := m.LogProb(rows, p, nil)
 			r, second := m.Responsibilities(rows, p, nil)
 			require.Equal(t, fmt.Sprint(err), fmt.Sprint(second))
@@ -616,10 +617,10 @@ func TestRowsToBeJudgedMayBeAnything(t *testing.T) {
 			require.ErrorContains(t, judge(2, nan, 1), "row 5, column 1 is missing: gaussian")
 			continue
 		}
-		logProb, err := m.LogProb(framework.Rows{N: 1, D: 2, Stride: 2, X: []float64{nan, nan}}, p, nil)
+		logProb, err := m.LogProb(blocks.Rows{N: 1, D: 2, Stride: 2, X: []float64{nan, nan}}, p, nil)
 		require.NoError(t, err)
 		require.InDelta(t, 0, logProb[0], 1e-15)
-		r, err := m.Responsibilities(framework.Rows{N: 1, D: 2, Stride: 2, X: []float64{nan, nan}}, p, nil)
+		r, err := m.Responsibilities(blocks.Rows{N: 1, D: 2, Stride: 2, X: []float64{nan, nan}}, p, nil)
 		require.NoError(t, err)
 		require.InDeltaSlice(t, p.Weights, r, 1e-15)
 	}
@@ -690,19 +691,19 @@ func TestCheckRefusesDamagedParameters(t *testing.T) {
 }
 
 func TestSparseRowsWithImpossibleColumnsAreErrors(t *testing.T) {
-	table, err := framework.FromOnes([][]int{{0, 2}, {1}, {}, {0, 1, 2}}, 3)
+	table, err := blocks.FromOnes([][]int{{0, 2}, {1}, {}, {0, 1, 2}}, 3)
 	require.NoError(t, err)
 	m := mixture.Model{Family: family.Bernoulli{}}
 	res, err := framework.Fit(context.Background(), m, table, framework.Options{K: 1})
 	require.NoError(t, err)
 	for _, columns := range [][]int{{0, 3}, {-1, 1}, {2, 1}, {1, 1}} {
-		_, err := m.LogProb(framework.Rows{First: 8, N: 1, D: 3, Entries: &framework.Entries{Start: []int{0, 2}, Columns: columns}}, res.Parameters, nil)
+		_, err := m.LogProb(blocks.Rows{First: 8, N: 1, D: 3, Entries: &blocks.Entries{Start: []int{0, 2}, Columns: columns}}, res.Parameters, nil)
 		require.ErrorContains(t, err, "row 9 has an entry in column")
 		requireUseful(t, err, 1)
 	}
-	_, err = m.LogProb(framework.Rows{N: 1, D: 4, Entries: &framework.Entries{Start: []int{0, 1}, Columns: []int{3}}}, res.Parameters, nil)
+	_, err = m.LogProb(blocks.Rows{N: 1, D: 4, Entries: &blocks.Entries{Start: []int{0, 1}, Columns: []int{3}}}, res.Parameters, nil)
 	require.ErrorContains(t, err, "a row of 4 columns does not match a model of 3")
-	_, err = m.LogProb(framework.Rows{N: 1, D: 3, Entries: &framework.Entries{Start: []int{0, 1}, Columns: []int{1}, Values: []float64{2}}}, res.Parameters, nil)
+	_, err = m.LogProb(blocks.Rows{N: 1, D: 3, Entries: &blocks.Entries{Start: []int{0, 1}, Columns: []int{1}, Values: []float64{2}}}, res.Parameters, nil)
 	require.ErrorContains(t, err, "row 1, column 2 is 2: outside the support of bernoulli: ")
 	for _, f := range []family.Family{normal.Family{}, family.Gamma{}, family.Categorical{Levels: 2}, family.Product{family.Bernoulli{}, family.Poisson{}, family.Poisson{}}} {
 		_, err := framework.Fit(context.Background(), mixture.Model{Family: f}, table, framework.Options{K: 1})
@@ -714,7 +715,7 @@ func TestSparseRowsWithImpossibleColumnsAreErrors(t *testing.T) {
 		values         []float64
 	}{{nil, nil, nil}, {[]int{0}, nil, nil}, {[]int{0, 2}, []int{0}, nil}, {[]int{0, 1}, []int{3}, nil}, {[]int{0, 1}, []int{-1}, nil}, {[]int{0, 2}, []int{1, 0}, nil},
 		{[]int{0, 2}, []int{1, 1}, nil}, {[]int{0, 2, 1, 2}, []int{0, 1}, nil}, {[]int{0, -1, 1}, []int{0}, nil}, {[]int{0, 5, 1}, []int{0}, nil}, {[]int{1, 1}, []int{0}, nil}, {[]int{0, 1}, []int{0}, []float64{}}, {[]int{0, 1}, []int{0}, []float64{math.Inf(1)}}} {
-		_, err := framework.FromSparse(c.start, c.columns, c.values, 3)
+		_, err := blocks.FromSparse(c.start, c.columns, c.values, 3)
 		require.Error(t, err, c)
 		requireUseful(t, err, 1)
 	}
@@ -730,7 +731,7 @@ func TestDistinctRowsAreEqualInEveryNotation(t *testing.T) {
 	weighted, err := source(t, x, 5, 2).WithWeights([]float64{0, 3, 0, 1e-3, 1e6})
 	require.NoError(t, err)
 	require.Equal(t, []float64{3, 0, 1e-3 + 1e6}, weighted.Distinct().All().Weights)
-	sparse, err := framework.FromSparse([]int{0, 2, 3, 4, 4, 5}, []int{0, 1, 0, 1, 2}, []float64{1, negative, 1, 0, 0}, 3)
+	sparse, err := blocks.FromSparse([]int{0, 2, 3, 4, 4, 5}, []int{0, 1, 0, 1, 2}, []float64{1, negative, 1, 0, 0}, 3)
 	require.NoError(t, err)
 	require.Equal(t, []float64{2, 3}, sparse.Distinct().All().Weights) // 1,0,0 twice and 0,0,0 three times
 }
@@ -748,7 +749,7 @@ func TestFaultsOfAProductNameTheColumnOfTheTable(t *testing.T) {
 		second := normal.Family{Covariance: form, Floor: family.NoFloor}
 		m := mixture.Model{Family: family.Product{family.Of{Family: normal.Family{}, Width: 2}, family.Of{Family: second, Width: 1}}}
 		_, err := framework.Fit(context.Background(), m, src, framework.Options{K: 2, Method: framework.EM})
-		var fault *framework.DataError
+		var fault *blocks.DataError
 		require.ErrorAs(t, err, &fault, second.Name())
 		require.Equal(t, 2, fault.Column)
 		require.ErrorContains(t, err, "column 3 has collapsed onto one value: ")

@@ -14,12 +14,13 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/framework/lvmtest"
 	"github.com/latent-go/latent/models/mixture"
 )
 
 // labelledIris is the table of irises, with the species of every fifth row.
-func labelledIris(t *testing.T) *framework.Table {
+func labelledIris(t *testing.T) *blocks.Table {
 	t.Helper()
 	iris, err := data.Load("iris")
 	require.NoError(t, err)
@@ -36,7 +37,7 @@ func labelledIris(t *testing.T) *framework.Table {
 		}
 		rows = append(append(rows, x[i*d:(i+1)*d]...), label)
 	}
-	table, err := framework.FromIncomplete(rows, n, d+1)
+	table, err := blocks.FromIncomplete(rows, n, d+1)
 	require.NoError(t, err)
 	return table
 }
@@ -122,7 +123,7 @@ func TestKnownClassesAreFound(t *testing.T) {
 			}
 			x, free = append(x, a, b, label), append(free, a, b)
 		}
-		labelled, err := framework.FromIncomplete(x, n, 3)
+		labelled, err := blocks.FromIncomplete(x, n, 3)
 		require.NoError(t, err)
 		m := mixture.Model{Family: family.Labelled(normal.Family{}, 3)}
 		res, err := framework.Fit(context.Background(), m, labelled, framework.Options{K: 6, Criterion: framework.Evidence})
@@ -135,7 +136,7 @@ func TestKnownClassesAreFound(t *testing.T) {
 		if close {
 			found++
 		}
-		alone, err := framework.FromSlice(free, n, 2)
+		alone, err := blocks.FromSlice(free, n, 2)
 		require.NoError(t, err)
 		other, err := framework.Fit(context.Background(), mixture.Model{Family: normal.Family{}}, alone,
 			framework.Options{K: 6, Criterion: framework.Evidence})
@@ -175,7 +176,7 @@ func TestKnownClassesConform(t *testing.T) {
 			return q
 		},
 	})
-	lvmtest.Test(t, lvmtest.Case[framework.Rows, *mixture.Posterior, *mixture.Statistics]{
+	lvmtest.Test(t, lvmtest.Case[blocks.Rows, *mixture.Posterior, *mixture.Statistics]{
 		Model: mixture.Variational{Family: family.Labelled(normal.Family{Covariance: normal.Diagonal}, 2)},
 		Data:  lvmtest.Matrix(partlyKnown(120)), K: []int{2, 3}, Least: 2, NoAllocations: true,
 	})
@@ -184,7 +185,7 @@ func TestKnownClassesConform(t *testing.T) {
 		codes.Set(i, 0, math.Round(math.Min(3, math.Max(0, codes.At(i, 0)/2))))
 		codes.Set(i, 1, math.Round(math.Min(3, math.Max(0, codes.At(i, 1)))))
 	}
-	lvmtest.Test(t, lvmtest.Case[framework.Rows, *mixture.Posterior, *mixture.Statistics]{
+	lvmtest.Test(t, lvmtest.Case[blocks.Rows, *mixture.Posterior, *mixture.Statistics]{
 		Model: mixture.CVB0{Variational: mixture.Variational{Family: family.Labelled(family.Categorical{Levels: 4}, 2)}},
 		Data:  lvmtest.Matrix(codes), K: []int{2, 3}, Least: 2,
 	})
@@ -203,7 +204,7 @@ func TestFewKnownRowsOfManyAreFound(t *testing.T) {
 		}
 		x = append(x, 6*float64(z)+rng.NormFloat64(), label)
 	}
-	table, err := framework.FromIncomplete(x, n, 2)
+	table, err := blocks.FromIncomplete(x, n, 2)
 	require.NoError(t, err)
 	for _, start := range []family.Start{family.Varied, family.RandomRows} {
 		m := mixture.Model{Family: family.Labelled(normal.Family{}, 2), Start: start}
@@ -232,7 +233,7 @@ func TestLabelsOfSeveralClasses(t *testing.T) {
 		}
 		x = append(x, 1.5*float64(z)+rng.NormFloat64(), code)
 	}
-	table, err := framework.FromIncomplete(x, 300, 2)
+	table, err := blocks.FromIncomplete(x, 300, 2)
 	require.NoError(t, err)
 	m := mixture.Model{Family: family.Known{Family: normal.Family{}, Sets: [][]int{{0}, {1}, {2}, {1, 2}}}}
 	res, err := framework.Fit(context.Background(), m, table, framework.Options{K: 3, FixedK: true, Method: framework.EM})
@@ -282,7 +283,7 @@ func TestKnownClassesRefuse(t *testing.T) {
 	require.ErrorContains(t, fit(family.Known{}, 5), "family")
 	m := mixture.Model{Family: family.Labelled(normal.Family{Covariance: normal.Diagonal}, 3)}
 	p := &mixture.Parameters{K: 2, D: 2, Weights: []float64{0.5, 0.5}, Components: []float64{0, 1, 0, 5, 1, 1}}
-	_, err := m.LogProb(framework.Rows{N: 1, D: 2, Stride: 2, X: []float64{1, 2}}, p, nil)
+	_, err := m.LogProb(blocks.Rows{N: 1, D: 2, Stride: 2, X: []float64{1, 2}}, p, nil)
 	require.ErrorContains(t, err, "is in a known class that none of the 2 classes has")
 }
 

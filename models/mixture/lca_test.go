@@ -17,6 +17,7 @@ import (
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/categorical"
 	"github.com/latent-go/latent/internal/tier"
 	"github.com/latent-go/latent/models/mixture"
@@ -55,7 +56,7 @@ func survey(n, classes, items, levels int, missing float64, seed uint64) string 
 }
 
 // answers are the codes of a table whose columns are all categorical, NaN where missing.
-func answers(t *testing.T, csv string) (table *framework.Table, x []float64, levels []int) {
+func answers(t *testing.T, csv string) (table *blocks.Table, x []float64, levels []int) {
 	t.Helper()
 	text, err := data.Read(strings.NewReader(csv), data.CSVOptions{Header: data.HeaderYes})
 	require.NoError(t, err)

@@ -12,6 +12,7 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/framework/lvmtest"
 	"github.com/latent-go/latent/internal/categorical"
 	"github.com/latent-go/latent/internal/tier"
@@ -320,11 +321,11 @@ type conforming struct {
 	family     family.Family
 	x          *mat.Dense
 	ks         []int
-	trials     int                             // of a row of counts
-	units      []lvmtest.Units[framework.Rows] // changes of units that the family allows
-	sparse     bool                            // also as sparse rows
-	incomplete bool                            // rows
-	covariance bool                            // a factor has one
+	trials     int                          // of a row of counts
+	units      []lvmtest.Units[blocks.Rows] // changes of units that the family allows
+	sparse     bool                         // also as sparse rows
+	incomplete bool                         // rows
+	covariance bool                         // a factor has one
 }
 
 func conformingModels(t *testing.T) []conforming {
@@ -343,7 +344,7 @@ func conformingModels(t *testing.T) []conforming {
 		switch p.family.(type) {
 		case family.Exponential, family.Gamma:
 			scale := []float64{1000, 0.01, 7, 1}[:p.width()]
-			c.units = []lvmtest.Units[framework.Rows]{lvmtest.Rescaled("columns rescaled", x, scale)}
+			c.units = []lvmtest.Units[blocks.Rows]{lvmtest.Rescaled("columns rescaled", x, scale)}
 		case family.Bernoulli, family.Poisson:
 			c.sparse = true
 		}
@@ -362,12 +363,12 @@ func conformingModels(t *testing.T) []conforming {
 	same := lvmtest.Rescaled("times 1000", x, []float64{1000, 1000, 1000})
 	for _, g := range []struct {
 		form  normal.Covariance
-		units []lvmtest.Units[framework.Rows]
+		units []lvmtest.Units[blocks.Rows]
 	}{
-		{normal.Full, []lvmtest.Units[framework.Rows]{scaled, affine}},
-		{normal.Tied, []lvmtest.Units[framework.Rows]{scaled, affine}},
-		{normal.Diagonal, []lvmtest.Units[framework.Rows]{scaled}},
-		{normal.Spherical, []lvmtest.Units[framework.Rows]{same}},
+		{normal.Full, []lvmtest.Units[blocks.Rows]{scaled, affine}},
+		{normal.Tied, []lvmtest.Units[blocks.Rows]{scaled, affine}},
+		{normal.Diagonal, []lvmtest.Units[blocks.Rows]{scaled}},
+		{normal.Spherical, []lvmtest.Units[blocks.Rows]{same}},
 	} {
 		f := normal.Family{Covariance: g.form}
 		list = append(list, conforming{name: f.Name(), family: f, x: x, ks: []int{1, 2, 3}, units: g.units, covariance: g.form <= normal.Tied})
@@ -375,7 +376,7 @@ func conformingModels(t *testing.T) []conforming {
 	var powers mat.Dense
 	powers.Apply(func(_, _ int, v float64) float64 { return math.Exp(v / 4) }, x)
 	rescaled := lvmtest.Rescaled("columns rescaled", &powers, []float64{10, 0.01, 1000})
-	list = append(list, conforming{name: "lognormal", family: normal.Lognormal{}, x: &powers, ks: []int{1, 2, 3}, units: []lvmtest.Units[framework.Rows]{rescaled}})
+	list = append(list, conforming{name: "lognormal", family: normal.Lognormal{}, x: &powers, ks: []int{1, 2, 3}, units: []lvmtest.Units[blocks.Rows]{rescaled}})
 	return append(list, mixedColumns(0), mixedColumns(0.1))
 }
 
@@ -410,9 +411,9 @@ func mixedColumns(share float64) conforming {
 	return c
 }
 
-type mixtureCase = lvmtest.Case[framework.Rows, *mixture.Parameters, *mixture.Statistics]
+type mixtureCase = lvmtest.Case[blocks.Rows, *mixture.Parameters, *mixture.Statistics]
 
-func (c conforming) estimates(m framework.Model[framework.Rows, *mixture.Parameters, *mixture.Statistics]) mixtureCase {
+func (c conforming) estimates(m framework.Model[blocks.Rows, *mixture.Parameters, *mixture.Statistics]) mixtureCase {
 	_, d := c.x.Dims()
 	charts, tied := chartOf(c.family, d), 0
 	if c.family == (normal.Family{Covariance: normal.Tied}) {
@@ -445,7 +446,7 @@ func (c conforming) estimates(m framework.Model[framework.Rows, *mixture.Paramet
 			}
 			return s, p, 0
 		},
-		Sample: func(p *mixture.Parameters, n int, rng *rand.Rand) (lvmtest.Data[framework.Rows], error) {
+		Sample: func(p *mixture.Parameters, n int, rng *rand.Rand) (lvmtest.Data[blocks.Rows], error) {
 			if c.trials > 1 {
 				return lvmtest.Matrix(drawCounts(p, c.family.(family.Sampler), n, c.trials, rng)), nil
 			}
@@ -472,9 +473,9 @@ func drawCounts(p *mixture.Parameters, f family.Sampler, n, trials int, rng *ran
 }
 
 // bayesian is the case of a posterior; rows is what the estimates' case is about.
-func bayesian(m mixture.Variational, c conforming, data lvmtest.Data[framework.Rows], units []lvmtest.Units[framework.Rows]) lvmtest.Case[framework.Rows, *mixture.Posterior, *mixture.Statistics] {
+func bayesian(m mixture.Variational, c conforming, data lvmtest.Data[blocks.Rows], units []lvmtest.Units[blocks.Rows]) lvmtest.Case[blocks.Rows, *mixture.Posterior, *mixture.Statistics] {
 	_, d := c.x.Dims()
-	return lvmtest.Case[framework.Rows, *mixture.Posterior, *mixture.Statistics]{
+	return lvmtest.Case[blocks.Rows, *mixture.Posterior, *mixture.Statistics]{
 		Model: m, Data: data, K: c.ks, Units: units, NoAllocations: true,
 		Free: posterior(chartOf(c.family, d)),
 		Symmetry: func(p *mixture.Posterior, rng *rand.Rand) *mixture.Posterior {
@@ -487,17 +488,17 @@ func bayesian(m mixture.Variational, c conforming, data lvmtest.Data[framework.R
 
 // collapsed is the case of the same rows with the parameters integrated out. LogJoint does not depend on them, so
 // that it has no gradient, and the predictive densities take some memory.
-func collapsed(c lvmtest.Case[framework.Rows, *mixture.Posterior, *mixture.Statistics]) lvmtest.Case[framework.Rows, *mixture.Posterior, *mixture.Statistics] {
+func collapsed(c lvmtest.Case[blocks.Rows, *mixture.Posterior, *mixture.Statistics]) lvmtest.Case[blocks.Rows, *mixture.Posterior, *mixture.Statistics] {
 	c.Model = mixture.CVB0{Variational: c.Model.(mixture.Variational)}
 	c.Free, c.NoAllocations = nil, false
 	return c
 }
 
 // compressed are the rows without their zeros.
-func compressed(x *mat.Dense) lvmtest.Data[framework.Rows] {
+func compressed(x *mat.Dense) lvmtest.Data[blocks.Rows] {
 	n, d := x.Dims()
-	return lvmtest.Data[framework.Rows]{Rows: n, Block: func(rows []int, weights []float64, first int) framework.Rows {
-		e := &framework.Entries{Start: []int{0}, Values: []float64{}}
+	return lvmtest.Data[blocks.Rows]{Rows: n, Block: func(rows []int, weights []float64, first int) blocks.Rows {
+		e := &blocks.Entries{Start: []int{0}, Values: []float64{}}
 		for _, i := range rows {
 			for j, v := range x.RawRowView(i) {
 				if v != 0 {
@@ -506,7 +507,7 @@ func compressed(x *mat.Dense) lvmtest.Data[framework.Rows] {
 			}
 			e.Start = append(e.Start, len(e.Columns))
 		}
-		return framework.Rows{First: first, N: len(rows), D: d, Entries: e, Weights: weights}
+		return blocks.Rows{First: first, N: len(rows), D: d, Entries: e, Weights: weights}
 	}}
 }
 
@@ -515,10 +516,10 @@ func sparsely(c mixtureCase, x *mat.Dense) mixtureCase {
 	return mixtureCase{
 		Model: c.Model, Data: compressed(x), K: c.K, NoAllocations: true,
 		Latent: c.Latent, Free: c.Free, Symmetry: c.Symmetry, Degenerate: c.Degenerate, SampleRows: c.SampleRows,
-		Sample: func(p *mixture.Parameters, n int, rng *rand.Rand) (lvmtest.Data[framework.Rows], error) {
+		Sample: func(p *mixture.Parameters, n int, rng *rand.Rand) (lvmtest.Data[blocks.Rows], error) {
 			dense, err := c.Sample(p, n, rng)
 			if err != nil {
-				return lvmtest.Data[framework.Rows]{}, err
+				return lvmtest.Data[blocks.Rows]{}, err
 			}
 			_, d := x.Dims()
 			return compressed(mat.NewDense(n, d, dense.Block(slices.Collect(upTo(n)), nil, 0).X)), nil

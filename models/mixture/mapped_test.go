@@ -15,6 +15,7 @@ import (
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/panics"
 	"github.com/latent-go/latent/models/mixture"
 )
@@ -28,7 +29,7 @@ func TestMappedFile(t *testing.T) {
 	for i := range x {
 		x[i] = rng.NormFloat64() + float64(i/d%3)*3
 	}
-	memory, err := framework.FromSlice(x, n, d)
+	memory, err := blocks.FromSlice(x, n, d)
 	require.NoError(t, err)
 	var text bytes.Buffer
 	require.NoError(t, data.WriteNPY(&text, x, n, d))
@@ -48,7 +49,7 @@ func TestMappedFile(t *testing.T) {
 				require.NotZero(t, store.Mapped())
 				values, _, _, err := table.Values()
 				require.NoError(t, err)
-				src, err := framework.FromSlice(values, n, d)
+				src, err := blocks.FromSlice(values, n, d)
 				require.NoError(t, err)
 
 				m := mixture.Model{Family: normal.Family{Covariance: covariance}}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/framework/lvmtest"
 	"github.com/latent-go/latent/internal/tier"
 	"github.com/latent-go/latent/models/mixture"
@@ -32,9 +33,9 @@ func holed(x *mat.Dense, share float64) *mat.Dense {
 	return y
 }
 
-func incompleteTable(t testing.TB, x *mat.Dense) *framework.Table {
+func incompleteTable(t testing.TB, x *mat.Dense) *blocks.Table {
 	n, d := x.Dims()
-	table, err := framework.FromIncomplete(x.RawMatrix().Data, n, d)
+	table, err := blocks.FromIncomplete(x.RawMatrix().Data, n, d)
 	require.NoError(t, err)
 	return table
 }
@@ -66,7 +67,7 @@ func TestMissingValuesOfCovariancesConform(t *testing.T) {
 					scaled.LogDet -= math.Log(units[i%3]) / 150
 				}
 			}
-			lv.Units = []lvmtest.Units[framework.Rows]{scaled}
+			lv.Units = []lvmtest.Units[blocks.Rows]{scaled}
 			lvmtest.Test(t, lv)
 			if form == normal.Full || form == normal.Tied {
 				lv.Model = mixture.MAP{Model: model, Weights: prior.Dirichlet{Alpha: 2}}

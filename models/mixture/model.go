@@ -12,6 +12,7 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/laplace"
 	"github.com/latent-go/latent/prior"
@@ -56,7 +57,7 @@ func (m Model) Creeps() bool { return family.Creeps(m.Family) }
 // Init draws starting parameters. It reads the source a few times: for the scale of the
 // columns, to check every value, and for a sample.
 func (m Model) Init(
-	ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand,
+	ctx context.Context, src framework.Source[blocks.Rows], k int, rng *rand.Rand,
 ) (*Parameters, error) {
 	w, pl, s, err := begin(ctx, src, m.Family, m.Start, k, rng)
 	if err != nil {
@@ -69,7 +70,7 @@ func (m Model) Init(
 
 // begin returns the statistics of a start.
 func begin(
-	ctx context.Context, src framework.Source[framework.Rows], f family.Family, start family.Start, k int, rng *rand.Rand,
+	ctx context.Context, src framework.Source[blocks.Rows], f family.Family, start family.Start, k int, rng *rand.Rand,
 ) (*family.Pooled, *family.Plan, *Statistics, error) {
 	w, pl, err := family.Pool(ctx, src, f)
 	if err != nil {
@@ -109,7 +110,7 @@ func (m Model) Prepare(p *Parameters, tilt *laplace.Tilt, s *Statistics) error {
 func logOf(p float64) float64 { return math.Log(max(p, 1e-300)) }
 
 // Infer adds the rows of a block.
-func (Model) Infer(b framework.Rows, _ *Parameters, s *Statistics) (float64, error) {
+func (Model) Infer(b blocks.Rows, _ *Parameters, s *Statistics) (float64, error) {
 	return s.infer(b)
 }
 
@@ -211,13 +212,13 @@ func (m Model) Keep(s *Statistics, p *Parameters, dims []int) (*Statistics, *Par
 // ---- Scores of rows
 
 // LogProb returns ln Σ_k β_k p(x_n|ξ_k) of each row, in nats.
-func (m Model) LogProb(b framework.Rows, p *Parameters, dst []float64) ([]float64, error) {
+func (m Model) LogProb(b blocks.Rows, p *Parameters, dst []float64) ([]float64, error) {
 	logProb, _, err := m.Score(b, p, dst, nil)
 	return logProb, err
 }
 
 // Responsibilities returns p(z_n = k|x_n), rows×K.
-func (m Model) Responsibilities(b framework.Rows, p *Parameters, dst []float64) ([]float64, error) {
+func (m Model) Responsibilities(b blocks.Rows, p *Parameters, dst []float64) ([]float64, error) {
 	_, r, err := m.Score(b, p, nil, dst)
 	return r, err
 }
@@ -227,7 +228,7 @@ func (Model) LabelEntropy(s *Statistics) float64 { return s.Labels }
 
 // Score returns LogProb and Responsibilities at the cost of one. It overwrites the slices from their beginnings, and
 // grows those that are too short.
-func (m Model) Score(b framework.Rows, p *Parameters, logProb, r []float64) ([]float64, []float64, error) {
+func (m Model) Score(b blocks.Rows, p *Parameters, logProb, r []float64) ([]float64, []float64, error) {
 	score, err := m.Scorer(p)
 	if err != nil {
 		return nil, nil, err
@@ -239,7 +240,7 @@ func (m Model) Score(b framework.Rows, p *Parameters, logProb, r []float64) ([]f
 // alone is computed once.
 func (m Model) Scorer(
 	p *Parameters,
-) (func(b framework.Rows, logProb, r []float64) ([]float64, []float64, error), error) {
+) (func(b blocks.Rows, logProb, r []float64) ([]float64, []float64, error), error) {
 	s := m.NewStatistics(p)
 	return s.score, m.Prepare(p, nil, s)
 }
@@ -260,13 +261,13 @@ func (m Model) NoiseProbability(logProb []float64, p *Parameters, dst []float64)
 
 // Condense merges equal rows into one row with their weight (see [framework.Condenser]), unless a column has a family
 // of continuous values, whose rows are hardly ever equal.
-func (m Model) Condense(ctx context.Context, src framework.Source[framework.Rows]) framework.Source[framework.Rows] {
+func (m Model) Condense(ctx context.Context, src framework.Source[blocks.Rows]) framework.Source[blocks.Rows] {
 	return condense(ctx, m.Family, src)
 }
 
 func condense(
-	ctx context.Context, f family.Family, src framework.Source[framework.Rows],
-) framework.Source[framework.Rows] {
+	ctx context.Context, f family.Family, src framework.Source[blocks.Rows],
+) framework.Source[blocks.Rows] {
 	if !family.Repeats(f) {
 		return src
 	}

@@ -11,12 +11,13 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/models/mixture"
 	"github.com/latent-go/latent/prior"
 )
 
 // clusters are rows about so many places on a line, four standard deviations apart.
-func clusters(t *testing.T, n, k int) *framework.Table {
+func clusters(t *testing.T, n, k int) *blocks.Table {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(3, 3))
 	x := make([]float64, n)

@@ -15,6 +15,7 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/categorical"
 	"github.com/latent-go/latent/internal/tier"
 	"github.com/latent-go/latent/models/mixture"
@@ -23,7 +24,7 @@ import (
 )
 
 // embedded loads a data set without its class labels, and multiplies columns.
-func embedded(t testing.TB, name string, columns int, scale ...float64) *framework.Table {
+func embedded(t testing.TB, name string, columns int, scale ...float64) *blocks.Table {
 	t.Helper()
 	table, err := data.Load(name)
 	require.NoError(t, err)
@@ -40,14 +41,14 @@ func embedded(t testing.TB, name string, columns int, scale ...float64) *framewo
 	return source(t, x, n, d)
 }
 
-func source(t testing.TB, x []float64, n, d int) *framework.Table {
+func source(t testing.TB, x []float64, n, d int) *blocks.Table {
 	t.Helper()
-	table, err := framework.FromIncomplete(x, n, d)
+	table, err := blocks.FromIncomplete(x, n, d)
 	require.NoError(t, err)
 	return table
 }
 
-func fit[P any](t testing.TB, m framework.Model[framework.Rows, P, *mixture.Statistics], src framework.Source[framework.Rows], o framework.Options) *framework.Result[P, *mixture.Statistics] {
+func fit[P any](t testing.TB, m framework.Model[blocks.Rows, P, *mixture.Statistics], src framework.Source[blocks.Rows], o framework.Options) *framework.Result[P, *mixture.Statistics] {
 	t.Helper()
 	res, err := framework.Fit(context.Background(), m, src, o)
 	require.NoError(t, err)
@@ -108,7 +109,7 @@ func TestUnitsChangeNothingButTheJacobian(t *testing.T) {
 
 // sixComponents draws Gaussian data with unit covariance from six means N(0, 2.5²) with
 // weights Dirichlet(5).
-func sixComponents(t testing.TB, n int, draw uint64) *framework.Table {
+func sixComponents(t testing.TB, n int, draw uint64) *blocks.Table {
 	const d, k = 5, 6
 	rng := rand.New(rand.NewPCG(draw, 7))
 	means := make([]float64, k*d)
@@ -240,7 +241,7 @@ func bits(v []float64) []uint64 {
 // TestResumedFitsKeepTheBits: interrupted at iteration 5, resumed from the checkpoint.
 func TestResumedFitsKeepTheBits(t *testing.T) {
 	src := embedded(t, "iris", 4)
-	resume := func(m framework.Model[framework.Rows, *mixture.Parameters, *mixture.Statistics], method framework.Method) {
+	resume := func(m framework.Model[blocks.Rows, *mixture.Parameters, *mixture.Statistics], method framework.Method) {
 		o := framework.Options{K: 5, Seed: 4, Method: method}
 		whole := fit(t, m, src, o)
 		var saved []byte
@@ -327,7 +328,7 @@ func TestMissingCellsCountLittle(t *testing.T) {
 // twins starts with components that are all the same.
 type twins struct{ mixture.Model }
 
-func (m twins) Init(ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand) (*mixture.Parameters, error) {
+func (m twins) Init(ctx context.Context, src framework.Source[blocks.Rows], k int, rng *rand.Rand) (*mixture.Parameters, error) {
 	p, err := m.Model.Init(ctx, src, k, rng)
 	if err == nil {
 		size := len(p.Components) / k

@@ -18,6 +18,7 @@ import (
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/family/regress"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/framework/lvmtest"
 	"github.com/latent-go/latent/internal/tier"
 	"github.com/latent-go/latent/models/mixture"
@@ -153,16 +154,16 @@ func TestRegressionsConform(t *testing.T) {
 					return &q
 				},
 				// Each draw has the regressors of a row of the table.
-				Sample: func(p *mixture.Parameters, n int, rng *rand.Rand) (lvmtest.Data[framework.Rows], error) {
-					src, err := framework.FromMatrix(x)
+				Sample: func(p *mixture.Parameters, n int, rng *rand.Rand) (lvmtest.Data[blocks.Rows], error) {
+					src, err := blocks.FromMatrix(x)
 					if err != nil {
-						return lvmtest.Data[framework.Rows]{}, err
+						return lvmtest.Data[blocks.Rows]{}, err
 					}
 					drawn := mat.NewDense(n, d, nil)
 					for done := 0; done < n; {
 						again, err := mixture.Model{Family: f}.Resample(context.Background(), src, p, rng)
 						if err != nil {
-							return lvmtest.Data[framework.Rows]{}, err
+							return lvmtest.Data[blocks.Rows]{}, err
 						}
 						for b := range again.Blocks(context.Background()) {
 							for i := range min(b.N, n-done) {
@@ -184,7 +185,7 @@ func TestRegressionsConform(t *testing.T) {
 				units.LogDet = math.Log(1000)
 			}
 			if f.Fixed != nil { // which another design would not have in common
-				test.Units = []lvmtest.Units[framework.Rows]{units}
+				test.Units = []lvmtest.Units[blocks.Rows]{units}
 				lvmtest.Test(t, test)
 				return
 			}
@@ -197,14 +198,14 @@ func TestRegressionsConform(t *testing.T) {
 				}
 				row[d-2], row[d-1] = 2*row[d-2]-row[d-1]+shift, row[d-2]+row[d-1]-2*shift
 			}
-			test.Units = []lvmtest.Units[framework.Rows]{units, {Name: "a linear map of the design", Data: lvmtest.Matrix(turned)}}
+			test.Units = []lvmtest.Units[blocks.Rows]{units, {Name: "a linear map of the design", Data: lvmtest.Matrix(turned)}}
 			lvmtest.Test(t, test)
 		})
 	}
 }
 
 // regression fits the columns of an embedded table, response first, after adding the square of one.
-func regressionTable(t testing.TB, name string, square bool, columns ...string) *framework.Table {
+func regressionTable(t testing.TB, name string, square bool, columns ...string) *blocks.Table {
 	table, err := data.Load(name)
 	require.NoError(t, err)
 	table, err = table.Select(columns...)
@@ -218,7 +219,7 @@ func regressionTable(t testing.TB, name string, square bool, columns ...string) 
 		}
 		x, d = wide, d+1
 	}
-	src, err := framework.FromSlice(x, n, d)
+	src, err := blocks.FromSlice(x, n, d)
 	require.NoError(t, err)
 	return src
 }
@@ -265,7 +266,7 @@ func value(t testing.TB, scores []framework.Score, of string) float64 {
 // One class is a least squares fit, and gFIC = ln L − ½ ln|F| − ((p+1)/2) ln N with F = I ⊕ ½ there.
 func TestOneRegressionHasAClosedForm(t *testing.T) {
 	x := regressionRows(regress.Family{}, 60, rand.New(rand.NewPCG(8, 1)))
-	src, err := framework.FromMatrix(x)
+	src, err := blocks.FromMatrix(x)
 	require.NoError(t, err)
 	res, err := framework.Fit(context.Background(), mixture.Model{Family: regress.Family{}}, src, framework.Options{Criterion: framework.GFIC, K: 1})
 	require.NoError(t, err)
@@ -300,7 +301,7 @@ func TestStandardErrorsHaveTheUnitsOfTheRegressors(t *testing.T) {
 		for i := range 60 {
 			x.Set(i, 1, origin+scale*math.Round(1000*x.At(i, 1))/1000)
 		}
-		src, err := framework.FromMatrix(x)
+		src, err := blocks.FromMatrix(x)
 		require.NoError(t, err)
 		m := mixture.Model{Family: regress.Family{}}
 		res, err := framework.Fit(context.Background(), m, src, framework.Options{K: 1, Method: framework.EM})
@@ -329,7 +330,7 @@ func TestSimulatedRegressionsAreFound(t *testing.T) {
 			l := lines[i%3]
 			x.SetRow(i, []float64{l[0] + l[1]*a + rng.NormFloat64(), a})
 		}
-		src, err := framework.FromMatrix(x)
+		src, err := blocks.FromMatrix(x)
 		require.NoError(t, err)
 		res, err := framework.Fit(context.Background(), mixture.Model{Family: regress.Family{}}, src, framework.Options{K: 6, Seed: set})
 		require.NoError(t, err)
@@ -346,7 +347,7 @@ func TestSimulatedCurvesOfCountsAreFound(t *testing.T) {
 	for _, f := range []regress.Family{{Response: regress.Counts, Exposure: true}, {Response: regress.Successes, Exposure: true}} {
 		right := 0
 		for set := range uint64(10) {
-			src, err := framework.FromMatrix(regressionRows(f, 100, rand.New(rand.NewPCG(set, 78))))
+			src, err := blocks.FromMatrix(regressionRows(f, 100, rand.New(rand.NewPCG(set, 78))))
 			require.NoError(t, err)
 			res, err := framework.Fit(context.Background(), mixture.Model{Family: f}, src, framework.Options{K: 5, Seed: set})
 			require.NoError(t, err)
@@ -407,7 +408,7 @@ func TestMixturesOfCountsReachTheLikelihoodOfFlexmix(t *testing.T) {
 		}
 		x = append(x, math.RoundToEven(10/(1+math.Exp(-eta))), 10, at)
 	}
-	src, err := framework.FromSlice(x, 200, 3)
+	src, err := blocks.FromSlice(x, 200, 3)
 	require.NoError(t, err)
 	res, err = framework.Fit(context.Background(), mixture.Model{Family: regress.Family{Response: regress.Successes, Exposure: true}}, src,
 		framework.Options{K: 2, Method: framework.EM, Tolerance: 1e-12, Also: []framework.Criterion{framework.AIC}})
@@ -426,7 +427,7 @@ func TestComponentsOfZerosAreFinite(t *testing.T) {
 			x.Set(i, 0, distuv.Poisson{Lambda: math.Exp(3 + 0.3*a), Src: rng}.Rand())
 		}
 	}
-	src, err := framework.FromMatrix(x)
+	src, err := blocks.FromMatrix(x)
 	require.NoError(t, err)
 	m := mixture.Model{Family: regress.Family{Response: regress.Counts}}
 	res, err := framework.Fit(context.Background(), m, src, framework.Options{Criterion: framework.GFIC, K: 4})
@@ -444,7 +445,7 @@ func TestRowsWithoutAResponse(t *testing.T) {
 	for _, f := range []regress.Family{{}, {Response: regress.Counts}} {
 		x := regressionRows(f, 100, rand.New(rand.NewPCG(5, 2)))
 		m := mixture.Model{Family: f}
-		src, err := framework.FromMatrix(x)
+		src, err := blocks.FromMatrix(x)
 		require.NoError(t, err)
 		want, err := framework.Fit(context.Background(), m, src, framework.Options{K: 2, Method: framework.EM})
 		require.NoError(t, err)
@@ -452,9 +453,9 @@ func TestRowsWithoutAResponse(t *testing.T) {
 		for range 30 {
 			more = append(more, math.NaN(), 500, math.NaN())
 		}
-		src, err = framework.FromIncomplete(more, 130, 3)
+		src, err = blocks.FromIncomplete(more, 130, 3)
 		require.NoError(t, err)
-		res, err := framework.FitFrom(context.Background(), m, src, func(ctx context.Context, src framework.Source[framework.Rows], _ int, _ *rand.Rand) (*mixture.Parameters, error) {
+		res, err := framework.FitFrom(context.Background(), m, src, func(ctx context.Context, src framework.Source[blocks.Rows], _ int, _ *rand.Rand) (*mixture.Parameters, error) {
 			return m.StartAt(ctx, src, want.Parameters)
 		}, framework.Options{K: 2, Method: framework.EM})
 		require.NoError(t, err)
@@ -496,7 +497,7 @@ func TestRegressionsRefuse(t *testing.T) {
 		{normal, 2, []float64{1, 2, 4, nan, 5, 2, 6, 7, 1, 2}, "row 2, column 2 is missing: a row with a response needs all of its regressors"},
 		{normal, 2, []float64{nan, 2, nan, 1, nan, 2}, "column 1 has no value at all"},
 	} {
-		src, err := framework.FromIncomplete(c.x, len(c.x)/c.columns, c.columns)
+		src, err := blocks.FromIncomplete(c.x, len(c.x)/c.columns, c.columns)
 		require.NoError(t, err)
 		_, err = framework.Fit(context.Background(), mixture.Model{Family: c.family}, src, framework.Options{K: 1})
 		assert.ErrorContains(t, err, c.want, "%v", c.x)
@@ -519,7 +520,7 @@ func TestRegressionsOnAnInterceptAloneAreTheirFamilies(t *testing.T) {
 		for i := range 200 {
 			x = append(x, c.draw(i))
 		}
-		src, err := framework.FromSlice(x, 200, 1)
+		src, err := blocks.FromSlice(x, 200, 1)
 		require.NoError(t, err)
 		a, err := framework.Fit(context.Background(), mixture.Model{Family: c.regression}, src, framework.Options{Criterion: framework.GFIC, K: 5})
 		require.NoError(t, err)

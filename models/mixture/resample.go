@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/categorical"
 )
 
@@ -20,8 +21,8 @@ const mostDrawn = 1 << 28
 // A row of weight w becomes w rows. It returns an error for weights that are not whole numbers, for a family that
 // cannot sample, and for more than 2²⁸ numbers.
 func (m Model) Resample(
-	ctx context.Context, src framework.Source[framework.Rows], p *Parameters, rng *rand.Rand,
-) (framework.Source[framework.Rows], error) {
+	ctx context.Context, src framework.Source[blocks.Rows], p *Parameters, rng *rand.Rand,
+) (framework.Source[blocks.Rows], error) {
 	pl, err := m.plan(p)
 	if err != nil {
 		return nil, err
@@ -34,8 +35,8 @@ func (m Model) Resample(
 // Redraw returns a table like src, with d columns. It calls draw for each row, w times for a row of weight w. Its
 // errors are those of [Model.Resample].
 func Redraw(
-	ctx context.Context, src framework.Source[framework.Rows], d int, draw func(row []float64) error,
-) (framework.Source[framework.Rows], error) {
+	ctx context.Context, src framework.Source[blocks.Rows], d int, draw func(row []float64) error,
+) (framework.Source[blocks.Rows], error) {
 	var x []float64
 	for b, err := range src.Blocks(ctx) {
 		if err == nil {
@@ -54,7 +55,7 @@ func Redraw(
 			w := b.Weight(i)
 			if w != math.Trunc(w) {
 				return nil, fmt.Errorf("mixture: the weight of %w",
-					framework.FaultyRow(b.First+i, "is %v; must be a whole number, to draw rows", w))
+					blocks.FaultyRow(b.First+i, "is %v; must be a whole number, to draw rows", w))
 			}
 			if w*float64(d) > float64(mostDrawn-len(x)) {
 				return nil, fmt.Errorf("mixture: the weights stand for more than %d rows of %d columns, too many to draw",
@@ -68,17 +69,17 @@ func Redraw(
 			}
 		}
 	}
-	return framework.FromIncomplete(x, len(x)/d, d)
+	return blocks.FromIncomplete(x, len(x)/d, d)
 }
 
 // StartAt returns the parameters after one iteration of EM from p. The description of the table as one component,
 // which sets units and scales priors, stays that of p.
-func (m Model) StartAt(ctx context.Context, src framework.Source[framework.Rows], p *Parameters) (*Parameters, error) {
+func (m Model) StartAt(ctx context.Context, src framework.Source[blocks.Rows], p *Parameters) (*Parameters, error) {
 	return framework.EMStep(ctx, m, src, p, 1)
 }
 
 // StartAt returns the parameters after one iteration of EM from p.
-func (m MAP) StartAt(ctx context.Context, src framework.Source[framework.Rows], p *Parameters) (*Parameters, error) {
+func (m MAP) StartAt(ctx context.Context, src framework.Source[blocks.Rows], p *Parameters) (*Parameters, error) {
 	return framework.EMStep(ctx, m, src, p, 1)
 }
 

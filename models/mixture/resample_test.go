@@ -13,19 +13,20 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/models/mixture"
 )
 
 var (
-	_ bootstrap.Resampler[framework.Rows, *mixture.Parameters] = mixture.Model{}
-	_ bootstrap.Starter[framework.Rows, *mixture.Parameters]   = mixture.MAP{}
-	_ bootstrap.Permuter[*mixture.Parameters]                  = mixture.Model{}
+	_ bootstrap.Resampler[blocks.Rows, *mixture.Parameters] = mixture.Model{}
+	_ bootstrap.Starter[blocks.Rows, *mixture.Parameters]   = mixture.MAP{}
+	_ bootstrap.Permuter[*mixture.Parameters]               = mixture.Model{}
 )
 
 // resampled draws a table in the place of rows of weights w, from parameters that a fit of K = 1 to them has.
-func resampled(t *testing.T, m mixture.Model, x []float64, rows int, w []float64) (framework.Rows, error) {
+func resampled(t *testing.T, m mixture.Model, x []float64, rows int, w []float64) (blocks.Rows, error) {
 	t.Helper()
-	src, err := framework.FromIncomplete(x, rows, len(x)/rows)
+	src, err := blocks.FromIncomplete(x, rows, len(x)/rows)
 	require.NoError(t, err)
 	res, err := framework.Fit(t.Context(), m, src, framework.Options{K: 1, Method: framework.EM})
 	require.NoError(t, err)
@@ -35,9 +36,9 @@ func resampled(t *testing.T, m mixture.Model, x []float64, rows int, w []float64
 	}
 	drawn, err := m.Resample(t.Context(), src, res.Parameters, rand.New(rand.NewPCG(1, 1)))
 	if err != nil {
-		return framework.Rows{}, err
+		return blocks.Rows{}, err
 	}
-	return drawn.(*framework.Table).All(), nil
+	return drawn.(*blocks.Table).All(), nil
 }
 
 // TestResampleKeepsWhatIsGiven: the rows that weights stand for, missing values and numbers of trials.
@@ -76,11 +77,11 @@ func TestResampleRefusesWeightsThatAreNoRows(t *testing.T) {
 
 // TestStartAtIsOneIteration from parameters that it does not change.
 func TestStartAtIsOneIteration(t *testing.T) {
-	src, err := framework.FromSlice([]float64{0, 1, 2, 5, 6, 7.5}, 6, 1)
+	src, err := blocks.FromSlice([]float64{0, 1, 2, 5, 6, 7.5}, 6, 1)
 	require.NoError(t, err)
 	for _, m := range []interface {
-		framework.Model[framework.Rows, *mixture.Parameters, *mixture.Statistics]
-		bootstrap.Starter[framework.Rows, *mixture.Parameters]
+		framework.Model[blocks.Rows, *mixture.Parameters, *mixture.Statistics]
+		bootstrap.Starter[blocks.Rows, *mixture.Parameters]
 	}{mixture.Model{Family: normal.Family{}}, mixture.MAP{Model: mixture.Model{Family: normal.Family{}}}} {
 		o := framework.Options{K: 2, Method: framework.EM, MaxIterations: 3}
 		few, err := framework.Fit(t.Context(), m, src, o)

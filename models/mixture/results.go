@@ -9,6 +9,7 @@ import (
 
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/categorical"
 )
 
@@ -44,7 +45,7 @@ func (m Model) Sample(p *Parameters, n int, rng *rand.Rand) (x []float64, labels
 
 // Means returns the mean of the response of each row in each component given the row's other columns, rows×K. The
 // family must be a [regress.Family].
-func (m Model) Means(b framework.Rows, p *Parameters) ([]float64, error) {
+func (m Model) Means(b blocks.Rows, p *Parameters) ([]float64, error) {
 	pl, err := m.plan(p)
 	if err != nil {
 		return nil, err
@@ -193,7 +194,7 @@ func (m Model) Characteristic(p *Parameters, k int) ([]Contrast, error) {
 }
 
 var (
-	_ framework.LogProber[framework.Rows, *Parameters] = Model{}
-	_ framework.Assigner[framework.Rows, *Parameters]  = Model{}
-	_ framework.Assigner[framework.Rows, *Posterior]   = Variational{}
+	_ framework.LogProber[blocks.Rows, *Parameters] = Model{}
+	_ framework.Assigner[blocks.Rows, *Parameters]  = Model{}
+	_ framework.Assigner[blocks.Rows, *Posterior]   = Variational{}
 )

@@ -10,6 +10,7 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/models/mixture"
 )
 
@@ -30,7 +31,7 @@ func TestAFitToASampleStartsAFit(t *testing.T) {
 			x = append(x, c+rng.NormFloat64())
 		}
 	}
-	table, err := framework.FromSlice(x, n, d)
+	table, err := blocks.FromSlice(x, n, d)
 	require.NoError(t, err)
 	table, err = table.WithWeights(weights)
 	require.NoError(t, err)

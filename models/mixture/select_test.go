@@ -12,11 +12,12 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/models/mixture"
 )
 
 // columnsOf is a data set without some columns.
-func columnsOf(t *testing.T, name string, without ...string) *framework.Table {
+func columnsOf(t *testing.T, name string, without ...string) *blocks.Table {
 	d, err := data.Load(name)
 	require.NoError(t, err)
 	for _, column := range without {
@@ -33,7 +34,7 @@ func TestLikelihoodsOfASelectionDoNotFall(t *testing.T) {
 	diagonal := normal.Family{Covariance: normal.Diagonal}
 	for _, c := range []struct {
 		name   string
-		table  *framework.Table
+		table  *blocks.Table
 		family family.Family
 		most   int
 	}{

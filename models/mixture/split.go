@@ -10,6 +10,7 @@ import (
 
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/linalg"
 )
 
@@ -32,9 +33,9 @@ var errUnpromising = fmt.Errorf("mixture: two components explain the rows no bet
 
 // Split divides component k with the rows of a sample (see [framework.Splitter]).
 func (m Model) Split(
-	ctx context.Context, src framework.Source[framework.Rows], s *Statistics, p *Parameters, k int, rng *rand.Rand,
+	ctx context.Context, src framework.Source[blocks.Rows], s *Statistics, p *Parameters, k int, rng *rand.Rand,
 ) (*Parameters, float64, error) {
-	halves, gain, err := divided(ctx, src, m.Family, s.N, p.D, k, rng, func(rows framework.Rows) ([]float64, error) {
+	halves, gain, err := divided(ctx, src, m.Family, s.N, p.D, k, rng, func(rows blocks.Rows) ([]float64, error) {
 		return m.Responsibilities(rows, p, nil)
 	})
 	if err != nil {
@@ -59,9 +60,9 @@ func (m Model) Grown(p *Parameters, k int, halves *Parameters) *Parameters {
 
 // Split divides component k as [Model.Split] does; each half gets the posterior given its rows.
 func (m Variational) Split(
-	ctx context.Context, src framework.Source[framework.Rows], s *Statistics, p *Posterior, k int, rng *rand.Rand,
+	ctx context.Context, src framework.Source[blocks.Rows], s *Statistics, p *Posterior, k int, rng *rand.Rand,
 ) (*Posterior, float64, error) {
-	halves, gain, err := divided(ctx, src, m.Family, s.N, p.D, k, rng, func(rows framework.Rows) ([]float64, error) {
+	halves, gain, err := divided(ctx, src, m.Family, s.N, p.D, k, rng, func(rows blocks.Rows) ([]float64, error) {
 		return m.Responsibilities(rows, p, nil)
 	})
 	if err != nil {
@@ -85,8 +86,8 @@ func (m Variational) Split(
 // divided fits a mixture of two to the rows of component k, of a table of n rows in all, and returns how many
 // nats it gains over one component.
 func divided(
-	ctx context.Context, src framework.Source[framework.Rows], f family.Family, n float64, d, k int, rng *rand.Rand,
-	responsibilities func(rows framework.Rows) ([]float64, error),
+	ctx context.Context, src framework.Source[blocks.Rows], f family.Family, n float64, d, k int, rng *rand.Rand,
+	responsibilities func(rows blocks.Rows) ([]float64, error),
 ) (*framework.Result[*Parameters, *Statistics], float64, error) {
 	rows, err := family.DrawRows(ctx, src, d, rng)
 	if err != nil {
@@ -104,7 +105,7 @@ func divided(
 // in nats, less the gain that two classes have by chance. It is the partial EM of a [framework.Splitter] for any
 // model whose rows have classes.
 func Halves(
-	ctx context.Context, f family.Family, rows framework.Rows, q []float64, k int, n float64, rng *rand.Rand,
+	ctx context.Context, f family.Family, rows blocks.Rows, q []float64, k int, n float64, rng *rand.Rand,
 ) (*framework.Result[*Parameters, *Statistics], float64, error) {
 	of, err := shareOf(rows, q, k, n)
 	if err != nil {
@@ -144,7 +145,7 @@ func Halves(
 }
 
 // shareOf are the rows of component k, of which a table of n rows in all has so many more as they weigh less.
-func shareOf(rows framework.Rows, q []float64, k int, n float64) (*framework.Table, error) {
+func shareOf(rows blocks.Rows, q []float64, k int, n float64) (*blocks.Table, error) {
 	scale, components := n/floats.Sum(rows.Weights), len(q)/rows.N
 	var x, weights []float64
 	for i, w := range rows.Weights {
@@ -155,7 +156,7 @@ func shareOf(rows framework.Rows, q []float64, k int, n float64) (*framework.Tab
 	if len(weights) < 2 {
 		return nil, errors.New("mixture: a component of one row cannot be divided")
 	}
-	t, err := framework.FromIncomplete(x, len(weights), rows.D)
+	t, err := blocks.FromIncomplete(x, len(weights), rows.D)
 	if err != nil {
 		return nil, err
 	}
@@ -163,7 +164,7 @@ func shareOf(rows framework.Rows, q []float64, k int, n float64) (*framework.Tab
 }
 
 var (
-	_ framework.Splitter[framework.Rows, *Parameters, *Statistics] = Model{}
-	_ framework.Splitter[framework.Rows, *Parameters, *Statistics] = MAP{}
-	_ framework.Splitter[framework.Rows, *Posterior, *Statistics]  = Variational{}
+	_ framework.Splitter[blocks.Rows, *Parameters, *Statistics] = Model{}
+	_ framework.Splitter[blocks.Rows, *Parameters, *Statistics] = MAP{}
+	_ framework.Splitter[blocks.Rows, *Posterior, *Statistics]  = Variational{}
 )

@@ -12,6 +12,7 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/models/mixture"
 )
 
@@ -29,9 +30,9 @@ func TestSparseRowsStartAsDenseOnesDo(t *testing.T) {
 			}
 		}
 	}
-	dense, err := framework.FromSlice(x, n, d)
+	dense, err := blocks.FromSlice(x, n, d)
 	require.NoError(t, err)
-	sparse, err := framework.FromOnes(ones, d)
+	sparse, err := blocks.FromOnes(ones, d)
 	require.NoError(t, err)
 	for _, start := range []family.Start{family.KMeans, family.RandomRows, family.RandomResponsibilities} {
 		m := mixture.Model{Family: family.Bernoulli{}, Start: start}
@@ -75,7 +76,7 @@ func TestStartsKeepToAnyOrderOfTheRows(t *testing.T) {
 	for i := range drawn {
 		drawn[i] = math.Round(100*(rng.NormFloat64()+float64(3*(i/2%4)))) / 100
 	}
-	for _, table := range []*framework.Table{columnsOf(t, "geyser"), columnsOf(t, "crabs", "class"), source(t, drawn, 10000, 2)} {
+	for _, table := range []*blocks.Table{columnsOf(t, "geyser"), columnsOf(t, "crabs", "class"), source(t, drawn, 10000, 2)} {
 		all := table.All()
 		x := make([]float64, 0, len(all.X))
 		for _, i := range rng.Perm(all.N) {
@@ -112,7 +113,7 @@ func TestStartsThatHaveLostAreGivenUp(t *testing.T) {
 		group := i / 2 % 12
 		x[i] = rng.NormFloat64() + 20*float64([2]int{group % 4, group / 4}[i%2])
 	}
-	src, err := framework.FromSlice(x, 600, 2)
+	src, err := blocks.FromSlice(x, 600, 2)
 	require.NoError(t, err)
 	m := mixture.Model{Family: normal.Family{}}
 	o := framework.Options{K: 3, DoubleTo: 24, Restarts: 6, Workers: 1, NoMoves: true}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/internal/simd"
 )
@@ -104,7 +105,7 @@ func (s *Statistics) lowered() {
 
 // infer adds the rows of a block under the scores that Prepare has left, and returns the
 // entropy of their q.
-func (s *Statistics) infer(b framework.Rows) (float64, error) { return s.InferGiven(b, nil) }
+func (s *Statistics) infer(b blocks.Rows) (float64, error) { return s.InferGiven(b, nil) }
 
 // joints puts the log joint of each row and component into s.r, as far as responsibilities, their
 // entropy and ln p(x) need it.
@@ -124,7 +125,7 @@ func at(v []float64, k, n int) []float64 { return v[k*n : (k+1)*n] }
 
 // normalise turns log joints into responsibilities times the rows' weights, and returns
 // the weighted entropy.
-func (s *Statistics) normalise(b framework.Rows, first, n int, w []float64) (entropy float64, err error) {
+func (s *Statistics) normalise(b blocks.Rows, first, n int, w []float64) (entropy float64, err error) {
 	padded := family.Padded(n)
 	s.rows = linalg.Resize(s.rows, 3*padded)
 	logSum, h, rest := at(s.rows, 0, padded), at(s.rows, 1, padded), at(s.rows, 2, padded)
@@ -167,11 +168,11 @@ func clearBeyond(r []float64, n int) {
 }
 
 // remote is the error of row i of a chunk whose log density is below the range of float64, or that has no density.
-func (s *Statistics) remote(b framework.Rows, first, i int) error {
+func (s *Statistics) remote(b blocks.Rows, first, i int) error {
 	if err := s.Classes.Explain(i); err != nil {
 		return err
 	}
-	return framework.FaultyRow(b.First+first+i,
+	return blocks.FaultyRow(b.First+first+i,
 		"is so far from every component that its log density is below the range of float64: look for an outlier")
 }
 
@@ -214,6 +215,6 @@ func (s *Statistics) add(n int, w []float64) (entropy float64) {
 
 // score appends the log-likelihood of each row and its responsibilities to two slices, from
 // their beginnings.
-func (s *Statistics) score(b framework.Rows, logProb, r []float64) ([]float64, []float64, error) {
+func (s *Statistics) score(b blocks.Rows, logProb, r []float64) ([]float64, []float64, error) {
 	return s.ScoreGiven(b, nil, logProb, r)
 }

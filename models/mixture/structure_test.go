@@ -15,6 +15,7 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/framework/lvmtest"
 	"github.com/latent-go/latent/internal/tier"
 	"github.com/latent-go/latent/models/mixture"
@@ -225,7 +226,7 @@ func structureLatent(name string, d int) lvmtest.Coordinates[*mixture.Parameters
 }
 
 // turned are rows after a rotation and a common scale.
-func turned(x *mat.Dense) lvmtest.Units[framework.Rows] {
+func turned(x *mat.Dense) lvmtest.Units[blocks.Rows] {
 	a := mat.NewDense(3, 3, []float64{2, -1, 2, 2, 2, -1, -1, 2, 2}) // 3 times a rotation
 	return lvmtest.Affine("turned and rescaled", x, a)
 }
@@ -273,7 +274,7 @@ func TestStructuresConform(t *testing.T) {
 			}
 			model := mixture.Model{Family: normal.Family{Covariance: form}}
 			lv := c.estimates(model)
-			lv.Units, lv.NoAllocations = []lvmtest.Units[framework.Rows]{units}, false
+			lv.Units, lv.NoAllocations = []lvmtest.Units[blocks.Rows]{units}, false
 			lv.Free, lv.Latent = structureFree(name, 3), structureLatent(name, 3)
 			lvmtest.Test(t, lv)
 		})
@@ -285,7 +286,7 @@ func TestStructuresConform(t *testing.T) {
 func TestStructuresReachTheConstrainedMaximum(t *testing.T) {
 	const n, d, k = 60, 3, 3
 	rng := rand.New(rand.NewPCG(1, 12))
-	table, err := framework.FromMatrix(overlapping(n))
+	table, err := blocks.FromMatrix(overlapping(n))
 	require.NoError(t, err)
 	names, forms := newStructures()
 	for i, form := range forms {
@@ -354,7 +355,7 @@ func TestStructuresOnCrabs(t *testing.T) {
 	require.NoError(t, err)
 	x, n, d, err := numbers.Matrix()
 	require.NoError(t, err)
-	table, err := framework.FromSlice(x, n, d)
+	table, err := blocks.FromSlice(x, n, d)
 	require.NoError(t, err)
 	names, forms := normal.Structures()
 	for i, form := range forms {
@@ -374,7 +375,7 @@ type near struct {
 	class []int32
 }
 
-func (m near) Init(ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand) (*mixture.Parameters, error) {
+func (m near) Init(ctx context.Context, src framework.Source[blocks.Rows], k int, rng *rand.Rand) (*mixture.Parameters, error) {
 	p, err := m.Model.Init(ctx, src, k, rng)
 	if err != nil {
 		return nil, err

@@ -15,6 +15,7 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/framework/lvmtest"
 	"github.com/latent-go/latent/models/mixture"
 )
@@ -67,7 +68,7 @@ func TestStudentConforms(t *testing.T) {
 			c := conforming{family: normal.Family{}, x: x, ks: []int{1, 2}}
 			model := mixture.Model{Family: f}
 			lv := c.estimates(model)
-			lv.Units = []lvmtest.Units[framework.Rows]{lvmtest.Affine("an affine map", x, mat.NewDense(3, 3, []float64{10, 3, 0, 0, 0.1, 0.02, -2, 0, 7}))}
+			lv.Units = []lvmtest.Units[blocks.Rows]{lvmtest.Affine("an affine map", x, mat.NewDense(3, 3, []float64{10, 3, 0, 0, 0.1, 0.02, -2, 0, 7}))}
 			lv.NoAllocations, lv.Latent, lv.Free = false, nil, studentFree(f.Nu == 0)
 			lvmtest.Test(t, lv)
 		})
@@ -125,7 +126,7 @@ func TestStudentInformation(t *testing.T) {
 	const n = 400000
 	rows, _, err := m.Sample(p, n, rand.New(rand.NewPCG(5, 6)))
 	require.NoError(t, err)
-	block := framework.Rows{N: n, D: 3, Stride: 3, X: rows}
+	block := blocks.Rows{N: n, D: 3, Stride: 3, X: rows}
 	chart := gaussianChart(normal.Full, 3)
 	slope := make([][]float64, 10)
 	for a := range slope {

@@ -15,6 +15,7 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/models/hmm"
 	"github.com/latent-go/latent/models/mixture"
 )
@@ -93,13 +94,13 @@ func apart[B, P any, S framework.Statistics[S]](
 	return whole, blocks, *w.surveys
 }
 
-func rowsOfThree(t *testing.T, n, d int, weighted bool) *framework.Table {
+func rowsOfThree(t *testing.T, n, d int, weighted bool) *blocks.Table {
 	rng := rand.New(rand.NewPCG(1, 2))
 	x := make([]float64, n*d)
 	for i := range x {
 		x[i] = rng.NormFloat64() + 5*float64(i/d%3)
 	}
-	table, err := framework.FromSlice(x, n, d)
+	table, err := blocks.FromSlice(x, n, d)
 	require.NoError(t, err)
 	if weighted {
 		w := make([]float64, n)
@@ -136,16 +137,16 @@ func TestStartsOfAFitElsewhereReadNoRows(t *testing.T) {
 					x[i] = math.Round(x[i])
 				}
 			}
-			src := framework.Source[framework.Rows](table)
+			src := framework.Source[blocks.Rows](table)
 			m := mixture.Model{Family: c.family}
 			want, err := framework.Fit(t.Context(), m, src, c.options)
 			require.NoError(t, err)
-			whole, blocks, surveys := apart(t, src, func(src framework.Source[framework.Rows]) {
+			whole, blocks, surveys := apart(t, src, func(src framework.Source[blocks.Rows]) {
 				got, err := framework.Fit(t.Context(), m, src, c.options)
 				require.NoError(t, err)
 				require.Equal(t, want.Parameters, got.Parameters)
 				require.Equal(t, want.Trace, got.Trace)
-			}, framework.Model[framework.Rows, *mixture.Parameters, *mixture.Statistics](m))
+			}, framework.Model[blocks.Rows, *mixture.Parameters, *mixture.Statistics](m))
 			assert.Zero(t, whole)
 			assert.LessOrEqual(t, blocks, 3*max(1, c.options.Restarts))
 			assert.Equal(t, c.surveys, surveys)
@@ -159,29 +160,29 @@ func TestStartsOfSequencesElsewhereReadNoRows(t *testing.T) {
 	for i := range ends {
 		ends[i] = 100 * (i + 1)
 	}
-	sequences, err := framework.NewSequences(table, ends)
+	sequences, err := blocks.NewSequences(table, ends)
 	require.NoError(t, err)
 	m, o := hmm.Model{Family: normal.Family{}}, framework.Options{K: 3, MaxIterations: 3, NoMoves: true}
 	want, err := framework.Fit(t.Context(), m, sequences, o)
 	require.NoError(t, err)
-	whole, _, surveys := apart(t, framework.Source[framework.Sequences](sequences), func(src framework.Source[framework.Sequences]) {
+	whole, _, surveys := apart(t, framework.Source[blocks.Sequences](sequences), func(src framework.Source[blocks.Sequences]) {
 		got, err := framework.Fit(t.Context(), m, src, o)
 		require.NoError(t, err)
 		require.Equal(t, want.Parameters, got.Parameters)
 		require.Equal(t, want.Trace, got.Trace)
-	}, framework.Model[framework.Sequences, *hmm.Parameters, *hmm.Statistics](m))
+	}, framework.Model[blocks.Sequences, *hmm.Parameters, *hmm.Statistics](m))
 	assert.Zero(t, whole)
 	assert.Positive(t, surveys)
 }
 
 func TestStartsOfAComparisonElsewhereAreThoseOfTheirModels(t *testing.T) {
-	src := framework.Source[framework.Rows](rowsOfThree(t, 20000, 3, false))
-	type model = framework.Model[framework.Rows, *mixture.Parameters, *mixture.Statistics]
+	src := framework.Source[blocks.Rows](rowsOfThree(t, 20000, 3, false))
+	type model = framework.Model[blocks.Rows, *mixture.Parameters, *mixture.Statistics]
 	models := []model{mixture.Model{Family: normal.Family{}}, mixture.Model{Family: normal.Family{Covariance: normal.Diagonal}}}
 	o := framework.Options{K: 3, MaxIterations: 4, Seed: 1}
 	want, err := framework.FitBest(t.Context(), models, src, framework.BIC, o)
 	require.NoError(t, err)
-	apart(t, src, func(src framework.Source[framework.Rows]) {
+	apart(t, src, func(src framework.Source[blocks.Rows]) {
 		got, err := framework.FitBest(t.Context(), models, src, framework.BIC, o)
 		require.NoError(t, err)
 		require.Equal(t, want.Model, got.Model)
@@ -191,40 +192,40 @@ func TestStartsOfAComparisonElsewhereAreThoseOfTheirModels(t *testing.T) {
 
 // A start of one's own is not known to workers: the driver reads the rows for it.
 func TestStartsOfOnesOwnAreTheDrivers(t *testing.T) {
-	src := framework.Source[framework.Rows](rowsOfThree(t, 20000, 2, false))
+	src := framework.Source[blocks.Rows](rowsOfThree(t, 20000, 2, false))
 	m, o := mixture.Model{Family: normal.Family{}}, framework.Options{K: 3, MaxIterations: 3, NoMoves: true}
-	begins := func(ctx context.Context, src framework.Source[framework.Rows], k int, _ *rand.Rand) (*mixture.Parameters, error) {
+	begins := func(ctx context.Context, src framework.Source[blocks.Rows], k int, _ *rand.Rand) (*mixture.Parameters, error) {
 		return m.Init(ctx, src, k, rand.New(rand.NewPCG(9, 9)))
 	}
 	want, err := framework.FitFrom(t.Context(), m, src, begins, o)
 	require.NoError(t, err)
-	whole, _, surveys := apart(t, src, func(src framework.Source[framework.Rows]) {
+	whole, _, surveys := apart(t, src, func(src framework.Source[blocks.Rows]) {
 		got, err := framework.FitFrom(t.Context(), m, src, begins, o)
 		require.NoError(t, err)
 		require.Equal(t, want.Trace, got.Trace)
-	}, framework.Model[framework.Rows, *mixture.Parameters, *mixture.Statistics](m))
+	}, framework.Model[blocks.Rows, *mixture.Parameters, *mixture.Statistics](m))
 	assert.Positive(t, whole)
 	assert.Zero(t, surveys)
 }
 
 // A worker whose start asks for something else says so.
 func TestWorkersWithAnotherStartAreRefused(t *testing.T) {
-	src := framework.Source[framework.Rows](rowsOfThree(t, 20000, 2, false))
+	src := framework.Source[blocks.Rows](rowsOfThree(t, 20000, 2, false))
 	m, o := mixture.Model{Family: normal.Family{}}, framework.Options{K: 3}
-	other := framework.Model[framework.Rows, *mixture.Parameters, *mixture.Statistics](otherStart{m})
-	apartErr := func(src framework.Source[framework.Rows]) {
+	other := framework.Model[blocks.Rows, *mixture.Parameters, *mixture.Statistics](otherStart{m})
+	apartErr := func(src framework.Source[blocks.Rows]) {
 		_, err := framework.Fit(t.Context(), m, src, o)
 		require.ErrorContains(t, err, "a start here does not ask for the sums that it asks for there")
 	}
-	w := workers[framework.Rows, *mixture.Parameters, *mixture.Statistics]{
-		models: []framework.Model[framework.Rows, *mixture.Parameters, *mixture.Statistics]{other}, src: src,
+	w := workers[blocks.Rows, *mixture.Parameters, *mixture.Statistics]{
+		models: []framework.Model[blocks.Rows, *mixture.Parameters, *mixture.Statistics]{other}, src: src,
 		surveys: new(int), passes: new(int),
 	}
-	apartErr(framework.Elsewhere[framework.Rows](src, w))
+	apartErr(framework.Elsewhere[blocks.Rows](src, w))
 }
 
 type otherStart struct{ mixture.Model }
 
-func (otherStart) Init(context.Context, framework.Source[framework.Rows], int, *rand.Rand) (*mixture.Parameters, error) {
+func (otherStart) Init(context.Context, framework.Source[blocks.Rows], int, *rand.Rand) (*mixture.Parameters, error) {
 	return nil, nil
 }

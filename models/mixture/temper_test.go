@@ -17,6 +17,7 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/models/mixture"
 	"github.com/latent-go/latent/prior"
 )
@@ -156,7 +157,7 @@ type given struct {
 	start *mixture.Posterior
 }
 
-func (g given) Init(context.Context, framework.Source[framework.Rows], int, *rand.Rand) (*mixture.Posterior, error) {
+func (g given) Init(context.Context, framework.Source[blocks.Rows], int, *rand.Rand) (*mixture.Posterior, error) {
 	p := *g.start // the engine overwrites what it is given
 	p.Weights, p.Components = slices.Clone(p.Weights), slices.Clone(p.Components)
 	return &p, nil
@@ -202,7 +203,7 @@ func TestTemperedRowsAreRowsOfThatWeight(t *testing.T) {
 }
 
 // everyFamily has a table for each.
-func everyFamily(t testing.TB) (families []family.Family, tables []*framework.Table) {
+func everyFamily(t testing.TB) (families []family.Family, tables []*blocks.Table) {
 	for _, c := range conjugateTwoOfEach() {
 		families, tables = append(families, c.family), append(tables, c.table(t))
 	}
@@ -240,7 +241,7 @@ func TestSparseRowsTemperAsDenseOnesDo(t *testing.T) {
 			}
 		}
 	}
-	sparse, err := framework.FromOnes(ones, d)
+	sparse, err := blocks.FromOnes(ones, d)
 	require.NoError(t, err)
 	m := mixture.Variational{Family: family.Bernoulli{}}
 	o := framework.Options{K: 2, Method: framework.EM, Temper: 0.4, Seed: 3}

@@ -8,13 +8,14 @@ import (
 	"slices"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/categorical"
 	"github.com/latent-go/latent/internal/linalg"
 )
 
 // A corpus is all documents in memory.
 type corpus struct {
-	blocks []framework.Rows
+	blocks []blocks.Rows
 	first  []int     // of each block, its first document in order
 	words  []float64 // tokens of each word, weighted
 	tokens float64
@@ -23,11 +24,11 @@ type corpus struct {
 
 var (
 	errWords = errors.New("topics: the documents have no words")
-	errDense = errors.New("topics: documents must be sparse rows of counts: make them by framework.FromSparse")
+	errDense = errors.New("topics: documents must be sparse rows of counts: make them by blocks.FromSparse")
 )
 
 // read gathers all blocks, and refuses what no document can be.
-func (m Model) read(ctx context.Context, src framework.Source[framework.Rows]) (*corpus, error) {
+func (m Model) read(ctx context.Context, src framework.Source[blocks.Rows]) (*corpus, error) {
 	c := &corpus{}
 	for b, err := range src.Blocks(ctx) {
 		if err == nil {
@@ -50,7 +51,7 @@ func (m Model) read(ctx context.Context, src framework.Source[framework.Rows]) (
 			for e, w := range columns {
 				n := count(counts, e)
 				if !(n >= 0) || math.IsInf(n, 1) || !m.fractional && n != math.Trunc(n) {
-					return nil, &framework.DataError{
+					return nil, &blocks.DataError{
 						Row: b.First + i, Column: w, Value: n, Reason: errors.New("a count is a whole number, 0 or more"),
 					}
 				}

@@ -3,7 +3,7 @@
 //
 //	θ_d ~ Dirichlet(α, …, α),  φ_k ~ Dirichlet(β, …, β),  z_dn ~ θ_d,  w_dn ~ φ_{z_dn}.
 //
-// Documents are the rows of a framework.SparseTable of counts, documents × words. θ and φ are integrated out, and q
+// Documents are the rows of a blocks.SparseTable of counts, documents × words. θ and φ are integrated out, and q
 // of the tokens comes from collapsed variational Bayes of order 0, CVB0 (Asuncion, Welling, Smyth & Teh 2009). One
 // fit finds the number of topics, as that of the highest collapsed evidence:
 //

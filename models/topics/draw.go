@@ -13,6 +13,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/categorical"
 )
 
@@ -40,8 +41,8 @@ func (e *entries) add(tokens []int) {
 	e.start = append(e.start, len(e.columns))
 }
 
-func (e *entries) table(words int, weights []float64) (*framework.SparseTable, error) {
-	t, err := framework.FromSparse(e.start, e.columns, e.counts, words)
+func (e *entries) table(words int, weights []float64) (*blocks.SparseTable, error) {
+	t, err := blocks.FromSparse(e.start, e.columns, e.counts, words)
 	if err != nil || weights == nil {
 		return t, err
 	}
@@ -50,7 +51,7 @@ func (e *entries) table(words int, weights []float64) (*framework.SparseTable, e
 
 // Halves divides the tokens of each document at random into two halves, of which observed gets the larger. Each
 // document draws from its own stream, (seed, row), so that its halves do not depend on other documents.
-func Halves(documents *framework.SparseTable, seed uint64) (observed, scored *framework.SparseTable, err error) {
+func Halves(documents *blocks.SparseTable, seed uint64) (observed, scored *blocks.SparseTable, err error) {
 	var halves [2]entries
 	rows := documents.All()
 	var tokens []int
@@ -60,7 +61,7 @@ func Halves(documents *framework.SparseTable, seed uint64) (observed, scored *fr
 		for e, w := range columns {
 			n := count(counts, e)
 			if !(n >= 0 && n <= mostDrawn-float64(len(tokens))) || n != math.Trunc(n) {
-				return nil, nil, &framework.DataError{
+				return nil, nil, &blocks.DataError{
 					Row:    i,
 					Column: w,
 					Value:  n,
@@ -82,7 +83,7 @@ func Halves(documents *framework.SparseTable, seed uint64) (observed, scored *fr
 }
 
 // Sample draws documents with the given numbers of tokens from the expected topics.
-func (Model) Sample(p *Parameters, lengths []int, rng *rand.Rand) (*framework.SparseTable, error) {
+func (Model) Sample(p *Parameters, lengths []int, rng *rand.Rand) (*blocks.SparseTable, error) {
 	cumulative := make([][]float64, p.K)
 	for w, phi := 0, p.Topics(nil); w < len(phi); w += p.K {
 		for k, v := range phi[w : w+p.K] {
@@ -116,8 +117,8 @@ func (Model) Sample(p *Parameters, lengths []int, rng *rand.Rand) (*framework.Sp
 // Resample draws documents as long as those of src. A document of weight w becomes w documents. It returns an error
 // for weights that are not whole numbers, and for more than 2²⁸ tokens.
 func (m Model) Resample(
-	ctx context.Context, src framework.Source[framework.Rows], p *Parameters, rng *rand.Rand,
-) (framework.Source[framework.Rows], error) {
+	ctx context.Context, src framework.Source[blocks.Rows], p *Parameters, rng *rand.Rand,
+) (framework.Source[blocks.Rows], error) {
 	var lengths []int
 	sum := 0.0
 	for b, err := range src.Blocks(ctx) {
@@ -131,7 +132,7 @@ func (m Model) Resample(
 			w := b.Weight(i)
 			if w != math.Trunc(w) {
 				return nil, fmt.Errorf("topics: the weight of %w",
-					framework.FaultyRow(b.First+i, "is %v; must be a whole number, to draw documents", w))
+					blocks.FaultyRow(b.First+i, "is %v; must be a whole number, to draw documents", w))
 			}
 			columns, counts := b.Entries.Row(i)
 			n := total(columns, counts)

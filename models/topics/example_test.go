@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/models/topics"
 )
 
@@ -19,7 +20,7 @@ func Example() {
 			words, counts = append(words, i%2*3+j), append(counts, float64(2+(i+j)%3))
 		}
 	}
-	documents, err := framework.FromSparse(append(start, len(words)), words, counts, len(vocabulary))
+	documents, err := blocks.FromSparse(append(start, len(words)), words, counts, len(vocabulary))
 	if err != nil {
 		panic(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/laplace"
 )
@@ -54,7 +55,7 @@ const spreadOfStart = 0.5
 // already drawn, as k-means++ does, by the angle between their counts. It returns an error for values that are not
 // counts.
 func (m Model) Init(
-	ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand,
+	ctx context.Context, src framework.Source[blocks.Rows], k int, rng *rand.Rand,
 ) (*Parameters, error) {
 	alpha, beta, err := m.concentrations()
 	if err != nil {
@@ -146,7 +147,7 @@ func (m Model) LogEvidence(s *Statistics, p *Parameters) (float64, error) {
 }
 
 // Spread returns nil: LogEvidence already includes the second order.
-func (Model) Spread(*Statistics, *Parameters) (func(framework.Rows) (float64, error), error) {
+func (Model) Spread(*Statistics, *Parameters) (func(blocks.Rows) (float64, error), error) {
 	return nil, nil
 }
 

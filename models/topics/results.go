@@ -8,7 +8,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/linalg"
 )
 
@@ -89,16 +89,16 @@ func proportions(mine []float64, alpha float64) {
 
 // Proportions returns the expected θ of documents that are not part of the fit, documents×K, in dst if it is large
 // enough. Their tokens do not change the topics. A document without words gets equal proportions.
-func (m Model) Proportions(b framework.Rows, p *Parameters, dst []float64) ([]float64, error) {
+func (m Model) Proportions(b blocks.Rows, p *Parameters, dst []float64) ([]float64, error) {
 	return m.Scorer(p)(b, dst)
 }
 
 // Scorer returns a function that computes [Model.Proportions] for one block after another, in one goroutine. It
 // computes once what blocks share, and allocates nothing if dst is large enough.
-func (Model) Scorer(p *Parameters) func(b framework.Rows, dst []float64) ([]float64, error) {
+func (Model) Scorer(p *Parameters) func(b blocks.Rows, dst []float64) ([]float64, error) {
 	var phi []float64
 	var q []float32
-	return func(b framework.Rows, dst []float64) ([]float64, error) {
+	return func(b blocks.Rows, dst []float64) ([]float64, error) {
 		if err := p.reads(b); err != nil {
 			return nil, err
 		}
@@ -119,7 +119,7 @@ func (Model) Scorer(p *Parameters) func(b framework.Rows, dst []float64) ([]floa
 
 // LogPredictive returns Σ ln Σ_k θ_dk φ_wk over the tokens of each document of scored, in nats. The θ of document d
 // comes from row d of observed; both must have as many rows.
-func (m Model) LogPredictive(observed, scored framework.Rows, p *Parameters) ([]float64, error) {
+func (m Model) LogPredictive(observed, scored blocks.Rows, p *Parameters) ([]float64, error) {
 	if observed.N != scored.N {
 		return nil, fmt.Errorf("topics: %d observed documents, but %d scored ones", observed.N, scored.N)
 	}
@@ -146,7 +146,7 @@ func (m Model) LogPredictive(observed, scored framework.Rows, p *Parameters) ([]
 // section 5.1): Halves divides each document's tokens, and one half is predicted from the other. It returns an error
 // if no document has two tokens.
 func (m Model) Perplexity(
-	ctx context.Context, documents *framework.SparseTable, p *Parameters, seed uint64,
+	ctx context.Context, documents *blocks.SparseTable, p *Parameters, seed uint64,
 ) (float64, error) {
 	observed, scored, err := Halves(documents, seed)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/tier"
 )
 
@@ -35,7 +36,7 @@ func TestTenTopicsAreFound(t *testing.T) {
 // A fit that begins with too few topics divides them.
 func TestTopicsAreDivided(t *testing.T) {
 	x, phi := law{4, 60, 80, 60, 0.1, 0.1}.simulate(1)
-	start := func(ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand) (*Parameters, error) {
+	start := func(ctx context.Context, src framework.Source[blocks.Rows], k int, rng *rand.Rand) (*Parameters, error) {
 		p, err := Model{}.Init(ctx, src, 1, rng) // all other topics are empty, and go at once
 		q := &Parameters{K: k, Words: p.Words, Counts: make([]float64, k*p.Words), Tokens: make([]float64, k), Alpha: p.Alpha, Beta: p.Beta}
 		for w, n := range p.Counts {
@@ -68,7 +69,7 @@ func TestPerplexity(t *testing.T) {
 	l := law{5, 200, 400, 60, 0.1, 0.1}
 	x, phi := l.simulate(1)
 	rows := x.All()
-	train, err := framework.FromSparse(rows.Entries.Start[:301], rows.Entries.Columns[:rows.Entries.Start[300]], rows.Entries.Values[:rows.Entries.Start[300]], 200)
+	train, err := blocks.FromSparse(rows.Entries.Start[:301], rows.Entries.Columns[:rows.Entries.Start[300]], rows.Entries.Values[:rows.Entries.Start[300]], 200)
 	require.NoError(t, err)
 	var held entries
 	for i := 300; i < 400; i++ {
@@ -174,16 +175,16 @@ func TestSampleIsLikeTheParameters(t *testing.T) {
 
 func TestBadDocuments(t *testing.T) {
 	ctx := context.Background()
-	fit := func(x framework.Source[framework.Rows], m Model) error {
+	fit := func(x framework.Source[blocks.Rows], m Model) error {
 		_, err := framework.Fit(ctx, m, x, framework.Options{K: 3, Method: framework.PrunedEM})
 		return err
 	}
-	sparse := func(d int, counts ...float64) *framework.SparseTable {
+	sparse := func(d int, counts ...float64) *blocks.SparseTable {
 		columns := make([]int, len(counts))
 		for i := range columns {
 			columns[i] = i
 		}
-		x, err := framework.FromSparse([]int{0, len(counts)}, columns, counts, d)
+		x, err := blocks.FromSparse([]int{0, len(counts)}, columns, counts, d)
 		require.NoError(t, err)
 		return x
 	}
@@ -192,11 +193,11 @@ func TestBadDocuments(t *testing.T) {
 	assert.ErrorContains(t, fit(sparse(2, 0, 0), Model{}), "the documents have no words")
 	assert.ErrorContains(t, fit(sparse(2, 1, 1), Model{Alpha: -1}), "Alpha is -1")
 	assert.ErrorContains(t, fit(sparse(2, 1, 1), Model{Beta: math.NaN()}), "Beta is NaN")
-	dense, err := framework.FromSlice([]float64{1, 2, 3, 4}, 2, 2)
+	dense, err := blocks.FromSlice([]float64{1, 2, 3, 4}, 2, 2)
 	require.NoError(t, err)
-	assert.ErrorContains(t, fit(dense, Model{}), "framework.FromSparse")
+	assert.ErrorContains(t, fit(dense, Model{}), "blocks.FromSparse")
 
-	for name, x := range map[string]*framework.SparseTable{
+	for name, x := range map[string]*blocks.SparseTable{
 		"one document": sparse(3, 2, 0, 1), "one word": sparse(1, 7), "one token": sparse(2, 1), "a word that never occurs": sparse(9, 1, 2, 3),
 		"an empty document": documents(t, 3, []int{0, 0, 1}, nil, []int{1, 2}),
 	} {

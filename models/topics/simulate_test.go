@@ -7,7 +7,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat/distuv"
 
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/categorical"
 )
 
@@ -28,7 +28,7 @@ func dirichlet(n int, a float64, rng *rand.Rand) []float64 {
 }
 
 // simulate draws documents, and the topics that they come from, topics×words.
-func (l law) simulate(seed uint64) (*framework.SparseTable, [][]float64) {
+func (l law) simulate(seed uint64) (*blocks.SparseTable, [][]float64) {
 	rng := rand.New(rand.NewPCG(seed, 16))
 	phi := make([][]float64, l.topics)
 	for k := range phi {

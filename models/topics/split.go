@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 )
 
 const (
@@ -23,7 +24,7 @@ var errUndivided = fmt.Errorf("topics: two topics explain the tokens no better t
 // Split divides topic k: it fits two topics to the expected tokens of topic k in a sample of the documents, and
 // divides each word's count in their ratio.
 func (m Model) Split(
-	ctx context.Context, src framework.Source[framework.Rows], s *Statistics, p *Parameters, k int, rng *rand.Rand,
+	ctx context.Context, src framework.Source[blocks.Rows], s *Statistics, p *Parameters, k int, rng *rand.Rand,
 ) (*Parameters, float64, error) {
 	part, scale, err := m.tokensOf(ctx, src, p, k, rng)
 	if err != nil {
@@ -73,8 +74,8 @@ func (m Model) Split(
 // tokensOf are the expected tokens of topic k in a sample of the documents, and how many times as many there are in
 // all.
 func (m Model) tokensOf(
-	ctx context.Context, src framework.Source[framework.Rows], p *Parameters, k int, rng *rand.Rand,
-) (*framework.SparseTable, float64, error) {
+	ctx context.Context, src framework.Source[blocks.Rows], p *Parameters, k int, rng *rand.Rand,
+) (*blocks.SparseTable, float64, error) {
 	all, err := m.read(ctx, src)
 	if err != nil {
 		return nil, 0, err
@@ -103,7 +104,7 @@ func (m Model) tokensOf(
 	if len(start) < 2 {
 		return nil, 0, errUndivided
 	}
-	part, err := framework.FromSparse(start, words, shares, p.Words)
+	part, err := blocks.FromSparse(start, words, shares, p.Words)
 	if err == nil {
 		part, err = part.WithWeights(weights)
 	}
@@ -116,4 +117,4 @@ func (c *corpus) weight(i int) float64 {
 	return c.blocks[at].Weight(i - c.first[at])
 }
 
-var _ framework.Splitter[framework.Rows, *Parameters, *Statistics] = Model{}
+var _ framework.Splitter[blocks.Rows, *Parameters, *Statistics] = Model{}

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/laplace"
 )
 
@@ -52,7 +53,7 @@ func (q *Tokens) entries(d int) []float32 { return q.Q[q.Start[d]*q.K : q.Start[
 
 // NewLocal returns q of all documents, computed from the topics of p.
 func (m Model) NewLocal(
-	ctx context.Context, src framework.Source[framework.Rows], p *Parameters, _ *rand.Rand,
+	ctx context.Context, src framework.Source[blocks.Rows], p *Parameters, _ *rand.Rand,
 ) (framework.Local, error) {
 	all, err := m.read(ctx, src)
 	if err != nil {
@@ -89,7 +90,7 @@ const mostOnStack = 256
 //
 // where one token is subtracted from each count. n_dk uses the q updated so far, entry after entry; n_wk and n_k use
 // the previous q.
-func (m Model) Update(b framework.Rows, p *Parameters, _ *laplace.Tilt, now, next framework.Local) error {
+func (m Model) Update(b blocks.Rows, p *Parameters, _ *laplace.Tilt, now, next framework.Local) error {
 	before, after, k := now.(*Tokens), next.(*Tokens), p.K
 	var stack [mostOnStack]float64
 	weights := stack[:min(k, mostOnStack)]
@@ -191,7 +192,7 @@ func foldIn(
 
 // InferAt adds the documents' expected statistics under q to s and returns the entropy of q, in nats.
 func (m Model) InferAt(
-	b framework.Rows, p *Parameters, local framework.Local, s *Statistics,
+	b blocks.Rows, p *Parameters, local framework.Local, s *Statistics,
 ) (entropy float64, err error) {
 	q := local.(*Tokens)
 	for i := range b.N {
@@ -202,7 +203,7 @@ func (m Model) InferAt(
 }
 
 // Infer adds documents that are not part of a fit, with q computed from the topics of p.
-func (m Model) Infer(b framework.Rows, p *Parameters, s *Statistics) (entropy float64, err error) {
+func (m Model) Infer(b blocks.Rows, p *Parameters, s *Statistics) (entropy float64, err error) {
 	if err := p.reads(b); err != nil {
 		return 0, err
 	}
@@ -219,7 +220,7 @@ func (m Model) Infer(b framework.Rows, p *Parameters, s *Statistics) (entropy fl
 }
 
 // reads checks that a block holds documents of the vocabulary.
-func (p *Parameters) reads(b framework.Rows) error {
+func (p *Parameters) reads(b blocks.Rows) error {
 	switch {
 	case b.Entries == nil:
 		return errDense

@@ -11,9 +11,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 )
 
-func fitted(t *testing.T, m Model, x framework.Source[framework.Rows], o framework.Options) *framework.Result[*Parameters, *Statistics] {
+func fitted(t *testing.T, m Model, x framework.Source[blocks.Rows], o framework.Options) *framework.Result[*Parameters, *Statistics] {
 	t.Helper()
 	res, err := framework.Fit(context.Background(), m, x, o)
 	require.NoError(t, err)
@@ -21,7 +22,7 @@ func fitted(t *testing.T, m Model, x framework.Source[framework.Rows], o framewo
 }
 
 // documents makes a table of the words of each.
-func documents(t *testing.T, words int, tokens ...[]int) *framework.SparseTable {
+func documents(t *testing.T, words int, tokens ...[]int) *blocks.SparseTable {
 	t.Helper()
 	var rows entries
 	for _, d := range tokens {
@@ -143,7 +144,7 @@ func TestOneTopicIsExact(t *testing.T) {
 }
 
 // naive is a round of CVB0 with one loop over tokens for every count.
-func naive(x framework.Rows, p *Parameters, before *Tokens) []float32 {
+func naive(x blocks.Rows, p *Parameters, before *Tokens) []float32 {
 	k := p.K
 	type token struct{ d, e, w int }
 	var tokens []token
@@ -249,7 +250,7 @@ func TestEqualDocumentsAreWeights(t *testing.T) {
 	require.NoError(t, err)
 	distinct := repeated.Distinct()
 	require.Equal(t, weighted.All(), distinct.All())
-	start := func(ctx context.Context, _ framework.Source[framework.Rows], k int, rng *rand.Rand) (*Parameters, error) {
+	start := func(ctx context.Context, _ framework.Source[blocks.Rows], k int, rng *rand.Rand) (*Parameters, error) {
 		return Model{}.Init(ctx, x, k, rng)
 	}
 	for _, m := range []Model{{}, {Estimate: true}} {
@@ -281,10 +282,10 @@ func TestLabelsChangeNothing(t *testing.T) {
 	y, err := other.table(30, nil)
 	require.NoError(t, err)
 	m := Model{}
-	start := func(ctx context.Context, _ framework.Source[framework.Rows], k int, rng *rand.Rand) (*Parameters, error) {
+	start := func(ctx context.Context, _ framework.Source[blocks.Rows], k int, rng *rand.Rand) (*Parameters, error) {
 		return m.Init(ctx, x, k, rng)
 	}
-	relabelled := func(ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand) (*Parameters, error) {
+	relabelled := func(ctx context.Context, src framework.Source[blocks.Rows], k int, rng *rand.Rand) (*Parameters, error) {
 		p, err := start(ctx, src, k, rng)
 		q := framework.KeepAxes(p, k, topics)
 		for w, to := range words {

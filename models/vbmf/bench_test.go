@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 )
 
 // BenchmarkSolve: everything estimated, rank 20. ns/L²M shows whether the time grows as
@@ -13,7 +14,7 @@ func BenchmarkSolve(b *testing.B) {
 	for _, size := range [][2]int{{100, 300}, {200, 600}, {500, 1500}, {1000, 3000}, {100, 3000}, {100, 30000}} {
 		l, m := size[0], size[1]
 		b.Run(fmt.Sprintf("%dx%d", l, m), func(b *testing.B) {
-			t, err := framework.FromMatrix(artificial(l, m, 20, 1))
+			t, err := blocks.FromMatrix(artificial(l, m, 20, 1))
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -32,7 +33,7 @@ func BenchmarkIteration(b *testing.B) {
 	for _, columnWise := range []bool{false, true} {
 		b.Run(fmt.Sprintf("column-wise=%v", columnWise), func(b *testing.B) {
 			b.ReportAllocs()
-			t, err := framework.FromMatrix(artificial(100, 300, 20, 1))
+			t, err := blocks.FromMatrix(artificial(100, 300, 20, 1))
 			if err != nil {
 				b.Fatal(err)
 			}

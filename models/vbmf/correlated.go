@@ -9,7 +9,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/linalg"
 )
 
@@ -29,7 +29,7 @@ type Posterior struct {
 // Cholesky and an eigenvalue decomposition. Since A → ATᵀ, B → BT⁻¹ does not change the free energy, SolveCorrelated
 // solves under the diagonal priors and transforms back. noise is σ²; 0 estimates it.
 func SolveCorrelated(
-	ctx context.Context, t *framework.Table, priorA, priorB, transform mat.Matrix, noise float64,
+	ctx context.Context, t *blocks.Table, priorA, priorB, transform mat.Matrix, noise float64,
 ) (*Posterior, error) {
 	ca, err := covarianceOf("C_A", priorA)
 	if err != nil {

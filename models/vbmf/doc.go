@@ -5,7 +5,7 @@
 // whose optimal rank, noise variance and posterior need no iteration (Nakajima, Sugiyama and Babacan 2011, "paper
 // N").
 //
-//	t, err := framework.FromMatrix(y)                     // L×M
+//	t, err := blocks.FromMatrix(y)                     // L×M
 //	s, err := vbmf.Solve(ctx, t, vbmf.Options{})          // σ², C_A and C_B estimated
 //	s.Rank, s.Noise, s.FreeEnergy                         // −s.FreeEnergy bounds ln p(Y)
 //	u := s.Mean()                                         // E[BAᵀ], the denoised Y

@@ -7,7 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/models/vbmf"
 )
 
@@ -24,7 +24,7 @@ func Example() {
 	var signal mat.Dense
 	signal.Mul(normal(60, 2), normal(2, 8))
 	y.Add(y, &signal)
-	table, err := framework.FromMatrix(y)
+	table, err := blocks.FromMatrix(y)
 	if err != nil {
 		panic(err)
 	}
@@ -54,7 +54,7 @@ func Example() {
 
 // Priors that correlate across the factors have a solution in closed form as well.
 func ExampleSolveCorrelated() {
-	table, err := framework.FromSlice([]float64{4, 2, 0, 8, 4, 0, 4, 2, 1, -4, -2, 0}, 4, 3)
+	table, err := blocks.FromSlice([]float64{4, 2, 0, 8, 4, 0, 4, 2, 1, -4, -2, 0}, 4, 3)
 	if err != nil {
 		panic(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/laplace"
 	"github.com/latent-go/latent/models/bpca"
@@ -72,7 +73,7 @@ func (Iterative) BoundsEvidence() {}
 
 // Init returns v.Start, or draws a start if that is nil.
 func (v Iterative) Init(
-	ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand,
+	ctx context.Context, src framework.Source[blocks.Rows], k int, rng *rand.Rand,
 ) (*Parameters, error) {
 	c, err := lineargaussian.SummarizeColumns(ctx, src)
 	if err == nil {
@@ -198,7 +199,7 @@ func (s *Statistics) columnWise(p *Parameters) {
 }
 
 // Infer adds the rows of a block.
-func (Iterative) Infer(b framework.Rows, p *Parameters, s *Statistics) (float64, error) {
+func (Iterative) Infer(b blocks.Rows, p *Parameters, s *Statistics) (float64, error) {
 	return s.Add(b)
 }
 

@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/models/bpca"
 	"github.com/latent-go/latent/models/lineargaussian"
 )
@@ -173,7 +174,7 @@ func TestHostileMatrices(t *testing.T) {
 		_, err := Solve(background, table(t, c.y), c.o)
 		require.ErrorContains(t, err, c.part)
 	}
-	missing, err := framework.FromIncomplete([]float64{1, 2, math.NaN(), 4}, 2, 2)
+	missing, err := blocks.FromIncomplete([]float64{1, 2, math.NaN(), 4}, 2, 2)
 	require.NoError(t, err)
 	_, err = Solve(background, missing, Options{})
 	require.ErrorContains(t, err, "row 2, column 1 is NaN")
@@ -361,7 +362,7 @@ func TestPointsDoNotDependOnTheSharesOfThePriors(t *testing.T) {
 
 func ExampleSolve() {
 	y := artificial(100, 300, 20, 0)
-	t, _ := framework.FromMatrix(y)
+	t, _ := blocks.FromMatrix(y)
 	s, _ := Solve(background, t, Options{})
 	fmt.Printf("rank %d, noise variance %.2f\n", s.Rank, s.Noise)
 	// Output: rank 20, noise variance 1.01

@@ -7,7 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/framework/lvmtest"
 )
 
@@ -16,7 +16,7 @@ func TestConformance(t *testing.T) {
 	y := artificial(40, 6, 2, 5)
 	given := []Prior{{1, 2}, {0.5, 1}, {0.2, 0.3}}
 	for name, v := range map[string]Iterative{"estimated": {}, "noise given": {Noise: 2}, "priors given": {Priors: given}, "all given": {Noise: 1, Priors: given}} {
-		c := lvmtest.Case[framework.Rows, *Parameters, *Statistics]{
+		c := lvmtest.Case[blocks.Rows, *Parameters, *Statistics]{
 			Model: v, Data: lvmtest.Matrix(y), K: []int{3},
 			Partial:       true, // q(A), the priors and σ² one after another
 			NoAllocations: true,
@@ -26,7 +26,7 @@ func TestConformance(t *testing.T) {
 			c.Free = func(s *Statistics, p *Parameters) ([]float64, func([]float64) *Parameters) { return coordinates(v, p) }
 		}
 		if v.Noise == 0 && v.Priors == nil {
-			c.Units = []lvmtest.Units[framework.Rows]{lvmtest.Rescaled("times 1000", y, []float64{1000, 1000, 1000, 1000, 1000, 1000})}
+			c.Units = []lvmtest.Units[blocks.Rows]{lvmtest.Rescaled("times 1000", y, []float64{1000, 1000, 1000, 1000, 1000, 1000})}
 		}
 		if v.Priors == nil {
 			c.K = []int{1, 2, 3}

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/models/bpca"
 	"github.com/latent-go/latent/models/lineargaussian"
 )
@@ -13,7 +14,7 @@ import (
 // table are observations; PPCA centres them first. The latent variables, the rows of B, have the prior N(0, I).
 // o.Priors must be nil. It returns E[W] and σ² as parameters of package bpca, with as many columns of [W] as the
 // rank; nil for rank 0.
-func PPCA(ctx context.Context, t *framework.Table, o Options) (*bpca.Parameters, *Solution, error) {
+func PPCA(ctx context.Context, t *blocks.Table, o Options) (*bpca.Parameters, *Solution, error) {
 	centred, mean, err := Centre(ctx, t)
 	if err != nil {
 		return nil, nil, err
@@ -47,7 +48,7 @@ func (s *Solution) Point() *bpca.Parameters {
 
 // Centre returns a copy of the table with the mean of each column subtracted, and the means. It returns an error for
 // the tables for which [Decompose] does.
-func Centre(ctx context.Context, t *framework.Table) (centred *framework.Table, mean []float64, err error) {
+func Centre(ctx context.Context, t *blocks.Table) (centred *blocks.Table, mean []float64, err error) {
 	all, err := matrixOf(t)
 	if err != nil {
 		return nil, nil, err
@@ -63,7 +64,7 @@ func Centre(ctx context.Context, t *framework.Table) (centred *framework.Table, 
 			x[i*d+j] = v - c.Mean[j]
 		}
 	}
-	centred, err = framework.FromSlice(x, n, d)
+	centred, err = blocks.FromSlice(x, n, d)
 	return centred, c.Mean, err
 }
 
@@ -84,7 +85,7 @@ type Comparison struct {
 
 // Compare finds the rank of probabilistic PCA for a table with observations in rows: by gFIC, BICEM and BIC from the
 // closed forms of package bpca, and by variational matrix factorisation.
-func Compare(ctx context.Context, t *framework.Table, workers int) (*Comparison, error) {
+func Compare(ctx context.Context, t *blocks.Table, workers int) (*Comparison, error) {
 	_, s, err := PPCA(ctx, t, Options{})
 	if err != nil {
 		return nil, err

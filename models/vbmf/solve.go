@@ -10,7 +10,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 )
 
 // A Prior gives the variances c_a² and c_b² of the entries of a pair of columns, a_h of
@@ -59,7 +59,7 @@ type Solution struct {
 // returns an error that names the first missing entry or the invalid option, and [ErrNoNoise] if σ² is to be
 // estimated from a matrix of exactly low rank. A matrix of zeros has rank 0; if σ² is estimated, σ² = 0 and the free
 // energy is −Inf.
-func Solve(ctx context.Context, t *framework.Table, o Options) (*Solution, error) {
+func Solve(ctx context.Context, t *blocks.Table, o Options) (*Solution, error) {
 	rank := o.MaxRank
 	if o.Priors != nil {
 		rank = len(o.Priors)

@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/linalg"
 )
 
@@ -38,7 +38,7 @@ type Spectrum struct {
 // squared.
 //
 // It returns an error for a table with missing values or row weights, and if squares overflow or vanish.
-func Decompose(ctx context.Context, t *framework.Table, maxRank int) (*Spectrum, error) {
+func Decompose(ctx context.Context, t *blocks.Table, maxRank int) (*Spectrum, error) {
 	rows, err := matrixOf(t)
 	if err != nil {
 		return nil, err
@@ -82,7 +82,7 @@ func Decompose(ctx context.Context, t *framework.Table, maxRank int) (*Spectrum,
 }
 
 // matrixOf rejects tables that are no matrix: with missing entries, or rows that have weights.
-func matrixOf(t *framework.Table) (framework.Rows, error) {
+func matrixOf(t *blocks.Table) (blocks.Rows, error) {
 	rows := t.All()
 	if rows.N < 1 || rows.D < 1 {
 		return rows, fmt.Errorf("vbmf: a %d×%d matrix has nothing to factorise", rows.N, rows.D)
@@ -95,7 +95,7 @@ func matrixOf(t *framework.Table) (framework.Rows, error) {
 	for i := range rows.N {
 		for j, v := range rows.Row(i) {
 			if math.IsNaN(v) {
-				return rows, fmt.Errorf("vbmf: %w", framework.NotFinite(i, j, v))
+				return rows, fmt.Errorf("vbmf: %w", blocks.NotFinite(i, j, v))
 			}
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/latent-go/latent/data"
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	_ "github.com/latent-go/latent/internal/fixedseed"
 )
 
@@ -39,8 +39,8 @@ func artificial(l, m, rank int, seed uint64) *mat.Dense {
 	return y
 }
 
-func table(t require.TestingT, y mat.Matrix) *framework.Table {
-	tab, err := framework.FromMatrix(y)
+func table(t require.TestingT, y mat.Matrix) *blocks.Table {
+	tab, err := blocks.FromMatrix(y)
 	require.NoError(t, err)
 	return tab
 }

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/laplace"
 	"github.com/latent-go/latent/models/lineargaussian"
 )
@@ -84,7 +85,7 @@ func (Model) BoundsEvidence() {}
 // approximation there. It needs 1 ≤ k ≤ D; a missing or non-finite entry is an error that
 // names its row and column. rng seeds Adam's draws.
 func (m Model) Init(
-	ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand,
+	ctx context.Context, src framework.Source[blocks.Rows], k int, rng *rand.Rand,
 ) (*Posterior, error) {
 	moments, err := lineargaussian.Summarize(ctx, src, 0)
 	return m.begin(moments, err, k, rng)
@@ -127,7 +128,7 @@ func (Model) Prepare(p *Posterior, tilt *laplace.Tilt, s *Statistics) error {
 }
 
 // Infer adds the second moments of the rows of a block. Its entropy is 0.
-func (Model) Infer(b framework.Rows, p *Posterior, s *Statistics) (float64, error) {
+func (Model) Infer(b blocks.Rows, p *Posterior, s *Statistics) (float64, error) {
 	return 0, s.addRows(b)
 }
 

@@ -20,6 +20,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	_ "github.com/latent-go/latent/internal/fixedseed"
 	"github.com/latent-go/latent/laplace"
 	"github.com/latent-go/latent/models/lineargaussian"
@@ -43,8 +44,8 @@ func sample(n, d int, lengths []float64, noise float64, seed uint64) []float64 {
 	return x
 }
 
-func table(t testing.TB, x []float64, d int) *framework.Table {
-	src, err := framework.FromSlice(x, len(x)/d, d)
+func table(t testing.TB, x []float64, d int) *blocks.Table {
+	src, err := blocks.FromSlice(x, len(x)/d, d)
 	require.NoError(t, err)
 	return src
 }
@@ -847,7 +848,7 @@ func TestBadInput(t *testing.T) {
 
 	missing := append([]float64(nil), x...)
 	missing[4*d+1] = math.NaN()
-	src, err := framework.FromIncomplete(missing, 10, d)
+	src, err := blocks.FromIncomplete(missing, 10, d)
 	require.NoError(t, err)
 	_, err = framework.Fit(background, good, src, em(1))
 	assert.ErrorContains(t, err, "row 5, column 2 is NaN")
@@ -1001,7 +1002,7 @@ func TestPoint(t *testing.T) {
 
 func ExampleModel() {
 	const n, d = 500, 6
-	src, err := framework.FromSlice(sample(n, d, []float64{2, 1.5}, 0.5, 1), n, d) // rank 2, noise 0.5
+	src, err := blocks.FromSlice(sample(n, d, []float64{2, 1.5}, 0.5, 1), n, d) // rank 2, noise 0.5
 	if err != nil {
 		panic(err)
 	}

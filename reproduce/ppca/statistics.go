@@ -6,7 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/blas/blas64"
 
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/models/lineargaussian"
 )
@@ -47,7 +47,7 @@ func (s *Statistics) reset() {
 }
 
 // addRows adds Σ w x xᵀ over a block.
-func (s *Statistics) addRows(b framework.Rows) error {
+func (s *Statistics) addRows(b blocks.Rows) error {
 	s.block.Reset()
 	if err := s.block.Add(b); err != nil {
 		return err

@@ -14,7 +14,7 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/fitted"
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/grouping"
 	"github.com/latent-go/latent/internal/classes"
 	"github.com/latent-go/latent/internal/design"
@@ -108,7 +108,7 @@ func (c *Components) Refit(ctx context.Context, r fitted.Refitting) (*bootstrap.
 }
 
 // Fill fills the gaps of rows in.
-func (c Plain) Fill(b framework.Rows, rng *rand.Rand) ([]float64, error) {
+func (c Plain) Fill(b blocks.Rows, rng *rand.Rand) ([]float64, error) {
 	return c.model.Fill(b, c.params, rng)
 }
 
@@ -128,7 +128,7 @@ type byClass struct {
 	pooled            []float64 // of a row's groups
 }
 
-func (s *byClass) Score(b framework.Rows, dst []float64) (err error) {
+func (s *byClass) Score(b blocks.Rows, dst []float64) (err error) {
 	if s.logProb, s.r, err = s.score(b, s.logProb, s.r); err != nil {
 		return err
 	}
@@ -176,7 +176,7 @@ func ReadGated(f *fitted.File, gate design.Gate, base mixture.Model) (*Gated, er
 func (g *Gated) Scorer() (Of, error) {
 	score, err := g.Model.Scorer(g.Params)
 	var x []float64
-	return func(b framework.Rows, logProb, r []float64) ([]float64, []float64, error) {
+	return func(b blocks.Rows, logProb, r []float64) ([]float64, []float64, error) {
 		seen := g.Gate.Rows(b, x)
 		x = seen.X
 		return score(seen, logProb, r)
@@ -186,7 +186,7 @@ func (g *Gated) Scorer() (Of, error) {
 // NewPriorScorer returns a scorer of rows with the columns of the gate alone, by the probabilities of the gate.
 func (g *Gated) NewPriorScorer() (fitted.Scorer, error) {
 	prior, err := g.Model.PriorScorer(g.Params)
-	score := func(b framework.Rows, logProb, r []float64) ([]float64, []float64, error) {
+	score := func(b blocks.Rows, logProb, r []float64) ([]float64, []float64, error) {
 		r, err := prior(g.Gate.Alone(b), r)
 		return make([]float64, b.N), r, err // of no column of the components, the probability is 1
 	}
@@ -200,19 +200,19 @@ func (g *Gated) Refit(ctx context.Context, r fitted.Refitting) (*bootstrap.Estim
 }
 
 // SampleGiven draws the columns of the components for rows with given columns of the gate.
-func (g *Gated) SampleGiven(b framework.Rows, rng *rand.Rand) (x []float64, labels []int, err error) {
+func (g *Gated) SampleGiven(b blocks.Rows, rng *rand.Rand) (x []float64, labels []int, err error) {
 	drawn, labels, err := g.Model.Sample(g.Gate.Rows(b, nil), g.Params, rng)
 	return g.behind(b, drawn), labels, err
 }
 
 // Fill fills the gaps of the columns of the components in.
-func (g *Gated) Fill(b framework.Rows, rng *rand.Rand) ([]float64, error) {
+func (g *Gated) Fill(b blocks.Rows, rng *rand.Rand) ([]float64, error) {
 	filled, err := g.Model.Fill(g.Gate.Rows(b, nil), g.Params, rng)
 	return g.behind(b, filled), err
 }
 
 // behind has the columns of the components from rows with the gate's numbers, and those of the gate from the block.
-func (g *Gated) behind(b framework.Rows, rows []float64) (x []float64) {
+func (g *Gated) behind(b blocks.Rows, rows []float64) (x []float64) {
 	for i, own := 0, g.Gate.Own; len(rows) > 0; i, rows = i+1, rows[g.Params.D:] {
 		x = append(append(x, rows[:own]...), b.Row(i)[own:]...)
 	}

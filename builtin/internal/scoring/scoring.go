@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/fitted"
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 )
 
 // Rows describe the rows that a model accepts, and the numbers that it returns for each row.
@@ -21,14 +21,14 @@ func (r *Rows) Input() fitted.Input   { return r.Takes }
 func (r *Rows) Layout() fitted.Layout { return r.Says }
 
 // A Func is a function that implements [fitted.Scorer].
-type Func func(b framework.Rows, dst []float64) error
+type Func func(b blocks.Rows, dst []float64) error
 
 // Score calls f.
-func (f Func) Score(b framework.Rows, dst []float64) error { return f(b, dst) }
+func (f Func) Score(b blocks.Rows, dst []float64) error { return f(b, dst) }
 
 // Of computes the log density of each row of a block, and K numbers for each row, such as responsibilities. It reuses
 // the two slices if they are large enough, and returns them.
-type Of = func(b framework.Rows, logProb, r []float64) ([]float64, []float64, error)
+type Of = func(b blocks.Rows, logProb, r []float64) ([]float64, []float64, error)
 
 // A Matrix is symmetric; its rows and its columns have the same names.
 type Matrix struct {
@@ -62,7 +62,7 @@ type Continuous struct {
 func (c *Continuous) NewScorer() (fitted.Scorer, error) {
 	score, err := c.Ready()
 	var logProb, list []float64
-	return Func(func(b framework.Rows, dst []float64) (err error) {
+	return Func(func(b blocks.Rows, dst []float64) (err error) {
 		if logProb, list, err = score(b, logProb, list); err != nil {
 			return err
 		}
@@ -89,7 +89,7 @@ func (c *Continuous) NewSampler(rng *rand.Rand) func(n int) (x []float64, labels
 // Filling is a continuous model that fills gaps in.
 type Filling struct {
 	Continuous
-	Gaps func(b framework.Rows) (*mat.Dense, error)
+	Gaps func(b blocks.Rows) (*mat.Dense, error)
 	// Linear says that the means of missing entries are linear in the others, about which a draw lies as another row
 	// about its own.
 	Linear bool
@@ -98,7 +98,7 @@ type Filling struct {
 var errDraws = errors.New("the model cannot draw missing values: it fills in their means")
 
 // Fill has the rows of a block with their gaps filled in.
-func (f *Filling) Fill(b framework.Rows, rng *rand.Rand) ([]float64, error) {
+func (f *Filling) Fill(b blocks.Rows, rng *rand.Rand) ([]float64, error) {
 	x, err := f.Gaps(b)
 	switch {
 	case err != nil:
@@ -120,7 +120,7 @@ func (f *Filling) Fill(b framework.Rows, rng *rand.Rand) ([]float64, error) {
 			}
 		}
 	}
-	means, err := f.Gaps(framework.Rows{N: b.N, D: b.D, Stride: b.D, X: seen.RawMatrix().Data})
+	means, err := f.Gaps(blocks.Rows{N: b.N, D: b.D, Stride: b.D, X: seen.RawMatrix().Data})
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package framework
+package blocks
 
 import (
 	"context"
@@ -52,7 +52,8 @@ func (b Sequences) Check() error {
 	return checkBlockWeights(b.Weights, b.Len(), b.First)
 }
 
-func (b Sequences) rows() int { return b.Len() }
+// Count is the number of sequences, which the engine compares with that of the source.
+func (b Sequences) Count() int { return b.Len() }
 
 // checkEnds checks that sequences of at least one step each are all of n steps.
 func checkEnds(ends []int, n int) error {
@@ -85,7 +86,7 @@ func (b Sequences) Flat() Rows {
 	return rows
 }
 
-// SequenceTable is an in-memory [Source] of [Sequences]: the rows of a table in order, divided into sequences.
+// SequenceTable is an in-memory source of [Sequences]: the rows of a table in order, divided into sequences.
 type SequenceTable struct {
 	table   *Table
 	ends    []int
@@ -193,67 +194,6 @@ func (s *SequenceTable) Blocks(context.Context) iter.Seq2[Sequences, error] {
 	return func(yield func(Sequences, error) bool) {
 		for _, b := range s.blocks {
 			if !yield(b, nil) {
-				return
-			}
-		}
-	}
-}
-
-// Measured is a [Source] whose rows hold several observations each, such as the steps of sequences: the number of
-// observations replaces the number of rows as the amount of data.
-type Measured interface {
-	// Observations is the number of them, whatever the weights.
-	Observations() int
-}
-
-// observationsOf is the number of observations in a source.
-func observationsOf[B any](src Source[B]) int {
-	if m, ok := src.(Measured); ok {
-		return m.Observations()
-	}
-	return src.Rows()
-}
-
-// StepsOf is the source of all steps of sequences as independent rows, each with the weight of its sequence, for Init
-// of a model of sequences. It reads src once if src is not [Measured].
-func StepsOf(ctx context.Context, src Source[Sequences]) (Source[Rows], error) {
-	s := steps{src: src}
-	if m, ok := src.(Measured); ok {
-		s.n = m.Observations()
-		return s, nil
-	}
-	for b, err := range src.Blocks(ctx) {
-		if err != nil {
-			return nil, err
-		}
-		s.n += b.Steps.N
-	}
-	return s, ctx.Err()
-}
-
-type steps struct {
-	src Source[Sequences]
-	n   int
-}
-
-func (s steps) Rows() int { return s.n }
-
-func (s steps) here() (Source[Rows], bool) {
-	src, away := here(s.src)
-	return steps{src, s.n}, away
-}
-
-// Part are the steps of a part of the sequences.
-func (s steps) Part(ctx context.Context, first, last, shards int) iter.Seq2[Rows, error] {
-	return flat(partOf(ctx, s.src, span{first, last, shards}))
-}
-
-func (s steps) Blocks(ctx context.Context) iter.Seq2[Rows, error] { return flat(s.src.Blocks(ctx)) }
-
-func flat(blocks iter.Seq2[Sequences, error]) iter.Seq2[Rows, error] {
-	return func(yield func(Rows, error) bool) {
-		for b, err := range blocks {
-			if !yield(b.Flat(), err) {
 				return
 			}
 		}

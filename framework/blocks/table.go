@@ -1,4 +1,7 @@
-package framework
+// Package blocks has the tables that models are fitted to, and the blocks in which they are read: [Rows], [Sequences]
+// of steps, rows given by their [Entries], and what may be wrong with them, a [DataError]. It needs no engine: a table
+// has the methods of framework.Source.
+package blocks
 
 import (
 	"context"
@@ -13,20 +16,6 @@ import (
 
 	"github.com/latent-go/latent/internal/simd"
 )
-
-// A Source yields the rows of a data set in blocks, any number of times and always in the same
-// order. B is the type of a block: [Rows] for a row-major table, or any other type for which a model makes statistics.
-//
-// The engine calls Blocks once per run and ranges over the sequence once per pass: open files inside the sequence.
-// Several goroutines may do so at the same time (restarts and [Select] do). A block belongs to its reader until the
-// iteration ends: a source that reads from disk returns fresh memory for each.
-type Source[B any] interface {
-	// Rows is the number of rows, each counted once whatever its weight. A fit to blocks of another number of [Rows] or
-	// [Sequences] is an error.
-	Rows() int
-	// Blocks yields the blocks in order. It yields nothing after an error.
-	Blocks(ctx context.Context) iter.Seq2[B, error]
-}
 
 // Rows is a block of consecutive rows of a table.
 type Rows struct {
@@ -99,7 +88,8 @@ func (b Rows) Check() error {
 	return checkBlockWeights(b.Weights, b.N, b.First)
 }
 
-func (b Rows) rows() int { return b.N }
+// Count is the number of rows, which the engine compares with that of the source.
+func (b Rows) Count() int { return b.N }
 
 // checkBlockWeights checks that the weights of n rows, the first of which is row first, are finite
 // and not negative.
@@ -120,7 +110,7 @@ func checkBlockWeights(w []float64, n, first int) error {
 // of workers, or the order of summation would.
 const blockFloats = 1 << 15
 
-// Table is an in-memory [Source] of [Rows]. It uses the caller's numbers in place; do not change them while a fit runs.
+// Table is an in-memory source of [Rows]. It uses the caller's numbers in place; do not change them while a fit runs.
 type Table struct {
 	x               []float64
 	rows, d, stride int
@@ -272,7 +262,7 @@ func (t *Table) Blocks(context.Context) iter.Seq2[Rows, error] {
 	}
 }
 
-// Single is a [Source] of one block that stands for a number of rows, such as the
+// Single is a source of one block that stands for a number of rows, such as the
 // moments of a table.
 type Single[B any] struct {
 	Block B

@@ -1,4 +1,4 @@
-package framework_test
+package blocks_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 )
 
 // TestDistinctRowsKeepTheirWeight: different rows in order of first appearance, the sums of
@@ -32,11 +33,11 @@ func TestDistinctRowsKeepTheirWeight(t *testing.T) {
 			ones = append(ones, row)
 			w = append(w, float64(rapid.IntRange(1, 4).Draw(t, "weight")))
 		}
-		dense, err := framework.FromSlice(x, n, d)
+		dense, err := blocks.FromSlice(x, n, d)
 		require.NoError(t, err)
 		dense, err = dense.WithWeights(w)
 		require.NoError(t, err)
-		sparse, err := framework.FromOnes(ones, d)
+		sparse, err := blocks.FromOnes(ones, d)
 		require.NoError(t, err)
 		sparse, err = sparse.WithWeights(w)
 		require.NoError(t, err)
@@ -66,12 +67,12 @@ func TestDistinctRowsKeepTheirWeight(t *testing.T) {
 
 func TestMissingValuesAreEqualAndZeroHasNoSign(t *testing.T) {
 	nan := math.NaN()
-	table, err := framework.FromIncomplete([]float64{0, nan, math.Copysign(0, -1), nan, 1, nan}, 3, 2)
+	table, err := blocks.FromIncomplete([]float64{0, nan, math.Copysign(0, -1), nan, 1, nan}, 3, 2)
 	require.NoError(t, err)
 	assert.Equal(t, []float64{2, 1}, table.Distinct().All().Weights)
-	_, err = framework.FromSlice([]float64{0, nan}, 1, 2)
+	_, err = blocks.FromSlice([]float64{0, nan}, 1, 2)
 	assert.ErrorContains(t, err, "row 1, column 2 is NaN")
-	_, err = framework.FromIncomplete([]float64{0, math.Inf(1)}, 1, 2)
+	_, err = blocks.FromIncomplete([]float64{0, math.Inf(1)}, 1, 2)
 	assert.ErrorContains(t, err, "row 1, column 2 is +Inf")
 }
 
@@ -89,24 +90,24 @@ func TestSparseTablesAreRefusedWhenMalformed(t *testing.T) {
 		{[]int{0, 1}, []int{3}, nil, "columns must ascend from 0 to 2"},
 		{[]int{0, 1}, []int{0}, []float64{math.NaN()}, "row 1, column 1 is NaN"},
 	} {
-		_, err := framework.FromSparse(c.start, c.columns, c.values, 3)
+		_, err := blocks.FromSparse(c.start, c.columns, c.values, 3)
 		assert.ErrorContains(t, err, c.part)
 	}
-	_, err := framework.FromOnes([][]int{{0}, {2, 2}}, 3)
+	_, err := blocks.FromOnes([][]int{{0}, {2, 2}}, 3)
 	assert.ErrorContains(t, err, "row 2 names column 2 twice")
 }
 
 func TestSparseRowsAreCondensed(t *testing.T) {
-	sparse, err := framework.FromOnes([][]int{{0}, {1, 2}, {0}, {0}, {1, 2}}, 3)
+	sparse, err := blocks.FromOnes([][]int{{0}, {1, 2}, {0}, {0}, {1, 2}}, 3)
 	require.NoError(t, err)
-	all, ok := framework.Condense(context.Background(), sparse).(*framework.Table)
+	all, ok := framework.Condense(context.Background(), sparse).(*blocks.Table)
 	require.True(t, ok)
-	assert.Equal(t, framework.Rows{N: 2, D: 3, Stride: 3, X: []float64{1, 0, 0, 0, 1, 1}, Weights: []float64{3, 2}}, all.All())
+	assert.Equal(t, blocks.Rows{N: 2, D: 3, Stride: 3, X: []float64{1, 0, 0, 0, 1, 1}, Weights: []float64{3, 2}}, all.All())
 }
 
 // What cannot be read is left to whoever reads it next.
 func TestMalformedEntriesAreNotCondensed(t *testing.T) {
-	for _, e := range []framework.Entries{
+	for _, e := range []blocks.Entries{
 		{Start: []int{0, 1, 2, 3}, Columns: []int{0, 0, 3}},
 		{Start: []int{0, 1, 2, 3}, Columns: []int{0, -1, 0}},
 		{Start: []int{0, 1, 2, 4}, Columns: []int{0, 0, 0}},
@@ -114,8 +115,8 @@ func TestMalformedEntriesAreNotCondensed(t *testing.T) {
 		{Start: []int{0, 1, 2}, Columns: []int{0, 0, 0}},
 		{Start: []int{0, 1, 2, 3}, Columns: []int{0, 0, 0}, Values: []float64{1, 1}},
 	} {
-		src := framework.Single[framework.Rows]{Block: framework.Rows{N: 3, D: 3, Entries: &e}, Count: 3}
-		assert.Equal(t, framework.Source[framework.Rows](src), framework.Condense(context.Background(), src), "%v", e)
+		src := blocks.Single[blocks.Rows]{Block: blocks.Rows{N: 3, D: 3, Entries: &e}, Count: 3}
+		assert.Equal(t, framework.Source[blocks.Rows](src), framework.Condense(context.Background(), src), "%v", e)
 	}
 }
 
@@ -126,7 +127,7 @@ func TestSparseBlocksCoverTheTable(t *testing.T) {
 	for i := range ones {
 		ones[i] = []int{i % 7}
 	}
-	table, err := framework.FromOnes(ones, 7)
+	table, err := blocks.FromOnes(ones, 7)
 	require.NoError(t, err)
 	seen := 0
 	for b, err := range table.Blocks(context.Background()) {

@@ -1,4 +1,4 @@
-package framework
+package blocks
 
 import (
 	"context"
@@ -67,7 +67,7 @@ func (e *Entries) check(first, d int) error {
 	return nil
 }
 
-// SparseTable is an in-memory [Source] of [Rows] that are given by their entries. Mixtures of Bernoulli or Poisson
+// SparseTable is an in-memory source of [Rows] that are given by their entries. Mixtures of Bernoulli or Poisson
 // columns then take time in proportion to the entries; models that read [Rows.Row] see complete rows.
 type SparseTable struct {
 	rows, d int
@@ -272,4 +272,30 @@ func (g *grouping) isNew(row []float64, weight float64) bool {
 	g.seen[string(g.key)] = len(g.weights)
 	g.weights = append(g.weights, weight)
 	return true
+}
+
+// condensedNumbers bounds the numbers of a condensed table: 4 MiB, and not much more to find them.
+const condensedNumbers = 1 << 19
+
+// Condensed counts repeated rows of blocks once, as [Table.Distinct] does, if less than half of so many rows are
+// distinct and these hold at most 2¹⁹ numbers; otherwise, and if the blocks cannot be read, it returns false. Reading
+// stops once the distinct rows exceed the bound.
+func Condensed(ctx context.Context, blocks iter.Seq2[Rows, error], rows int) (t *Table, pays bool) {
+	var kept distinct
+	limit := (rows - 1) / 2
+	for b, err := range blocks {
+		if err != nil || b.D < 1 || kept.d != 0 && b.D != kept.d || b.Check() != nil {
+			return nil, false
+		}
+		if b.Entries != nil && b.Entries.check(b.First, b.D) != nil {
+			return nil, false
+		}
+		if !kept.add(b, min(limit, condensedNumbers/b.D)) {
+			return nil, false
+		}
+	}
+	if ctx.Err() != nil || kept.rows == 0 {
+		return nil, false
+	}
+	return kept.table(), true
 }

@@ -1,4 +1,4 @@
-package framework
+package blocks
 
 import (
 	"errors"

@@ -1,4 +1,4 @@
-package framework_test
+package blocks_test
 
 import (
 	"context"
@@ -8,10 +8,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 )
 
 func TestColumnsOfRows(t *testing.T) {
-	table, err := framework.FromSlice([]float64{0, 1, 2, 3, 10, 11, 12, 13}, 2, 4)
+	table, err := blocks.FromSlice([]float64{0, 1, 2, 3, 10, 11, 12, 13}, 2, 4)
 	require.NoError(t, err)
 	for _, columns := range [][]int{{1, 2}, {3, 0}, {2, 2}, {3}} {
 		src := framework.ColumnsOf(table, columns)

@@ -1,4 +1,4 @@
-package framework_test
+package blocks_test
 
 import (
 	"context"
@@ -9,17 +9,18 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 )
 
-func sequenceTable(t *testing.T, steps int, ends []int) *framework.SequenceTable {
+func sequenceTable(t *testing.T, steps int, ends []int) *blocks.SequenceTable {
 	t.Helper()
 	x := make([]float64, 2*steps)
 	for i := range x {
 		x[i] = float64(i)
 	}
-	table, err := framework.FromSlice(x, steps, 2)
+	table, err := blocks.FromSlice(x, steps, 2)
 	require.NoError(t, err)
-	s, err := framework.NewSequences(table, ends)
+	s, err := blocks.NewSequences(table, ends)
 	require.NoError(t, err)
 	return s
 }
@@ -31,7 +32,7 @@ func TestBlocksHaveWholeSequences(t *testing.T) {
 	assert.Equal(t, 40_003, s.Observations())
 	weighted, err := s.WithWeights([]float64{1, 2, 3, 4, 5, 6})
 	require.NoError(t, err)
-	for _, s := range []*framework.SequenceTable{s, weighted} {
+	for _, s := range []*blocks.SequenceTable{s, weighted} {
 		next, step, blocks := 0, 0, 0
 		for b, err := range s.Blocks(context.Background()) {
 			require.NoError(t, err)
@@ -66,34 +67,34 @@ func TestStepsHaveTheWeightOfTheirSequence(t *testing.T) {
 		weights = append(weights, b.Weights...)
 	}
 	assert.Equal(t, []float64{3, 3, 0.5, 0.5, 0.5}, weights)
-	single, err := framework.StepsOf(context.Background(), framework.Single[framework.Sequences]{Block: s.All(), Count: 2})
+	single, err := framework.StepsOf(context.Background(), blocks.Single[blocks.Sequences]{Block: s.All(), Count: 2})
 	require.NoError(t, err)
 	assert.Equal(t, 5, single.Rows())
 }
 
 func TestEndsOfIdentifiers(t *testing.T) {
-	ends, err := framework.EndsOf([]string{"b", "b", "a", "c", "c", "c"})
+	ends, err := blocks.EndsOf([]string{"b", "b", "a", "c", "c", "c"})
 	require.NoError(t, err)
 	assert.Equal(t, []int{2, 3, 6}, ends)
-	_, err = framework.EndsOf([]string{"b", "b", "a", "b"})
-	var fault *framework.DataError
+	_, err = blocks.EndsOf([]string{"b", "b", "a", "b"})
+	var fault *blocks.DataError
 	require.True(t, errors.As(err, &fault))
 	assert.Equal(t, 3, fault.Row)
 	assert.EqualError(t, err, "framework: row 4 continues sequence b, which began in row 1 and has ended: sort the rows by sequence")
 }
 
 func TestFaultySequencesAreRefused(t *testing.T) {
-	table, err := framework.FromSlice([]float64{1, 2, 3}, 3, 1)
+	table, err := blocks.FromSlice([]float64{1, 2, 3}, 3, 1)
 	require.NoError(t, err)
 	for name, ends := range map[string][]int{"an empty one": {1, 1, 3}, "none": {}, "steps left": {1, 2}, "too many": {4}, "backwards": {2, 1, 3}} {
-		_, err := framework.NewSequences(table, ends)
+		_, err := blocks.NewSequences(table, ends)
 		assert.Error(t, err, name)
 	}
 	weighted, err := table.WithWeights([]float64{1, 1, 2})
 	require.NoError(t, err)
-	_, err = framework.NewSequences(weighted, nil)
+	_, err = blocks.NewSequences(weighted, nil)
 	assert.ErrorContains(t, err, "give weights of whole sequences")
-	s, err := framework.NewSequences(table, nil)
+	s, err := blocks.NewSequences(table, nil)
 	require.NoError(t, err)
 	for _, w := range [][]float64{{1, 1}, {-1}, {0}} {
 		_, err = s.WithWeights(w)
