@@ -1,6 +1,7 @@
 package framework
 
 import (
+	"context"
 	"encoding/gob"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/latent-go/latent/internal/fingerprint"
 	"github.com/latent-go/latent/internal/sealed"
 	"github.com/latent-go/latent/pruning"
 )
@@ -84,6 +86,11 @@ func identity(model any) string {
 		settings = nil
 	}
 	return fmt.Sprintf("%T %s", model, settings)
+}
+
+// fingerprintOf is a hash of the blocks of a source, also after the fit was cancelled.
+func fingerprintOf[B any](src Source[B]) (string, error) {
+	return fingerprint.Of(src.Rows(), src.Blocks(context.Background()))
 }
 
 // What a checkpoint may be of.
@@ -191,7 +198,7 @@ type Search struct{ manifest func() (manifest, error) }
 // which it reads in one pass when there is a checkpoint.
 func NewSearch[B any](settings any, src Source[B]) Search {
 	return Search{sync.OnceValues(func() (manifest, error) {
-		data, err := fingerprint(src)
+		data, err := fingerprintOf(src)
 		return manifest{Model: identity(settings), Rows: src.Rows(), Data: data}, err
 	})}
 }

@@ -1,16 +1,12 @@
 package framework
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"iter"
-	"math"
 	"math/rand/v2"
-	"slices"
 
 	"github.com/latent-go/latent/framework/blocks"
+	"github.com/latent-go/latent/internal/drawing"
 )
 
 // DrawRows draws at most n of the rows of positive weight by their contents: the draw and its order do not depend on
@@ -33,347 +29,34 @@ func DrawRows(ctx context.Context, src Source[blocks.Rows], n int, rng *rand.Ran
 
 // drawRows also returns the weight of the table.
 func drawRows(ctx context.Context, src Source[blocks.Rows], n int, seed uint64) (blocks.Rows, float64, error) {
-	d, some := drawing{most: n, seed: seed}, src.Rows() > n
-	seen, err := surveyBy(ctx, src, DefaultShards, 1, func() (*seenRows, error) {
-		s := new(seenRows)
-		if some {
-			s.Buckets = make([]float32, 1<<bucketBits)
-		}
-		return s, nil
-	}, (*seenRows).add, (*seenRows).merge)
+	some := src.Rows() > n
+	seen, err := surveyBy(ctx, src, DefaultShards, 1,
+		func() (*drawing.Seen, error) { return drawing.NewSeen(some), nil },
+		func(s *drawing.Seen, b blocks.Rows) error { return faulty(s.Add(b)) },
+		func(into, from *drawing.Seen) error { return faulty(into.Merge(from)) })
 	if errors.Is(err, errNoRows) {
 		return blocks.Rows{}, 0, nil
 	}
 	if err != nil {
 		return blocks.Rows{}, 0, err
 	}
-	d.prepare(seen)
+	d := drawing.NewDrawing(seen, n, seed)
 	if some {
-		drawn, err := surveyBy(ctx, src, DefaultShards, 1, func() (*drawnRows, error) { return &drawnRows{of: &d}, nil },
-			(*drawnRows).add, (*drawnRows).merge)
+		drawn, err := surveyBy(ctx, src, DefaultShards, 1,
+			func() (*drawing.Drawn, error) { return d.Drawn(), nil }, (*drawing.Drawn).Add, (*drawing.Drawn).Merge)
 		if err != nil {
 			return blocks.Rows{}, 0, err
 		}
-		drawn.weigh()
+		drawn.Weigh()
 		seen.Taken = drawn.Rows
 	}
-	slices.SortFunc(seen.Taken, func(a, b drawnRow) int {
-		return cmp.Or(cmp.Compare(a.Key, b.Key), slices.Compare(a.Cells, b.Cells), cmp.Compare(a.Weight, b.Weight))
-	})
-	out := blocks.Rows{N: len(seen.Taken), D: seen.D, Stride: seen.D, X: make([]float64, 0, len(seen.Taken)*seen.D)}
-	for _, r := range seen.Taken {
-		out.X, out.Weights = append(out.X, r.Cells...), append(out.Weights, r.Weight)
-	}
-	return out, seen.Weight, nil
+	return seen.Block(), seen.Weight, nil
 }
 
-const (
-	// bucketBits is the logarithm of the number of buckets that rows are counted in.
-	bucketBits = 18
-	// A row is frequent where its bucket has so many times the rows that it would have of a table without equal rows.
-	frequent = 4
-	// keyBits are the digits of a cell, in units of its column, that tell rows apart: far more than rounding takes away.
-	keyBits = 30
-)
-
-// seenRows are what the first reading learns of a table, or of a part of it.
-type seenRows struct {
-	D            int
-	Rows, Weight float64
-	Columns      []drawnColumn
-	Buckets      []float32  // the weight of the rows whose cells have such a hash; nil if all rows are taken
-	Taken        []drawnRow // all of them then
-}
-
-// A drawnColumn is what tells a column from others, and a cell of it from another: nothing but sums about its first
-// number depends on the order of rows, in digits that are not used.
-type drawnColumn struct {
-	Some, Low, High, Sum float64 // a number of it, the least and the greatest, and the sum of the differences from some
-	Given, Missing       float64 // cells
-	salt, zero           uint64  // what its cells are told by from those of others, and the key of 0
-}
-
-// A drawnRow is a row, or equal ones.
-type drawnRow struct {
-	Cells    []float64
-	Weight   float64
-	Key, Raw uint64  // of the cells in units of their columns, and as they are
-	Priority float64 // the least are drawn
-	Estimate float64 // of the weight, in units of what is not frequent
-}
-
-func (r *drawnRow) compare(to *drawnRow) int {
-	return cmp.Or(cmp.Compare(r.Priority, to.Priority), cmp.Compare(r.Raw, to.Raw))
-}
-
-// add takes note of the rows that have weight.
-func (s *seenRows) add(b blocks.Rows) error {
-	err := b.Check()
-	if s.Columns == nil {
-		s.D, s.Columns = b.D, make([]drawnColumn, b.D)
-		for j := range s.Columns {
-			s.Columns[j] = drawnColumn{Some: math.NaN(), Low: math.Inf(1), High: math.Inf(-1)}
-			if b.Entries != nil {
-				s.Columns[j].Some = 0
-			}
-		}
+// faulty makes an error one of the source.
+func faulty(err error) error {
+	if err == nil {
+		return nil
 	}
-	if err == nil && b.D != s.D {
-		err = otherColumns(b.D, s.D)
-	}
-	if err != nil {
-		return &sourceError{err}
-	}
-	for i := range b.N {
-		if b.Weight(i) > 0 {
-			s.look(b, i)
-		}
-	}
-	return nil
-}
-
-func otherColumns(d, first int) error {
-	return fmt.Errorf("framework: a block has %d columns; the first block has %d", d, first)
-}
-
-func (s *seenRows) merge(o *seenRows) error {
-	if o.D != s.D {
-		return &sourceError{otherColumns(o.D, s.D)}
-	}
-	s.Rows += o.Rows
-	s.Weight += o.Weight
-	for j := range s.Columns {
-		s.Columns[j].merge(o.Columns[j])
-	}
-	for i, w := range o.Buckets {
-		s.Buckets[i] += w
-	}
-	s.Taken = append(s.Taken, o.Taken...)
-	return nil
-}
-
-func (c *drawnColumn) merge(o drawnColumn) {
-	if math.IsNaN(c.Some) {
-		c.Some = o.Some
-	} else if !math.IsNaN(o.Some) {
-		c.Sum += o.Given * (o.Some - c.Some)
-	}
-	c.Sum += o.Sum
-	c.Low, c.High = min(c.Low, o.Low), max(c.High, o.High)
-	c.Given += o.Given
-	c.Missing += o.Missing
-}
-
-// cells are the columns and numbers of a row; where the block has entries, those alone.
-func cells(b blocks.Rows, i int) iter.Seq2[int, float64] {
-	return func(yield func(int, float64) bool) {
-		if b.Entries == nil {
-			for j, x := range b.Row(i) {
-				if !yield(j, x) {
-					return
-				}
-			}
-			return
-		}
-		columns, values := b.Entries.Row(i)
-		for n, j := range columns {
-			x := 1.0
-			if values != nil {
-				x = values[n]
-			}
-			if !yield(j, x) {
-				return
-			}
-		}
-	}
-}
-
-// look adds a row to what is known of the columns, and takes it where all are taken.
-func (s *seenRows) look(b blocks.Rows, i int) {
-	w := b.Weight(i)
-	s.Rows++
-	s.Weight += w
-	for j, x := range cells(b, i) {
-		c := &s.Columns[j]
-		if math.IsNaN(x) {
-			c.Missing++
-			continue
-		}
-		if math.IsNaN(c.Some) {
-			c.Some = x
-		}
-		c.Given++
-		c.Low, c.High = min(c.Low, x), max(c.High, x)
-		c.Sum += x - c.Some
-	}
-	if s.Buckets == nil {
-		s.Taken = append(s.Taken, drawnRow{Cells: slices.Clone(b.Row(i)), Weight: w})
-		return
-	}
-	s.Buckets[raw(b, i)>>(64-bucketBits)] += float32(w)
-}
-
-// A drawing is what the second reading has to know.
-type drawing struct {
-	*seenRows
-	most  int
-	seed  uint64
-	zeros uint64    // the key of a row of zeros
-	bound *drawnRow // rows with a later priority are not drawn
-}
-
-// prepare finds what rows are told apart by.
-func (d *drawing) prepare(seen *seenRows) {
-	d.seenRows = seen
-	for j := range d.Columns {
-		c := &d.Columns[j]
-		if c.Given+c.Missing < d.Rows {
-			c.Low, c.High = min(c.Low, 0), max(c.High, 0)
-		}
-		mean := c.Some + c.Sum/(d.Rows-c.Missing)
-		if place := (mean - c.Low) / (c.High - c.Low); place >= 0 {
-			c.salt = scrambled(1 + uint64(0x1p16*place+0.7)) // no fraction of small numbers is next to a step
-		}
-		c.zero = c.key(0)
-		d.zeros += c.zero
-	}
-	for i := range d.Taken {
-		r := &d.Taken[i]
-		r.Key = d.key(blocks.Rows{N: 1, D: d.D, Stride: d.D, X: r.Cells}, 0)
-	}
-}
-
-// key is a number that a cell of the column has in any units.
-func (c *drawnColumn) key(x float64) uint64 {
-	z := (x - c.Low) / (c.High - c.Low)
-	if math.IsNaN(x) {
-		return scrambled(c.salt - 1)
-	}
-	if z-z != 0 { // of one number alone
-		z = 0
-	}
-	return scrambled(c.salt + (math.Float64bits(z)+1<<(51-keyBits))>>(52-keyBits))
-}
-
-// key is a number that a row has in any units and any order of the columns.
-func (d *drawing) key(b blocks.Rows, i int) (sum uint64) {
-	if b.Entries != nil {
-		sum = d.zeros
-	}
-	for j, x := range cells(b, i) {
-		c := &d.Columns[j]
-		sum += c.key(x)
-		if b.Entries != nil {
-			sum -= c.zero
-		}
-	}
-	return sum
-}
-
-// raw is a number that equal rows have, and hardly any others, whether they are given by their entries or not.
-func raw(b blocks.Rows, i int) (sum uint64) {
-	for j, x := range cells(b, i) {
-		if math.IsNaN(x) {
-			sum += scrambled(uint64(j))
-		} else if x != 0 {
-			sum += scrambled(math.Float64bits(x) + uint64(j)*0x9e3779b97f4a7c15)
-		}
-	}
-	return sum
-}
-
-// scrambled is the finaliser of SplitMix64 (Steele, Lea & Flood, OOPSLA 2014).
-func scrambled(x uint64) uint64 {
-	x ^= x >> 30
-	x *= 0xbf58476d1ce4e5b9
-	x ^= x >> 27
-	x *= 0x94d049bb133111eb
-	return x ^ x>>31
-}
-
-// drawnRows are the rows with the first priorities of a table, or of a part of it.
-type drawnRows struct {
-	Rows []drawnRow
-
-	of   *drawing
-	held map[uint64]int // by raw, the place of a row
-}
-
-// add draws those rows of a block whose priorities are early enough as yet.
-func (t *drawnRows) add(b blocks.Rows) error {
-	d := t.of
-	usual := d.Weight / d.seenRows.Rows * max(1, d.seenRows.Rows/float64(len(d.Buckets)))
-	for i := range b.N {
-		r := drawnRow{Weight: b.Weight(i)}
-		if !(r.Weight > 0) {
-			continue
-		}
-		r.Key, r.Raw = d.key(b, i), raw(b, i)
-		r.Estimate = max(1, float64(d.Buckets[r.Raw>>(64-bucketBits)])/(frequent*usual))
-		r.Priority = float64(scrambled(r.Key+d.seed)>>11+1) / r.Estimate
-		if d.bound == nil || r.compare(d.bound) <= 0 {
-			t.take(r, func() []float64 { return slices.Clone(b.Row(i)) })
-		}
-	}
-	return nil
-}
-
-// take adds a row to its equal, or draws it as yet.
-func (t *drawnRows) take(r drawnRow, cells func() []float64) {
-	if t.held == nil {
-		t.hold()
-	}
-	if at, ok := t.held[r.Raw]; ok {
-		t.Rows[at].Weight += r.Weight
-		return
-	}
-	r.Cells = cells()
-	t.held[r.Raw] = len(t.Rows)
-	if t.Rows = append(t.Rows, r); len(t.Rows) > 2*t.of.most {
-		t.cut()
-	}
-}
-
-func (t *drawnRows) hold() {
-	t.held = make(map[uint64]int, len(t.Rows))
-	for at, r := range t.Rows {
-		t.held[r.Raw] = at
-	}
-}
-
-func (t *drawnRows) merge(o *drawnRows) error {
-	for _, r := range o.Rows {
-		if t.of.bound == nil || r.compare(t.of.bound) <= 0 {
-			t.take(r, func() []float64 { return r.Cells })
-		}
-	}
-	return nil
-}
-
-// cut leaves the rows that are drawn as yet, and the next, which bounds those of every part.
-func (t *drawnRows) cut() {
-	slices.SortFunc(t.Rows, func(a, b drawnRow) int { return a.compare(&b) })
-	most := t.of.most
-	if len(t.Rows) <= most {
-		return
-	}
-	clear(t.Rows[most+1:])
-	t.Rows = t.Rows[:most+1]
-	if bound := t.Rows[most]; t.of.bound == nil || bound.compare(t.of.bound) < 0 {
-		t.of.bound = &bound
-	}
-	t.hold()
-}
-
-// weigh leaves the rows that are drawn, each with its weight over the probability that a row like it is drawn with, as
-// one that is not frequent has it.
-func (t *drawnRows) weigh() {
-	if t.cut(); t.of.bound == nil {
-		return
-	}
-	t.Rows = t.Rows[:t.of.most]
-	for i := range t.Rows {
-		r := &t.Rows[i]
-		r.Weight *= max(1/r.Estimate, t.of.bound.Priority/0x1p53)
-	}
+	return &sourceError{err}
 }

@@ -89,7 +89,7 @@ func reading[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S], s
 	return origin[B]{
 		src:         src,
 		condensed:   condensing(ctx, m, src),
-		fingerprint: sync.OnceValues(func() (string, error) { return fingerprint(src) }),
+		fingerprint: sync.OnceValues(func() (string, error) { return fingerprintOf(src) }),
 	}
 }
 

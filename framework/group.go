@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"github.com/latent-go/latent/framework/blocks"
+	"github.com/latent-go/latent/internal/fingerprint"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/internal/panics"
 	"github.com/latent-go/latent/internal/simd"
@@ -350,5 +351,5 @@ func taskOf[B, P any, S Statistics[S]](m Model[B, P, S], o Options, criteria ...
 	return fmt.Sprintf("%s, K = %d (fixed: %v, doubling to %d) by %v, criteria %v (all: %v), temper %v, prune %v, "+
 		"tolerance %v, %d iterations, accelerate %v, moves %v, %d restarts, seed %d, %d shards, sample %d, resumed %x",
 		identity(m), o.K, o.FixedK, o.DoubleTo, o.Method, names, o.AlsoAll, o.Temper, o.Prune, o.Tolerance,
-		o.MaxIterations, o.Accelerate, !o.NoMoves, o.Restarts, o.Seed, o.Shards, o.Sample, hashOf(o.Resume))
+		o.MaxIterations, o.Accelerate, !o.NoMoves, o.Restarts, o.Seed, o.Shards, o.Sample, fingerprint.Hash(o.Resume))
 }

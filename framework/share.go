@@ -6,6 +6,7 @@ import (
 	"encoding/gob"
 	"fmt"
 
+	"github.com/latent-go/latent/internal/fingerprint"
 	"github.com/latent-go/latent/internal/panics"
 	"github.com/latent-go/latent/internal/parallel"
 	"github.com/latent-go/latent/laplace"
@@ -97,7 +98,7 @@ func (r *run[B, P, S]) part(ctx context.Context) (m message, encode func(*gob.En
 // jointly is the local step under way, made by all processes of a group.
 func (r *run[B, P, S]) jointly(ctx context.Context, e *ensemble) (float64, error) {
 	m, encode := r.part(ctx)
-	m.State = hashOf(r.p)
+	m.State = fingerprint.Hash(r.p)
 	parts, err := e.exchange(ctx, m, encode)
 	if err != nil {
 		return 0, parallel.Reraise(err)

@@ -1,25 +1,26 @@
-package framework
+// Package fingerprint hashes data sets and settings, the same on every machine.
+package fingerprint
 
 import (
 	"bufio"
-	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
 	"io"
+	"iter"
 	"math"
 	"reflect"
 
 	"github.com/latent-go/latent/framework/blocks"
 )
 
-// fingerprint is a hash of the blocks of a source: of the rows' numbers and weights, and of the exported fields of
-// blocks of other types. It is the same on every machine, and takes a pass.
-func fingerprint[B any](src Source[B]) (string, error) {
+// Of is a hash of so many rows and of their blocks: of the rows' numbers and weights, and of the exported fields of
+// blocks of other types. It takes a pass.
+func Of[B any](rows int, list iter.Seq2[B, error]) (string, error) {
 	h := sha256.New()
 	d := digest{bufio.NewWriterSize(h, 1<<16)}
-	d.word(uint64(src.Rows()))
-	for b, err := range src.Blocks(context.Background()) { // also after the fit was cancelled
+	d.word(uint64(rows))
+	for b, err := range list {
 		if err != nil {
 			return "", err
 		}
@@ -33,8 +34,8 @@ func fingerprint[B any](src Source[B]) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// hashOf is a hash of a value, and the same in every process.
-func hashOf(v any) (sum [sha256.Size]byte) {
+// Hash is a hash of a value, and the same in every process.
+func Hash(v any) (sum [sha256.Size]byte) {
 	h := sha256.New()
 	d := digest{bufio.NewWriter(h)}
 	d.value(reflect.ValueOf(v), deepest)
