@@ -15,6 +15,7 @@ import (
 	"github.com/latent-go/latent/internal/jsontext"
 	"github.com/latent-go/latent/internal/outcome"
 	"github.com/latent-go/latent/internal/tables"
+	"github.com/latent-go/latent/internal/wording"
 	"github.com/latent-go/latent/threestep"
 )
 
@@ -41,7 +42,7 @@ func (c *afterCommand) Run(s *session) error {
 	case err != nil:
 		return err
 	case m.layout.List != "responsibilities":
-		return misused("latent after needs classes of rows, which a %s model does not have", m.Model)
+		return misused("latent after needs classes of rows, which %s model does not have", wording.A(m.Model))
 	case len(c.Outcome)+len(c.Covariates) == 0:
 		return misused("latent after needs --outcome COL, --covariates COL, or both")
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/latent-go/latent/internal/classes"
 	"github.com/latent-go/latent/internal/outcome"
 	"github.com/latent-go/latent/internal/tables"
+	"github.com/latent-go/latent/internal/wording"
 )
 
 // idFlags name columns that tell rows apart.
@@ -38,9 +39,8 @@ func (c *fitCommand) checkTables() error {
 		return misused("--assignments cannot be used with --model %s: save the model by --out, and see latent predict",
 			c.Model)
 	case c.Components != "" && !c.model().Classes:
-		return misused(
-			"--components requires a mixture or hmm: a %s model has no components; --format json writes its numbers", c.Model,
-		)
+		return misused("--components requires a mixture or hmm: %s model has no components; --format json writes its "+
+			"numbers", wording.A(c.Model))
 	}
 	return nil
 }

@@ -92,7 +92,7 @@ func (c *checkCommand) table(s *session, m *modelFile) (*prediction, *fitted.Tab
 		return nil, nil, err
 	}
 	if m.kind.Pairs {
-		return nil, nil, misused("latent check requires a model of rows: %s is a %s model", c.Saved, m.Model)
+		return nil, nil, misused("latent check requires a model of rows: %s is %s model", c.Saved, wording.A(m.Model))
 	}
 	gaps, err := read.Missings(!m.input.Gaps)
 	if err != nil {

@@ -21,6 +21,7 @@ import (
 	"github.com/latent-go/latent/internal/outcome"
 	"github.com/latent-go/latent/internal/roles"
 	"github.com/latent-go/latent/internal/tables"
+	"github.com/latent-go/latent/internal/wording"
 	"github.com/latent-go/latent/prior"
 )
 
@@ -491,7 +492,7 @@ func (f *modelFlags) checkBootstrap(draws *int, testing bool) error {
 	case draws == nil:
 		return nil
 	case !f.model().Classes && (testing || !f.model().method(f.Method).Bootstrap):
-		return misused("--bootstrap requires a mixture: a %s model has no components", f.Model)
+		return misused("--bootstrap requires a mixture: %s model has no components", wording.A(f.Model))
 	case f.Method == methodVB || f.Method == methodCVB0:
 		return misused("--bootstrap cannot be used with %s, which has a posterior of the parameters: leave it out, "+
 			"or take --method gfab or em", f.by())

@@ -11,6 +11,7 @@ import (
 	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/faults"
 	"github.com/latent-go/latent/internal/tables"
+	"github.com/latent-go/latent/internal/wording"
 )
 
 // checkSequences refuses flags about sequences where rows are independent, and what cannot be done with sequences.
@@ -18,9 +19,9 @@ func (c *predictCommand) checkSequences(m *modelFile) error {
 	_, forecasts := m.saved.Model.(fitted.Forecaster)
 	switch {
 	case !m.input.Sequence && c.Sequence != "":
-		return misused("--sequence requires a model of sequences: %s is a %s model", c.Saved, m.Model)
+		return misused("--sequence requires a model of sequences: %s is %s model", c.Saved, wording.A(m.Model))
 	case !m.input.Sequence && c.Forecast != nil:
-		return misused("--forecast requires a model of sequences: %s is a %s model", c.Saved, m.Model)
+		return misused("--forecast requires a model of sequences: %s is %s model", c.Saved, wording.A(m.Model))
 	case m.input.Sequence && c.Missing != nil && tables.LeavesOut(*c.Missing):
 		return tables.ErrJoins
 	case c.Forecast == nil:
@@ -29,7 +30,7 @@ func (c *predictCommand) checkSequences(m *modelFile) error {
 		return misused("--forecast cannot be used with %s: it would need the values of %s in the steps to come", c.Saved,
 			quoted(m.taken()))
 	case !forecasts:
-		return misused("--forecast cannot be used with a %s model, which cannot say what follows", m.Model)
+		return misused("--forecast cannot be used with %s model, which cannot say what follows", wording.A(m.Model))
 	case c.Label != "" || len(c.ID) > 0:
 		return misused("--label and --id cannot be used with --forecast, which predicts future rows")
 	}

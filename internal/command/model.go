@@ -11,6 +11,7 @@ import (
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/families"
+	"github.com/latent-go/latent/internal/wording"
 )
 
 // A model is a value of --model: all that the command has to know of it before it sees data.
@@ -150,7 +151,7 @@ func (m model) needsAll(family string) bool {
 // checkLabel refuses labels where there are no components to compare them with.
 func (m model) checkLabel(name, label string) error {
 	if label != "" && !m.Classes {
-		return misused("--label requires a mixture: a %s model has no components", name)
+		return misused("--label requires a mixture: %s model has no components", wording.A(name))
 	}
 	return nil
 }

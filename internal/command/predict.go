@@ -19,6 +19,7 @@ import (
 	"github.com/latent-go/latent/internal/jsontext"
 	"github.com/latent-go/latent/internal/outcome"
 	"github.com/latent-go/latent/internal/tables"
+	"github.com/latent-go/latent/internal/wording"
 	"github.com/latent-go/latent/report"
 )
 
@@ -298,8 +299,8 @@ func (c *predictCommand) compare(s *session, m *modelFile) (err error) {
 	case c.Report == "" && !c.Fail:
 		return nil
 	case m.kind.Pairs:
-		return misused("%s compares rows with those of the fit: %s is a %s model, which is not about rows", flag,
-			c.Saved, m.Model)
+		return misused("%s compares rows with those of the fit: %s is %s model, which is not about rows", flag,
+			c.Saved, wording.A(m.Model))
 	case c.Forecast != nil || c.Fill:
 		return misused("%s cannot be used with --forecast or --fill: it compares observed rows", flag)
 	}
@@ -308,7 +309,7 @@ func (c *predictCommand) compare(s *session, m *modelFile) (err error) {
 	}
 	c.drift, err = drift.New(m.saved)
 	if errors.Is(err, fitted.ErrNoLikelihood) {
-		return misused("%s needs the likelihood of rows, which a %s model does not have", flag, m.Model)
+		return misused("%s needs the likelihood of rows, which %s model does not have", flag, wording.A(m.Model))
 	}
 	return err
 }
@@ -451,8 +452,8 @@ func (c *predictCommand) printAgreement(s *session, a *outcome.Agreement) error 
 // readPairs reads a list of pairs of names, which come before what the model says of them.
 func (c *predictCommand) readPairs(s *tables.Session, m *modelFile) (*prediction, error) {
 	if len(c.ID) > 0 || c.Label != "" {
-		return nil, misused("--id and --label cannot be used with %s, a %s model: the predictions begin with the "+
-			"names of each pair", c.Saved, m.Model)
+		return nil, misused("--id and --label cannot be used with %s, %s model: the predictions begin with the "+
+			"names of each pair", c.Saved, wording.A(m.Model))
 	}
 	in, err := c.OpenPairs(s, c.Data, "")
 	if err != nil {
@@ -492,7 +493,8 @@ func (c *predictCommand) scoreList(s *session, m *modelFile, model fitted.ListSc
 		return err
 	}
 	if len(c.ID) > 0 {
-		return misused("--id cannot be used with a %s model: its predictions begin with the names of the %[1]s", m.Model)
+		return misused("--id cannot be used with %s model: its predictions begin with the names of the %s",
+			wording.A(m.Model), m.Model)
 	}
 	in, err := c.OpenPairs(s.Session, c.Data, m.Settings.Weights)
 	if err != nil {

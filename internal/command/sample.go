@@ -14,6 +14,7 @@ import (
 	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/families"
 	"github.com/latent-go/latent/internal/tables"
+	"github.com/latent-go/latent/internal/wording"
 	"github.com/latent-go/latent/report"
 )
 
@@ -111,7 +112,8 @@ func (c *sampleCommand) checkLabels(m *modelFile) error {
 	}
 	switch {
 	case c.Labels && !m.kind.Classes:
-		return misused("--labels requires a mixture or hmm: %s is a %s model, which has no components", c.Saved, m.Model)
+		return misused("--labels requires a mixture or hmm: %s is %s model, which has no components", c.Saved,
+			wording.A(m.Model))
 	case c.Labels && slices.Contains(namesOf(m.Columns), drawnHead(m)):
 		return misused("--labels would add a second column named %q", drawnHead(m))
 	}
@@ -132,7 +134,7 @@ func (c *sampleCommand) take(s *session, m *modelFile) (draw, error) {
 	case !is && c.Given == "":
 		sampler, draws := m.saved.Model.(fitted.Sampler)
 		if !draws {
-			return nil, fmt.Errorf("%s is a %s model, which cannot draw rows", c.Saved, m.Model)
+			return nil, fmt.Errorf("%s is %s model, which cannot draw rows", c.Saved, wording.A(m.Model))
 		}
 		return sampler.NewSampler(rng), nil
 	case !is:

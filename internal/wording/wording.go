@@ -42,6 +42,18 @@ func Plural(n int, one, more string) string {
 	return more
 }
 
+// A is the word with its article, an before a vowel and before names that are spelled out, such as hmm and lds.
+func A(word string) string {
+	sounds := "aeio"
+	if !strings.ContainsAny(word, "aeiouy") {
+		sounds = "fhlmnrsx"
+	}
+	if strings.IndexAny(word, sounds) == 0 {
+		return "an " + word
+	}
+	return "a " + word
+}
+
 // Capital begins a sentence with a word.
 func Capital(word string) string { return strings.ToUpper(word[:1]) + word[1:] }
 
