@@ -227,7 +227,7 @@ func (a *Analysis) assignments() report.Section {
 	}
 	text := fmt.Sprintf("Of the rows of %[1]s t, the part in column s is assigned to %[1]s s. The corrected estimates "+
 		"allow for that.", a.Part)
-	return report.Section{Title: "Assignments", Tables: []report.Table{table}, Text: text}
+	return report.Section{Title: "Assignments", Wide: true, Tables: []report.Table{table}, Text: text}
 }
 
 // titles are the corrections in heads.
@@ -283,7 +283,7 @@ func (a *Analysis) outcome(o Column, by []*Distal) report.Section {
 			}
 		}
 	}
-	return report.Section{Title: "Outcome " + o.Name, Tables: []report.Table{table, tests, pairs}}
+	return report.Section{Title: "Outcome " + o.Name, Wide: true, Tables: []report.Table{table, tests, pairs}}
 }
 
 func (a *Analysis) logit() report.Section {
@@ -317,7 +317,7 @@ func (a *Analysis) logit() report.Section {
 	for _, row := range values {
 		table.Add(row...)
 	}
-	return report.Section{Title: "Covariates", Tables: []report.Table{table, tests}}
+	return report.Section{Title: "Covariates", Wide: true, Tables: []report.Table{table, tests}}
 }
 
 // Finding says the tests in words, with the corrections that are apt: BCH of outcomes, and ML of covariates.
