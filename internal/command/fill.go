@@ -3,6 +3,7 @@ package command
 import (
 	"math/rand/v2"
 	"slices"
+	"strconv"
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/fitted"
@@ -154,7 +155,7 @@ func (f *filling) rows(cells []string, table []float64) (texts []string, numbers
 				switch {
 				case f.numeric[j]:
 					numbers = append(numbers, v)
-				case cell != "":
+				case cell != "" && cell != strconv.FormatFloat(v, 'g', -1, 64): // else it was read as a number
 					texts = append(texts, cell)
 				default:
 					texts = append(texts, f.text[j](v))

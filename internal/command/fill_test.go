@@ -67,6 +67,29 @@ func TestFilledTableIsTheTable(t *testing.T) {
 	assert.Contains(t, json, `"large, round"`)
 }
 
+// TestFillKeepsDecimalCommas: in a table with decimal commas all numbers have them, also those that had a unit.
+func TestFillKeepsDecimalCommas(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("size;weight\n")
+	for i := range 60 {
+		size, weight := strconv.Itoa(10+i*7%11+i%2*80)+",5", strconv.Itoa(20+i*5%13+i%2*90)+",25 kg"
+		if i%10 == 3 {
+			weight = ""
+		}
+		b.WriteString(size + ";" + weight + "\n")
+	}
+	table, model := file(t, "commas.csv", b.String()), filepath.Join(t.TempDir(), "m.json")
+	done(t, "fit", "--data", table, "--k", "2", "--out", model)
+	filled, _ := done(t, "predict", model, "--data", table, "--fill")
+	rows := records(t, filled)
+	require.Len(t, rows, 61)
+	for _, row := range rows[1:] {
+		for _, cell := range row {
+			assert.Regexp(t, `^\d+(,\d+)?$`, cell)
+		}
+	}
+}
+
 func TestFillRefuses(t *testing.T) {
 	gaps, model := tableWithGaps(t), filepath.Join(t.TempDir(), "m.json")
 	done(t, "fit", "--data", gaps, "--k", "2", "--drop", "name", "--dates", "when", "--out", model)

@@ -26,9 +26,10 @@ func (f *Options) Text(in *Input, name string) (func(v float64) string, error) {
 	if at := slices.Index(in.dates.Names, name); at >= 0 {
 		return data.DateText(in.dates.Forms[at])
 	}
+	comma := f.Decimal == ',' || f.Decimal == 0 && in.DecimalComma()
 	return func(v float64) string {
 		text := strconv.FormatFloat(v, 'g', -1, 64)
-		if f.Decimal == ',' {
+		if comma {
 			text = strings.Replace(text, ".", ",", 1)
 		}
 		return text
