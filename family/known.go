@@ -428,10 +428,7 @@ func (p *Plan) withKnown(
 	ctx context.Context, src framework.Source[blocks.Rows], rows blocks.Rows, k int,
 ) (blocks.Rows, error) {
 	f, _ := p.known()
-	if f == nil {
-		return rows, nil
-	}
-	if f.part {
+	if f == nil || f.part {
 		return rows, nil
 	}
 	if k < f.labels {

@@ -7,6 +7,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/latent-go/latent/internal/linalg"
 )
 
 // Estimates are numbers with their covariance.
@@ -65,23 +67,11 @@ func (e *Estimates) Wald(contrasts *mat.Dense) Test {
 	cov.Mul(&half, contrasts.T())
 	test := Test{math.NaN(), df, math.NaN()}
 	var chol mat.Cholesky
-	if chol.Factorize(symmetric(&cov)) && chol.Cond() < 1e12 && chol.SolveVecTo(&solved, &v) == nil {
+	if chol.Factorize(linalg.SymmetricPart(&cov)) && chol.Cond() < 1e12 && chol.SolveVecTo(&solved, &v) == nil {
 		test.Statistic = mat.Dot(&v, &solved)
 		test.P = distuv.ChiSquared{K: float64(df)}.Survival(test.Statistic)
 	}
 	return test
-}
-
-// symmetric is a symmetric matrix that rounding has touched.
-func symmetric(m *mat.Dense) *mat.SymDense {
-	n, _ := m.Dims()
-	s := mat.NewSymDense(n, nil)
-	for i := range n {
-		for j := i; j < n; j++ {
-			s.SetSym(i, j, (m.At(i, j)+m.At(j, i))/2)
-		}
-	}
-	return s
 }
 
 // through is the covariance of linear functions of numbers, JΣJᵀ.
@@ -89,7 +79,7 @@ func through(j mat.Matrix, cov mat.Matrix) *mat.SymDense {
 	var half, all mat.Dense
 	half.Mul(j, cov)
 	all.Mul(&half, j.T())
-	return symmetric(&all)
+	return linalg.SymmetricPart(&all)
 }
 
 var errSingular = errors.New("threestep: the information of the rows is singular: there are too few rows for so many " +

@@ -351,19 +351,10 @@ func (c *chain) residualsSection() ([]report.Section, error) {
 	}
 	for _, j := range c.Order[:min(d, 3)] {
 		var values []float64
-		sum, lagged := 0.0, 0.0
-		for i := range b.Ends {
-			last := math.NaN()
-			for t, end := b.Bounds(i); t < end; t++ {
-				v := all[t*d+j]
-				if v == v {
-					values = append(values, max(-4, min(4, v)))
-					sum += v * v
-					if last == last {
-						lagged += v * last
-					}
-				}
-				last = v
+		sum := 0.0
+		for t := j; t < len(all); t += d {
+			if v := all[t]; v == v {
+				values, sum = append(values, max(-4, min(4, v))), sum+v*v
 			}
 		}
 		if len(values) == 0 {
@@ -371,7 +362,8 @@ func (c *chain) residualsSection() ([]report.Section, error) {
 		}
 		n := float64(len(values))
 		mean := floats.Sum(values) / n
-		table.Add(report.Printable(c.Columns[j].Name), len(values), mean, math.Sqrt(sum/n-mean*mean), lagged/sum)
+		table.Add(report.Printable(c.Columns[j].Name), len(values), mean, math.Sqrt(sum/n-mean*mean),
+			b.LagOne(all[j:], d, 0))
 		panel := report.Panel{
 			Name:     report.Printable(c.Columns[j].Name),
 			Height:   160,

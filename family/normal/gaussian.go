@@ -171,10 +171,11 @@ type own struct {
 	gaps      gaps // of rows with missing values
 }
 
-func ownOf(o *family.Observed) *own {
-	m, ok := o.Memory.(*own)
+// memory is what a family keeps of a chunk beside the rows, empty at first.
+func memory[T any](o *family.Observed) *T {
+	m, ok := o.Memory.(*T)
 	if !ok {
-		m = &own{}
+		m = new(T)
 		o.Memory = m
 	}
 	return m

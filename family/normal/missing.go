@@ -112,7 +112,7 @@ func observeGaps(o *family.Observed, b blocks.Rows, at, first, n, d int) error {
 	if whole, err := o.Transpose(b, at, first, n, d); whole || err != nil {
 		return err
 	}
-	g := &ownOf(o).gaps
+	g := &memory[own](o).gaps
 	total, width, infinite := g.sort(o, n, d)
 	if infinite {
 		return o.Numbers(b, at, first, n, d) // which says where
@@ -396,7 +396,7 @@ func (f *solver) solve(e *group, g *gaps, c *completion, n, d int) {
 
 // complete computes where a class has the missing values, and visits the groups of patterns, which are set.
 func (f *solver) complete(o *family.Observed, c *completion, visit func(e *group)) {
-	g, d, n := &ownOf(o).gaps, len(c.location), o.Padded()
+	g, d, n := &memory[own](o).gaps, len(c.location), o.Padded()
 	f.rows, f.product = append(f.rows[:0], o.X...), linalg.Resize(f.product, d*n)
 	y := f.rows
 	for j, m := range c.location {
@@ -422,7 +422,7 @@ func (f *solver) complete(o *family.Observed, c *completion, visit func(e *group
 
 // addIncompleteScores is AddScores for rows with missing values.
 func (g gaussian) addIncompleteScores(o *family.Observed, scores family.Table, r []float64) {
-	d, n, gaps := g.d, o.Padded(), &ownOf(o).gaps
+	d, n, gaps := g.d, o.Padded(), &memory[own](o).gaps
 	f := solvers.Get().(*solver)
 	defer solvers.Put(f)
 	f.set(gaps.patterns)
@@ -461,7 +461,7 @@ func (g *gaps) ofRows(n int) []float64 {
 func (g gaussian) addIncompleteSums(
 	o *family.Observed, r []float64, scores, anchors, sums family.Table,
 ) (entropy float64) {
-	d, n, gaps := g.d, o.Padded(), &ownOf(o).gaps
+	d, n, gaps := g.d, o.Padded(), &memory[own](o).gaps
 	f := solvers.Get().(*solver)
 	defer solvers.Put(f)
 	if g.tied {
@@ -552,7 +552,7 @@ func (g *gaps) fill(o *family.Observed, from, to int, location []float64) {
 
 // addValues adds the weights of the rows that have a value to each column's.
 func addValues(o *family.Observed, weights, values []float64) {
-	for i, row := range ownOf(o).gaps.rows {
+	for i, row := range memory[own](o).gaps.rows {
 		for j, v := range o.Row(int(row), len(values)) {
 			if v == v {
 				values[j] += weights[i]

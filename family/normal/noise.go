@@ -164,17 +164,8 @@ type noiseRows struct {
 	densities []float64
 }
 
-func noiseRowsOf(o *family.Observed) *noiseRows {
-	m, ok := o.Memory.(*noiseRows)
-	if !ok {
-		m = &noiseRows{}
-		o.Memory = m
-	}
-	return m
-}
-
 func (f noisy) Observe(b blocks.Rows, at, first, n int, o *family.Observed) error {
-	in := &noiseRowsOf(o).inner
+	in := &memory[noiseRows](o).inner
 	err := f.inner.Observe(b, at, first, n, in)
 	*o = family.Observed{N: in.N, Complete: in.Complete, X: in.X, Base: in.Base, Memory: o.Memory}
 	if err != nil || o.Complete {
@@ -197,7 +188,7 @@ func (f noisy) Observe(b blocks.Rows, at, first, n int, o *family.Observed) erro
 
 // densities are the log densities of the family, K×n.
 func (f noisy) densities(o *family.Observed, scores family.Table) (rows *noiseRows) {
-	rows = noiseRowsOf(o)
+	rows = memory[noiseRows](o)
 	rows.densities = linalg.Resize(rows.densities, scores.K*o.Padded())
 	clear(rows.densities)
 	f.inner.AddScores(&rows.inner, scores.From(3), rows.densities)
@@ -326,12 +317,12 @@ func (f noisy) AddPooled(weight float64, w *family.Pooled, anchor, sums []float6
 }
 
 func (f noisy) Features(o *family.Observed, dst []float64, width, at int) {
-	f.inner.Features(&noiseRowsOf(o).inner, dst, width, at)
+	f.inner.Features(&memory[noiseRows](o).inner, dst, width, at)
 }
 
 func (f noisy) Whiten(o *family.Observed, w *family.Pooled, dst []float64, width, at int) {
 	if inner, ok := f.inner.(family.Whitener); ok {
-		inner.Whiten(&noiseRowsOf(o).inner, f.pooled(w), dst, width, at)
+		inner.Whiten(&memory[noiseRows](o).inner, f.pooled(w), dst, width, at)
 		return
 	}
 	f.Features(o, dst, width, at)

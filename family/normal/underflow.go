@@ -74,7 +74,7 @@ func (g gaussian) boundFrom() int { return max(0, g.d-max(10, g.d/3)) &^ 3 }
 // one does not rule out: a log joint −[simd.Negligible] below another of the row is at least as far below the row's
 // highest, and so is anything below a bound.
 func (g gaussian) AddJoints(o *family.Observed, scores family.Table, r []float64) {
-	d, n, k, from, f := g.d, o.Padded(), scores.K, g.boundFrom(), &ownOf(o).underflow
+	d, n, k, from, f := g.d, o.Padded(), scores.K, g.boundFrom(), &memory[own](o).underflow
 	if k == 1 || from == 0 || g.tied || !o.Complete || !f.due() { // tied classes share the work
 		g.AddScores(o, scores, r)
 		return
@@ -115,7 +115,7 @@ func (g gaussian) AddJoints(o *family.Observed, scores family.Table, r []float64
 // addBounds is AddScores with bounds, from log joints that it notes, and notes the highest of
 // each row. It counts the pairs of a row and a component that they could rule out at best.
 func (g gaussian) addBounds(o *family.Observed, scores family.Table, r []float64) (excludable int) {
-	d, n, f := g.d, o.Padded(), &ownOf(o).underflow
+	d, n, f := g.d, o.Padded(), &memory[own](o).underflow
 	f.resize(scores.K, n)
 	o.Work = linalg.Resize(o.Work, simd.ScoresWork(d))
 	linalg.Fill(f.best, math.Inf(-1))
@@ -137,7 +137,7 @@ func (g gaussian) addBounds(o *family.Observed, scores family.Table, r []float64
 // the place of the bound, and notes both. It returns how many it has computed, a
 // few more than rows where bounds are equal.
 func (g gaussian) scoreLikeliest(o *family.Observed, scores family.Table, r []float64) (computed int) {
-	n, f := o.Padded(), &ownOf(o).underflow
+	n, f := o.Padded(), &memory[own](o).underflow
 	for j := range scores.K {
 		to := linalg.Row(r, j, n)
 		list := f.within(to, f.best, -math.SmallestNonzeroFloat64)
@@ -159,7 +159,7 @@ func (g gaussian) scoreAll(o *family.Observed, scores family.Table, j int, to []
 
 // scoreRows puts one component's log joints of some rows into their places.
 func (g gaussian) scoreRows(o *family.Observed, scores family.Table, j int, to []float64, list []int32) {
-	f, d, n := &ownOf(o).underflow, g.d, simd.Padded(len(list))
+	f, d, n := &memory[own](o).underflow, g.d, simd.Padded(len(list))
 	f.x = linalg.Resize(f.x, d*n)
 	simd.Gather(f.x, o.X, d, o.Padded(), list)
 	joint := f.r[:n]
@@ -176,7 +176,7 @@ func (g gaussian) scoreRows(o *family.Observed, scores family.Table, j int, to [
 // they are, unless so many can be left out that moving the others pays. It depends on the
 // weights only: sums round differently without the zeros among them.
 func (g gaussian) weighed(o *family.Observed, weights []float64) (x, w []float64) {
-	f, d, n := &ownOf(o).underflow, g.d, o.Padded()
+	f, d, n := &memory[own](o).underflow, g.d, o.Padded()
 	if d < minColumns {
 		return o.X, weights
 	}

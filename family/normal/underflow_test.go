@@ -80,7 +80,7 @@ type mixing struct {
 }
 
 // seen is what the Gaussian keeps of the chunk.
-func (s *mixing) seen() *underflow { return &ownOf(s.rows[0]).underflow }
+func (s *mixing) seen() *underflow { return &memory[own](s.rows[0]).underflow }
 
 // prepared are k classes of equal weights, of a family that takes the Gaussian.
 func prepared(t require.TestingT, of func(family.Family) family.Family, d, k int, components []float64) *mixing {

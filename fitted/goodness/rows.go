@@ -115,35 +115,24 @@ func (c *checker) residualStatistics(m fitted.Model, s *sample) ([]float64, erro
 	}
 	var list []float64
 	for j := range c.described {
-		lag, u := lagOf(b, all[j:], c.described, 0)
-		slices.Sort(u)
 		values := math.NaN()
 		if c.levels[j] == 0 {
-			values, _ = lagOf(b, s.X[j:], s.D, meanOf(s, j))
+			values = b.LagOne(s.X[j:], s.D, meanOf(s, j))
 		}
-		list = append(list, lag, fromUniform(u), values)
+		list = append(list, b.LagOne(all[j:], c.described, 0), fromUniform(uniform(all[j:], c.described)), values)
 	}
 	return list, nil
 }
 
-// lagOf is the correlation, about a mean, of numbers with those of the step before, so far apart, and Φ of the numbers.
-func lagOf(b blocks.Sequences, x []float64, apart int, mean float64) (lag float64, u []float64) {
-	squares, products := 0.0, 0.0
-	for i := range b.Len() {
-		last := math.NaN()
-		for t, end := b.Bounds(i); t < end; t++ {
-			v := x[t*apart] - mean
-			if v == v {
-				squares += v * v
-				u = append(u, distuv.UnitNormal.CDF(v))
-				if last == last {
-					products += v * last
-				}
-			}
-			last = v
+// uniform is Φ of the numbers so far apart that are there, sorted.
+func uniform(x []float64, apart int) (u []float64) {
+	for t := 0; t < len(x); t += apart {
+		if v := x[t]; v == v {
+			u = append(u, distuv.UnitNormal.CDF(v))
 		}
 	}
-	return products / squares, u
+	slices.Sort(u)
+	return u
 }
 
 func meanOf(s *sample, j int) float64 {

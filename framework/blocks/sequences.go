@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 )
 
 // Sequences is a block of whole sequences, such as time series: the rows of models in which the latent
@@ -84,6 +85,25 @@ func (b Sequences) Flat() Rows {
 		}
 	}
 	return rows
+}
+
+// LagOne is the correlation, about a mean, of numbers of the steps with those of the step before in the same sequence:
+// of x[0], x[stride], …, NaN where one is missing. It is NaN without numbers.
+func (b Sequences) LagOne(x []float64, stride int, mean float64) float64 {
+	squares, products := 0.0, 0.0
+	for i := range b.Ends {
+		last := math.NaN()
+		for t, end := b.Bounds(i); t < end; t++ {
+			v := x[t*stride] - mean
+			if v == v {
+				if squares += v * v; last == last {
+					products += v * last
+				}
+			}
+			last = v
+		}
+	}
+	return products / squares
 }
 
 // SequenceTable is an in-memory source of [Sequences]: the rows of a table in order, divided into sequences.

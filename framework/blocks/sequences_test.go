@@ -3,6 +3,8 @@ package blocks_test
 import (
 	"context"
 	"errors"
+	"math"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -107,4 +109,12 @@ func TestFaultySequencesAreRefused(t *testing.T) {
 	assert.Error(t, b.Check())
 	b.Steps.Weights, b.Ends = nil, []int{2}
 	assert.Error(t, b.Check())
+}
+
+// Sequences 1, 2, gap, 4 and −1, 3: about 1 the products are 0·1 and −2·2, as nothing follows a gap or another sequence.
+func TestLagOneStaysWithinSequences(t *testing.T) {
+	b := sequenceTable(t, 6, []int{4, 6}).All()
+	x := []float64{1, 9, 2, 9, math.NaN(), 9, 4, 9, -1, 9, 3}
+	assert.InDelta(t, -4./(0+1+9+4+4), b.LagOne(x, 2, 1), 1e-15)
+	assert.True(t, math.IsNaN(b.LagOne(slices.Repeat([]float64{math.NaN()}, 6), 1, 0)))
 }

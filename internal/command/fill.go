@@ -9,6 +9,7 @@ import (
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/tables"
+	"github.com/latent-go/latent/internal/wording"
 )
 
 // drawHead heads the column of the numbers of --draws.
@@ -23,8 +24,8 @@ func (c *predictCommand) checkFill(m *modelFile) error {
 	case !c.Fill:
 		return nil
 	case !fills:
-		return misused("--fill requires a model that fills in missing entries, such as mixture, hmm and factor: %s is a "+
-			"%s model", c.Saved, m.Model)
+		return misused("--fill requires a model that fills in missing entries, such as mixture, hmm and factor: %s is %s "+
+			"model", c.Saved, wording.A(m.Model))
 	case c.Forecast != nil || c.Label != "":
 		return misused("--fill cannot be used with --forecast or --label: it writes the rows of the table")
 	case c.Draws != nil && c.Format == "json":
