@@ -2,7 +2,6 @@ package experts
 
 import (
 	"context"
-	"errors"
 	"math"
 	"math/rand/v2"
 
@@ -11,7 +10,7 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/blocks"
-	"github.com/latent-go/latent/internal/linalg"
+	"github.com/latent-go/latent/internal/logit"
 	"github.com/latent-go/latent/laplace"
 	"github.com/latent-go/latent/models/mixture"
 	"github.com/latent-go/latent/prior"
@@ -51,7 +50,7 @@ func (m Model) Init(
 	if err != nil {
 		return nil, err
 	}
-	root, err := design(ctx, src, m.Gate)
+	root, err := logit.RootOf(ctx, src, m.Gate)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +62,7 @@ func (m Model) Init(
 	for j, w := range mix.Weights {
 		p.gate(j)[0] = math.Log(w)
 	}
-	p.center()
+	logit.Center(p.Gate, p.width())
 	return p, nil
 }
 
@@ -85,7 +84,7 @@ func (m Model) Prepare(p *Parameters, tilt *laplace.Tilt, s *Statistics) error {
 		s.rows.columns, s.rows.family = m.Gate, own
 	}
 	s.rows.p, s.rows.s = p, s
-	s.clear()
+	s.Sums.Clear()
 	return m.mixture().Prepare(p.Mixture, tilt, s.Mixture)
 }
 
@@ -120,13 +119,13 @@ func (m Model) maximize(s *Statistics, p, dst *Parameters, classes globalStep, p
 		return dst, err
 	}
 	dst = p.like(dst, mix)
-	return dst, s.regress(dst, precision)
+	return dst, s.Sums.Maximize(dst.Gate, precision)
 }
 
 // LogJoint returns E_q[ln p(X,Z|γ,ξ)] with a lower bound in place of the gate's part. The bound is exact at the gate
 // of the local step.
 func (m Model) LogJoint(s *Statistics, p *Parameters) float64 {
-	return m.mixture().LogConditional(s.Mixture, p.Mixture) + s.logGate(p)
+	return m.mixture().LogConditional(s.Mixture, p.Mixture) + s.Sums.Value(p.Gate)
 }
 
 // Shape counts the (K−1)P parameters of the gate, the family's shared parameters, such as a tied covariance, and D_ξ
@@ -146,7 +145,7 @@ func (m Model) Shape(p *Parameters) framework.Shape {
 // Curvature adds the curvature of a mixture. Under a prior it also adds the gate's part; this does not depend on z.
 func (m Model) Curvature(s *Statistics, p *Parameters, f *laplace.Curvature) error {
 	if f.Prior() {
-		f.Shared(m.integral(s, p))
+		f.Shared(s.Sums.Integral(p.Gate, s.Observations(), m.worth()))
 	}
 	return m.mixture().CurvatureGiven(s.Mixture, p.Mixture, f)
 }
@@ -167,7 +166,7 @@ func (m Model) Relevance(s *Statistics, p *Parameters) ([]float64, error) {
 func (m Model) Keep(s *Statistics, p *Parameters, dims []int) (*Statistics, *Parameters, error) {
 	t, q := framework.KeepAxes(s, p.K(), dims), framework.KeepAxes(p, p.K(), dims)
 	var err error
-	t.Overlap = s.overlapOf(dims, p.width())
+	t.Sums = s.Sums.Keep(dims)
 	t.Mixture, q.Mixture, err = m.mixture().Keep(s.Mixture, p.Mixture, dims)
 	return t, q, err
 }
@@ -223,31 +222,22 @@ func (m Model) Condense(ctx context.Context, src framework.Source[blocks.Rows]) 
 
 // ---- Statistics
 
-// Statistics are the sums of a local step: those of a mixture, and for the gate the coefficients of its bound, a
-// quadratic function of γ.
+// Statistics are the sums of a local step: those of a mixture, and those of the bound of the gate.
 type Statistics struct {
 	Mixture *mixture.Statistics
-	Design  []float64 // Σ_n w_n t_n t_nᵀ, P×P
-	Level   []float64 `keep:"rows"` // K: the constant of the bound
-	Slope   []float64 `keep:"rows"` // K×P: Σ_n w_n y_nk t_n, with working responses y
-	// Σ_n w_n ln(1 − π_k(a_n)), K: what the other classes' probabilities gain without class k
-	Vacated []float64 `keep:"rows"`
-	Overlap []float64 // Σ_n w_n π_nk π_nl t_n t_nᵀ, K(K−1)/2×P(P+1)/2: the information of the rows about the gate
+	logit.Sums
 
 	rows gate
-	root []float64 // of Design, P×P
 }
 
 func newStatistics(mix *mixture.Statistics, p *Parameters) *Statistics {
-	k, n := p.K(), p.width()
-	return &Statistics{Mixture: mix, Design: make([]float64, n*n), Level: make([]float64, k), Slope: make([]float64, k*n),
-		Vacated: make([]float64, k), Overlap: make([]float64, triangle(n)*(triangle(k)-k))}
+	return &Statistics{Mixture: mix, Sums: logit.NewSums(p.K(), p.width())}
 }
 
 // Follow empties s and readies it for the local step that lead is ready for (see [framework.Follower]).
 func (s *Statistics) Follow(lead *Statistics) {
 	s.rows.family, s.rows.columns, s.rows.p, s.rows.s = lead.rows.family, lead.rows.columns, lead.rows.p, s
-	s.clear()
+	s.Sums.Clear()
 	s.Mixture.Follow(lead.Mixture)
 }
 
@@ -257,63 +247,13 @@ func (s *Statistics) Observations() float64 { return s.Mixture.N }
 // Merge adds the sums of another shard, or of another local step with as many classes.
 func (s *Statistics) Merge(o *Statistics) {
 	s.Mixture.Merge(o.Mixture)
-	linalg.Axpy(1, o.Design, s.Design)
-	linalg.Axpy(1, o.Level, s.Level)
-	linalg.Axpy(1, o.Slope, s.Slope)
-	linalg.Axpy(1, o.Vacated, s.Vacated)
-	linalg.Axpy(1, o.Overlap, s.Overlap)
+	s.Sums.Merge(&o.Sums)
 }
 
 // Scale multiplies the weight of all rows by factor (see [framework.Scaler]).
 func (s *Statistics) Scale(factor float64) {
 	s.Mixture.Scale(factor)
-	linalg.Scale(factor, s.Design)
-	linalg.Scale(factor, s.Level)
-	linalg.Scale(factor, s.Slope)
-	linalg.Scale(factor, s.Vacated)
-	linalg.Scale(factor, s.Overlap)
-}
-
-// clear empties the sums of the gate.
-func (s *Statistics) clear() {
-	clear(s.Design)
-	clear(s.Level)
-	clear(s.Slope)
-	clear(s.Vacated)
-	clear(s.Overlap)
-}
-
-var errDesign = errors.New("experts: sums over the columns of the gate are singular")
-
-// regress puts the maximum of the bound into the gate, γ_k = 2(Σ w t tᵀ + 2·precision·I)⁻¹ Σ w y_k t.
-func (s *Statistics) regress(p *Parameters, precision float64) error {
-	n := p.width()
-	s.root = append(s.root[:0], s.Design...)
-	for j := range n {
-		s.root[j*n+j] += 2 * precision
-	}
-	chol, ok := linalg.NewCholesky(n, s.root)
-	if !ok {
-		return errDesign
-	}
-	copy(p.Gate, s.Slope)
-	linalg.Scale(2, p.Gate)
-	chol.SolveRight(linalg.General(p.K(), n, p.Gate))
-	p.center()
-	return nil
-}
-
-// logGate is the bound on E_q[ln p(Z|γ)] at the gate of p.
-func (s *Statistics) logGate(p *Parameters) float64 {
-	n, sum := p.width(), floats.Sum(s.Level)
-	for k := range p.K() {
-		g := p.gate(k)
-		sum += linalg.Dot(g, at(s.Slope, k, n))
-		for i, v := range g {
-			sum -= v * linalg.Dot(g, at(s.Design, i, n)) / 4
-		}
-	}
-	return sum
+	s.Sums.Scale(factor)
 }
 
 // at cuts row k out of a matrix of n columns.

@@ -69,7 +69,7 @@ func (g *reader) eachRow(b blocks.Rows, visit func(i int, t, prior []float64)) e
 		}
 		for i := range n {
 			for j := range g.at {
-				g.at[j] = g.t[j*family.Padded(n)+i]
+				g.at[j] = g.design.T[j*family.Padded(n)+i]
 			}
 			for k := range g.pi {
 				g.pi[k] = g.prior[k*family.Padded(n)+i]
@@ -82,27 +82,7 @@ func (g *reader) eachRow(b blocks.Rows, visit func(i int, t, prior []float64)) e
 
 // LogOdds returns the coefficients of ln(π_k/π_1), k = 2…K, as linear functions of (1, columns of the gate), in the
 // table's units: (K−1)×P row-major.
-func (p *Parameters) LogOdds() []float64 {
-	n := p.width()
-	list := make([]float64, 0, len(p.Gate)-n)
-	for k := 1; k < p.K(); k++ {
-		odds := floats.SubTo(make([]float64, n), p.gate(k), p.gate(0))
-		p.inUnits(odds)
-		list = append(list, odds...)
-	}
-	return list
-}
-
-// inUnits turns coefficients of t = L⁻¹a into those of a, L⁻ᵀg, in place.
-func (p *Parameters) inUnits(g []float64) {
-	n := len(g)
-	for j := n - 1; j >= 0; j-- {
-		for l := j + 1; l < n; l++ {
-			g[j] -= p.Root[l*n+j] * g[l]
-		}
-		g[j] /= p.Root[j*n+j]
-	}
-}
+func (p *Parameters) LogOdds() []float64 { return p.Root.Odds(p.Gate) }
 
 // A Coefficient says what one unit of a gate's column adds to the log odds ln(π_k/π_1) of a class against the first
 // class. exp(Value) is the odds ratio; Error is the standard error of Value.
@@ -122,21 +102,16 @@ func (m Model) Coefficients(b blocks.Rows, p *Parameters) ([][]Coefficient, erro
 	list := make([][]Coefficient, p.K()-1)
 	var chol mat.Cholesky
 	var cov mat.SymDense
-	known := len(list) > 0 && chol.Factorize(observed) && chol.InverseTo(&cov) == nil
-	toUnits := mat.NewDense(n, n, nil) // L⁻ᵀ
-	for l := range n {
-		unit := make([]float64, n)
-		unit[l] = 1
-		p.inUnits(unit)
-		toUnits.SetCol(l, unit)
+	var errs []float64
+	if len(list) > 0 && chol.Factorize(observed) && chol.InverseTo(&cov) == nil {
+		errs = p.Root.Errors(&cov, 0, p.K())
 	}
 	for i, v := range p.LogOdds() {
-		k, c := i/n, Coefficient{v, math.NaN()}
-		if known {
-			of := toUnits.RowView(i % n)
-			c.Error = math.Sqrt(mat.Inner(of, cov.SliceSym(k*n, (k+1)*n), of))
+		c := Coefficient{v, math.NaN()}
+		if errs != nil {
+			c.Error = errs[i]
 		}
-		list[k] = append(list[k], c)
+		list[i/n] = append(list[i/n], c)
 	}
 	return list, nil
 }
@@ -206,7 +181,7 @@ func (m Model) Doubts(b blocks.Rows, p *Parameters) ([]error, error) {
 func (p *Parameters) widest(step []float64) (column int) {
 	longest := -1.0
 	for of := range slices.Chunk(slices.Clone(step), p.width()) {
-		p.inUnits(of)
+		p.Root.InUnits(of)
 		for j, v := range of[1:] {
 			if v = math.Abs(v) * floats.Norm(at(p.Root, j+1, p.width())[1:], 2); v > longest {
 				longest, column = v, j
@@ -283,15 +258,12 @@ func (m Model) Check(p *Parameters) error {
 	if err := m.mixture().Check(p.Mixture); err != nil {
 		return err
 	}
-	n := 1 + len(m.Gate)
-	if len(p.Root) != n*n || len(p.Gate) != p.K()*n || !simd.Finite(p.Gate) || !simd.Finite(p.Root) {
-		return fmt.Errorf("experts: a gate of %d and a root of %d numbers do not match K = %d and %d columns",
-			len(p.Gate), len(p.Root), p.K(), len(m.Gate))
+	if len(p.Gate) != p.K()*(1+len(m.Gate)) || !simd.Finite(p.Gate) {
+		return fmt.Errorf("experts: a gate of %d numbers does not match K = %d and %d columns", len(p.Gate), p.K(),
+			len(m.Gate))
 	}
-	for j := range n {
-		if !(p.Root[j*n+j] > 0) {
-			return errors.New("experts: the root of the gate's columns is not positive on its diagonal")
-		}
+	if err := p.Root.Check(len(m.Gate)); err != nil {
+		return fmt.Errorf("experts: %w", err)
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/blocks"
+	"github.com/latent-go/latent/internal/logit"
 	"github.com/latent-go/latent/models/mixture"
 )
 
@@ -38,7 +39,7 @@ func (m Model) Split(
 	for j, at := range []int{k, p.K()} {
 		grown.gate(at)[0] += math.Log(halves.Parameters.Weights[j])
 	}
-	grown.center()
+	logit.Center(grown.Gate, grown.width())
 	return grown, gain, nil
 }
 
