@@ -12,7 +12,8 @@ import (
 )
 
 // Survey is [Fold] for the start of a fit, such as Init of a model: where passes are made elsewhere (see [Executor]),
-// so is this one, if rows are more than 10,000, and Init reads none for it. Accumulators are what encoding/gob writes,
+// so is this one, if rows are more than 10,000, and Init reads none for it. The processes of a [Group] share it, and
+// each reads its own blocks. Accumulators are what encoding/gob writes,
 // and accumulator makes those that it reads into. The number of partial sums is that of the fit; outside a start, or
 // over rows that Init has drawn, Survey is Fold.
 //
@@ -32,7 +33,16 @@ func surveyBy[B, A any](ctx context.Context, src Source[B], shards, workers int,
 	visit func(a A, b B) error, merge func(into, from A) error) (none A, err error) {
 	s := surveysOf(ctx)
 	local, away := here(src)
+	together := ensembleOf(ctx)
 	switch {
+	case s != nil && together != nil && src.Rows() > fewRows:
+		of := allOf(shards).share(together.rank, together.size)
+		m, encode := share(ctx, local, of, workers, accumulator, visit, merge)
+		parts, err := together.exchange(ctx, m, encode)
+		if err != nil {
+			return none, err
+		}
+		return gathered(parts, shards, accumulator, merge)
 	case s == nil || !away || s.over || s.answer == nil && s.step == nil || src.Rows() <= fewRows:
 		return fold(ctx, local, shards, workers, accumulator, visit, merge)
 	case s.asked < len(s.Sums):
@@ -58,7 +68,11 @@ func surveyBy[B, A any](ctx context.Context, src Source[B], shards, workers int,
 	if err != nil {
 		return none, &sourceError{err}
 	}
-	a, err := gathered(texts, shards, accumulator, merge)
+	parts, err := readAlike(texts)
+	if err != nil {
+		return none, err
+	}
+	a, err := gathered(parts, shards, accumulator, merge)
 	if err != nil {
 		return none, err
 	}
@@ -133,12 +147,8 @@ func share[B, A any](ctx context.Context, src Source[B], of span, workers int, a
 
 // gathered merges the shares of a survey.
 func gathered[A any](
-	texts [][]byte, shards int, accumulator func() (A, error), merge func(into, from A) error,
+	parts []reply, shards int, accumulator func() (A, error), merge func(into, from A) error,
 ) (none A, err error) {
-	parts, err := readAlike(texts)
-	if err != nil {
-		return none, err
-	}
 	sums := make([]A, shards)
 	has, err := readShards(parts, shards, func(_, _, i int) (_ any, err error) {
 		sums[i], err = accumulator()
