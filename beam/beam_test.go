@@ -4,12 +4,17 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/latent-go/latent/data"
+	"github.com/latent-go/latent/data/columnar"
 	"github.com/latent-go/latent/framework"
 )
 
@@ -44,6 +49,40 @@ func TestFitHasTheBitsOfOneProcess(t *testing.T) {
 			require.Equal(t, want.Trace, got.Trace)
 		})
 	}
+}
+
+// TestRowGroupsAreDecodedOnce, by the worker, for all passes and tasks; the driver looks at the first ones.
+func TestRowGroupsAreDecodedOnce(t *testing.T) {
+	const n, d, group = 200_000, 2, 1 << 16
+	npy, path := table(t, n, d), filepath.Join(t.TempDir(), "rows.parquet")
+	store := data.NewStore(1 << 20)
+	defer store.Close()
+	text, err := os.Open(npy)
+	require.NoError(t, err)
+	defer text.Close()
+	rows, err := data.Read(text, data.CSVOptions{Store: store})
+	require.NoError(t, err)
+	x, _, _, err := rows.Values()
+	require.NoError(t, err)
+	file, err := os.Create(path)
+	require.NoError(t, err)
+	w, err := columnar.NewParquetWriter(file, []data.Head{{Name: "a"}, {Name: "b"}})
+	require.NoError(t, err)
+	require.NoError(t, w.Write(nil, x))
+	require.NoError(t, w.Close())
+	require.NoError(t, file.Close())
+
+	o := framework.Options{K: 3, Seed: 1, MaxIterations: 3, NoMoves: true}
+	want := alone(t, npy, o)
+	got, err := Fit(t.Context(), ofParquet, path, o, Options{Dir: t.TempDir(), Parts: 4})
+	require.NoError(t, err)
+	require.Equal(t, want.Parameters, got.Parameters)
+	require.Equal(t, want.Trace, got.Trace)
+	count, _ := decoded.Load(path)
+	all := count.(*atomic.Int64).Load()
+	t.Logf("%d of %d rows decoded", all, n)
+	require.GreaterOrEqual(t, all, int64(n))
+	require.LessOrEqual(t, all, int64(2*n+2*group)) // the driver reads all at most once; starts look at the first rows
 }
 
 // BenchmarkPass is what a pass costs beyond the computing: there are 30 rows.

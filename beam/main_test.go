@@ -13,6 +13,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,6 +22,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/latent-go/latent/data"
+	"github.com/latent-go/latent/data/columnar"
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/models/mixture"
@@ -114,6 +117,23 @@ var ofFile = Register("file", func(_ context.Context, s fileSpec) (*work, error)
 		return nil, err
 	}
 	return &work{Model: mixture.Model{Family: normal.Family{}}, Source: slow{src, s}, Files: []string{s.Path}, Close: store.Close}, nil
+})
+
+// decoded counts the rows that sources of this process have decoded, by file.
+var decoded sync.Map
+
+// ofParquet is a mixture over the row groups of a Parquet file.
+var ofParquet = Register("parquet", func(_ context.Context, path string) (*work, error) {
+	count, _ := decoded.LoadOrStore(path, new(atomic.Int64))
+	before := 0
+	r, err := columnar.OpenRows([]string{path}, columnar.Options{Progress: func(rows, _ int) {
+		count.(*atomic.Int64).Add(int64(rows - before))
+		before = rows
+	}})
+	if err != nil {
+		return nil, err
+	}
+	return &work{Model: mixture.Model{Family: normal.Family{}}, Source: r, Files: []string{path}, Close: r.Close}, nil
 })
 
 // A slow source has passes take their time in a worker process.

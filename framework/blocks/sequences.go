@@ -174,7 +174,7 @@ func (s *SequenceTable) WithWeights(w []float64) (*SequenceTable, error) {
 // cut makes the blocks: sequences of about 256 KiB together, longer ones alone. They must not depend on the number of
 // workers, as those of a [Table].
 func (s *SequenceTable) cut() {
-	most := max(1, blockFloats/s.table.d)
+	most := Height(s.table.d)
 	first, begin := 0, 0 // sequence and step
 	for i, end := range s.ends {
 		if i+1 < len(s.ends) && s.ends[i+1]-begin <= most {

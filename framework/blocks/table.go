@@ -110,6 +110,9 @@ func checkBlockWeights(w []float64, n, first int) error {
 // of workers, or the order of summation would.
 const blockFloats = 1 << 15
 
+// Height returns the number of rows in a block of a table with d columns.
+func Height(d int) int { return max(1, blockFloats/d) }
+
 // Table is an in-memory source of [Rows]. It uses the caller's numbers in place; do not change them while a fit runs.
 type Table struct {
 	x               []float64
@@ -252,7 +255,7 @@ func (t *Table) block(first, n int) Rows {
 
 // Blocks yields the rows in blocks of about 256 KiB.
 func (t *Table) Blocks(context.Context) iter.Seq2[Rows, error] {
-	size := max(1, blockFloats/t.d)
+	size := Height(t.d)
 	return func(yield func(Rows, error) bool) {
 		for first := 0; first < t.rows; first += size {
 			if !yield(t.block(first, min(size, t.rows-first)), nil) {
