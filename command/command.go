@@ -33,27 +33,12 @@ type Host struct {
 	Passes func(ctx context.Context, j Job) (Passes, error)
 }
 
-// A Job is what other processes open to make the passes of a command: see [Open].
-type Job struct {
-	Args  []string // of the command
-	Data  string   // in place of --data, whatever folder a process is in
-	Files []string // that the rows are read from
-	Rows  int
-}
+// A Job is what other processes open to make the passes of a command (see [Open]): Args of the command, Data in place
+// of --data, whatever folder a process is in, Files that the rows are read from, and the number of Rows.
+type Job = command.Job
 
-// Passes are passes over the rows that other processes make.
-type Passes interface {
-	fitted.Passes
-	Close() error
-}
-
-func (h Host) internal() command.Host {
-	host := command.Host{Name: h.Name, Models: known(h.Models), Group: h.Group, Local: h.Local}
-	if h.Passes != nil {
-		host.Passes = func(ctx context.Context, j command.Job) (command.Passes, error) { return h.Passes(ctx, Job(j)) }
-	}
-	return host
-}
+// Passes are passes over the rows that other processes make: a [fitted.Passes] with Close.
+type Passes = command.Passes
 
 // known are the models of a host.
 func known(models fitted.Registry) fitted.Registry {
@@ -66,32 +51,22 @@ func known(models fitted.Registry) fitted.Registry {
 // Main runs the command with the arguments of the process, until it is done or the process is told to end, and
 // returns the exit status: 0 when done, 1 when data or fit failed, 2 when the command line or the Host is invalid.
 // Call it once.
-func Main(h Host) (status int) { return command.Main(h.internal()) }
+func Main(h Host) (status int) {
+	h.Models = known(h.Models)
+	return command.Main(command.Host(h))
+}
 
 // Run runs the command with its arguments, without the program's name, and returns the exit status of [Main].
 func Run(ctx context.Context, h Host, args []string, stdin io.Reader, stdout, stderr io.Writer) (status int) {
-	return command.Run(ctx, h.internal(), args, stdin, stdout, stderr)
+	h.Models = known(h.Models)
+	return command.Run(ctx, command.Host(h), args, stdin, stdout, stderr)
 }
 
-// Opened holds the rows of a [Job] and its model.
-type Opened struct{ opened *command.Opened }
+// Opened holds the rows of a [Job] and its model: its Share is [framework.Share], of the state as encoding/gob writes
+// it, and Close releases what was opened.
+type Opened = command.Opened
 
 // Open opens the rows of a job and prepares its model, one of those of the [Host], for shares of its passes.
-func Open(ctx context.Context, models fitted.Registry, j Job) (*Opened, error) {
-	o, err := command.Open(ctx, known(models), command.Job(j))
-	if err != nil {
-		return nil, err
-	}
-	return &Opened{o}, nil
+func Open(ctx context.Context, models fitted.Registry, j Job) (Opened, error) {
+	return command.Open(ctx, known(models), j)
 }
-
-// Rows is the number of rows.
-func (o *Opened) Rows() int { return o.opened.Rows() }
-
-// Share is [framework.Share], of the state as encoding/gob writes it.
-func (o *Opened) Share(ctx context.Context, state []byte, first, last, shards, workers int) ([]byte, error) {
-	return o.opened.Share(ctx, state, first, last, shards, workers)
-}
-
-// Close releases what was opened.
-func (o *Opened) Close() error { return o.opened.Close() }

@@ -113,7 +113,7 @@ func TestAWorkerOpensAModelOfOnesOwn(t *testing.T) {
 }
 
 type shares struct {
-	*command.Opened
+	command.Opened
 	made *int
 }
 

@@ -39,11 +39,7 @@ func Main(name string, models fitted.Registry) (status int) {
 		if err := gob.NewDecoder(bytes.NewReader(spec)).Decode(&j); err != nil {
 			return nil, err
 		}
-		opened, err := command.Open(ctx, models, j)
-		if err != nil {
-			return nil, err
-		}
-		return opened, nil
+		return command.Open(ctx, models, j)
 	})
 	log.SetLogger(&log.Standard{Level: log.SevError})
 	slog.SetDefault(slog.New(slog.DiscardHandler)) // Prism tells every step; what matters is in errors

@@ -96,15 +96,20 @@ func (s *session) closePasses() {
 	s.passes = nil
 }
 
-// An Opened is what a process elsewhere has opened: its Share is [framework.Share], of a state as encoding/gob writes
-// it.
-type Opened struct {
+// Opened is what a process elsewhere has opened.
+type Opened interface {
 	fitted.Sharer
-	store *data.Store
+	io.Closer
+}
+
+// opened gives its rows back.
+type opened struct {
+	fitted.Sharer
+	*data.Store
 }
 
 // Open opens the rows of a job and readies its model, one of those of the host, for shares of its passes.
-func Open(ctx context.Context, models fitted.Registry, j Job) (*Opened, error) {
+func Open(ctx context.Context, models fitted.Registry, j Job) (Opened, error) {
 	ctx = context.WithValue(ctx, surroundingsKey{}, &surroundings{host: Host{Models: models}, now: time.Now})
 	s := sessionOf(ctx, nil, io.Discard, io.Discard)
 	var err error
@@ -136,7 +141,7 @@ func Open(ctx context.Context, models fitted.Registry, j Job) (*Opened, error) {
 	}
 	if err == nil {
 		if e, shares := t.Problem.(fitted.Sharer); shares && e.Shared() {
-			return &Opened{e, s.Store}, nil
+			return opened{e, s.Store}, nil
 		}
 		err = errors.New("the model makes no passes over shards")
 	}
@@ -169,6 +174,3 @@ func (c *selectCommand) opened(s *session, source string) (*task, *tables.Input,
 	t, _, err := c.setup(s, in, c.Kmax, c.Kmin)
 	return t, in, err
 }
-
-// Close gives back what was opened.
-func (o *Opened) Close() error { return o.store.Close() }

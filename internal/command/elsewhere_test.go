@@ -17,7 +17,7 @@ import (
 
 // workers are three processes, in this one, that have opened a job.
 type workers struct {
-	opened [3]*Opened
+	opened [3]Opened
 	made   *atomic.Int64 // by fits at the same time
 	lost   error
 }

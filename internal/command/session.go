@@ -11,14 +11,13 @@ import (
 	"github.com/latent-go/latent/internal/tables"
 )
 
-// A Host is what a program that runs the command sets; without a group and passes it is one process.
+// A Host is that of the public package, whose Models are set.
 type Host struct {
-	Name   string          // of the program in its messages; empty: latent
-	Models fitted.Registry // the default of --model first
-	Group  framework.Group // processes that run the command together, with the same arguments; nil: one process alone
-	// Passes readies passes that are made elsewhere, such as by a cluster; nil: here. Not with a Group.
+	Name   string
+	Models fitted.Registry
+	Group  framework.Group
+	Local  int
 	Passes func(ctx context.Context, j Job) (Passes, error)
-	Local  int // how many of them, with this one, share the memory of this machine; at least 1 with a Group
 }
 
 // Run runs the command with its arguments, and returns the exit status.
