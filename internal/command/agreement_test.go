@@ -38,7 +38,7 @@ func TestComponentsAreComparedWithLabels(t *testing.T) {
 	assert.Empty(t, stderr)
 
 	page := pageOf(t, append(threeNormals, "--label", "Species")...)
-	assert.Contains(t, page.tables["rows by component and label"], []string{"2", "50", "0", "0"})
+	assert.Contains(t, page.tables["rows by component and Species"], []string{"2", "50", "0", "0"})
 }
 
 func TestLabelsMayBeNumbersMissingOrWeighted(t *testing.T) {

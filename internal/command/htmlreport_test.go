@@ -180,7 +180,7 @@ func (p *readPage) common(t *testing.T) {
 		assert.Contains(t, p.titles, p.at(t, "criterion")+" and K over the iterations")
 	}
 	if n := p.length(t, "pruned"); n > 0 {
-		table := p.tables["pruned"]
+		table := p.tables["pruned from K = "+p.at(t, "kmax")]
 		require.Len(t, table, n+1)
 		for i, row := range table[1:] {
 			var relevance []number

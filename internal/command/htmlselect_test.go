@@ -45,7 +45,7 @@ func TestReportOfASelectionHasTheNumbersOfItsJSON(t *testing.T) {
 		assert.Equal(t, p.at(t, "chosen", row[0]), row[1])
 		assert.InDelta(t, value(row[1])-value(row[2]), number64(t, row[3]), 1e-9)
 	}
-	assert.Len(t, p.tables["likelihood ratio tests"], 1+p.length(t, "tests"))
+	assert.Len(t, p.tables["likelihood ratio tests by bootstrap, up to the first p-value above 0.05"], 1+p.length(t, "tests"))
 	assert.Len(t, p.titles, 2)
 
 	p = pageBeside(t, "select", "--family", "all", "--kmax", "2", "--restarts", "1")

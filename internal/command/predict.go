@@ -440,7 +440,7 @@ func (c *predictCommand) checkColumns(m *modelFile, names []string) error {
 func (c *predictCommand) printAgreement(s *session, a *outcome.Agreement) error {
 	p := s.page()
 	p.Line("%s: %s", a.Fact()[0], a.Fact()[1])
-	a.Print(p)
+	p.Section(a.Section())
 	w := s.stderr
 	if c.Out != "" && c.Out != "-" {
 		w = s.stdout

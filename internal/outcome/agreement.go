@@ -2,7 +2,6 @@ package outcome
 
 import (
 	"fmt"
-	"strconv"
 
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/grouping"
@@ -10,7 +9,6 @@ import (
 	"github.com/latent-go/latent/internal/tables"
 	"github.com/latent-go/latent/internal/wording"
 	"github.com/latent-go/latent/report"
-	"github.com/latent-go/latent/report/text"
 )
 
 // Agreement compares components with the classes of --label.
@@ -50,51 +48,23 @@ func (a *Agreement) Fact() [2]string {
 	return [2]string{"adjusted Rand", text}
 }
 
-// Print shows the cross-table, as far as there is room.
-func (a *Agreement) Print(p *text.Page) {
-	shown, g := p.Widest(len(a.Labels), func(n int) *report.Grid {
-		heads := []string{"component"}
-		for _, label := range a.Labels[:n] {
-			heads = append(heads, text.Short(label))
-		}
-		g := report.NewGrid(heads...)
-		for k, row := range a.Table[:min(len(a.Table), wording.MostRows)] {
-			cells := []string{strconv.Itoa(k + 1)}
-			for _, v := range row[:n] {
-				cells = append(cells, fmt.Sprintf("%.10g", float64(v)))
-			}
-			g.Row(cells...)
-		}
-		return g
-	})
-	p.Line("")
-	p.Prose(0, "Rows by component and %s:", wording.Isolated(report.Printable(a.Column)))
-	p.Grid(g)
-	if more := len(a.Labels) - shown; more > 0 {
-		p.Prose(0, "%s left out (--format json has all).", wording.Are(more, "label"))
-	}
-}
-
-// agreementSection is the cross-table of the page.
-func (r *Report) agreementSection() []report.Section {
-	if r.Agreement == nil {
-		return nil
-	}
+// Section has the cross-table.
+func (a *Agreement) Section() report.Section {
+	column := report.Printable(a.Column)
 	table := report.Table{
-		Caption: "rows by component and label",
-		Columns: report.Columns(append([]string{"component"}, r.Agreement.Labels...)...),
+		Caption: "rows by component and " + wording.Isolated(column),
+		Columns: report.Columns(append([]string{"component"}, a.Labels...)...),
 		Open:    true,
 	}
-	for k, row := range r.Agreement.Table {
+	for k, row := range a.Table {
 		cells := []any{k + 1}
 		for _, v := range row {
 			cells = append(cells, v)
 		}
 		table.Add(cells...)
 	}
-	list := report.Single("Components and "+report.Printable(r.Agreement.Column), nil, table)
-	list[0].Text = fmt.Sprintf("The adjusted Rand index is %.4f.", float64(r.Agreement.AdjustedRand))
-	return list
+	return report.Section{Title: "Components and " + column, Tables: []report.Table{table},
+		Text: fmt.Sprintf("The adjusted Rand index is %.4f.", float64(a.AdjustedRand))}
 }
 
 // group takes the groups that the components form, once their rows are counted, and compares them with known classes.

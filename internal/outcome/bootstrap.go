@@ -3,15 +3,11 @@ package outcome
 import (
 	"errors"
 	"fmt"
-	"strconv"
 
 	"github.com/latent-go/latent/bootstrap"
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/internal/progress"
 	"github.com/latent-go/latent/internal/tables"
-	"github.com/latent-go/latent/internal/wording"
-	"github.com/latent-go/latent/report"
-	"github.com/latent-go/latent/report/text"
 )
 
 // Level is that of the intervals and, from above, of the tests: 1 − level.
@@ -83,20 +79,6 @@ func (t *Selection) Test(s *tables.Session, status *progress.Line, in *tables.In
 		}
 	}
 	return nil
-}
-
-func (t *Selection) printTests(p *text.Page) {
-	if len(t.Tests) == 0 {
-		return
-	}
-	p.Line("")
-	p.Prose(0, "Likelihood ratio tests by bootstrap, up to the first p-value above %.2g:", 1-Level)
-	g := report.NewGrid("K", "against", "statistic", "p-value", "draws")
-	for _, one := range t.Tests {
-		g.Row(strconv.Itoa(one.K), strconv.Itoa(one.K+1), wording.Nats(float64(one.Statistic)),
-			fmt.Sprintf("%.3g", float64(one.PValue)), strconv.Itoa(one.Draws-one.Failed))
-	}
-	p.Grid(g)
 }
 
 // Watch shows the draws that are made.

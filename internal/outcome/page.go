@@ -27,10 +27,14 @@ func (r *Report) Document(in *tables.Input) (*report.Document, error) {
 	if err != nil {
 		return nil, err
 	}
+	var agreement []report.Section
+	if r.Agreement != nil {
+		agreement = append(agreement, r.Agreement.Section())
+	}
 	settings, err := settingsSection(r)
-	page.Sections = slices.Concat(finding, r.said.Sections, r.agreementSection(), r.comparedSection(),
+	page.Sections = slices.Concat(finding, r.said.Sections, agreement, r.comparedSection(),
 		r.sizesSection(), r.gapsSection(in),
-		r.factsSection(), r.iterationsSection(), r.prunedSection(), r.startsSection(), settings)
+		r.factsSection(), r.iterationsSection(), r.prunedSection(wording.MostIterations), r.startsSection(), settings)
 	return page, err
 }
 

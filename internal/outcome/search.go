@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/wording"
 	"github.com/latent-go/latent/report"
@@ -241,22 +243,37 @@ func (r *Report) sizesSection() []report.Section {
 	return report.Single(chart.Title, chart, table)
 }
 
-// prunedSection says what went when, and why.
-func (r *Report) prunedSection() []report.Section {
-	if len(r.Pruned) == 0 {
+// prunedSection says what went when, and why: many steps in groups, at most so many.
+func (r *Report) prunedSection(most int) []report.Section {
+	steps := r.Pruned
+	if len(steps) == 0 {
 		return nil
 	}
 	table := report.Table{
-		Caption: "pruned (" + r.Criterion + " before and after)" + leftIn(len(r.Pruned)-wording.MostIterations, "later step"),
+		Caption: fmt.Sprintf("pruned from K = %d (%s), %s before and after", r.KMax, strings.Join(r.pruningReasons(), "; "),
+			r.Criterion),
 		Columns: report.Columns("iteration", "K left", "rule", "relevance", "before", "after"),
 		Open:    true,
 	}
-	for _, p := range r.Pruned[:min(len(r.Pruned), wording.MostIterations)] {
-		table.Add(p.Iteration, p.K, p.Rule, AbridgedNumbers(p.Relevance), report.Nats(p.Before), report.Nats(p.After))
+	for group := range slices.Chunk(steps, (len(steps)+most-1)/most) {
+		first, last := group[0], group[len(group)-1]
+		when := strconv.Itoa(last.Iteration)
+		if first.Iteration != last.Iteration {
+			when = fmt.Sprintf("%d–%d", first.Iteration, last.Iteration)
+		}
+		var relevance []fitted.Number
+		var rules []string
+		for _, s := range group {
+			relevance = append(relevance, s.Relevance...)
+			if !slices.Contains(rules, s.Rule) {
+				rules = append(rules, s.Rule)
+			}
+		}
+		table.Add(when, last.K, strings.Join(rules, ", "), AbridgedNumbers(relevance), report.Nats(first.Before),
+			report.Nats(last.After))
 	}
-	list := report.Single(fmt.Sprintf("What was pruned from K = %d", r.KMax), nil, table)
-	reasons := strings.Join(r.pruningReasons(), "; ")
-	list[0].Text, list[0].Wide = wording.Capital(reasons)+". Relevance is that of the pruned part.", true
+	list := report.Single("What was pruned", nil, table)
+	list[0].Text, list[0].Wide = "Relevance is that of the pruned part.", true
 	return list
 }
 

@@ -65,7 +65,7 @@ func TestEveryPruningRuleIsExplained(t *testing.T) {
 		r.Pruned = append(r.Pruned, Pruned{Iteration: i + 1, K: 4 - i, Rule: rule, Relevance: []fitted.Number{0.5}})
 	}
 	var p text.Page
-	r.printPruned(&p)
+	p.Section(r.prunedSection(wording.MostRows)[0])
 	for _, part := range []string{"objective: the smaller", "eigenvalue: it held at most one row's worth of data", "degenerate: it had collapsed: its rows were equal, or in line"} {
 		assert.Contains(t, p.String(), part)
 	}
@@ -76,7 +76,7 @@ func TestEveryPruningRuleIsExplained(t *testing.T) {
 		r.Pruned = append(r.Pruned, Pruned{Iteration: i + 1, K: 99 - i, Rule: []string{"objective", "degenerate"}[i%2]})
 	}
 	p.Reset()
-	r.printPruned(&p)
+	p.Section(r.prunedSection(wording.MostRows)[0])
 	assert.Contains(t, p.String(), "objective, degenerate")
 }
 

@@ -149,7 +149,9 @@ func (t *Selection) Print(p *text.Page, in *tables.Input) {
 	if t.Posterior != nil {
 		p.Prose(11, "p(K|data)  %s", howSure(t.Posterior, t.Credible))
 	}
-	t.printTests(p)
+	for _, one := range t.testsSection() {
+		p.Section(one)
+	}
 	if t.Label != "" {
 		var list []string
 		for _, row := range t.Table {

@@ -256,16 +256,15 @@ func (t *Selection) testsSection() []report.Section {
 		return nil
 	}
 	table := report.Table{
-		Caption: "likelihood ratio tests",
+		Caption: fmt.Sprintf("likelihood ratio tests by bootstrap, up to the first p-value above %.2g", 1-Level),
 		Columns: report.Columns("K", "against", "statistic", "p-value", "draws"),
 		Open:    true,
 	}
 	for _, one := range t.Tests {
-		table.Add(one.K, one.K+1, one.Statistic, one.PValue, one.Draws-one.Failed)
+		table.Add(one.K, one.K+1, report.Nats(one.Statistic), one.PValue, one.Draws-one.Failed)
 	}
 	list := report.Single("Tests of K against K + 1", nil, table)
-	list[0].Text = fmt.Sprintf("Likelihood ratio tests by bootstrap, up to the first p-value above %.2g: a small one "+
-		"says that K components are too few.", 1-Level)
+	list[0].Text = "A small p-value says that K components are too few."
 	return list
 }
 

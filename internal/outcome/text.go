@@ -23,7 +23,7 @@ func (r *Report) Print(p *text.Page, in *tables.Input) {
 		describe(p, r.said)
 	}
 	if r.Agreement != nil {
-		r.Agreement.Print(p)
+		p.Section(r.Agreement.Section())
 	}
 	p.Line("")
 	for _, f := range r.facts() {
@@ -37,8 +37,13 @@ func (r *Report) Print(p *text.Page, in *tables.Input) {
 		}
 	}
 	printMatrices(p, r.Covariances, r.classes)
-	r.printPruned(p)
-	r.printRestarts(p)
+	sections := r.prunedSection(wording.MostRows)
+	if r.listStarts {
+		sections = append(sections, r.startsSection()...)
+	}
+	for _, one := range sections {
+		p.Section(one)
+	}
 	if r.K == 0 { // there is nothing to predict or to sample
 		return
 	}
@@ -191,63 +196,6 @@ func (r *Report) pruningReasons() []string {
 		}
 	}
 	return why
-}
-
-// printPruned lists what was dropped when. Many steps are shown in groups.
-func (r *Report) printPruned(p *text.Page) {
-	steps := r.Pruned
-	if len(steps) == 0 {
-		return
-	}
-	p.Line("")
-	p.Prose(0, "Pruned from K = %d (%s):", r.KMax, strings.Join(r.pruningReasons(), "; "))
-	before := r.Criterion + " before"
-	if r.byEvidence() { // no room
-		before = "before"
-	}
-	g := report.NewGrid("iteration", "K left", "rule", "relevance", before, "after")
-	each := (len(steps) + wording.MostRows - 1) / wording.MostRows
-	for first := 0; first < len(steps); first += each {
-		group := steps[first:min(first+each, len(steps))]
-		last := group[len(group)-1]
-		when := strconv.Itoa(last.Iteration)
-		if group[0].Iteration != last.Iteration {
-			when = fmt.Sprintf("%d–%d", group[0].Iteration, last.Iteration)
-		}
-		var relevance []fitted.Number
-		var rules []string
-		for _, s := range group {
-			relevance = append(relevance, s.Relevance...)
-			if !slices.Contains(rules, s.Rule) {
-				rules = append(rules, s.Rule)
-			}
-		}
-		g.Row(when, strconv.Itoa(last.K), strings.Join(rules, ", "), AbridgedNumbers(relevance),
-			dashed(group[0].Before), dashed(last.After))
-	}
-	p.Grid(g)
-}
-
-// dashed is a value of the criterion, or a dash where there was none.
-func dashed(v fitted.Number) string {
-	if v-v != 0 {
-		return "–"
-	}
-	return wording.Nats(float64(v))
-}
-
-func (r *Report) printRestarts(p *text.Page) {
-	if len(r.Restarts) < 2 || !r.listStarts {
-		return
-	}
-	p.Line("")
-	g := report.NewGrid("start", "K", r.Criterion, "iterations", "status")
-	g.Wrap("status")
-	for i, one := range r.Restarts {
-		g.Row(strconv.Itoa(i+1), strconv.Itoa(one.K), wording.Nats(float64(one.Value)), strconv.Itoa(one.Iterations),
-			one.ending())
-	}
-	p.Grid(g)
 }
 
 // ending is how a start ended.

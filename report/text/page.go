@@ -202,7 +202,7 @@ func (p *Page) Table(t report.Table) {
 		for _, row := range rows {
 			var cells []string
 			for at, j := range columns {
-				cell := wording.ASCII(row[j].String())
+				cell := written(row[j])
 				if at == 0 {
 					cell = Short(cell)
 				} else if Short(cell) != cell {
@@ -231,6 +231,14 @@ func (p *Page) Table(t report.Table) {
 	if len(out) > 0 {
 		p.Prose(0, "%s left out (--format json has all).", strings.Join(out, " and "))
 	}
+}
+
+// written is a cell as text has it: nats with the decimals of the sentences beside.
+func written(c report.Cell) string {
+	if c.As == report.Scores && c.Value-c.Value == 0 {
+		return wording.Nats(c.Value)
+	}
+	return wording.ASCII(c.String())
 }
 
 // firstColumns are the places of n columns of a table: of those of classes the first ones.
