@@ -2,7 +2,8 @@
 // Markov chain or the leaves of a tree of gates. Families are Poisson, exponential, gamma, Bernoulli, categorical,
 // ordinal and multinomial distributions, and a [Product] of families over the columns of a table of mixed types
 // (docs/theory/mixtures.md). Package normal has Gaussians, t distributions, factor analysers and lognormals, package
-// regress regressions of one column on the others.
+// regress regressions of one column on the others; package known is for rows whose classes are known in part, and
+// package fill fills their gaps.
 //
 // A model uses a family by a [Plan], which lays it out on the columns of a table, and by [Classes],
 // the sums of K classes:

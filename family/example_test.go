@@ -1,16 +1,11 @@
 package family_test
 
 import (
-	"context"
 	"fmt"
-	"math"
 	"math/rand/v2"
 
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/family/normal"
-	"github.com/latent-go/latent/framework"
-	"github.com/latent-go/latent/framework/blocks"
-	"github.com/latent-go/latent/models/mixture"
 )
 
 // A table of a measurement, a count and a yes/no answer, and a class of its rows: the mean and the covariance, the share of the
@@ -80,25 +75,4 @@ func ExampleWithFloor() {
 	f := family.WithFloor(normal.Family{}, family.NoFloor)
 	fmt.Println(f.Name(), f.(normal.Family).Floor)
 	// Output: gaussian -1
-}
-
-// The class of two of five rows is known; the label comes last in a row, and NaN stands for any class.
-func ExampleLabelled() {
-	free := math.NaN()
-	table, err := blocks.FromIncomplete([]float64{1, 0, 2, free, 3.5, free, 5, free, 6, 1}, 5, 2)
-	if err != nil {
-		panic(err)
-	}
-	m := mixture.Model{Family: family.Labelled(normal.Family{Covariance: normal.Tied}, 2)}
-	res, err := framework.Fit(context.Background(), m, table,
-		framework.Options{K: 2, FixedK: true, Method: framework.EM, Criterion: framework.BIC})
-	if err != nil {
-		panic(err)
-	}
-	for k := range 2 {
-		fmt.Printf("class %d: mean %.1f\n", m.Label(res.Parameters, k), res.Parameters.Component(k)[0])
-	}
-	// Output:
-	// class 0: mean 1.9
-	// class 1: mean 5.1
 }

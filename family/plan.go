@@ -3,6 +3,7 @@ package family
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"math/rand/v2"
 	"slices"
 
@@ -98,6 +99,17 @@ func layOut(f Family, columns int) ([]Factor, error) {
 		return Independent(e, columns)
 	}
 	return f.On(columns)
+}
+
+// Factors yields the factors, each with the places where its numbers begin in those of a class.
+func (p *Plan) Factors() iter.Seq2[Factor, Layout] {
+	return func(yield func(Factor, Layout) bool) {
+		for i := range p.parts {
+			if !yield(p.parts[i].Factor, p.parts[i].at) {
+				return
+			}
+		}
+	}
 }
 
 // Size gives the number of values of each kind in a class; Free is D_ξ.

@@ -102,8 +102,8 @@ func (p *Plan) likeliest(rows blocks.Rows, seed int, best []float64) error {
 	} else if err != nil {
 		return err
 	}
-	if _, of := p.known(); of != nil {
-		of.ofParams(xi)[0] = anyLabel
+	if f, at := p.Labeller(); f != nil { // the class around a row is of any label, as the table as one class
+		copy(xi[at.Params:], w.Parameters[at.Params:])
 	}
 	return c.scoreOne(rows, xi, func(i int, v float64) { best[i] = max(best[i], v) })
 }

@@ -416,7 +416,7 @@ func (p *Plan) Partition(rows blocks.Rows, k int, start Start, rng *rand.Rand) (
 	if start == KMeans && p.seeded() {
 		return p.seeds(rows, k, rng)
 	}
-	if known, _ := p.known(); known != nil && start == Hierarchical {
+	if known, _ := p.Labeller(); known != nil && start == Hierarchical {
 		start = Scaled // whose centres can begin with known rows
 	}
 	points, err := p.points(rows, start == KMeans || start == Seeded)
@@ -468,6 +468,6 @@ func (p *Plan) Partition(rows blocks.Rows, k int, start Start, rng *rand.Rand) (
 	for i, j := range label {
 		r[i*k+j] = rows.Weights[i]
 	}
-	p.Restrict(rows, r, k)
+	p.restrict(rows, r, k)
 	return r, err
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/latent-go/latent/builtin/internal/scoring"
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/known"
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/blocks"
@@ -494,7 +495,7 @@ func mostComponents(table *blocks.Table, of family.Family) int {
 	}
 	var seen [][]float64
 	rows := table.All()
-	if _, known := of.(family.Known); known {
+	if _, labels := of.(known.Family); labels {
 		rows = rows.Columns(wording.UpTo(0, rows.D-2))
 	}
 	for i := 0; i < rows.N && len(seen) < most; i++ {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/known"
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
@@ -237,8 +238,8 @@ func CheckColumns(of fitted.Families, rows string, columns []data.Column, furthe
 
 // Parts returns the names of the families that a family is made of.
 func Parts(of family.Family) (names []string) {
-	if known, is := of.(family.Known); is {
-		of = known.Family
+	if part, is := of.(known.Family); is {
+		of = part.Family
 	}
 	product, ok := of.(family.Product)
 	if !ok {
@@ -263,8 +264,8 @@ func Doubling(rows, columns int) int { return rows / max(2, columns+1) }
 func MostByRows(table *blocks.Table, of family.Family) int {
 	n, d := table.Dims()
 	each := 2
-	if known, is := of.(family.Known); is {
-		of, d = known.Family, d-1
+	if part, is := of.(known.Family); is {
+		of, d = part.Family, d-1
 	}
 	switch g := of.(type) {
 	case normal.Family:
@@ -280,8 +281,8 @@ func MostByRows(table *blocks.Table, of family.Family) int {
 // Bind returns what all models of classes say of a table whose rows have a family.
 func Bind(t *fitted.Table, of family.Family, r fitted.Request, class string) *fitted.Bound {
 	b := &fitted.Bound{What: strings.Join(Parts(of), ", ") + " " + class + "s"}
-	if known, is := of.(family.Known); is {
-		b.KMin = known.Labels()
+	if part, is := of.(known.Family); is {
+		b.KMin = part.Labels()
 	}
 	b.CheckK = func(k int) error { // that the model needs rows that differ, it finds out itself
 		if k < b.KMin {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/known"
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/prior"
 )
@@ -296,7 +297,7 @@ func OfRows(name string, columns []data.Column) family.Family { return Set{}.OfR
 func (s Set) OfRows(name string, columns []data.Column) family.Family {
 	if d := Described(columns); d < len(columns) {
 		_, sets, _ := Labels(columns[d].Levels) // which Check has let through
-		return family.Known{Family: s.OfRows(name, columns[:d]), Sets: sets}
+		return known.Family{Family: s.OfRows(name, columns[:d]), Sets: sets}
 	}
 	if f := s.named(name); f.Joint != nil {
 		return f.Joint(len(columns))

@@ -10,7 +10,7 @@ import (
 // what one tells of two classes. A class that is left out leaves the prior of the others as it was. The integral is
 // Laplace's.
 
-// LogModes returns ln K!, less the orders of classes with labels (see [family.Known]).
+// LogModes returns ln K!, less the orders of classes with labels (see [known.Family]).
 func (m Model) LogModes(p *Parameters) float64 { return m.mixture().LogModes(p.Mixture) }
 
 // CheckPrior returns an error if the family has no proper prior.

@@ -7,7 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/known"
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework/lvmtest"
 	"github.com/latent-go/latent/models/experts"
@@ -27,7 +27,7 @@ func TestKnownClassesConform(t *testing.T) {
 		}
 		x.SetRow(i, []float64{a, 2*k + rng.NormFloat64(), k + rng.NormFloat64(), label})
 	}
-	m := experts.Model{Family: family.Labelled(normal.Family{Covariance: normal.Diagonal}, 2), Gate: []int{0}}
+	m := experts.Model{Family: known.Labelled(normal.Family{Covariance: normal.Diagonal}, 2), Gate: []int{0}}
 	lvmtest.Test(t, conforming{
 		Model: m, Data: lvmtest.Matrix(x), K: []int{2, 3}, Least: 2, NoAllocations: true,
 		Symmetry: func(p *experts.Parameters, rng *rand.Rand) *experts.Parameters {

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/known"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/linalg"
@@ -367,7 +368,7 @@ func (Variational) LabelEntropy(s *Statistics) float64 { return s.Labels }
 // Relevance returns the expected number of steps in each state.
 func (m Variational) Relevance(s *Statistics, p *Posterior) ([]float64, error) {
 	values := slices.Clone(s.Nk)
-	m.mustBayes(p).FixPosterior(p.Components, values)
+	known.Of(m.mustBayes(p).Plan).FixPosterior(p.Components, values)
 	return values, nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/known"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/laplace"
 	"github.com/latent-go/latent/prior"
@@ -34,13 +35,13 @@ func (m Model) MaximizePosterior(s *Statistics, p, dst *Parameters) (*Parameters
 	return dst, s.Classes.MaximizePosterior(dst.Components, dst.Hyper)
 }
 
-// LogModes returns ln K!, less the orders of states with labels (see [family.Known]); 0 if the structure orders the
+// LogModes returns ln K!, less the orders of states with labels (see [known.Family]); 0 if the structure orders the
 // states.
 func (m Model) LogModes(p *Parameters) float64 {
 	if m.Structure.LeftRight > 0 {
 		return 0
 	}
-	return m.mustPlan(p).LogModes(p.Components)
+	return known.Of(m.mustPlan(p)).LogModes(p.Components)
 }
 
 // mean puts the posterior means of start and transitions into dst.

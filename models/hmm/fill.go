@@ -3,6 +3,7 @@ package hmm
 import (
 	"math/rand/v2"
 
+	"github.com/latent-go/latent/family/fill"
 	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/categorical"
 )
@@ -10,13 +11,13 @@ import (
 // Fill returns the steps of a block, steps×D, with their missing values filled in. If rng is nil, each becomes its mean
 // given all values of the sequence, and in a column of codes the most probable code. Otherwise values are drawn given
 // these: a path of states by forward filtering and backward sampling (Frühwirth-Schnatter 2006, algorithm 11.5), and
-// the values from the distributions within its states. It returns the errors of [family.Plan.Filler].
+// the values from the distributions within its states. It returns the errors of [fill.New].
 func (m Model) Fill(b blocks.Sequences, p *Parameters, rng *rand.Rand) ([]float64, error) {
 	pl, err := m.plan(p)
 	if err != nil {
 		return nil, err
 	}
-	f, err := pl.Filler(p.Components)
+	f, err := fill.New(pl, p.Components)
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/known"
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/blocks"
@@ -28,7 +28,7 @@ func TestKnownStatesConform(t *testing.T) {
 		}
 		return append(gaussianState(z, rng), label)
 	}, 0)
-	m := hmm.Model{Family: family.Labelled(normal.Family{Covariance: normal.Diagonal}, 2)}
+	m := hmm.Model{Family: known.Labelled(normal.Family{Covariance: normal.Diagonal}, 2)}
 	lvmtest.Test(t, hmmCase{
 		Model: m, Data: lvmtest.Sequences(x, ends), K: []int{2, 3}, Least: 2, NoAllocations: true,
 		Symmetry: func(p *hmm.Parameters, rng *rand.Rand) *hmm.Parameters {
@@ -65,7 +65,7 @@ func TestKnownStates(t *testing.T) {
 		require.NoError(t, err)
 		steps, err := blocks.NewSequences(rows, nil)
 		require.NoError(t, err)
-		m := hmm.Model{Family: family.Labelled(normal.Family{}, 3)}
+		m := hmm.Model{Family: known.Labelled(normal.Family{}, 3)}
 		res, err := framework.Fit(context.Background(), m, steps, framework.Options{K: 6, Criterion: framework.Evidence})
 		require.NoError(t, err)
 		p, close := res.Parameters, res.Shape.K == 3

@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/known"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/linalg"
@@ -336,7 +337,7 @@ func (m Model) Relevance(s *Statistics, p *Parameters) ([]float64, error) {
 		for k, cost := range costs {
 			values[k] += s.redirected(p, k) - cost - m.Structure.worth(s, k)
 		}
-		s.plan.Fix(p.Components, values)
+		known.Of(s.plan).Fix(p.Components, values)
 		return values, nil
 	}
 	for k, n := range s.Nk {
@@ -347,7 +348,7 @@ func (m Model) Relevance(s *Statistics, p *Parameters) ([]float64, error) {
 		}
 		values[k] += s.redirected(p, k) - charge - m.Structure.share(s, k)
 	}
-	s.plan.Fix(p.Components, values)
+	known.Of(s.plan).Fix(p.Components, values)
 	return values, nil
 }
 

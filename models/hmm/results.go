@@ -9,14 +9,15 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/known"
 	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/categorical"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/models/mixture"
 )
 
-// Label returns the label of state k, from 0, if the family is [family.Known]; [family.Free] if it has none.
-func (m Model) Label(p *Parameters, k int) int { return m.mustPlan(p).LabelOf(p.Component(k)) }
+// Label returns the label of state k, from 0, if the family is [known.Family]; [family.Free] if it has none.
+func (m Model) Label(p *Parameters, k int) int { return known.Of(m.mustPlan(p)).Label(p.Component(k)) }
 
 // Numbers describes the parameters of a state, in their order.
 func (m Model) Numbers(p *Parameters) ([]family.Number, error) {

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/known"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/categorical"
@@ -61,7 +62,7 @@ func (m Model) byEmission(
 	grown := m.grown(p, k, halves.Parameters.Weights)
 	copy(grown.Component(k), halves.Parameters.Component(0))
 	copy(grown.Component(p.K), halves.Parameters.Component(1))
-	m.mustPlan(p).Divide(p.Component(k), grown.Component(k), grown.Component(p.K))
+	known.Of(m.mustPlan(p)).Divide(p.Component(k), grown.Component(k), grown.Component(p.K))
 	return grown, gain, nil
 }
 
@@ -103,7 +104,7 @@ func (m Model) byContext(
 	gain := classes.LogJoint(two) - classes.LogJoint(slices.Concat(p.Component(k), p.Component(k)))
 	copy(grown.Component(k), two)
 	copy(grown.Component(p.K), two[len(two)/2:])
-	pl.Divide(p.Component(k), grown.Component(k), grown.Component(p.K))
+	known.Of(pl).Divide(p.Component(k), grown.Component(k), grown.Component(p.K))
 	const certain = 0.9
 	before, other := at(grown.Transitions, k, grown.K), at(grown.Transitions, p.K, grown.K)
 	floats.Scale(1-certain, before)

@@ -284,7 +284,7 @@ func (b *bayes) predict(p *Posterior, s *Statistics, n, rounds int) {
 //
 //	Σ_k N_k ln(N_k/N) − ln C(N, K) + Σ_k Σ_c [ln p(x_c|ξ̂_kc) − ln C(E_kc, L_c)],
 //
-// with C that of [family.LogComplexity] (Wu, Sugawara & Yamanishi 2017, section 3). It returns an error unless the
+// with C that of special.LogComplexity (Wu, Sugawara & Yamanishi 2017, section 3). It returns an error unless the
 // family is a [family.Finite].
 func (m Model) CodeLength(s *Statistics, p *Parameters) (float64, error) {
 	s.restore(m.mustPlan(p))
@@ -307,5 +307,5 @@ func (s *Statistics) codeLength() (float64, error) {
 			sum += n * math.Log(n/s.N)
 		}
 	}
-	return sum - family.LogComplexity(s.N, s.K), nil
+	return sum - special.LogComplexity(s.N, s.K), nil
 }

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/known"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/simd"
@@ -144,7 +145,7 @@ func (CVB0) Spread(*Statistics, *Posterior) (func(blocks.Rows) (float64, error),
 // Relevance returns the expected number of rows in each component, so that the smallest are tried first.
 func (m CVB0) Relevance(s *Statistics, p *Posterior) ([]float64, error) {
 	values := slices.Clone(s.Nk)
-	m.mustBayes(p).FixPosterior(p.Components, values)
+	known.Of(m.mustBayes(p).Plan).FixPosterior(p.Components, values)
 	return values, nil
 }
 

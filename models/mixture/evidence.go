@@ -4,6 +4,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/known"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/prior"
 )
@@ -11,8 +12,8 @@ import (
 // The evidence of a mixture (docs/theory/evidence.md): the weights have the prior Dir(1), which is integrated out
 // exactly, and components the priors of package family.
 
-// LogModes returns ln K!, less the orders of components with labels (see [family.Known]).
-func (m Model) LogModes(p *Parameters) float64 { return m.mustPlan(p).LogModes(p.Components) }
+// LogModes returns ln K!, less the orders of components with labels (see [known.Family]).
+func (m Model) LogModes(p *Parameters) float64 { return known.Of(m.mustPlan(p)).LogModes(p.Components) }
 
 // CheckPrior returns an error if the family has no proper prior.
 func (m Model) CheckPrior() error { return family.CheckPrior(m.Family, m.Prior) }

@@ -12,6 +12,7 @@ import (
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/evidence"
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/known"
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/blocks"
@@ -251,7 +252,7 @@ func ExampleModel_Label() {
 	if err != nil {
 		panic(err)
 	}
-	m := mixture.Model{Family: family.Labelled(normal.Family{}, len(species))}
+	m := mixture.Model{Family: known.Labelled(normal.Family{}, len(species))}
 	res, err := framework.Fit(context.Background(), m, table, framework.Options{K: 5})
 	if err != nil {
 		panic(err)

@@ -14,6 +14,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/fill"
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/blocks"
@@ -255,6 +256,6 @@ func TestFilledRowsUseTheGate(t *testing.T) {
 func TestFillNeedsWholeRows(t *testing.T) {
 	pl, err := family.NewPlan(family.Multinomial{Categories: 3}, 3)
 	require.NoError(t, err)
-	_, err = pl.Filler([]float64{0.2, 0.3, 0.5})
+	_, err = fill.New(pl, []float64{0.2, 0.3, 0.5})
 	require.ErrorContains(t, err, "takes a part of the row as given")
 }

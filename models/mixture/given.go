@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/known"
 	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/internal/simd"
@@ -108,24 +109,24 @@ func (m Model) CurvatureGiven(s *Statistics, p *Parameters, f *laplace.Curvature
 // estimate, +Inf for one that rows are known to be in.
 func (m Model) Worth(s *Statistics, p *Parameters) []float64 {
 	s.restore(m.mustPlan(p))
-	values, known := slices.Clone(s.Loss), p.observed
+	values := slices.Clone(s.Loss)
 	if s.Classes.Proper {
 		costs, err := s.Classes.Costs(s.Nk, p.Components, p.Hyper)
 		if err != nil {
 			return slices.Repeat([]float64{math.Inf(-1)}, s.K)
 		}
 		floats.Sub(values, costs)
-		m.mustPlan(p).Fix(p.Components, values)
+		known.Of(m.mustPlan(p)).Fix(p.Components, values)
 		return values
 	}
 	for k, n := range s.Nk {
-		charge, err := s.Classes.Charge(k, n, p.Components, known)
+		charge, err := s.Classes.Charge(k, n, p.Components, p.observed)
 		if err != nil {
 			values[k] = math.Inf(-1)
 			continue
 		}
 		values[k] -= charge
 	}
-	m.mustPlan(p).Fix(p.Components, values)
+	known.Of(m.mustPlan(p)).Fix(p.Components, values)
 	return values
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/known"
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/blocks"
@@ -45,7 +46,7 @@ func labelledIris(t *testing.T) *blocks.Table {
 // The likelihood is Σ ln β_k p(x|ξ_k) of the rows whose class k is known, and that of the mixture of the others.
 func TestLikelihoodOfKnownClasses(t *testing.T) {
 	table := labelledIris(t)
-	known := mixture.Model{Family: family.Labelled(normal.Family{}, 3)}
+	known := mixture.Model{Family: known.Labelled(normal.Family{}, 3)}
 	res, err := framework.Fit(context.Background(), known, table, framework.Options{K: 3, FixedK: true, Method: framework.EM,
 		Tolerance: 1e-12, Criterion: framework.BIC})
 	require.NoError(t, err)
@@ -97,7 +98,7 @@ func TestKnownClassesOfMclust(t *testing.T) {
 			continue
 		}
 		compared++
-		m := mixture.Model{Family: family.Labelled(normal.Family{Covariance: forms[i]}, 3)}
+		m := mixture.Model{Family: known.Labelled(normal.Family{Covariance: forms[i]}, 3)}
 		res, err := framework.Fit(context.Background(), m, labelledIris(t), framework.Options{K: 3, FixedK: true,
 			Method: framework.EM, Tolerance: 1e-13, MaxIterations: 10000, Criterion: framework.BIC})
 		require.NoError(t, err, name)
@@ -125,7 +126,7 @@ func TestKnownClassesAreFound(t *testing.T) {
 		}
 		labelled, err := blocks.FromIncomplete(x, n, 3)
 		require.NoError(t, err)
-		m := mixture.Model{Family: family.Labelled(normal.Family{}, 3)}
+		m := mixture.Model{Family: known.Labelled(normal.Family{}, 3)}
 		res, err := framework.Fit(context.Background(), m, labelled, framework.Options{K: 6, Criterion: framework.Evidence})
 		require.NoError(t, err)
 		close := res.Shape.K == 3
@@ -165,7 +166,7 @@ func partlyKnown(n int) *mat.Dense {
 
 // TestKnownClassesConform, K of which is at least the labels.
 func TestKnownClassesConform(t *testing.T) {
-	m := mixture.Model{Family: family.Labelled(normal.Family{}, 2)}
+	m := mixture.Model{Family: known.Labelled(normal.Family{}, 2)}
 	lvmtest.Test(t, mixtureCase{
 		Model: m, Data: lvmtest.Matrix(partlyKnown(120)), K: []int{2, 3}, Least: 2, NoAllocations: true,
 		Symmetry: func(p *mixture.Parameters, rng *rand.Rand) *mixture.Parameters {
@@ -177,7 +178,7 @@ func TestKnownClassesConform(t *testing.T) {
 		},
 	})
 	lvmtest.Test(t, lvmtest.Case[blocks.Rows, *mixture.Posterior, *mixture.Statistics]{
-		Model: mixture.Variational{Family: family.Labelled(normal.Family{Covariance: normal.Diagonal}, 2)},
+		Model: mixture.Variational{Family: known.Labelled(normal.Family{Covariance: normal.Diagonal}, 2)},
 		Data:  lvmtest.Matrix(partlyKnown(120)), K: []int{2, 3}, Least: 2, NoAllocations: true,
 	})
 	codes := partlyKnown(120)
@@ -186,7 +187,7 @@ func TestKnownClassesConform(t *testing.T) {
 		codes.Set(i, 1, math.Round(math.Min(3, math.Max(0, codes.At(i, 1)))))
 	}
 	lvmtest.Test(t, lvmtest.Case[blocks.Rows, *mixture.Posterior, *mixture.Statistics]{
-		Model: mixture.CVB0{Variational: mixture.Variational{Family: family.Labelled(family.Categorical{Levels: 4}, 2)}},
+		Model: mixture.CVB0{Variational: mixture.Variational{Family: known.Labelled(family.Categorical{Levels: 4}, 2)}},
 		Data:  lvmtest.Matrix(codes), K: []int{2, 3}, Least: 2,
 	})
 }
@@ -207,7 +208,7 @@ func TestFewKnownRowsOfManyAreFound(t *testing.T) {
 	table, err := blocks.FromIncomplete(x, n, 2)
 	require.NoError(t, err)
 	for _, start := range []family.Start{family.Varied, family.RandomRows} {
-		m := mixture.Model{Family: family.Labelled(normal.Family{}, 2), Start: start}
+		m := mixture.Model{Family: known.Labelled(normal.Family{}, 2), Start: start}
 		res, err := framework.Fit(context.Background(), m, table, framework.Options{K: 5, Restarts: 2})
 		require.NoError(t, err)
 		require.Equal(t, 3, res.Shape.K, start)
@@ -235,7 +236,7 @@ func TestLabelsOfSeveralClasses(t *testing.T) {
 	}
 	table, err := blocks.FromIncomplete(x, 300, 2)
 	require.NoError(t, err)
-	m := mixture.Model{Family: family.Known{Family: normal.Family{}, Sets: [][]int{{0}, {1}, {2}, {1, 2}}}}
+	m := mixture.Model{Family: known.Family{Family: normal.Family{}, Sets: [][]int{{0}, {1}, {2}, {1, 2}}}}
 	res, err := framework.Fit(context.Background(), m, table, framework.Options{K: 3, FixedK: true, Method: framework.EM})
 	require.NoError(t, err)
 	q, err := m.Responsibilities(table.All(), res.Parameters, nil)
@@ -248,7 +249,7 @@ func TestLabelsOfSeveralClasses(t *testing.T) {
 		}
 	}
 	// Codes are drawn, which are no labels.
-	m.Family = family.Known{Family: normal.Family{}, Sets: [][]int{{0, 1}, {1}, {0}}}
+	m.Family = known.Family{Family: normal.Family{}, Sets: [][]int{{0, 1}, {1}, {0}}}
 	p := &mixture.Parameters{K: 3, D: 2, Weights: []float64{0.4, 0.3, 0.3}, Components: []float64{0, 1, 0, 9, 1, 1, 20, 1, family.Free}}
 	drawn, labels, err := m.Sample(p, 50, rng)
 	require.NoError(t, err)
@@ -263,7 +264,7 @@ func TestLabelsOfSeveralClasses(t *testing.T) {
 
 // TestEquivalentModesOfKnownClasses are the orders of the free ones.
 func TestEquivalentModesOfKnownClasses(t *testing.T) {
-	m := mixture.Model{Family: family.Labelled(normal.Family{Covariance: normal.Diagonal}, 2)}
+	m := mixture.Model{Family: known.Labelled(normal.Family{Covariance: normal.Diagonal}, 2)}
 	p := &mixture.Parameters{K: 5, D: 2, Components: []float64{0, 1, 1, 1, 1, family.Free, 2, 1, family.Free, 3, 1, 0, 4, 1, family.Free}}
 	assert.InDelta(t, math.Log(6), m.LogModes(p), 1e-12)
 }
@@ -275,13 +276,13 @@ func TestKnownClassesRefuse(t *testing.T) {
 		return err
 	}
 	var few *family.TooManyLabelsError
-	require.ErrorAs(t, fit(family.Labelled(normal.Family{}, 3), 2), &few)
-	require.ErrorContains(t, fit(family.Labelled(normal.Family{}, 4), 5), "no row of positive weight is known to have label 3")
-	require.ErrorContains(t, fit(family.Labelled(normal.Family{}, 2), 5), "must be a code of known classes, from 0 to 1, or missing")
-	require.ErrorContains(t, fit(family.Known{Family: normal.Family{}, Sets: [][]int{{0}, {1, 2}, {2}}}, 5),
+	require.ErrorAs(t, fit(known.Labelled(normal.Family{}, 3), 2), &few)
+	require.ErrorContains(t, fit(known.Labelled(normal.Family{}, 4), 5), "no row of positive weight is known to have label 3")
+	require.ErrorContains(t, fit(known.Labelled(normal.Family{}, 2), 5), "must be a code of known classes, from 0 to 1, or missing")
+	require.ErrorContains(t, fit(known.Family{Family: normal.Family{}, Sets: [][]int{{0}, {1, 2}, {2}}}, 5),
 		"label 1 is the only one of no code")
-	require.ErrorContains(t, fit(family.Known{}, 5), "family")
-	m := mixture.Model{Family: family.Labelled(normal.Family{Covariance: normal.Diagonal}, 3)}
+	require.ErrorContains(t, fit(known.Family{}, 5), "family")
+	m := mixture.Model{Family: known.Labelled(normal.Family{Covariance: normal.Diagonal}, 3)}
 	p := &mixture.Parameters{K: 2, D: 2, Weights: []float64{0.5, 0.5}, Components: []float64{0, 1, 0, 5, 1, 1}}
 	_, err := m.LogProb(blocks.Rows{N: 1, D: 2, Stride: 2, X: []float64{1, 2}}, p, nil)
 	require.ErrorContains(t, err, "is in a known class that none of the 2 classes has")
@@ -289,7 +290,7 @@ func TestKnownClassesRefuse(t *testing.T) {
 
 // A checkpoint of other labels is one of other data.
 func TestKnownClassesArePartOfACheckpoint(t *testing.T) {
-	table, m := labelledIris(t), mixture.Model{Family: family.Labelled(normal.Family{}, 3)}
+	table, m := labelledIris(t), mixture.Model{Family: known.Labelled(normal.Family{}, 3)}
 	o := framework.Options{K: 4, MaxIterations: 3}
 	res, err := framework.Fit(context.Background(), m, table, o)
 	require.NoError(t, err)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/known"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/categorical"
@@ -63,8 +64,8 @@ func (m Model) Means(b blocks.Rows, p *Parameters) ([]float64, error) {
 	return means, nil
 }
 
-// Label returns the label of component k, from 0, if the family is [family.Known]; [family.Free] if it has none.
-func (m Model) Label(p *Parameters, k int) int { return m.mustPlan(p).LabelOf(p.Component(k)) }
+// Label returns the label of component k, from 0, if the family is [known.Family]; [family.Free] if it has none.
+func (m Model) Label(p *Parameters, k int) int { return known.Of(m.mustPlan(p)).Label(p.Component(k)) }
 
 // Numbers describes the parameters of a component, in their order.
 func (m Model) Numbers(p *Parameters) ([]family.Number, error) {
@@ -171,7 +172,7 @@ type Contrast struct {
 
 // Characteristic lists the columns of component k, the most characteristic first. A group of columns that a family
 // describes together has one divergence; but for a Gaussian each column has the divergence of its marginal
-// distribution. The column of [family.Known] is left out.
+// distribution. The column of [known.Family] is left out.
 func (m Model) Characteristic(p *Parameters, k int) ([]Contrast, error) {
 	pl, err := m.plan(p)
 	if err != nil {
@@ -182,7 +183,7 @@ func (m Model) Characteristic(p *Parameters, k int) ([]Contrast, error) {
 	}
 	divergence := make([]float64, p.D)
 	pl.Contrast(p.Component(k), p.Pooled, divergence)
-	if _, labels := m.Family.(family.Known); labels {
+	if _, labels := m.Family.(known.Family); labels {
 		divergence = divergence[:p.D-1]
 	}
 	list := make([]Contrast, len(divergence))

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/known"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/linalg"
@@ -54,7 +55,7 @@ func (m Model) Grown(p *Parameters, k int, halves *Parameters) *Parameters {
 		q.Weights[at] = p.Weights[k] * halves.Weights[j]
 		copy(q.Component(at), halves.Component(j))
 	}
-	q.plan.Divide(p.Component(k), q.Component(k), q.Component(p.K))
+	known.Of(q.plan).Divide(p.Component(k), q.Component(k), q.Component(p.K))
 	return q
 }
 
@@ -79,7 +80,7 @@ func (m Variational) Split(
 		q.Weights[at] = b.alpha + s.Nk[k]*halves.Statistics.Nk[j]/halves.Statistics.N
 		copy(q.Components[at*size:(at+1)*size], two[j*size:])
 	}
-	b.DividePosterior(at(p.Components, k, size), at(q.Components, k, size), at(q.Components, p.K, size))
+	known.Of(b.Plan).DividePosterior(at(p.Components, k, size), at(q.Components, k, size), at(q.Components, p.K, size))
 	return q, gain, nil
 }
 
@@ -111,8 +112,8 @@ func Halves(
 	if err != nil {
 		return nil, 0, err
 	}
-	if known, is := f.(family.Known); is {
-		f = known.OfPart()
+	if of, is := f.(known.Family); is {
+		f = of.OfPart()
 	}
 	m := Model{Family: f, Start: [...]family.Start{family.KMeans, family.Seeded}[framework.DivisionOf(ctx)]}
 	o := framework.Options{
