@@ -3,9 +3,9 @@ package bootstrap
 import (
 	"context"
 	"fmt"
-	"math"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/agreement"
 )
 
 // A Permuter is a model whose latent dimensions can be numbered in any order without changing p(X|Π). It must also be
@@ -84,64 +84,5 @@ func (a *aligner[B, P]) align(ctx context.Context, p P) (P, error) {
 	if err != nil {
 		return p, err
 	}
-	return a.model.Permute(p, assign(cost))
-}
-
-// assign returns for each row of a square matrix its column in the assignment of least cost, by the Hungarian method
-// with shortest augmenting paths (Kuhn 1955; Jonker & Volgenant 1987), in O(n³).
-func assign(cost [][]float64) []int {
-	n := len(cost)
-	rowPrice, columnPrice := make([]float64, n), make([]float64, n+1) // dual variables; column n stands for none
-	rowOf := make([]int, n+1)
-	for j := range rowOf {
-		rowOf[j] = -1
-	}
-	for i := range n {
-		augment(cost, i, rowPrice, columnPrice, rowOf)
-	}
-	columns := make([]int, n)
-	for j, i := range rowOf[:n] {
-		columns[i] = j
-	}
-	return columns
-}
-
-// augment assigns row i too, along the shortest path of reassignments to a free column.
-func augment(cost [][]float64, i int, rowPrice, columnPrice []float64, rowOf []int) {
-	n := len(cost)
-	slack, before, visited := make([]float64, n), make([]int, n), make([]bool, n+1)
-	for j := range slack {
-		slack[j] = math.Inf(1)
-	}
-	at := n
-	rowOf[n] = i
-	for rowOf[at] >= 0 {
-		visited[at] = true
-		row, next := rowOf[at], -1
-		for j := range n {
-			if visited[j] {
-				continue
-			}
-			if d := cost[row][j] - rowPrice[row] - columnPrice[j]; d < slack[j] {
-				slack[j], before[j] = d, at
-			}
-			if next < 0 || slack[j] < slack[next] {
-				next = j
-			}
-		}
-		step := slack[next]
-		for j := range n + 1 {
-			if visited[j] {
-				rowPrice[rowOf[j]] += step
-				columnPrice[j] -= step
-			} else {
-				slack[j] -= step
-			}
-		}
-		at = next
-	}
-	for at != n {
-		rowOf[at] = rowOf[before[at]]
-		at = before[at]
-	}
+	return a.model.Permute(p, agreement.Assign(cost))
 }
