@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/gob"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 
@@ -37,6 +38,15 @@ type Tester interface {
 	Ratio(ctx context.Context, k int, o bootstrap.Options) (*bootstrap.Ratio, error)
 }
 
+// A Beginner is a [Problem] whose fits can begin at the parameters of a file.
+type Beginner[R any] interface {
+	// Begin has fits begin at the parameters of f, or at its posterior if it has one. Their K, which may be larger, is the
+	// most to which moves may raise it. It returns an error if the parameters are not those of the model.
+	Begin(f *File) error
+	// Begun describes where fits begin by the rows of the table, without a step, and has what a criterion scores there.
+	Begun(ctx context.Context, by framework.Criterion, workers int) (R, framework.Evaluation, error)
+}
+
 // A Selection is the result of [framework.Select] with fits that have no Parameters. Open describes one of them.
 type Selection[R any] struct {
 	framework.Selection[R, struct{}]
@@ -48,6 +58,10 @@ type Engine[R, B, P any, S framework.Statistics[S]] struct {
 	Model  framework.Model[B, P, S]
 	Source framework.Source[B]
 	Found  func(p P, s S) (R, error) // describes a fit
+	// Read returns the parameters of a file; nil if those are a P of encoding/json.
+	Read func(f *File) (P, error)
+
+	saved *File // at whose parameters fits begin; nil: as the model begins
 }
 
 // A thinner is a model that has another start where K is free, with fewer latent dimensions than are asked for.
@@ -60,7 +74,10 @@ func (e *Engine[R, B, P, S]) Fit(ctx context.Context, o framework.Options) (*fra
 	src := Passing[B, P](ctx, e.Source)
 	var res *framework.Result[P, S]
 	var err error
-	if m, ok := e.Model.(thinner[B, P]); ok && !o.FixedK {
+	if m, ok := e.Model.(thinner[B, P]); e.saved != nil {
+		start := func(context.Context, framework.Source[B], int, *rand.Rand) (P, error) { return e.begin() }
+		res, err = framework.FitFrom(ctx, e.Model, src, start, o)
+	} else if ok && !o.FixedK {
 		res, err = framework.FitFrom(ctx, e.Model, src, m.Thinned, o)
 	} else {
 		res, err = framework.Fit(ctx, e.Model, src, o)
@@ -73,6 +90,49 @@ func (e *Engine[R, B, P, S]) Fit(ctx context.Context, o framework.Options) (*fra
 		err = fault
 	}
 	return With(res, found), err
+}
+
+// Begin has fits begin at the parameters of f.
+func (e *Engine[R, B, P, S]) Begin(f *File) (err error) {
+	e.saved = f
+	_, err = e.begin()
+	return err
+}
+
+// begin has the parameters at which fits begin, in new memory.
+func (e *Engine[R, B, P, S]) begin() (p P, err error) {
+	switch posterior := e.saved.Posterior; {
+	case e.Read != nil:
+		p, err = e.Read(e.saved)
+	case len(posterior) > 0 && string(posterior) != "null":
+		err = json.Unmarshal(posterior, &p)
+	default:
+		err = json.Unmarshal(e.saved.Params, &p)
+	}
+	if checked, is := e.Model.(interface{ Check(p P) error }); is && err == nil {
+		err = checked.Check(p)
+	}
+	return p, err
+}
+
+// Begun describes where fits begin.
+func (e *Engine[R, B, P, S]) Begun(ctx context.Context, by framework.Criterion, workers int) (
+	found R, at framework.Evaluation, err error) {
+	p, err := e.begin()
+	if err != nil {
+		return found, at, err
+	}
+	s, _, err := framework.LocalStep(ctx, e.Model, e.Source, p, workers)
+	if err == nil {
+		at, err = framework.Evaluate(ctx, e.Model, e.Source, p, workers)
+	}
+	if err == nil && by.Needs&framework.NeedsCollapsed != 0 {
+		at.Collapsed, err = framework.CollapsedEvidence(ctx, e.Model, e.Source, p, workers)
+	}
+	if err == nil {
+		found, err = e.Found(p, s)
+	}
+	return found, at, err
 }
 
 // Select fits the model for every K of ks.

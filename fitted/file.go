@@ -42,8 +42,8 @@ type File struct {
 	Columns    []data.Column   // the columns of a row, in their order
 	Components []Class         // components or states, in their order; nil for models without
 	Settings   json.RawMessage // an object
-	Params     json.RawMessage // nil once the model is loaded
-	Posterior  json.RawMessage // likewise; nil if parameters are estimated
+	Params     json.RawMessage
+	Posterior  json.RawMessage // nil if parameters are estimated
 }
 
 // Matches returns an error unless the file's K, D and number of columns match parameters of k dimensions and d
@@ -217,6 +217,5 @@ func (f *Fitted) load(d Definition) (err error) {
 	if f.Model, err = d.Load(&f.File); err != nil {
 		return err
 	}
-	f.File.Params, f.File.Posterior = nil, nil
 	return f.ready()
 }

@@ -63,9 +63,7 @@ func (r Registry) Refit(ctx context.Context, f *Fitted, t *Table, o framework.Op
 		}
 	}
 	over := *t
-	if _, describes := settings.(ColumnDescriber); d.Classes && !describes {
-		over.Family = familyOver(t, q, settings)
-	}
+	over.Family = d.FamilyOver(t, q, settings)
 	bound, err := settings.Bind(ctx, &over, q)
 	if err != nil {
 		return nil, err
@@ -79,17 +77,24 @@ func (r Registry) Refit(ctx context.Context, f *Fitted, t *Table, o framework.Op
 	return res.Parameters, nil
 }
 
-// familyOver is that of the rows of a table, with the least variances of the settings, and the box of noise.
-func familyOver(t *Table, q Request, s Settings) family.Family {
+// FamilyOver returns the family of the rows of a table that Bind takes, with the least variances of the settings and
+// the box of noise; nil of models whose settings describe the columns, and of those without classes.
+func (d Definition) FamilyOver(t *Table, q Request, s Settings) family.Family {
+	if _, describes := s.(ColumnDescriber); !d.Classes || describes {
+		return nil
+	}
 	floor := 1.
 	if of, has := s.(interface{ LeastVariance(q Request) float64 }); has {
 		floor = of.LeastVariance(q)
 	}
 	columns := slices.DeleteFunc(slices.Clone(t.Columns), func(c data.Column) bool { return c.Family == families.Gate })
-	var x []float64
 	all := t.Rows.All()
-	for i := range all.N {
-		x = append(x, all.Row(i)[:len(columns)]...)
+	x := all.X
+	if len(columns) < all.D {
+		x = nil
+		for i := range all.N {
+			x = append(x, all.Row(i)[:len(columns)]...)
+		}
 	}
 	return families.Over(family.WithFloor(q.Families.OfRows(q.Family, columns), floor), x, len(columns))
 }

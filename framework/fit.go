@@ -667,8 +667,8 @@ func (f *fit[B, P, S]) posterior(ctx context.Context, res *Result[P, S]) (Evalua
 }
 
 // Evaluate returns the quantities that criteria score at given parameters, with q the model's own posterior p(Z|X,p),
-// for the rows of the fit or others. It includes log-determinants if the model is [Curved] and they exist. Nothing is
-// tempered.
+// for the rows of the fit or others. It includes log-determinants if the model is [Curved], and the evidence of that q,
+// with the parameters integrated out, if it is [Proper]; NaN where they do not exist. Nothing is tempered.
 func Evaluate[B, P any, S Statistics[S]](
 	ctx context.Context, m Model[B, P, S], src Source[B], p P, workers int,
 ) (Evaluation, error) {
@@ -676,7 +676,18 @@ func Evaluate[B, P any, S Statistics[S]](
 	if err != nil {
 		return Evaluation{}, err
 	}
-	return capabilitiesOf(m).evaluationAt(m, s, p, entropy)
+	can := capabilitiesOf(m)
+	e, err := can.evaluationAt(m, s, p, entropy)
+	if err != nil {
+		return Evaluation{}, err
+	}
+	e.Evidence = math.NaN()
+	if can.supportsPrior("the evidence") == nil {
+		if v, err := can.evidenceOf(m, s, p, entropy); err == nil {
+			e.Evidence = v
+		}
+	}
+	return e, nil
 }
 
 // evaluationAt is what criteria score, with the log-determinants where they exist, otherwise NaN.

@@ -183,7 +183,7 @@ func (e binding) problem() (fitted.Problem[fitted.Found], error) {
 			}}, nil
 	}
 	made := &fitted.Engine[fitted.Found, blocks.Sequences, *hmm.Parameters, *hmm.Statistics]{
-		Model: e.base, Source: e.table.Sequences}
+		Model: e.base, Source: e.table.Sequences, Read: parametersOf}
 	if e.request.Method.Name == "map" {
 		made.Model = hmm.MAP{Model: e.base, Prior: of, Chain: chained}
 	}
@@ -255,8 +255,8 @@ func newStates(m hmm.Model, p *hmm.Parameters, family string, columns []data.Col
 	return c
 }
 
-// load takes the parameters out of a model file, and the families of its columns.
-func load(of fitted.Families, f *fitted.File) (fitted.Model, error) {
+// parametersOf are those of a file, whose transitions are a list of rows.
+func parametersOf(f *fitted.File) (*hmm.Parameters, error) {
 	var read struct {
 		*hmm.Parameters
 		Transitions [][]float64 `json:"transitions"`
@@ -269,6 +269,15 @@ func load(of fitted.Families, f *fitted.File) (fitted.Model, error) {
 		return nil, errors.New("no parameters")
 	}
 	p.Transitions = slices.Concat(read.Transitions...)
+	return p, nil
+}
+
+// load takes the parameters out of a model file, and the families of its columns.
+func load(of fitted.Families, f *fitted.File) (fitted.Model, error) {
+	p, err := parametersOf(f)
+	if err != nil {
+		return nil, err
+	}
 	if err := f.Matches(p.K, p.D); err != nil {
 		return nil, err
 	}

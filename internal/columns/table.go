@@ -9,7 +9,6 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/latent-go/latent/data"
-	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/families"
@@ -153,10 +152,11 @@ func (in Columns) rows(s *tables.Session) (*fitted.Table, error) {
 			"gaussian-diagonal or gaussian-spherical, or --model bpca --method vb", wording.Counted(n, "row"), wording.Counted(d,
 			"column"))
 	}
-	table, err := in.Weighted(whole.X, n, whole.D, nil)
-	of := family.WithFloor(in.asked.Kind.Families.OfRows(*in.asked.Family, columns),
-		in.asked.LeastVariance(in.asked.Fit()))
-	return &fitted.Table{Columns: all, Rows: table, Data: &in.Named, Family: families.Over(of, x, d)}, err
+	t := &fitted.Table{Columns: all, Data: &in.Named}
+	if t.Rows, err = in.Weighted(whole.X, n, whole.D, nil); err == nil {
+		t.Family = in.asked.Kind.FamilyOver(t, in.asked.Fit(), in.asked.Flags())
+	}
+	return t, err
 }
 
 // refuseConstant refuses columns of one value, all at once, where a family has to measure how

@@ -67,7 +67,13 @@ func (f *modelFlags) columns(s *tables.Session, in *tables.Input, selected bool)
 
 // bind readies the model for a table.
 func (f *modelFlags) bind(s *tables.Session, in *tables.Input) (*task, error) {
-	table, err := f.columns(s, in, false).Prepare(s)
+	var table *fitted.Table
+	var err error
+	if f.from != nil {
+		table, err = f.from.table(s, in, f.request())
+	} else {
+		table, err = f.columns(s, in, false).Prepare(s)
+	}
 	if err != nil {
 		return nil, err
 	}

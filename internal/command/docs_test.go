@@ -101,6 +101,10 @@ var scripts = map[string][]string{
 	"python3 docs/guides/scripts/with_scikit_learn.py": {"-c", "import pandas; from latent import LatentMixture"},
 	"python3 docs/guides/scripts/fit_and_predict.py":   {"-c", ""},
 	"Rscript docs/guides/scripts/fit_and_predict.R":    {"-e", "library(jsonlite)"},
+
+	"sh docs/guides/scripts/every_night.sh monday.csv nightly --drop component": {"-c", "true"},
+	"sh docs/guides/scripts/every_night.sh tuesday.csv":                         {"-c", "true"},
+	"sh docs/guides/scripts/every_night.sh wednesday.csv":                       {"-c", "true"},
 }
 
 // script runs a script; ok is false where its interpreter is not at hand.

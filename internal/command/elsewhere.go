@@ -151,7 +151,7 @@ func Open(ctx context.Context, models fitted.Registry, j Job) (Opened, error) {
 
 func (c *fitCommand) opened(s *session, source string) (*task, *tables.Input, error) {
 	c.Data = source
-	if err := c.check(); err != nil {
+	if err := c.check(s); err != nil {
 		return nil, nil, err
 	}
 	in, err := c.load(s.Session, c.Label)

@@ -108,10 +108,13 @@ func TestPassesMadeElsewhereEndInWords(t *testing.T) {
 	assert.Equal(t, statusFailed, s.status)
 	assert.Equal(t, "latent-x: the cluster is gone\n", s.errors)
 	assert.Empty(t, s.out)
+	saved := t.TempDir() + "/m.json"
+	done(t, "fit", "--k", "1", "--out", saved)
 	for args, want := range map[string]string{
-		"fit --data -":       "latent-x: --data -: the workers of a cluster cannot read the standard input of this process: name a file\n",
-		"select --data -":    "latent-x: --data -: the workers of a cluster cannot read the standard input of this process: name a file\n",
-		"fit --bootstrap 20": "latent-x: --bootstrap fits tables that workers of a cluster do not have: fit without it, or by latent\n",
+		"fit --data -":    "latent-x: --data -: the workers of a cluster cannot read the standard input of this process: name a file\n",
+		"select --data -": "latent-x: --data -: the workers of a cluster cannot read the standard input of this process: name a file\n",
+		"fit --from " + saved + " --data faithful": "latent-x: --from " + saved + ": the workers of a cluster do not have it: fit without it, or by latent\n",
+		"fit --bootstrap 20":                       "latent-x: --bootstrap fits tables that workers of a cluster do not have: fit without it, or by latent\n",
 	} {
 		s, _ := passing(t, nil, args)
 		assert.Equal(t, statusUsage, s.status, args)

@@ -13,6 +13,7 @@ type fitCommand struct {
 	fittingFlags
 	checkpointFlags `group:"large"`
 	Criterion       string `group:"size" placeholder:"NAME" help:"Score by which fits are compared: evidence, gfic, fic, bicem, elbo, bic, aic or icl; of mixtures also collapsed (the parameters integrated out), exacticl and dnml (discrete columns). Default: the method's own."`
+	From            string `group:"search" brief:"Begin at a saved model: its columns, method and settings." placeholder:"MODEL.json" help:"Begin at this saved model, with its columns, family, method, criterion and settings, and say what changed: K, the criterion on the rows, which components moved, came and went. The evidence keeps the prior of the saved model. K can fall, and rise where the method makes moves (gfab of mixtures, regressions and hmm); em, map and vb keep it."`
 	K               *int   `group:"size" brief:"Number of components, or of latent dimensions. Default: latent finds it." name:"k" xor:"size" placeholder:"K" range:"[1,inf)" help:"Fit with this number of components, or of latent dimensions."`
 	Kmax            *int   `group:"size" brief:"Largest number. Default: 10 components, more where more are found." name:"kmax" xor:"size" placeholder:"K" range:"[1,inf)" help:"Largest number. Default: 10 components, doubled while the fit finds more than half of them, fewer for few rows; features: 8; bpca and ppca: columns − 1, at most rows − 2; factor: as many as the covariance matrix identifies; vbmf: the smaller side of the matrix."`
 	Label           string `group:"table" brief:"Known classes of the rows: left out of the fit, and compared with the components." placeholder:"COL" help:"Known classes of the rows (mixtures, hmm): leave this column out of the fit, and compare components to it by the adjusted Rand index and a cross-table."`
@@ -32,14 +33,14 @@ func (*fitCommand) Help() string {
 
 // Run fits, saves and prints.
 func (c *fitCommand) Run(s *session) error {
-	if err := c.check(); err != nil {
+	if err := c.check(s); err != nil {
 		return err
 	}
-	if err := s.shares(c.source(), c.Bootstrap); err != nil {
+	if err := s.shares(c.source(), c.From, c.Bootstrap); err != nil {
 		return err
 	}
 	source := c.source()
-	if err := s.checkWritten([]string{source}, written{flag: "--out", path: c.Out},
+	if err := s.checkWritten([]string{source, c.From}, written{flag: "--out", path: c.Out},
 		written{flag: "--assignments", path: c.Assignments},
 		written{flag: "--components", path: c.Components}, written{flag: "--report", path: c.Report, page: true},
 		c.checkpoint()); err != nil {
@@ -83,15 +84,22 @@ func (c *fitCommand) Run(s *session) error {
 	return err
 }
 
-func (c *fitCommand) check() error {
+func (c *fitCommand) check(s *session) error {
+	if c.From != "" {
+		if err := c.takeSaved(s); err != nil {
+			return err
+		}
+	}
 	if err := cmp.Or(c.checkTables(), c.checkKept(), c.checkGroups()); err != nil {
 		return err
 	}
-	c.fixesK, c.compares = c.K != nil, true
+	c.fixesK, c.compares = c.K != nil, c.from == nil
 	m := c.model()
-	c.byTable = c.Method == "" && m.chooses()
-	if err := c.modelFlags.check(m.methods[0]); err != nil {
-		return err
+	if c.from == nil {
+		c.byTable = c.Method == "" && m.chooses()
+		if err := c.modelFlags.check(m.methods[0]); err != nil {
+			return err
+		}
 	}
 	if c.SizePrior != sizePriors[0] && (c.K != nil || c.model().finds(c.Method)) {
 		return misused("--size-prior requires a method that fits every K and compares, and cannot be used with "+
@@ -150,6 +158,12 @@ func (c *fitCommand) fit(s *session, in *tables.Input, progress *keeper) (*outco
 		status.Recorder(crit.Name, c.sizes(o.K), shown)
 	o.AlsoAll = true
 	progress.attach("fit", &o)
+	var begun *outcome.Begun
+	if c.from != nil {
+		if begun, err = c.begin(s, t, in, &o); err != nil {
+			return nil, err
+		}
+	}
 	if c.K == nil && c.Kmax == nil && t.DoubleTo > 0 {
 		o.DoubleTo = t.DoubleTo
 	}
@@ -177,6 +191,9 @@ func (c *fitCommand) fit(s *session, in *tables.Input, progress *keeper) (*outco
 		ListStarts: listed, Tolerance: o.Tolerance, ComparedBy: c.comparedBy, Prior: c.Prior.unit(),
 		SizePrior: c.sizePrior(), Groups: c.Groups, Workers: c.Workers, Silent: !s.crew.Writes(), Program: s.name,
 		Saved: c.Out})
+	if err == nil && begun != nil {
+		err = r.Compare(begun, in)
+	}
 	if err != nil {
 		return nil, err
 	}

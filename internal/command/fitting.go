@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/outcome"
 	"github.com/latent-go/latent/internal/tables"
@@ -81,7 +82,11 @@ func (f *fittingFlags) load(s *tables.Session, label string) (*tables.Input, err
 		return nil, err
 	}
 	texts := append(slices.Clone(f.ID), label, f.Sequence(), f.KnownColumn())
-	in, err := f.Open(s, f.source(), tables.AsText(f.reading, texts...))
+	reading := f.reading
+	if f.from != nil {
+		reading = f.from.reading()
+	}
+	in, err := f.Open(s, f.source(), tables.AsText(reading, texts...))
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +94,9 @@ func (f *fittingFlags) load(s *tables.Session, label string) (*tables.Input, err
 	weights, sequence := f.Weights, f.Sequence()
 	given, flag := f.Given()
 	used := append(slices.Clone(given), weights, sequence, label, f.KnownColumn())
-	if err := f.takeRowNames(s, in, used...); err != nil {
+	if f.from != nil && len(f.ID) == 0 {
+		f.ID = without(f.from.Settings.ID, setOf(without(f.from.Settings.ID, setOf(in.Names))))
+	} else if err := f.takeRowNames(s, in, used...); err != nil {
 		return nil, err
 	}
 	if f.model().Sequences && tables.LeavesOut(gaps) {
@@ -112,6 +119,12 @@ func (f *fittingFlags) load(s *tables.Session, label string) (*tables.Input, err
 		if _, err := all.Column(weights); err != nil {
 			return nil, in.Wrap(fmt.Errorf("--weights: %w", err))
 		}
+	}
+	if f.from != nil {
+		if err := f.from.match(s, in, weights); err != nil {
+			return nil, err
+		}
+		return f.weigh(s, in, all, weights, gaps)
 	}
 	asked := slices.Concat(given, f.Aside())
 	if r := f.Explained(); r != nil {
@@ -153,11 +166,18 @@ func (f *fittingFlags) load(s *tables.Session, label string) (*tables.Input, err
 		return nil, err
 	}
 	kinds.Remark(s)
+	return f.weigh(s, in, all, weights, gaps)
+}
+
+// weigh leaves rows out by what becomes of missing values, and takes the weights out, which are a column of all.
+func (f *fittingFlags) weigh(s *tables.Session, in *tables.Input, all *data.Table, weights, gaps string) (
+	*tables.Input, error) {
 	f.NoteNA(s, in)
 	if weights == "" {
 		return in, in.Complete(s, gaps)
 	}
 	// The weights come last, so that rows can be left out by them too.
+	var err error
 	names := slices.DeleteFunc(slices.Clone(in.Names), func(name string) bool { return name == weights })
 	if in.Table, err = all.Select(append(names, weights)...); err != nil {
 		return nil, in.Wrap(err)

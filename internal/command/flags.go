@@ -47,6 +47,7 @@ type modelFlags struct {
 	kong.Plugins `group:"own"` // likewise, for the parser
 
 	known      *registry
+	from       *modelFile          // at which the fit begins; nil: as the model begins
 	compares   bool                // the command has a place for a comparison of covariance structures
 	compared   []fitted.Structure  // in one fit; nil: none are
 	ordinary   bool                // they are those of the default

@@ -131,6 +131,7 @@ type session struct {
 	known           *registry
 	crew            *crew.Crew        // the processes that run the command together
 	args            []string          // of the command
+	given           []*kong.Flag      // those among them
 	passes          *told             // that are made elsewhere
 	claims          map[string]func() // the files that it is to write, and what gives each back
 }
@@ -202,7 +203,12 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	case "text":
 		s.log = slog.New(slog.NewTextHandler(s.stderr, nil))
 	}
-	if err := checkGiven(command); err != nil {
+	for _, part := range command.Path {
+		if part.Flag != nil {
+			s.given = append(s.given, part.Flag)
+		}
+	}
+	if err := checkGiven(s.given); err != nil {
 		return s.fail(err)
 	}
 	boundMemory(ctx, all.Memory, s.crew.Neighbours())

@@ -506,7 +506,7 @@ func TestWrongUseIsOneLineWithTheValidChoices(t *testing.T) {
 	for _, c := range []struct{ line, part string }{
 		{"", "fit, select, predict, check, after, sample, datasets, version"},
 		{"fiit", "fit, select, predict, check, after, sample, datasets, version"},
-		{"fit --foo", "unknown flag --foo: --log or --tol or --floor or --cov is perhaps meant, and latent help fit has all flags\n"},
+		{"fit --foo", "unknown flag --foo: --log or --tol or --floor or --cov or --from is perhaps meant, and latent help fit has all flags\n"},
 		{"fit --frobnicate", "unknown flag --frobnicate: latent help fit has all flags\n"},
 		{"help frobnicate", "no command and no model has that name: choose one of fit, select"},
 		{"fit --model lca --family poisson", "--model lca has --family categorical: leave --family poisson out, or take --model mixture"},

@@ -14,11 +14,12 @@ import (
 
 type modelFile struct {
 	outcome.Summary
-	kind   model
-	saved  *fitted.Fitted
-	input  fitted.Input
-	layout fitted.Layout
-	scorer fitted.Scorer
+	Checksum string // SHA-256 of the file before it
+	kind     model
+	saved    *fitted.Fitted
+	input    fitted.Input
+	layout   fitted.Layout
+	scorer   fitted.Scorer
 }
 
 // saveModel writes a model file, completely or not at all.

@@ -255,6 +255,9 @@ func (c *predictCommand) prediction(s *tables.Session, m *modelFile, gaps string
 	}
 	before := in.Table
 	if err := in.Recode(columns, order, c.Unseen == "missing"); err != nil {
+		if level, is := errors.AsType[tables.LevelError](err); is {
+			err = fmt.Errorf("%w (--unseen missing takes it for a missing value)", level)
+		}
 		return nil, in.Wrap(err)
 	}
 	c.NoteNA(s, in)

@@ -13,12 +13,8 @@ import (
 // checkGiven refuses values that a flag cannot have, of those that are given: an empty text where it names something,
 // as shells make of a variable that is not set (the default in its place would be a surprise), and numbers outside of
 // the range in the tag of its field.
-func checkGiven(c *kong.Context) error {
-	for _, part := range c.Path {
-		flag := part.Flag
-		if flag == nil {
-			continue
-		}
+func checkGiven(flags []*kong.Flag) error {
+	for _, flag := range flags {
 		value := reflect.Indirect(flag.Target)
 		switch kind := value.Kind(); {
 		case (kind == reflect.String || kind == reflect.Slice) && flag.Target.Kind() != reflect.Pointer && value.Len() == 0:

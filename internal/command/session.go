@@ -71,7 +71,7 @@ func (s *session) complete() error {
 }
 
 // shares refuses what processes, or the workers of a cluster, cannot share.
-func (s *session) shares(source string, draws *int) error {
+func (s *session) shares(source, from string, draws *int) error {
 	elsewhere := hostOf(s).Passes != nil
 	processes := 1
 	if s.crew != nil {
@@ -80,6 +80,8 @@ func (s *session) shares(source string, draws *int) error {
 	switch {
 	case elsewhere && source == "-":
 		return misused("--data -: the workers of a cluster cannot read the standard input of this process: name a file")
+	case elsewhere && from != "":
+		return misused("--from %s: the workers of a cluster do not have it: fit without it, or by latent", from)
 	case elsewhere && draws != nil:
 		return misused("--bootstrap fits tables that workers of a cluster do not have: fit without it, or by latent")
 	case s.crew == nil:

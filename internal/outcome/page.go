@@ -32,7 +32,7 @@ func (r *Report) Document(in *tables.Input) (*report.Document, error) {
 		agreement = append(agreement, r.Agreement.Section())
 	}
 	settings, err := settingsSection(r)
-	page.Sections = slices.Concat(finding, r.said.Sections, agreement, r.comparedSection(),
+	page.Sections = slices.Concat(finding, r.begunSection(), r.said.Sections, agreement, r.comparedSection(),
 		r.sizesSection(), r.gapsSection(in),
 		r.factsSection(), r.iterationsSection(), r.prunedSection(wording.MostIterations), r.startsSection(), settings)
 	return page, err

@@ -92,6 +92,7 @@ type restOfSummary struct {
 	Relative      *fitted.Number  `json:"relative_entropy,omitempty"` // likewise
 	Gate          any             `json:"gate,omitempty"`             // with --gate
 	Bootstrap     *Refits         `json:"bootstrap,omitempty"`        // with --bootstrap
+	Begun         *Begun          `json:"from,omitempty"`             // with --from
 	ByK           []SizeScore     `json:"by_k,omitempty"`
 	Pruned        []Pruned        `json:"pruned"`
 	Split         []Split         `json:"split"`

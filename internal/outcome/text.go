@@ -37,7 +37,7 @@ func (r *Report) Print(p *text.Page, in *tables.Input) {
 		}
 	}
 	printMatrices(p, r.Covariances, r.classes)
-	sections := r.prunedSection(wording.MostRows)
+	sections := append(r.begunSection(), r.prunedSection(wording.MostRows)...)
 	if r.listStarts {
 		sections = append(sections, r.startsSection()...)
 	}
@@ -67,7 +67,7 @@ func (r *Report) Print(p *text.Page, in *tables.Input) {
 
 // facts are what a person wants to know first, by name.
 func (r *Report) facts() [][2]string {
-	facts := append([][2]string{{"chosen K", r.choice()}}, r.certaintyFacts()...)
+	facts := slices.Concat([][2]string{{"chosen K", r.choice()}}, r.certaintyFacts(), r.begunFact())
 	facts = append(facts, [2]string{"model", fmt.Sprintf("%s, %s, by %s", r.Model, r.what, r.Method)})
 	if r.why != "" {
 		facts = append(facts, [2]string{"method", r.Method + ", as " + r.why})

@@ -130,8 +130,9 @@ type Spelt struct {
 // Spelt says how a table was read whose rows are named by some columns.
 func (f *Options) Spelt(in *Input, ids []string) Spelt {
 	dates, _ := in.dates.MarshalText()
-	return Spelt{NA: slices.Concat(f.NA, in.marks), Decimal: f.decimalOf(in).String(), Dates: string(dates), ID: ids,
-		Spellings: slices.DeleteFunc(slices.Clone(in.Spellings()),
+	na := slices.Concat(f.NA, in.marks)
+	return Spelt{NA: append(na, Without(f.fitted, SetOf(na))...), Decimal: f.decimalOf(in).String(),
+		Dates: string(dates), ID: ids, Spellings: slices.DeleteFunc(slices.Clone(in.Spellings()),
 			func(one data.Spelling) bool { return !slices.Contains(in.Names, one.Column) })}
 }
 

@@ -1,7 +1,6 @@
 package tables
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -13,6 +12,9 @@ import (
 func (in *Input) TextColumns() []string {
 	return slices.DeleteFunc(slices.Clone(in.Names), func(name string) bool { return in.Levels(name) == nil })
 }
+
+// A LevelError is about a cell that has none of the levels of a model.
+type LevelError struct{ error }
 
 // Recode gives the columns of a table the codes of a model's levels. places has the place
 // in the table of each column.
@@ -35,7 +37,7 @@ func (in *Input) Recode(columns []data.Column, places []int, unseenMissing bool)
 	}
 	t, err := in.Factors(names, levels, unseenMissing)
 	if err != nil {
-		return fmt.Errorf("%w (--unseen missing takes it for a missing value)", err)
+		return LevelError{err}
 	}
 	in.Table = t
 	return nil
