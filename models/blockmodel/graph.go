@@ -45,6 +45,10 @@ type EdgeList struct {
 	Nodes  int // number of nodes, including those without an edge; in a bipartite graph, of the first set
 	Second int // number of nodes of the second set; bipartite graphs only
 	Edges  []Edge
+	// Known lists for each node, those of a bipartite graph's second set last, the labels, from 0, that its block may
+	// have; none: any block. A node with one label is in the block of that label, and each label is the only one of some
+	// node. There may be further blocks, without labels. nil: nothing is known.
+	Known [][]int
 	// DropLoops drops edges from a node to itself. By default such an edge is an error: the model excludes it.
 	DropLoops bool
 }
@@ -58,6 +62,8 @@ type Graph struct {
 	out, in Links
 	total   float64   // sum of the weights
 	base    []float64 // of each node, its share in −Σ ln w! of weights that are counts
+	known   [][]int   // see EdgeList.Known
+	sets    []int     // of each label, the set of the nodes that have it
 
 	Loops int // edges from a node to itself that were dropped
 	// edges between nodes that an earlier edge joins: ignored under Bernoulli, their weights added under Poisson
@@ -90,6 +96,7 @@ type Nodes struct {
 	First, N int
 	Out      Links // the nodes that edges lead to; in a graph that is not directed, all neighbours
 	In       Links // the nodes that edges come from; directed graphs only
+	Known    [][]int
 	graph    *Graph
 }
 
@@ -118,6 +125,9 @@ func (l EdgeList) Graph() (*Graph, error) {
 	}
 	g.nodes += l.Second
 	g.base = make([]float64, g.nodes)
+	if err := g.takeKnown(l.Known); err != nil {
+		return nil, err
+	}
 	edges, err := l.checked(g)
 	if err != nil {
 		return nil, err
@@ -304,6 +314,9 @@ func (g *Graph) Block(first, n int) Nodes {
 	b := Nodes{First: first, N: n, Out: g.out.part(first, n), graph: g}
 	if g.kind == Directed {
 		b.In = g.in.part(first, n)
+	}
+	if g.known != nil {
+		b.Known = g.known[first : first+n]
 	}
 	return b
 }

@@ -55,13 +55,16 @@ func TestModel(t *testing.T) {
 		family Family
 		theta  [][]float64
 		k      []int
+		known  [][]int // of the first nodes
 	}{
-		{"undirected", Undirected, Bernoulli, two, []int{1, 2, 3}},
-		{"directed", Directed, Bernoulli, two, []int{1, 2, 3}},
-		{"bipartite", Bipartite, Bernoulli, two, []int{4, 5}},
-		{"counts", Undirected, Poisson, counts, []int{1, 2, 3}},
-		{"directed counts", Directed, Poisson, counts, []int{2}},
-		{"bipartite counts", Bipartite, Poisson, counts, []int{4}},
+		{"undirected", Undirected, Bernoulli, two, []int{1, 2, 3}, nil},
+		{"directed", Directed, Bernoulli, two, []int{1, 2, 3}, nil},
+		{"bipartite", Bipartite, Bernoulli, two, []int{4, 5}, nil},
+		{"counts", Undirected, Poisson, counts, []int{1, 2, 3}, nil},
+		{"directed counts", Directed, Poisson, counts, []int{2}, nil},
+		{"bipartite counts", Bipartite, Poisson, counts, []int{4}, nil},
+		{"known", Undirected, Bernoulli, two, []int{2, 3}, [][]int{{0}, nil, {0}}},
+		{"known of both sets", Bipartite, Poisson, counts, []int{4, 5}, [][]int{{0}, {1}, nil, {0, 1}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			least := 1
@@ -69,6 +72,9 @@ func TestModel(t *testing.T) {
 				least = 2
 			}
 			g := draw(t, c.kind, c.family, 14, 16, c.theta, 3)
+			if c.known != nil {
+				require.NoError(t, g.takeKnown(append(c.known, make([][]int, g.nodes-len(c.known))...)))
+			}
 			lvmtest.Test(t, lvmtest.Case[Nodes, *Parameters, *Statistics]{
 				Model: Model{}, Data: rows(g), K: c.k, Least: least, Unweighted: true,
 				Degenerate: func(s *Statistics, p *Parameters) (*Statistics, *Parameters, float64) {

@@ -48,12 +48,8 @@ func (m Model) Init(ctx context.Context, src framework.Source[Nodes], k int, rng
 	if err != nil {
 		return nil, err
 	}
-	if k < g.sides() {
-		return nil, fmt.Errorf("blockmodel: K is %d; must be at least 2: a bipartite graph needs a block of each set of "+
-			"nodes", k)
-	}
-	if k > g.nodes {
-		return nil, fmt.Errorf("blockmodel: K is %d; must be at most %d, the number of nodes", k, g.nodes)
+	if err := g.checkK(k); err != nil {
+		return nil, err
 	}
 	p := &Parameters{
 		Kind:    g.kind,
@@ -67,6 +63,9 @@ func (m Model) Init(ctx context.Context, src framework.Source[Nodes], k int, rng
 		err = m.given(g, p)
 	} else {
 		p.drawn(g, framework.StartOf(ctx), rng)
+	}
+	if err == nil && g.known != nil {
+		p.Known, err = g.labelled(p.Start, k)
 	}
 	if err != nil {
 		return nil, err
@@ -142,19 +141,22 @@ func (Model) NewLocal(
 		return nil, err
 	}
 	q := &Posterior{K: p.K, Q: make([]float64, g.nodes*p.K), Totals: make([]float64, p.K)}
-	blocks := p.blocks()
 	open := make([]float64, p.K)
 	for i := range g.nodes {
-		row, side := q.Row(i), g.side(i)
+		row, blocks := q.Row(i), 0
 		if p.Start != nil && p.Hard {
 			row[p.Start[i]] = 1
 			continue
 		}
 		for k := range row {
-			if open[k] = 0; p.side(k) == side {
+			if open[k] = 0; p.open(g, i, k) {
 				open[k] = p.Weights[k]
-				row[k] = (1 - labelWeight) / float64(blocks[side])
+				row[k] = 1 - labelWeight
+				blocks++
 			}
+		}
+		for k := range row {
+			row[k] /= float64(blocks)
 		}
 		at := 0
 		if p.Start != nil {
@@ -233,13 +235,9 @@ func (Model) Update(b Nodes, p *Parameters, tilt *laplace.Tilt, _, next framewor
 			q.around(b.In, i, in)
 		}
 		floats.SubTo(others, q.Totals, row)
-		side := 0
-		if p.Kind == Bipartite {
-			side = b.graph.side(b.First + i)
-		}
 		copy(q.Totals, others)
 		for l := range row {
-			if p.side(l) != side {
+			if !p.open(b.graph, b.First+i, l) {
 				row[l] = math.Inf(-1)
 				continue
 			}
@@ -322,11 +320,12 @@ func (m Model) Charges(s *Statistics, p *Parameters) []framework.Charge {
 	return charges
 }
 
-// Relevance returns the expected number of nodes of each block; +Inf for the only block of a set of nodes.
+// Relevance returns the expected number of nodes of each block; +Inf for the only block of a set of nodes, and for one
+// that nodes are known to be in.
 func (Model) Relevance(s *Statistics, p *Parameters) ([]float64, error) {
 	n, relevance := p.blocks(), slices.Clone(s.Nodes)
 	for k := range relevance {
-		if p.Kind == Bipartite && n[p.side(k)] == 1 {
+		if p.Kind == Bipartite && n[p.side(k)] == 1 || p.label(k) != free {
 			relevance[k] = math.Inf(1)
 		}
 	}

@@ -20,9 +20,10 @@ type Parameters struct {
 	Theta   []float64 `json:"theta" keep:"both"`   // Ξ: K×K, of the edge from block to block; symmetric unless directed, 0 within a set
 	// for each block of a bipartite graph, the set its nodes belong to: 0 or 1
 	Sides []int   `json:"sides,omitempty" keep:"rows"`
-	Unit  float64 `json:"unit"`            // pairs that make one observation
-	Start []int   `json:"start,omitempty"` // labels that q starts with, before the first global step
-	Hard  bool    `json:"hard,omitempty"`  // q starts with probability 1 for each of these labels
+	Known []int   `json:"known,omitempty" keep:"rows"` // for each block, its label, −1 of none; nil: there are no labels
+	Unit  float64 `json:"unit"`                        // pairs that make one observation
+	Start []int   `json:"start,omitempty"`             // labels that q starts with, before the first global step
+	Hard  bool    `json:"hard,omitempty"`              // q starts with probability 1 for each of these labels
 }
 
 // Check returns an error for inconsistent parameters, such as those of a damaged file.
@@ -36,6 +37,8 @@ func (p *Parameters) Check() error {
 	case p.Kind == Bipartite &&
 		(len(p.Sides) != p.K || slices.ContainsFunc(p.Sides, func(side int) bool { return side != 0 && side != 1 })):
 		return errors.New("blockmodel: the blocks of a bipartite graph must be of set 0 or 1")
+	case p.Known != nil && (len(p.Known) != p.K || slices.Min(p.Known) < free):
+		return errors.New("blockmodel: the labels of the blocks do not match them")
 	case slices.ContainsFunc(p.Weights, func(w float64) bool { return !(w >= 0 && w <= 1) }):
 		return errors.New("blockmodel: a weight of a block is not a probability")
 	}
@@ -55,6 +58,19 @@ func (p *Parameters) side(k int) int {
 		return 0
 	}
 	return p.Sides[k]
+}
+
+// label is that of a block.
+func (p *Parameters) label(k int) int {
+	if p.Known == nil {
+		return free
+	}
+	return p.Known[k]
+}
+
+// open says whether a node may be in block k.
+func (p *Parameters) open(g *Graph, node, k int) bool {
+	return (p.Kind != Bipartite || p.Sides[k] == g.side(node)) && g.allows(node, p.label(k))
 }
 
 // cells yields the pairs of blocks that have a parameter, in the order of the blocks of the curvature.
@@ -132,7 +148,8 @@ func (Model) Maximize(s *Statistics, p, dst *Parameters) (*Parameters, error) {
 		dst = &Parameters{Weights: make([]float64, p.K), Theta: make([]float64, p.K*p.K)}
 	}
 	*dst = Parameters{
-		Kind: p.Kind, Family: p.Family, K: p.K, Weights: dst.Weights, Theta: dst.Theta, Sides: p.Sides, Unit: p.Unit,
+		Kind: p.Kind, Family: p.Family, K: p.K, Weights: dst.Weights, Theta: dst.Theta, Sides: p.Sides,
+		Known: p.Known, Unit: p.Unit,
 	}
 	all := s.members(p)
 	for k, n := range s.Nodes {

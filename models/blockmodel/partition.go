@@ -17,6 +17,7 @@ type partition struct {
 	label []int // of each node
 	size  []int // of each block
 	side  []int // of each block, the set that its nodes are of
+	known []int // of each block, the label of its nodes that have one, or free
 	// weights and values are of pairs of blocks, k×k: the weight of the edges between, and what it adds to the likelihood.
 	// Where the graph is not directed they are symmetric, and the likelihood has those of a pair once.
 	weights, values []float64
@@ -37,8 +38,7 @@ func resumedPartition(g *Graph, p Prior, label []int, k int) *partition {
 		a.size[l]++
 		a.side[l] = g.side(i)
 	}
-	a.count()
-	return a
+	return a.counted()
 }
 
 // newPartition counts the edges between the blocks, numbered from 0. Blocks without nodes are left out.
@@ -57,6 +57,12 @@ func newPartition(g *Graph, p Prior, label []int) *partition {
 		a.label[i] = at
 		a.size[at]++
 	}
+	return a.counted()
+}
+
+// counted makes the numbers of pairs of blocks of a new partition.
+func (a *partition) counted() *partition {
+	a.known, _ = a.g.labelled(a.label, a.k)
 	a.count()
 	return a
 }
@@ -219,7 +225,7 @@ func (a *partition) reconsider(i int, empties bool) (moved bool) {
 	last := a.size[from] == 1
 	side := a.side[from]
 	blocks := a.blocksOf(side)
-	if blocks == 1 || last && !empties {
+	if blocks == 1 || last && !empties || a.g.fixed(i) {
 		return false
 	}
 	a.around(i)
@@ -231,7 +237,7 @@ func (a *partition) reconsider(i int, empties bool) (moved bool) {
 	}
 	best, most := from, a.gain(from)+leastGain
 	for k := range a.k {
-		if k == from || a.side[k] != side {
+		if k == from || a.side[k] != side || !a.g.allows(i, a.known[k]) {
 			continue
 		}
 		if v := a.gain(k) + without; v > most {
@@ -254,8 +260,8 @@ func (a *partition) drop(k int) {
 			a.label[i] = k
 		}
 	}
-	a.size[k], a.side[k] = a.size[last], a.side[last]
-	a.size, a.side = a.size[:last], a.side[:last]
+	a.size[k], a.side[k], a.known[k] = a.size[last], a.side[last], a.known[last]
+	a.size, a.side, a.known = a.size[:last], a.side[:last], a.known[:last]
 	a.k--
 	a.count()
 }
@@ -295,6 +301,7 @@ func (a *partition) merge(k, l int) {
 		}
 	}
 	a.size[k] += a.size[l]
+	a.known[k] = max(a.known[k], a.known[l])
 	a.size[l] = 0
 	a.drop(l)
 }

@@ -44,9 +44,15 @@ func (m Model) MaximizePosterior(s *Statistics, p, dst *Parameters) (*Parameters
 	return dst, nil
 }
 
-// LogModes returns ln K!, in a bipartite graph summed over the two sets.
+// LogModes returns ln K! for the K blocks without labels, in a bipartite graph summed over the two sets.
 func (Model) LogModes(p *Parameters) (nats float64) {
-	for _, k := range p.blocks() {
+	n := p.blocks()
+	for k := range p.Known {
+		if p.Known[k] != free {
+			n[p.side(k)]--
+		}
+	}
+	for _, k := range n {
 		orders, _ := math.Lgamma(float64(k) + 1)
 		nats += orders
 	}

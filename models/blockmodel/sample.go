@@ -115,6 +115,9 @@ func (a *Partition) Parameters(g *Graph, prior Prior) (*Parameters, error) {
 	if g.kind == Bipartite {
 		p.Sides = a.Sides
 	}
+	if g.known != nil {
+		p.Known = a.Known
+	}
 	blocks := [2]int{}
 	for _, side := range a.Sides {
 		blocks[side]++

@@ -82,7 +82,7 @@ func (a *partition) closest() (k, l int, ok bool) {
 	best := 0.0
 	for i := range a.k {
 		for j := i + 1; j < a.k; j++ {
-			if a.side[i] != a.side[j] {
+			if a.side[i] != a.side[j] || a.known[i] != free && a.known[j] != free {
 				continue
 			}
 			if v := a.merging(i, j); !ok || v > best {
@@ -129,6 +129,7 @@ type Partition struct {
 	K      int
 	Labels []int     // the block of each node, from 0, in descending order of size; blocks of the first set come first
 	Sides  []int     // for each block, the set of a bipartite graph that its nodes belong to: 0 or 1
+	Known  []int     // for each block, the label of the nodes that are known to be in it; −1: there are none
 	Sizes  []int     // number of nodes in each block
 	Weight []float64 // K×K, total weight of the edges from block to block; symmetric unless the graph is directed
 	Mean   []float64 // K×K, posterior mean of an edge's probability (Poisson: weight); 0 where no edge is possible
@@ -164,21 +165,20 @@ func Find(ctx context.Context, g *Graph, o SearchOptions) (*Search, error) {
 	if err != nil {
 		return nil, err
 	}
-	least, most := g.sides(), g.nodes
+	least, most := g.Least(), g.nodes
 	switch {
 	case o.K < 0 || o.Starts < 0 || o.Workers < 0:
 		return nil, fmt.Errorf("blockmodel: K %d, starts %d and workers %d must not be negative", o.K, o.Starts, o.Workers)
-	case o.K > 0 && o.K < least:
-		return nil, fmt.Errorf("blockmodel: K is %d; must be at least 2: a bipartite graph needs a block of each set of "+
-			"nodes", o.K)
-	case o.K > most:
-		return nil, fmt.Errorf("blockmodel: K is %d; must be at most %d, the number of nodes", o.K, most)
+	case o.K > 0:
+		if err := g.checkK(o.K); err != nil {
+			return nil, err
+		}
 	}
 	s := &search{
 		g: g, prior: p, o: o, least: least, double: o.DoubleTo, at: searchProgress{Kmax: o.K, Path: map[int]*Partition{}},
 	}
 	if o.K == 0 {
-		s.at.Kmax, s.double = min(most, BlocksEach*least), most/2
+		s.at.Kmax, s.double = min(most, max(least, BlocksEach*g.sides())), most/2
 	}
 	if o.FixedK {
 		s.least, s.at.Kmax, s.double = o.K, min(most, 2*o.K), 0
@@ -367,7 +367,7 @@ func (a *partition) partition() *Partition {
 	place := make([]int, a.k)
 	for at, k := range order {
 		place[k] = at
-		p.Sides, p.Sizes = append(p.Sides, a.side[k]), append(p.Sizes, a.size[k])
+		p.Sides, p.Sizes, p.Known = append(p.Sides, a.side[k]), append(p.Sizes, a.size[k]), append(p.Known, a.known[k])
 		for _, l := range order {
 			w, pairs := a.weights[k*a.k+l], a.pairs(k, l, a.size[k], a.size[l])
 			p.Weight = append(p.Weight, w)
@@ -385,7 +385,8 @@ func (a *partition) partition() *Partition {
 }
 
 // Label returns the partition given by labels, which count from 0, with its exact integrated likelihood. It drops
-// blocks without nodes. It returns an error for labels that do not match the graph and for an invalid prior.
+// blocks without nodes. It returns an error for labels that do not match the graph, or what is known of its nodes, and
+// for an invalid prior.
 func Label(g *Graph, labels []int, p Prior) (*Partition, error) {
 	p, err := p.resolved(g)
 	if err != nil {
@@ -394,5 +395,9 @@ func Label(g *Graph, labels []int, p Prior) (*Partition, error) {
 	if len(labels) != g.nodes {
 		return nil, fmt.Errorf("blockmodel: %d labels for %d nodes", len(labels), g.nodes)
 	}
-	return newPartition(g, p, labels).partition(), nil
+	a := newPartition(g, p, labels)
+	if _, err := g.labelled(a.label, a.k); err != nil {
+		return nil, err
+	}
+	return a.partition(), nil
 }

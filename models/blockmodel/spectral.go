@@ -154,13 +154,16 @@ func (g *Graph) share(k, side int) int {
 	if g.kind != Bipartite {
 		return k
 	}
-	return max(1, (k+1-side)/2)
+	first := min(max((k+1)/2, g.leastOf(0)), k-g.leastOf(1))
+	return first + side*(k-2*first)
 }
 
 // begin draws labels of at most k blocks, from 0 in each set of nodes: the start of the given number, which decides of
 // what kind it is.
 func (g *Graph) begin(start, k int, rng *rand.Rand) []int {
-	return starts[start%len(starts)](g, k, rng)
+	block := starts[start%len(starts)](g, k, rng)
+	g.pin(block, k)
+	return block
 }
 
 // cluster groups the nodes of each set by k-means of their points.
