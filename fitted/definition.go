@@ -255,6 +255,10 @@ type Pairs struct {
 	Names   [2][]string // the distinct names of each column, sorted
 	Index   [2][]int    // for each row, the indices of its two names
 	Numbers []float64   // for each row, finite and not negative; nil: none
+
+	// Known has for some names what is known of their class: its name, or several with vertical bars between them, of
+	// which it is one. nil: nothing is known.
+	Known map[string]string
 }
 
 // Number returns the number of a row, or 1 if there are no numbers.

@@ -9,7 +9,9 @@ import (
 	"encoding/gob"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
@@ -48,8 +50,12 @@ func Definition(families fitted.Families) fitted.Definition {
 type Settings struct {
 	Directed  bool    `json:"directed,omitempty" help:"Edges lead from the node of the first column to the node of the second. Default: undirected edges."`
 	Bipartite bool    `json:"bipartite,omitempty" help:"The nodes of the first column and those of the second are two sets, each with its own blocks; K counts the blocks of both."`
+	Known     string  `json:"known,omitempty" placeholder:"FILE" help:"Table of known blocks, with two columns: nodes and the names of their blocks. Names A|B: the node is in one of these blocks; no name, or no row of the node: in any. K is at least the number of names, and further blocks may be found."`
 	Loops     *string `json:"loops,omitempty" placeholder:"HOW" enum:"error,drop" help:"Edges from a node to itself: error rejects them, drop leaves them out. Default: error."`
 }
+
+// KnownNames returns the table of known blocks.
+func (m *Settings) KnownNames() string { return m.Known }
 
 func (m *Settings) kind() blockmodel.Kind {
 	switch {
@@ -83,10 +89,18 @@ func (m *Settings) Check(r fitted.Request) error {
 func (m *Settings) Bind(_ context.Context, t *fitted.Table, r fitted.Request) (*fitted.Bound, error) {
 	list, names := edgesOf(t.Pairs, m.kind() == blockmodel.Bipartite)
 	list.Kind, list.DropLoops = m.kind(), m.Loops != nil && *m.Loops == "drop"
+	classes, err := know(&list, names, t.Pairs.Known)
+	if err != nil {
+		return nil, err
+	}
 	if r.Family == families.Poisson {
 		list.Family = blockmodel.Poisson
 	}
 	g, err := list.Graph()
+	if fault, is := errors.AsType[*blockmodel.KnownError](err); is {
+		return nil, fmt.Errorf("--known: %q, of class %q, %s", slices.Concat(names[0], names[1])[fault.Node],
+			classes[fault.Label], fault.Reason)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +109,7 @@ func (m *Settings) Bind(_ context.Context, t *fitted.Table, r fitted.Request) (*
 		sets = 2
 	}
 	b := &fitted.Bound{What: fmt.Sprintf("%s graph of %v edges", list.Kind, list.Family),
-		KMax: min(nodes, sets*blockmodel.BlocksEach), DoubleTo: nodes / 2}
+		KMin: g.Least(), KMax: max(g.Least(), min(nodes, sets*blockmodel.BlocksEach)), DoubleTo: nodes / 2}
 	if g.Loops > 0 {
 		b.Notes = append(b.Notes, fmt.Sprintf("left out %s, from a node to itself", wording.Counted(g.Loops, "loop")))
 	}
@@ -113,10 +127,12 @@ func (m *Settings) Bind(_ context.Context, t *fitted.Table, r fitted.Request) (*
 			return fmt.Errorf("%d blocks for %d nodes: choose K up to %d", k, nodes, nodes)
 		case k < sets:
 			return fmt.Errorf("%d block for a bipartite graph: K counts the blocks of both sets, at least one of each", k)
+		case k < b.KMin:
+			return fmt.Errorf("%s known, and K = %d: must be at least %d", wording.Are(len(classes), "block"), k, b.KMin)
 		}
 		return nil
 	}
-	p := problem{g: g, names: names, edges: list.Edges,
+	p := problem{g: g, names: names, edges: list.Edges, classes: classes,
 		prior: blockmodel.Prior{Alpha: r.Prior["weights"], A: r.Prior["a"], B: r.Prior["b"]}}
 	if b.Problem = p; r.Method.Search != "" {
 		b.Problem, b.Starts = search{p}, blockmodel.DefaultStarts(len(t.Pairs.Index[0]))
@@ -152,6 +168,26 @@ func edgesOf(t *fitted.Pairs, bipartite bool) (list blockmodel.EdgeList, names [
 	return list, names
 }
 
+// know gives the nodes of a list the labels that they may have, and returns the names of the labels.
+func know(list *blockmodel.EdgeList, names [2][]string, known map[string]string) (classes []string, err error) {
+	if known == nil {
+		return nil, nil
+	}
+	levels := slices.Compact(slices.Sorted(maps.Values(known)))
+	classes, sets, err := families.Labels(levels)
+	if err != nil {
+		return nil, fmt.Errorf("--known: %w", err)
+	}
+	for _, name := range slices.Concat(names[0], names[1]) {
+		var set []int
+		if class, is := known[name]; is {
+			set = sets[slices.Index(levels, class)]
+		}
+		list.Known = append(list.Known, set)
+	}
+	return classes, nil
+}
+
 type (
 	fit       = framework.Result[fitted.Found, struct{}]
 	selection = fitted.Selection[fitted.Found]
@@ -163,6 +199,8 @@ type problem struct {
 	names [2][]string // of the nodes of each set
 	edges []blockmodel.Edge
 	prior blockmodel.Prior
+
+	classes []string // the names of the labels of blocks
 }
 
 // Fit fits one K by the engine.

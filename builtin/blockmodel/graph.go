@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 
 	"github.com/latent-go/latent/builtin/internal/scoring"
@@ -21,6 +22,8 @@ type graph struct {
 	blockmodel.Parameters
 	Nodes  [2][]string `json:"nodes"`  // the names of each set; the second is empty unless the graph is bipartite
 	Labels []int       `json:"labels"` // the block of each node, from 0
+	// the names of the labels that blocks have
+	Classes []string `json:"classes,omitempty"`
 
 	view *view // of a fit
 }
@@ -39,6 +42,9 @@ func load(f *fitted.File) (fitted.Model, error) {
 	}
 	if err := g.Parameters.Check(); err != nil {
 		return nil, err
+	}
+	if slices.ContainsFunc(g.Known, func(label int) bool { return label >= len(g.Classes) }) {
+		return nil, errGraphFile
 	}
 	n := len(g.Nodes[0])
 	if len(g.Labels) != n+len(g.Nodes[1]) || (len(g.Nodes[1]) > 0) != (g.Kind == blockmodel.Bipartite) || n == 0 {

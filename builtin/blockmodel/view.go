@@ -35,7 +35,8 @@ type view struct {
 }
 
 type blockView struct {
-	Set   int           `json:"set"` // of nodes, 1 or 2
+	Label string        `json:"label,omitempty"` // of a block that nodes are known to be in
+	Set   int           `json:"set"`             // of nodes, 1 or 2
 	Size  int           `json:"size"`
 	Share fitted.Number `json:"share"` // π
 	Nodes []string      `json:"-"`
@@ -56,6 +57,9 @@ func (e problem) found(p *blockmodel.Parameters, labels []int, own string, score
 		if p.Kind == blockmodel.Bipartite {
 			b.Set = p.Sides[k] + 1
 		}
+		if p.Known != nil && p.Known[k] >= 0 {
+			b.Label = e.classes[p.Known[k]]
+		}
 		v.Blocks = append(v.Blocks, b)
 		v.Matrix = append(v.Matrix, fitted.Numbers(p.Theta[k*p.K:(k+1)*p.K]))
 	}
@@ -69,7 +73,7 @@ func (e problem) found(p *blockmodel.Parameters, labels []int, own string, score
 	}
 	kept := *p
 	kept.Start = nil
-	f := &graph{Parameters: kept, Nodes: e.names, Labels: labels, view: v}
+	f := &graph{Parameters: kept, Nodes: e.names, Labels: labels, Classes: e.classes, view: v}
 	f.ready()
 	return f
 }
@@ -139,12 +143,20 @@ func (v *view) list() report.Table {
 		table.Columns = append(table.Columns, report.Columns("column")...)
 	}
 	for k, b := range v.Blocks[:min(len(v.Blocks), wording.MostIterations)] {
-		table.Add(k+1, b.Size, report.Share(b.Share), someOf(b.Nodes))
+		table.Add(v.name(k), b.Size, report.Share(b.Share), someOf(b.Nodes))
 		if len(v.Nodes) > 1 {
 			table.Rows[k] = append(table.Rows[k], report.Of(b.Set))
 		}
 	}
 	return table
+}
+
+// name is the number of a block, with the label that it may have.
+func (v *view) name(k int) string {
+	if label := v.Blocks[k].Label; label != "" {
+		return fmt.Sprintf("%d, %s", k+1, report.Printable(label))
+	}
+	return strconv.Itoa(k + 1)
 }
 
 // between is an entry of the matrix as a person reads it.
@@ -172,7 +184,7 @@ func (v *view) finding() report.Section {
 	all := float64(len(v.NodeNames))
 	for k, b := range v.Blocks[:min(len(v.Blocks), wording.MostRows)] {
 		share := float64(b.Size) / all
-		list.Items = append(list.Items, report.Item{Group: k, Name: fmt.Sprintf("Block %d", k+1), Share: share,
+		list.Items = append(list.Items, report.Item{Group: k, Name: "Block " + v.name(k), Share: share,
 			Size: fmt.Sprintf("%s (%s)", wording.Counted(b.Size, "node"), report.Percentage(share)), Text: v.about(k)})
 	}
 	return list
@@ -253,7 +265,7 @@ func (v *view) matrix() report.Section {
 	heat.Shade = report.Relative(values)
 	table := report.Table{Caption: caption, Columns: heads, Open: len(columns) <= wording.MostShaded, High: "most"}
 	for i, k := range rows {
-		row, texts := []any{strconv.Itoa(k + 1), v.Blocks[k].Size}, []string{}
+		row, texts := []any{v.name(k), v.Blocks[k].Size}, []string{}
 		for j, l := range columns {
 			cell := v.between(v.Matrix[k][l])
 			row, texts = append(row, report.Shaded(cell, heat.Shade[i][j])), append(texts, cell.String())

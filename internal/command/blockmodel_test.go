@@ -21,9 +21,12 @@ import (
 type graphReport struct {
 	reported
 	Graph struct {
-		Nodes    []int
-		Edges    int
-		Blocks   []struct{ Size int }
+		Nodes  []int
+		Edges  int
+		Blocks []struct {
+			Size  int
+			Label string
+		}
 		Criteria map[string]number
 	}
 }

@@ -71,6 +71,7 @@ func (f *fittingFlags) load(s *tables.Session, label string) (*tables.Input, err
 		in, err := f.OpenPairs(s, f.source(), f.Weights)
 		if err == nil {
 			in.For = &f.modelFlags
+			err = f.TakeKnownNames(s, in, f.KnownNames())
 		}
 		return in, err
 	}

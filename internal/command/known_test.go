@@ -115,7 +115,7 @@ func TestKnownClassesAreRefused(t *testing.T) {
 	fit("the column is named by --known", statusUsage, "--known", "species", "--columns", "species=categorical")
 	fit("--known cannot be used with --noise", statusUsage, "--known", "species", "--noise")
 	fit("--known cannot be used with --left-right", statusUsage, "--model", "hmm", "--left-right", "1", "--known", "species")
-	fit("--known is a flag of --model hmm, mixture", statusUsage, "--model", "factor", "--known", "species")
+	fit("--known is a flag of --model blockmodel, hmm, mixture", statusUsage, "--model", "factor", "--known", "species")
 	empty := file(t, "empty.csv", "a,b,c\n1,2,\n2,3,\n4,1,\n5,2,\n")
 	fails(t, 1, `column "c" has no value at all`, "", "fit", "--data", empty, "--known", "c")
 	sets := file(t, "sets.csv", "a,b,c\n1,2,x|y\n2,3,x\n4,1,\n5,2,\n")
@@ -123,6 +123,49 @@ func TestKnownClassesAreRefused(t *testing.T) {
 	_, stderr := done(t, "fit", "--data", file(t, "one.csv", "a,c\n1,x\n2,y\n4,y\n5,\n1.5,\n2.5,\n4.1,\n3,\n"), "--known", "c",
 		"--cov", "diag")
 	assert.Contains(t, stderr, `only 1 row is known to be in class "x"`)
+}
+
+// TestKnownBlocks of the karate club: two members of each faction are known, see TestKnownFactionsOfKarate.
+func TestKnownBlocks(t *testing.T) {
+	nodes, dir := file(t, "nodes.csv", "node,faction\n1,Hi\n12,Hi\n34,Officer\n10,Officer\n2,\n99,Hi\n"), t.TempDir()
+	model := filepath.Join(dir, "m.json")
+	for _, method := range []string{"greedy", "gfab"} {
+		text, stderr := done(t, "fit", "--model", "blockmodel", "--method", method, "--data", "karate", "--known", nodes,
+			"--k", "2", "--out", model, "--report", filepath.Join(dir, method))
+		assert.Contains(t, text, "1, Officer     18", method)
+		assert.Contains(t, text, "2, Hi     16", method)
+		assert.Contains(t, stderr, "nodes.csv: left out 1 row, whose names karate does not have")
+		assert.Contains(t, contents(t, filepath.Join(dir, method, pageName)), "Block 2, Hi", method)
+		seen, _ := done(t, "predict", model, "--data", file(t, "pairs.csv", "from,to\n12,10\n1,2\n"))
+		assert.Contains(t, seen, "12,10,2,1,")
+		assert.Contains(t, seen, "1,2,2,2,")
+	}
+	counts := market()
+	buyers := file(t, "buyers.csv", "who,kind\nb0,A\nb2,A\nb1,B\nb3,B\nb5,A|B\ng0,cheap\n")
+	r := graphJSON(t, "--bipartite", "--family", "poisson", "--data", file(t, "market.csv", counts), "--known", buyers)
+	assert.Equal(t, 5, r.K)
+	assert.Contains(t, r.Graph.Blocks, struct {
+		Size  int
+		Label string
+	}{20, "A"})
+	chosen, _ := done(t, "select", "--model", "blockmodel", "--data", "karate", "--known", nodes, "--kmax", "3", "--format", "json")
+	assert.Contains(t, chosen, `"kmin":2`)
+
+	for text, says := range map[string]string{
+		"a,b\n1,x\n34,x|y\n":      `"x|y" names the class "y", which no row is known to have alone`,
+		"a,b\n1,x\n2,y\n1,y\n":    `row 3 says that "1" is in class "y", and a row before it "x"`,
+		"a,b\nx,y\n":              "none of its names with a class is one of karate",
+		"a,b\n1,\n":               `column "b" has no value at all`,
+		"a,b,c\n1,2,3\n":          "must have two columns, the names and their classes",
+		"a,b\n1,x\n2,y\n3,z\n4,z": "3 blocks are known, and K = 2: must be at least 3",
+	} {
+		fails(t, 1, says, "", "fit", "--model", "blockmodel", "--data", "karate", "--k", "2", "--known", file(t, "bad.csv", text))
+	}
+	fails(t, 1, "is of another set than a node before it", "", "fit", "--model", "blockmodel", "--bipartite", "--data", "karate",
+		"--known", file(t, "bad.csv", "a,b\n1,x\n34,x\n"))
+	fails(t, 1, "none.csv: no such file", "", "fit", "--model", "blockmodel", "--data", "karate", "--known", "none.csv")
+	_, stderr := done(t, "fit", "--model", "blockmodel", "--data", "karate", "--known", file(t, "one.csv", "1,x\n2,x\n34,y\n"))
+	assert.Contains(t, stderr, `only 1 row is known to be in class "y"`)
 }
 
 // TestKnownClassesAreNotChecked: a column of known classes is none of those that a model should fit, or that move.

@@ -32,6 +32,14 @@ func (r Roles) KnownColumn() string {
 	return ""
 }
 
+// KnownNames is the table of what is known of the classes of names; empty if there is none.
+func (r Roles) KnownNames() string {
+	if k, has := r.settings.(interface{ KnownNames() string }); has {
+		return k.KnownNames()
+	}
+	return ""
+}
+
 // Aside are the columns that classes do not describe as they do others: of known classes, and of a gate.
 func (r Roles) Aside() []string {
 	if known := r.KnownColumn(); known != "" {

@@ -163,7 +163,7 @@ func inColumns(paths []string) (n int, err error) {
 		file, err := atomicfile.Open(path)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return 0, fmt.Errorf("--data %s: no such file or embedded data set: the data sets are %s", path,
+			return 0, fmt.Errorf("%s: no such file or embedded data set: the data sets are %s", path,
 				strings.Join(DatasetNames(), ", "))
 		case err != nil:
 			return 0, err
@@ -176,7 +176,7 @@ func inColumns(paths []string) (n int, err error) {
 			return 0, err
 		}
 		if err == nil && info.IsDir() {
-			return 0, fmt.Errorf("--data %s is a directory: name a file, or a pattern of files", path)
+			return 0, fmt.Errorf("%s is a directory: name a file, or a pattern of files", path)
 		}
 	}
 	return n, nil

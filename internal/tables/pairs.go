@@ -3,6 +3,7 @@ package tables
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -37,12 +38,73 @@ func (f *Options) OpenPairs(s *Session, source, numbers string) (*Input, error) 
 		return nil, in.Wrap(err)
 	}
 	in.Pairs = t
+	f.noteHeader(s, in, t)
+	return in, nil
+}
+
+// noteHeader says where the first row may not be the names of columns, but one of the list.
+func (f *Options) noteHeader(s *Session, in *Input, t *fitted.Pairs) {
 	if first := in.Names[0]; f.Header == "auto" && !in.Unnamed &&
-		slices.Contains(slices.Concat(t.Names[0], t.Names[1]), first) {
+		(slices.Contains(t.Names[0], first) || slices.Contains(t.Names[1], first)) {
 		s.Note("the first row of %s names the columns, %s; %.60q is also a name in other rows: --header no "+
 			"reads it as a row of the list", in.Name, wording.Quoted(in.Names), first)
 	}
-	return in, nil
+}
+
+// TakeKnownNames reads what is known of the classes of the names of a list of pairs: a table of two columns, names and
+// their classes, where a name without a class may be in any.
+func (f *Options) TakeKnownNames(s *Session, in *Input, source string) error {
+	if source == "" {
+		return nil
+	}
+	of := *f // what chooses columns and values chooses those of the list
+	of.Select, of.Drop, of.Dates, of.Missing = nil, nil, Dates{}, nil
+	t, err := of.Open(s, source, func(string) data.Reading { return data.ReadAsText })
+	if err != nil {
+		return err
+	}
+	if len(t.Names) != 2 {
+		return t.Wrap(fmt.Errorf("--known: must have two columns, the names and their classes, and has %s",
+			wording.Quoted(t.Names)))
+	}
+	of.noteHeader(s, t, in.Pairs)
+	names, index, err := t.dictionary(t.Names[0])
+	if err != nil {
+		return t.Wrap(err)
+	}
+	classes, places, err := t.cells(t.Names[1])
+	if err != nil {
+		return t.Wrap(err)
+	}
+	here := SetOf(slices.Concat(in.Pairs.Names[0], in.Pairs.Names[1]))
+	known, counts, elsewhere := map[string]string{}, map[string]int{}, 0
+	for row, at := range index {
+		if places[row] < 0 || strings.TrimSpace(classes[places[row]]) == "" {
+			continue
+		}
+		name, class := names[at], strings.TrimSpace(classes[places[row]])
+		switch before, is := known[name]; {
+		case !here[name]:
+			elsewhere++
+		case is && before != class:
+			return t.Wrap(fmt.Errorf("row %d says that %.60q is in class %.60q, and a row before it %.60q",
+				t.Origin(row)+1, name, class, before))
+		case !is:
+			known[name] = class
+			counts[class]++
+		}
+	}
+	switch {
+	case len(known) == 0 && elsewhere > 0:
+		return t.Wrap(fmt.Errorf("--known: none of its names with a class is one of %s", in.Name))
+	case len(known) == 0:
+		return t.Wrap(fmt.Errorf("--known: column %.60q has no value at all: it names the classes of no row", t.Names[1]))
+	case elsewhere > 0:
+		s.Note("%s: left out %s, whose names %s does not have", t.Name, wording.Counted(elsewhere, "row"), in.Name)
+	}
+	in.Pairs.Known = known
+	t.noteAlone(s, slices.Sorted(maps.Keys(counts)), func(class string) int { return counts[class] })
+	return nil
 }
 
 // triples are the table as a list of pairs.

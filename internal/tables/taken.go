@@ -224,12 +224,17 @@ func (in *Input) TakeKnown(s *Session, column string) error {
 			counts[code]++
 		}
 	}
-	for code, n := range counts {
-		if n == 1 {
-			s.Note("%s: only 1 row is known to be in class %.60q, which says little of the class", in.Name, levels[code])
+	in.noteAlone(s, levels, func(class string) int { return counts[slices.Index(levels, class)] })
+	return nil
+}
+
+// noteAlone says which classes have a single row that is known to be in them.
+func (in *Input) noteAlone(s *Session, classes []string, rows func(class string) int) {
+	for _, class := range classes {
+		if rows(class) == 1 {
+			s.Note("%s: only 1 row is known to be in class %.60q, which says little of the class", in.Name, class)
 		}
 	}
-	return nil
 }
 
 // AsText reads some columns as texts, so that 01 and 1 differ, and the others as before.

@@ -8,6 +8,16 @@ import (
 // free is the label of a block that no label belongs to.
 const free = -1
 
+// A KnownError says why a node of a bipartite graph cannot have a label.
+type KnownError struct {
+	Node, Label int
+	Reason      string // what follows the names of both
+}
+
+func (e *KnownError) Error() string {
+	return fmt.Sprintf("blockmodel: node %d, of label %d, %s", e.Node, e.Label, e.Reason)
+}
+
 // takeKnown checks the labels of nodes, and takes them.
 func (g *Graph) takeKnown(known [][]int) error {
 	if known == nil {
@@ -31,7 +41,7 @@ func (g *Graph) takeKnown(known [][]int) error {
 		if set := &g.sets[labels[0]]; *set == free {
 			*set = g.side(i)
 		} else if *set != g.side(i) {
-			return fmt.Errorf("blockmodel: label %d is known of nodes of both sets of a bipartite graph", labels[0])
+			return &KnownError{i, labels[0], "is of another set than a node before it that is known to be in that block"}
 		}
 	}
 	if label := slices.Index(g.sets, free); label >= 0 {
@@ -40,7 +50,7 @@ func (g *Graph) takeKnown(known [][]int) error {
 	for i, labels := range known {
 		for _, label := range labels {
 			if g.sets[label] != g.side(i) {
-				return fmt.Errorf("blockmodel: node %d has label %d, of nodes of the other set of a bipartite graph", i, label)
+				return &KnownError{i, label, "cannot be in that block, which has nodes of the other set"}
 			}
 		}
 	}

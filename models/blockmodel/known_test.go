@@ -111,8 +111,8 @@ func TestBadKnownLabels(t *testing.T) {
 		{"the labels of 2 nodes; must be 4", [][]int{{0}, {1}}},
 		{"node 1 has label -1", [][]int{{0}, {-1}, nil, nil}},
 		{"label 1 is the only one of no node", [][]int{{0}, {0, 1}, nil, nil}},
-		{"label 0 is known of nodes of both sets", [][]int{{0}, nil, nil, {0}}},
-		{"node 1 has label 1, of nodes of the other set", [][]int{{0}, {0, 1}, nil, {1}}},
+		{"node 3, of label 0, is of another set than a node", [][]int{{0}, nil, nil, {0}}},
+		{"node 1, of label 1, cannot be in that block, which has nodes of the other set", [][]int{{0}, {0, 1}, nil, {1}}},
 	} {
 		_, err := EdgeList{Kind: Bipartite, Nodes: 2, Second: 2, Known: c.known}.Graph()
 		assert.ErrorContains(t, err, c.problem)
