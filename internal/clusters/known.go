@@ -38,13 +38,19 @@ func (c *Points) Around(order []int, k int) (seeds []int) {
 
 // Match renames clusters of rows so that each known one is that with most of its rows.
 func (c *Points) Match(label []int) {
-	for j := range len(c.fixed) / c.width {
+	Match(label, c.held, len(c.fixed)/c.width, func(i int) float64 { return c.weights[i] })
+}
+
+// Match renames clusters so that each of the first, which some rows are held in, is that with most of these rows by
+// their weight. held is negative for the others.
+func Match(label, held []int, first int, weight func(i int) float64) {
+	for j := range first {
 		most, best := 0.0, j
 		for of := j; of <= slices.Max(label); of++ {
 			n := 0.0
 			for i, l := range label {
-				if l == of && c.held[i] == j {
-					n += c.weights[i]
+				if l == of && held[i] == j {
+					n += weight(i)
 				}
 			}
 			if n > most {

@@ -3,6 +3,8 @@ package blockmodel
 import (
 	"fmt"
 	"slices"
+
+	"github.com/latent-go/latent/internal/clusters"
 )
 
 // free is the label of a block that no label belongs to.
@@ -97,35 +99,27 @@ func (g *Graph) checkK(k int) error {
 	return nil
 }
 
-// pin moves the nodes of a start, in k blocks, to blocks that they may be in: a label has the block, of those that no
-// other has, with most of the nodes that are known to have it.
-func (g *Graph) pin(block []int, k int) {
-	counts := make([][]int, len(g.sets)) // of each label and block; nil of labels that have one
-	for label, side := range g.sets {
-		counts[label] = make([]int, g.share(k, side))
+// pin moves the nodes of a start to blocks that they may be in: in each set of nodes, the first labels have the first
+// blocks, which are those with most of the nodes that are known to have the label.
+func (g *Graph) pin(block []int) {
+	if g.known == nil {
+		return
 	}
+	var n [2]int
+	place := make([]int, len(g.sets))
+	for label, set := range g.sets {
+		place[label] = n[set]
+		n[set]++
+	}
+	held := slices.Repeat([]int{free}, g.nodes)
 	for i, labels := range g.known {
 		if g.fixed(i) {
-			counts[labels[0]][block[i]]++
+			held[i] = place[labels[0]]
 		}
 	}
-	place := make([]int, len(g.sets))
-	for range place {
-		best, most := 0, free
-		for label, of := range counts {
-			for at, n := range of {
-				if n > most {
-					best, place[label], most = label, at, n
-				}
-			}
-		}
-		for label := range counts {
-			if g.sets[label] == g.sets[best] && label != best && counts[label] != nil {
-				counts[label][place[best]] = free
-			}
-		}
-		counts[best] = nil
-	}
+	one := func(int) float64 { return 1 }
+	clusters.Match(block[:g.first], held, n[0], one)
+	clusters.Match(block[g.first:], held[g.first:], n[1], one)
 	for i, labels := range g.known {
 		if len(labels) > 0 && !slices.ContainsFunc(labels, func(label int) bool { return place[label] == block[i] }) {
 			block[i] = place[labels[0]]

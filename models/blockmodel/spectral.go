@@ -162,7 +162,7 @@ func (g *Graph) share(k, side int) int {
 // what kind it is.
 func (g *Graph) begin(start, k int, rng *rand.Rand) []int {
 	block := starts[start%len(starts)](g, k, rng)
-	g.pin(block, k)
+	g.pin(block)
 	return block
 }
 
