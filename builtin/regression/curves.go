@@ -3,7 +3,6 @@ package regression
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/latent-go/latent/fitted"
@@ -98,7 +97,7 @@ func (c *curves) Print(p report.Page) {
 	shown, g := p.Widest(min(len(c.List), wording.MostRows), func(n int) *report.Grid {
 		heads := []string{"component"}
 		for k := range n {
-			heads = append(heads, strconv.Itoa(k+1))
+			heads = append(heads, c.Called(k))
 		}
 		g := report.NewGrid(heads...)
 		cells := func(name string, of func(k classes.Component) string) {

@@ -46,6 +46,7 @@ type Settings struct {
 	Fixed       []string `json:"fixed,omitempty" placeholder:"NAME" help:"Coefficients that all components share, by the names that the text has: intercept, or a regressor. Default: none."`
 	NoIntercept bool     `json:"no_intercept,omitempty" name:"no-intercept" help:"Lines through the origin."`
 	classes.GateSettings
+	classes.KnownSettings
 }
 
 // Powers hold the degree of a polynomial for each of some columns.
@@ -124,6 +125,12 @@ func (m *Settings) DescribeColumns(t *data.Named, r fitted.Request) ([]data.Colu
 		c := data.Column{Name: name}
 		text := t.Levels(name) != nil
 		switch {
+		case name == m.Known:
+			c.Family = families.Known
+			var err error
+			if c.Levels, err = t.Occurring(name); err != nil {
+				return nil, err
+			}
 		case slices.Contains(m.Gate, name) && !slices.Contains(m.Regress, name):
 			c.Family = families.Gate
 			if text || m.Columns.Family[name] == families.Categorical {
@@ -171,6 +178,7 @@ func (m *Settings) DescribeColumns(t *data.Named, r fitted.Request) ([]data.Colu
 // design finds the terms of columns.
 func (m *Settings) design(columns []data.Column, r fitted.Request) (*design.Regression, error) {
 	g := &design.Regression{Distribution: r.Family, Response: m.Response, Size: m.size(), Intercept: !m.NoIntercept}
+	g.Know(columns)
 	for j, c := range columns[g.First():] {
 		j += g.First()
 		for l := 1; l < len(c.Levels) && c.Family == families.Categorical; l++ {
@@ -238,7 +246,7 @@ func (m *Settings) Bind(_ context.Context, t *fitted.Table, r fitted.Request) (*
 	b := classes.Bind(&fitted.Table{Rows: table}, model.Family, r, "component")
 	b.What = fmt.Sprintf("%s regressions of %s on %s", g.Distribution, report.Printable(g.Response),
 		wording.Listed(printables(g.Terms), 8))
-	if b.KMax = max(1, min(whole.N/(g.Width()+2), classes.MostByDefault)); b.KMax == classes.MostByDefault {
+	if b.KMax = max(1, b.KMin, min(whole.N/(g.Width()+2), classes.MostByDefault)); b.KMax == classes.MostByDefault {
 		b.DoubleTo = classes.Doubling(whole.N, len(t.Columns))
 	}
 	b.Seen = (&fitted.Table{Columns: g.Columns()}).Names()

@@ -148,6 +148,7 @@ func newRows(
 	columns []data.Column, g *design.Regression, of family.Family, p *mixture.Parameters,
 ) (*rows, error) {
 	m := &rows{design: g, params: p}
+	model := mixture.Model{Family: of}
 	m.Takes = fitted.Input{Gaps: true, Optional: g.First(), Given: len(columns) - g.First()}
 	m.Says = fitted.Layout{
 		First: []string{"label", "probability", "mean"},
@@ -155,6 +156,8 @@ func newRows(
 		Items: wording.Numbered("p", p.K),
 		Last:  append(wording.Numbered("mean", p.K), "log_likelihood"),
 	}
+	_, m.Says.Classes = scoring.NameClasses(m.Says.Items, g.Columns(), func(k int) int { return model.Label(p, k) })
+	m.Takes.Known = g.Known()
 	var err error
 	m.plan, err = family.NewPlan(of, p.D)
 	return m, err
@@ -193,7 +196,8 @@ func (m *rows) NewScorer() (fitted.Scorer, error) {
 				row[3+k+j] = mean
 				row[2] += w * mean
 			}
-			if math.IsNaN(b.Row(i)[0]) { // without a response the probabilities sum to 1, up to rounding
+			// without a response the probabilities sum to 1, up to rounding
+			if known := m.design.Known(); math.IsNaN(b.Row(i)[0]) && (known == 0 || math.IsNaN(b.Row(i)[known-1])) {
 				l = 0
 			}
 			row[width-1] = l
@@ -235,6 +239,9 @@ func (m *rows) SampleGiven(b blocks.Rows, rng *rand.Rand) (x []float64, labels [
 			return nil, nil, err
 		}
 		x, labels = append(append(append(x, row[0]), row[1:first]...), b.Row(i)[first:]...), append(labels, label)
+		if known := m.design.Known(); known > 0 {
+			x[len(x)-b.D+known-1] = row[len(row)-1]
+		}
 	}
 	return x, labels, nil
 }

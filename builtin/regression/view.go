@@ -42,7 +42,7 @@ func (c *curves) finding() (report.Section, error) {
 	for k, one := range shown {
 		list.Items = append(list.Items, report.Item{
 			Group: k,
-			Name:  fmt.Sprintf("Component %d", k+1),
+			Name:  "Component " + c.Called(k),
 			Size:  c.Size(one),
 			Share: float64(one.Weight),
 			Text:  c.equation(one),
@@ -173,6 +173,9 @@ func (c *curves) curvesSection() ([]report.Section, error) {
 		}
 		for _, t := range c.design.Terms {
 			block.X = append(block.X, t.Of(v))
+		}
+		if c.design.Known() > 0 {
+			block.X = append(block.X, math.NaN())
 		}
 	}
 	means, err := c.Model.Means(block, c.Mixture)

@@ -142,7 +142,7 @@ func (f *fittingFlags) load(s *tables.Session, label string) (*tables.Input, err
 		s.Note("left out the class labels of %s, column %q (--select chooses columns)", in.Name, in.Label)
 	}
 	if r := f.Explained(); r != nil {
-		if err := in.Arrange(r, weights, given); err != nil {
+		if err := in.Arrange(r, weights, f.Aside()); err != nil {
 			return nil, err
 		}
 	}

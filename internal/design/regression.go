@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/latent-go/latent/data"
+	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/family/regress"
 	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/families"
@@ -41,7 +43,20 @@ type Regression struct {
 	Intercept    bool   `json:"intercept"`
 	Terms        []Term `json:"terms"`
 	Fixed        []int  `json:"fixed,omitempty"` // places of coefficients that all components share, the intercept's first
+
+	known  int           // 1 + the place of the column of known classes; 0: there is none
+	labels []data.Column // that column
 }
+
+// Know takes the column of known classes from the model's columns, if it is one of these.
+func (g *Regression) Know(columns []data.Column) {
+	if at := slices.IndexFunc(columns, func(c data.Column) bool { return c.Family == families.Known }); at >= 0 {
+		g.known, g.labels = at+1, columns[at:at+1]
+	}
+}
+
+// Known is 1 + the place of the column of known classes among the model's columns; 0: there is none.
+func (g *Regression) Known() int { return g.known }
 
 // First is the number of columns before the regressors.
 func (g *Regression) First() int {
@@ -52,23 +67,23 @@ func (g *Regression) First() int {
 }
 
 // Family is that of the components.
-func (g *Regression) Family(floor float64) regress.Family {
-	return regress.Family{
+func (g *Regression) Family(floor float64) family.Family {
+	return families.WithKnown(regress.Family{
 		Response: Responses[g.Distribution], Exposure: g.Size != "", NoIntercept: !g.Intercept, Fixed: g.Fixed, Floor: floor,
-	}
+	}, g.labels)
 }
 
-// Columns are those of the design: names for messages and summaries.
+// Columns are those of the design: names for messages and summaries, and at the end the column of known classes.
 func (g *Regression) Columns() []data.Column {
 	list := []data.Column{{Name: g.Response}, {Name: g.Size}}[:g.First()]
 	for _, t := range g.Terms {
 		list = append(list, data.Column{Name: t.Name})
 	}
-	return list
+	return append(list, g.labels...)
 }
 
 // Width is the number of columns of the design.
-func (g *Regression) Width() int { return g.First() + len(g.Terms) }
+func (g *Regression) Width() int { return g.First() + len(g.Terms) + len(g.labels) }
 
 // Expand makes rows of the design of rows with the model's columns; they lie in x, which is overwritten from its
 // beginning, and grows where it is too short.
@@ -85,11 +100,15 @@ func (g *Regression) expand(x, row []float64) []float64 {
 	for _, t := range g.Terms {
 		x = append(x, t.Of(row[t.Column]))
 	}
+	if g.known > 0 {
+		x = append(x, row[g.known-1])
+	}
 	return x
 }
 
 // Gated is the design of a gate before regressions, which has the named columns.
 func (g *Regression) Gated(columns []data.Column, names []string) Gate {
+	g.Know(columns)
 	d := GateOf(columns, names)
 	d.Width, d.Seen = g.Width(), g
 	return d
@@ -124,6 +143,7 @@ func (g *Regression) Coefficients() (names []string) {
 
 // Check holds a design from a file to the columns of the model.
 func (g *Regression) Check(columns []data.Column, width int) error {
+	g.Know(columns)
 	if _, ok := Responses[g.Distribution]; !ok || width != g.Width() || len(columns) < g.First() ||
 		columns[0].Name != g.Response || g.Size != "" && columns[1].Name != g.Size {
 		return errors.New("its regression does not match its columns")
@@ -140,7 +160,11 @@ func (g *Regression) Check(columns []data.Column, width int) error {
 // Sourced is an error about the model's columns in place of those of the design.
 func (g *Regression) Sourced(err error) error {
 	if fault, ok := errors.AsType[*blocks.DataError](err); ok && fault.Column >= g.First() && fault.Column < g.Width() {
-		fault.Column = g.Terms[fault.Column-g.First()].Column
+		if at := fault.Column - g.First(); at < len(g.Terms) {
+			fault.Column = g.Terms[at].Column
+		} else {
+			fault.Column = g.known - 1
+		}
 	}
 	return err
 }
@@ -149,7 +173,7 @@ func (g *Regression) Sourced(err error) error {
 func (g *Regression) Complete(b blocks.Rows) error {
 	for i := range b.N {
 		for j, v := range b.Row(i) {
-			if math.IsNaN(v) && j >= g.First() {
+			if math.IsNaN(v) && j >= g.First() && j != g.known-1 {
 				return &blocks.DataError{
 					Row:    b.First + i,
 					Column: j,

@@ -296,8 +296,7 @@ func OfRows(name string, columns []data.Column) family.Family { return Set{}.OfR
 // OfRows makes the family of a whole row out of those of its columns, which [Check] has let through.
 func (s Set) OfRows(name string, columns []data.Column) family.Family {
 	if d := Described(columns); d < len(columns) {
-		_, sets, _ := Labels(columns[d].Levels) // which Check has let through
-		return known.Family{Family: s.OfRows(name, columns[:d]), Sets: sets}
+		return WithKnown(s.OfRows(name, columns[:d]), columns[d:])
 	}
 	if f := s.named(name); f.Joint != nil {
 		return f.Joint(len(columns))
@@ -315,6 +314,15 @@ func (s Set) OfRows(name string, columns []data.Column) family.Family {
 		product, columns = append(product, one(len(c.Levels))), columns[width:]
 	}
 	return product
+}
+
+// WithKnown gives a family the column of known classes, which [Check] has let through, if there is one.
+func WithKnown(of family.Family, column []data.Column) family.Family {
+	if len(column) == 0 {
+		return of
+	}
+	_, sets, _ := Labels(column[0].Levels)
+	return known.Family{Family: of, Sets: sets}
 }
 
 // Described is how many of the columns that components have come before that of known classes: all if there is none.

@@ -14,6 +14,7 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/family/known"
 	"github.com/latent-go/latent/family/normal"
+	"github.com/latent-go/latent/family/regress"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/framework/lvmtest"
@@ -150,6 +151,52 @@ func TestKnownClassesAreFound(t *testing.T) {
 	t.Logf("%d of 10, without labels %d", found, without)
 }
 
+// TestKnownRegressionsAreFound in at least 9 of 10 tables whose lines are hidden in their noise, by the labels of a sixth
+// of the rows: the lines are those of their labels.
+func TestKnownRegressionsAreFound(t *testing.T) {
+	found, without := 0, 0
+	m := mixture.Model{Family: known.Labelled(regress.Family{}, 2)}
+	o := framework.Options{K: 5, Restarts: 3, Criterion: framework.Evidence}
+	for table := range 10 {
+		rng := rand.New(rand.NewPCG(uint64(table), 3))
+		const n = 400
+		var x, free []float64
+		for i := range n {
+			z, a := i%2, 2*rng.NormFloat64()
+			y, label := []float64{0.25, -0.15}[z]*a+rng.NormFloat64(), math.NaN()
+			if rng.Float64() < 1.0/6 {
+				label = float64(1 - z)
+			}
+			x, free = append(x, y, a, label), append(free, y, a)
+		}
+		labelled, err := blocks.FromIncomplete(x, n, 3)
+		require.NoError(t, err)
+		res, err := framework.Fit(context.Background(), m, labelled, o)
+		require.NoError(t, err)
+		close := res.Shape.K == 2
+		for k := range res.Shape.K {
+			label, own := m.Label(res.Parameters, k), res.Parameters.Component(k)
+			close = close && label >= 0 && math.Abs(own[1]-[]float64{-0.15, 0.25}[label]) < 0.15
+		}
+		if close {
+			found++
+		}
+		if table > 1 && testing.Short() {
+			continue
+		}
+		alone, err := blocks.FromSlice(free, n, 2)
+		require.NoError(t, err)
+		other, err := framework.Fit(context.Background(), mixture.Model{Family: regress.Family{}}, alone, o)
+		require.NoError(t, err)
+		if other.Shape.K == 2 {
+			without++
+		}
+	}
+	assert.GreaterOrEqual(t, found, 9)
+	assert.Zero(t, without)
+	t.Logf("%d of 10, without labels %d", found, without)
+}
+
 // partlyKnown are rows of three classes, of which the first two are known for a part.
 func partlyKnown(n int) *mat.Dense {
 	rng := rand.New(rand.NewPCG(3, 4))
@@ -180,6 +227,10 @@ func TestKnownClassesConform(t *testing.T) {
 	lvmtest.Test(t, lvmtest.Case[blocks.Rows, *mixture.Posterior, *mixture.Statistics]{
 		Model: mixture.Variational{Family: known.Labelled(normal.Family{Covariance: normal.Diagonal}, 2)},
 		Data:  lvmtest.Matrix(partlyKnown(120)), K: []int{2, 3}, Least: 2, NoAllocations: true,
+	})
+	lines := mixture.Model{Family: known.Labelled(regress.Family{}, 2)}
+	lvmtest.Test(t, mixtureCase{
+		Model: lines, Data: lvmtest.Matrix(partlyKnown(120)), K: []int{2}, Least: 2,
 	})
 	codes := partlyKnown(120)
 	for i := range 120 {
