@@ -102,6 +102,11 @@ type (
 	PseudoResidualer interface {
 		PseudoResiduals(b blocks.Sequences) ([]float64, error)
 	}
+	// A Distancer returns the squared Mahalanobis distances of the rows of a block from K classes, rows×K, over the columns
+	// that are normal and present, and for each row the number of these. squared is nil if no column is normal.
+	Distancer interface {
+		Distances(b blocks.Rows) (squared []float64, columns []int)
+	}
 	// A Filler returns the rows of a block, rows×D, with missing entries filled in given the other entries: by their
 	// means, in columns of codes by the most probable one, if rng is nil, and otherwise by a draw. For a model of
 	// sequences, the block is one sequence.

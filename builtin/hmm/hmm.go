@@ -362,6 +362,11 @@ func (c *states) PseudoResiduals(b blocks.Sequences) ([]float64, error) {
 	return c.model.PseudoResiduals(b, c.params)
 }
 
+// Distances are those of steps from the states.
+func (c *states) Distances(b blocks.Rows) (squared []float64, columns []int) {
+	return c.model.Distances(b, c.params)
+}
+
 // Forecast is what is expected after each sequence.
 func (c *states) Forecast(b blocks.Sequences, h int) (list []fitted.Forecast, err error) {
 	ahead, err := c.model.Forecast(b, c.params, h)

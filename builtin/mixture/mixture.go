@@ -365,11 +365,13 @@ type (
 	plain interface {
 		fitted.Model
 		fitted.Sampler
+		fitted.Distancer
 	}
 	conditional interface {
 		fitted.Model
 		fitted.Prior
 		fitted.ConditionalSampler
+		fitted.Distancer
 	}
 )
 

@@ -156,10 +156,10 @@ func (f analyser) Ellipse(xi []float64) (m, s []float64, normal bool) {
 	return f.gaussian.Ellipse(f.normal(xi))
 }
 
-// Ellipse is that of the family.
+// Ellipse is that of the family. With noise the density is not normal.
 func (f noisy) Ellipse(xi []float64) (m, s []float64, normal bool) {
 	if of, ok := f.inner.(family.Elliptical); ok {
-		return of.Ellipse(f.params(xi))
+		m, s, _ = of.Ellipse(f.params(xi))
 	}
-	return nil, nil, false
+	return m, s, false
 }

@@ -150,7 +150,8 @@ func (c *checker) reference(ctx context.Context, m fitted.Model, b uint64) (*ref
 // figures are the statistics of a table.
 type figures struct {
 	of    [groups][]float64
-	least int // row of the smallest ln p
+	least int      // row of the smallest ln p
+	far   *lengths // nil: there are none
 }
 
 // draw has the figures of a table drawn from the model, by the model or by one that is fitted to that table.
@@ -179,17 +180,20 @@ func (c *checker) draw(ctx context.Context, m fitted.Model, b uint64) (*figures,
 	if err != nil {
 		return nil, err
 	}
-	return c.statistics(m, of, expected)
+	return c.statistics(ctx, m, of, expected)
 }
 
 // statistics are those of a table by a model, and what is expected of it.
-func (c *checker) statistics(m fitted.Model, of *scored, expected *reference) (f *figures, err error) {
-	f = new(figures)
-	f.of[patterns] = c.patternStatistics(of)
+func (c *checker) statistics(
+	ctx context.Context, m fitted.Model, of *scored, expected *reference,
+) (f *figures, err error) {
+	f = &figures{far: c.distances(m, of), least: floats.MinIdx(of.log)}
+	if f.of[patterns], err = c.patternStatistics(ctx, m, of); err != nil {
+		return nil, err
+	}
 	f.of[associations] = c.pairs.statistics(of, expected)
-	f.of[likelihood] = likelihoodStatistics(of, expected)
-	f.least = floats.MinIdx(of.log)
-	f.of[outlier] = []float64{-of.log[f.least]}
+	f.of[likelihood] = likelihoodStatistics(of, expected, f.far)
+	f.of[outlier] = []float64{-of.log[f.least], f.far.most()}
 	f.of[residuals], err = c.residualStatistics(m, of.sample)
 	return f, err
 }

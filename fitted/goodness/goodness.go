@@ -10,8 +10,8 @@
 //	patterns    codes: G² and X² of the patterns of complete rows (Agresti 2002, section 13.1; poLCA)
 //	pairs       codes: X² of two columns over its degrees of freedom, the bivariate residual of Latent GOLD (Vermunt &
 //	            Magidson 2016, section 7.4); other columns: correlations, pooled within classes and over all rows
-//	likelihood  the distribution of ln p of the rows; for one Gaussian it is that of Mahalanobis distances
-//	outlier     the smallest ln p of a row
+//	likelihood  the distribution of ln p of the rows, and of normal columns that of their Mahalanobis distances
+//	outlier     the smallest ln p of a row, and of normal columns the largest Mahalanobis distance
 //	residuals   sequences: correlation of pseudo-residuals with the step before, and their distribution (Zucchini &
 //	            MacDonald 2009, section 6.2), and the autocorrelation of columns
 //
@@ -82,7 +82,7 @@ func Check(ctx context.Context, m fitted.Model, t *fitted.Table, o Options) (*Re
 	if err != nil {
 		return nil, fmt.Errorf("goodness: %w", err)
 	}
-	observed, err := c.statistics(m, of, c.shared)
+	observed, err := c.statistics(ctx, m, of, c.shared)
 	if err != nil {
 		return nil, fmt.Errorf("goodness: %w", err)
 	}
@@ -183,7 +183,7 @@ func newChecker(m fitted.Model, t *fitted.Table, o Options) (*checker, error) {
 			c.gaps = c.gaps || j < c.described && v != v
 		}
 	}
-	c.coded = !c.input.Sequence && c.described == d && !slices.Contains(c.levels, 0)
+	c.coded = !c.input.Sequence && c.input.Given == 0 && !slices.Contains(c.levels[:c.described], 0)
 	if c.coded {
 		if c.coded = !c.gaps || len(c.patterns(&scored{sample: c.table})) > 0; !c.coded {
 			c.note("G² and X² need complete rows, and every row has a gap")

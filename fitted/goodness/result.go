@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"strconv"
 
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
@@ -34,6 +33,7 @@ type Result struct {
 	Patterns   *Patterns   `json:"patterns"`   // of codes without gaps in every row; else nil
 	Pairs      *Pairs      `json:"pairs"`      // nil: there are none
 	Likelihood *Likelihood `json:"likelihood"` // of the rows
+	Distances  *Distances  `json:"distances"`  // of normal columns; nil: there are none
 	Residuals  []Residual  `json:"residuals"`  // of sequences, by column
 
 	Notes []string `json:"notes"`
@@ -157,6 +157,7 @@ func (c *checker) result(of *scored, observed *figures, drawn []*figures) *Resul
 	r.Patterns = c.patternResult(all[patterns])
 	r.Pairs = c.pairResult(all[associations])
 	r.Likelihood = c.likelihoodResult(all, of, c.origin[observed.least])
+	r.Distances = c.distanceResult(all, observed.far)
 	for j, one := range all[residuals] {
 		if one.p == one.p {
 			r.Residuals = append(r.Residuals, Residual{c.columns[steps[j].column].Name, steps[j].what, one.statistic(), one.z})
@@ -182,7 +183,7 @@ func (c *checker) sides(g int, steps []stepStatistic) (two func(j int) bool, sha
 		return false
 	}
 	return two, func(j int, v float64) float64 {
-		if g == associations && j < c.pairs.coded { // near to normal (Wilson & Hilferty 1931)
+		if g == associations && j < c.pairs.coded || g == outlier && j == 1 { // near to normal (Wilson & Hilferty 1931)
 			return math.Cbrt(v)
 		}
 		return v
@@ -194,7 +195,7 @@ func (c *checker) patternResult(list []comparison) *Patterns {
 		return nil
 	}
 	p := &Patterns{Cells: 1, Free: fitted.Number(c.o.Free)}
-	for _, n := range c.levels {
+	for _, n := range c.levels[:c.described] {
 		p.Cells *= float64(n)
 	}
 	seen := c.patterns(&scored{sample: c.table})
@@ -256,11 +257,8 @@ func (c *checker) pairResult(list []comparison) *Pairs {
 
 func (c *checker) likelihoodResult(all [groups][]comparison, of *scored, least int) *Likelihood {
 	l := &Likelihood{Distance: all[likelihood][0].statistic(), Tail: all[likelihood][1].statistic(),
-		Smallest: all[outlier][0].statistic(), Row: strconv.Itoa(least + 1)}
+		Smallest: all[outlier][0].statistic(), Row: c.name(least)}
 	l.Smallest.Value, l.Smallest.Expected = -l.Smallest.Value, -l.Smallest.Expected
-	if c.o.Name != nil {
-		l.Row = c.o.Name(least)
-	}
 	seen := slices.Sorted(slices.Values(of.log))
 	for percent := range 99 {
 		at := func(sorted []float64) fitted.Number {

@@ -1,6 +1,7 @@
 package goodness
 
 import (
+	"context"
 	"encoding/binary"
 	"math"
 	"slices"
@@ -25,7 +26,7 @@ func (c *checker) patterns(s *scored) (list []pattern) {
 	seen := map[string]int{}
 	var key []byte
 	for i := range s.N {
-		row := s.Row(i)
+		row := s.Row(i)[:c.described]
 		if slices.ContainsFunc(row, math.IsNaN) {
 			continue
 		}
@@ -44,35 +45,49 @@ func (c *checker) patterns(s *scored) (list []pattern) {
 	return list
 }
 
-// patternStatistics are G² and X². Patterns that no row has are all that the others leave of N.
-func (c *checker) patternStatistics(s *scored) []float64 {
+// patternStatistics are G² and X². Patterns that no row has are all that the others leave of N. What is known of the
+// class of a row is no part of its pattern.
+func (c *checker) patternStatistics(ctx context.Context, m fitted.Model, s *scored) ([]float64, error) {
 	if !c.coded {
-		return nil
+		return nil, nil
 	}
 	list := c.patterns(s)
 	n, g, x, left := 0.0, 0.0, 0.0, 1.0
+	log := make([]float64, 0, len(list))
 	for _, one := range list {
 		n += one.count
+		log = append(log, s.log[one.row])
 	}
-	for _, one := range list {
-		p := math.Exp(s.log[one.row])
+	if c.input.Known > 0 {
+		free := &sample{Rows: blocks.Rows{N: len(list), D: s.D, Stride: s.D}}
+		for _, one := range list {
+			free.X = append(append(free.X, s.Row(one.row)[:c.described]...), math.NaN())
+		}
+		of, err := c.score(ctx, m, free)
+		if err != nil {
+			return nil, err
+		}
+		log = of.log
+	}
+	for i, one := range list {
+		p := math.Exp(log[i])
 		e := n * p
-		g += 2 * one.count * (math.Log(one.count/n) - s.log[one.row])
+		g += 2 * one.count * (math.Log(one.count/n) - log[i])
 		x += (one.count - e) * (one.count - e) / e
 		left -= p
 	}
-	return []float64{g, x + n*max(0, left)}
+	return []float64{g, x + n*max(0, left)}, nil
 }
 
 // ---- ln p of rows
 
-// likelihoodStatistics are how far the distribution function of ln p is from that of the model, at most, and the share
-// of the rows in the lower tail of that.
-func likelihoodStatistics(s *scored, expected *reference) []float64 {
+// likelihoodStatistics are how far the distribution function of ln p is from that of the model, at most, the share of
+// the rows in the lower tail of that, and how far the distribution of distances is from χ²; NaN without distances.
+func likelihoodStatistics(s *scored, expected *reference, l *lengths) []float64 {
 	sorted := slices.Clone(s.log)
 	slices.Sort(sorted)
 	below, _ := slices.BinarySearch(sorted, expected.tail)
-	return []float64{stat.KolmogorovSmirnov(sorted, nil, expected.log, nil), float64(below) / float64(s.N)}
+	return []float64{stat.KolmogorovSmirnov(sorted, nil, expected.log, nil), float64(below) / float64(s.N), l.fromChi2()}
 }
 
 // ---- Steps of sequences

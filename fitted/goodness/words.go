@@ -67,9 +67,18 @@ func (c *checker) about(r *Result, group string) (text, advice string, slight bo
 	case groupNames[associations]:
 		return c.aboutPairs(r.Pairs, more)
 	case groupNames[likelihood]:
+		if d := r.Distances; d != nil &&
+			float64(min(r.Likelihood.Distance.Adjusted, r.Likelihood.Tail.Adjusted)) > level {
+			return c.aboutDistances(d)
+		}
 		return c.aboutLikelihood(r.Likelihood, more)
 	case groupNames[outlier]:
 		l := r.Likelihood
+		if d := r.Distances; d != nil && float64(l.Smallest.Adjusted) > level {
+			return fmt.Sprintf("row %s is too far from its class (squared distance %s, where the largest is expected to be %s)",
+					d.Row, wording.Readable(float64(d.Largest.Value)), wording.Readable(float64(d.Largest.Expected))),
+				fmt.Sprintf("look at row %s: correct it, or leave it out", d.Row), true
+		}
 		return fmt.Sprintf("row %s is too unlikely (ln p %s, where the least likely row is expected to have %s)", l.Row,
 				wording.Readable(float64(l.Smallest.Value)), wording.Readable(float64(l.Smallest.Expected))),
 			fmt.Sprintf("look at row %s: correct it, or leave it out", l.Row), true
@@ -125,6 +134,16 @@ func (c *checker) aboutLikelihood(l *Likelihood, more string) (text, advice stri
 	return text, advice, float64(l.Distance.Value-l.Distance.Expected) < smallDistance && tail < 2*unlikely
 }
 
+func (c *checker) aboutDistances(d *Distances) (text, advice string, slight bool) {
+	text = fmt.Sprintf("the distances of rows from their classes do not have the chi² distribution (distance %s, expected %s)",
+		report.Fixed(float64(d.Distance.Value), 3), report.Fixed(float64(d.Distance.Expected), 3))
+	advice = "try another family"
+	if at := len(d.Quantiles) - 1; d.Quantiles[at] > d.Expected[at] {
+		advice = "more rows are in the tails than the model expects: try heavy tails (--family student-t), or --noise"
+	}
+	return text, advice, float64(d.Distance.Value-d.Distance.Expected) < smallDistance
+}
+
 // Describe has the sentences and tables of text and pages.
 func (r *Result) Describe() *fitted.Description {
 	finding := report.Section{Title: "What was found", Text: r.About, Warnings: r.Notes, Wide: true}
@@ -147,7 +166,8 @@ func (r *Result) Describe() *fitted.Description {
 	looked := report.Single("Tests", nil, tests)
 	looked[0].Text = about
 	d.Sections = append(d.Sections, looked...)
-	for _, list := range [][]report.Section{r.patternSection(), r.pairSection(), r.likelihoodSection(), r.stepSection()} {
+	for _, list := range [][]report.Section{r.patternSection(), r.pairSection(), r.likelihoodSection(), r.distanceSection(),
+		r.stepSection()} {
 		for _, one := range list {
 			one.Wide = true
 			d.Sections = append(d.Sections, one)
@@ -233,23 +253,28 @@ func (r *Result) likelihoodSection() []report.Section {
 	chart := report.Chart{Title: "ln p of rows", XName: "expected by the model, nats",
 		About: "Percentiles of ln p of the rows over those that the model expects. Below the line on the left, rows are " +
 			"rarer than expected: tails are heavier, or rows are wrong."}
+	return percentiles(chart, "ln p, nats", l.Expected, l.Quantiles, table)
+}
+
+// percentiles are a section with a chart of those of the rows over those that are expected.
+func percentiles(chart report.Chart, name string, expected, rows []fitted.Number, table report.Table) []report.Section {
 	line, seen := report.Series{Name: "expected"}, report.Series{Name: "rows"}
-	for i, v := range l.Expected {
+	for i, v := range expected {
 		if n := len(chart.X); n > 0 && !(float64(v) > chart.X[n-1]) {
 			continue
 		}
 		chart.X, line.Y = append(chart.X, float64(v)), append(line.Y, float64(v))
-		seen.Y = append(seen.Y, float64(l.Quantiles[i]))
+		seen.Y = append(seen.Y, float64(rows[i]))
 	}
 	if len(chart.X) < 2 {
 		return report.Single(chart.Title, nil, table)
 	}
-	percentiles := report.Table{Caption: "percentiles", Columns: report.Columns("expected", "rows"), Long: true}
+	all := report.Table{Caption: "percentiles", Columns: report.Columns("expected", "rows"), Long: true}
 	for i, v := range chart.X {
-		percentiles.Add(v, seen.Y[i])
+		all.Add(v, seen.Y[i])
 	}
-	chart.Panels = []report.Panel{{Name: "ln p, nats", Series: []report.Series{line, seen}, Height: 260}}
-	return report.Single(chart.Title, chart, table, percentiles)
+	chart.Panels = []report.Panel{{Name: name, Series: []report.Series{line, seen}, Height: 260}}
+	return report.Single(chart.Title, chart, table, all)
 }
 
 func (r *Result) stepSection() []report.Section {

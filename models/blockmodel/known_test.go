@@ -17,7 +17,7 @@ import (
 func TestKnownBlocksAreFound(t *testing.T) {
 	const n = 200
 	theta := [][]float64{{.2, .08, .08, .08}, {.08, .2, .08, .08}, {.08, .08, .2, .08}, {.08, .08, .08, .2}}
-	graphs := tier.Of(2, 10, 10)
+	graphs := tier.Of(1, 3, 10)
 	found := map[string]int{}
 	for seed := range uint64(graphs) {
 		g := draw(t, Undirected, Bernoulli, n, 0, theta, 500+seed)
@@ -60,8 +60,8 @@ func TestKnownBlocksAreFound(t *testing.T) {
 	}
 	t.Log(found, "of", graphs)
 	assert.Zero(t, found["without labels"])
-	assert.GreaterOrEqual(t, found["greedy"], graphs*9/10)
-	assert.GreaterOrEqual(t, found["gfab"], graphs*9/10)
+	assert.GreaterOrEqual(t, found["greedy"], graphs-graphs/10)
+	assert.GreaterOrEqual(t, found["gfab"], graphs-graphs/10)
 }
 
 // The two factions of the karate club, of which the leaders are known and one member each who is friends with few: 33

@@ -288,3 +288,8 @@ func (m Model) PseudoResiduals(b blocks.Sequences, p *Parameters) ([]float64, er
 	}
 	return residuals, nil
 }
+
+// Distances are the squared Mahalanobis distances of steps from the states: see [family.Plan.Distances].
+func (m Model) Distances(steps blocks.Rows, p *Parameters) (squared []float64, columns []int) {
+	return m.mustPlan(p).Distances(p.Components, steps)
+}

@@ -199,3 +199,9 @@ var (
 	_ framework.Assigner[blocks.Rows, *Parameters]  = Model{}
 	_ framework.Assigner[blocks.Rows, *Posterior]   = Variational{}
 )
+
+// Distances are the squared Mahalanobis distances of the rows of a block from the components: see
+// [family.Plan.Distances].
+func (m Model) Distances(b blocks.Rows, p *Parameters) (squared []float64, columns []int) {
+	return m.mustPlan(p).Distances(p.Components, b)
+}

@@ -107,6 +107,11 @@ func (c *Components) Refit(ctx context.Context, r fitted.Refitting) (*bootstrap.
 	return fitted.RefitRows(ctx, c.model, c.params, r)
 }
 
+// Distances are those of rows from the components.
+func (c *Components) Distances(b blocks.Rows) (squared []float64, columns []int) {
+	return c.model.Distances(b, c.params)
+}
+
 // Fill fills the gaps of rows in.
 func (c Plain) Fill(b blocks.Rows, rng *rand.Rand) ([]float64, error) {
 	return c.model.Fill(b, c.params, rng)
