@@ -405,6 +405,9 @@ func (g gaussian) AddAbout(sums, anchor, others, another []float64) {
 	}
 }
 
+// wide is the number of columns from which Total is worth vector instructions, which add up in another order.
+const wide = 64
+
 // Total is n·c − ½ Σ‖R(x−m)‖². If the class has no extent beyond its floor in the direction of a row of R, only the
 // rounding of its terms remains, which counts as 0.
 func (g gaussian) Total(score, sums, anchor []float64) float64 {
@@ -422,8 +425,13 @@ func (g gaussian) Total(score, sums, anchor []float64) float64 {
 			square := row[c] * row[c] * second[c*d+c]
 			terms += square
 			quad += square
-			for e := c + 1; e < d; e++ {
-				quad += 2 * row[c] * row[e] * second[c*d+e]
+			rest := second[c*d+c+1 : (c+1)*d]
+			if d >= wide {
+				quad += 2 * row[c] * linalg.Dot(row[c+1:], rest)
+				continue
+			}
+			for e, v := range rest {
+				quad += 2 * row[c] * row[c+1+e] * v
 			}
 		}
 		quad += shift * (n*shift - 2*linearPart)

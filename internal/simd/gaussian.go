@@ -71,7 +71,7 @@ func DiagonalMoments(first, second, x []float64, d, n int, anchor, w []float64) 
 }
 
 // MomentsWork is the work space of [GaussianMoments] for n rows of d columns.
-func MomentsWork(d, n int) int { return (d+5)*n + (d+1)*(d+4) }
+func MomentsWork(d, n int) int { return (d+5)*n + 4*(d+4) }
 
 // GaussianMoments adds Σ w(x−anchor) to first and Σ w(x−anchor)(x−anchor)ᵀ to the upper
 // triangle of second, d×d row-major, for the rows of an n×d column-major matrix with weights w;
@@ -95,7 +95,7 @@ func GaussianMoments(first, second, x []float64, d, n int, anchor, w, work []flo
 
 // momentsInBlocks multiplies columns of the rows less the anchor, and one of ones, with the
 // same times the weights: a block on the diagonal, which weighs its columns, then those to
-// its right.
+// its right. A block's sums are added while they are in the first cache.
 func momentsInBlocks(block int, deviations func(y, x *float64, d, n int, anchor *float64),
 	products func(dst, wy, y, w *float64, n, stride, columns int),
 	first, second, x []float64, d, n int, anchor, w, work []float64) (total float64) {
@@ -103,20 +103,20 @@ func momentsInBlocks(block int, deviations func(y, x *float64, d, n int, anchor 
 	stride := d + 4
 	deviations(&y[0], &x[0], d, n, &anchor[0])
 	for a := 0; a <= d; a += block {
-		products(&sums[a*stride+a], &wy[0], &y[a*n], &w[0], n, stride, min(block, d+1-a))
+		products(&sums[a], &wy[0], &y[a*n], &w[0], n, stride, min(block, d+1-a))
 		for c := a + block; c <= d; c += 4 {
-			products(&sums[a*stride+c], &wy[0], &y[c*n], nil, n, stride, min(4, d+1-c))
+			products(&sums[c], &wy[0], &y[c*n], nil, n, stride, min(4, d+1-c))
+		}
+		for i := range min(block, d-a) {
+			row, at := sums[i*stride:], a+i
+			first[at] += row[d]
+			to := second[at*d+at : (at+1)*d]
+			for c, v := range row[at:d] {
+				to[c] += v
+			}
 		}
 	}
-	for a := range d {
-		row := sums[a*stride:]
-		first[a] += row[d]
-		to := second[a*d+a : (a+1)*d]
-		for c, v := range row[a:d] {
-			to[c] += v
-		}
-	}
-	return sums[d*stride+d]
+	return sums[d%block*stride+d]
 }
 
 // ---- The reference
