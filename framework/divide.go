@@ -3,6 +3,7 @@ package framework
 import (
 	"context"
 	"iter"
+	"sync"
 )
 
 // Divided is a [Source] that reads some of its blocks without the others, so that several processes share a pass (see
@@ -66,17 +67,66 @@ func partOf[B any](ctx context.Context, src Source[B], s span) iter.Seq2[B, erro
 // merge merges the branches of the span that are whole, into the first shard of each; so many of its shards, the first
 // ones, have seen a block.
 func (s span) merge(used int, merge func(into, from int) error) error {
-	for step := 1; step < s.shards; step *= 2 {
-		for i := (s.first + 2*step - 1) / (2 * step) * (2 * step); i+step < s.first+used; i += 2 * step {
-			if i+2*step > s.last && s.last < s.shards {
-				break
-			}
-			if err := merge(i, i+step); err != nil {
-				return err
-			}
+	var t tree
+	t.reset(s)
+	for i := s.first; i < s.last; i++ {
+		if err := t.ended(i, i < s.first+used, merge); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// A tree merges the shards of a span as they end, in any order: few are there at once.
+type tree struct {
+	span
+	mu      sync.Mutex
+	waiting []int  // by shard: of so many shards is the branch that it begins, whose sum waits for the one beside it; or 0
+	used    []bool // whether they have seen a block
+}
+
+func (t *tree) reset(s span) {
+	t.span = s
+	if len(t.waiting) < s.shards {
+		t.waiting, t.used = make([]int, s.shards), make([]bool, s.shards)
+	}
+	clear(t.waiting)
+}
+
+// ended merges what it can when a shard has all its blocks. Goroutines may call it at the same time.
+func (t *tree) ended(i int, used bool, merge func(into, from int) error) error {
+	for step := 1; step < t.shards; step *= 2 {
+		first := i / (2 * step) * (2 * step)
+		if first < t.first || first+2*step > t.last && t.last < t.shards {
+			break // a root
+		}
+		if first+step >= t.shards {
+			continue // nothing is beside it
+		}
+		both, beside := t.meet(i, 2*first+step-i, step, used)
+		if !both {
+			break
+		}
+		if used && beside {
+			if err := merge(first, first+step); err != nil {
+				return err
+			}
+		}
+		i, used = first, used || beside
+	}
+	return nil
+}
+
+// meet reports whether the branch beside that of shard i has ended, and whether it has seen a block. Else i waits.
+func (t *tree) meet(i, beside, step int, used bool) (both, other bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.waiting[beside] != step {
+		t.waiting[i], t.used[i] = step, used
+		return false, false
+	}
+	t.waiting[beside] = 0
+	return true, t.used[beside]
 }
 
 // roots are the shards that merge leaves.

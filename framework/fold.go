@@ -8,7 +8,9 @@ import (
 	"runtime"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/panics"
 	"github.com/latent-go/latent/internal/parallel"
 )
@@ -57,7 +59,7 @@ func fold[B, A any](ctx context.Context, src Source[B], shards, workers int, acc
 func foldSpan[B, A any](ctx context.Context, src Source[B], of span, workers int, accumulator func() (A, error),
 	visit func(a A, b B) error) (sums []A, used, at int, err error) {
 	sums = make([]A, of.shards)
-	f := newFolder(partOf(ctx, src, of), of, workersOr(workers), func(shard int, first bool, b B) error {
+	f := newFolder(ctx, src, of, workersOr(workers), func(shard int, first bool, b B) error {
 		if first {
 			var err error
 			if sums[shard], err = accumulator(); err != nil {
@@ -65,7 +67,7 @@ func foldSpan[B, A any](ctx context.Context, src Source[B], of span, workers int
 			}
 		}
 		return visit(sums[shard], b)
-	})
+	}, nil)
 	defer f.close()
 	used, err = f.run(ctx)
 	return sums, used, f.at(), err
@@ -84,11 +86,17 @@ type folder[B any] struct {
 	blocks iter.Seq2[B, error]
 	span   span // of the blocks
 	visit  func(shard int, first bool, b B) error
+	ended  func(shard int, used bool) // what follows the last block of a shard; nil for nothing
 
 	yield func(B, error) bool // f.serial or f.parallel, made once
 	all   func() error        // f.pass, likewise
 	jobs  []chan job[B]       // one queue a worker; nil when serial
 	done  sync.WaitGroup
+
+	// Of a table in memory, whose shards are taken one after the other.
+	parts []iter.Seq2[B, error]
+	turns []*turn[B] // one a worker
+	begun atomic.Int64
 
 	ctx  context.Context // of the pass under way
 	next int             // index of the next block
@@ -103,14 +111,28 @@ type folder[B any] struct {
 type job[B any] struct {
 	index int
 	block B
+	turn  *turn[B] // in place of a block
 }
 
 func newFolder[B any](
-	blocks iter.Seq2[B, error], of span, workers int, visit func(shard int, first bool, b B) error,
+	ctx context.Context, src Source[B], of span, workers int, visit func(shard int, first bool, b B) error,
+	ended func(shard int, used bool),
 ) *folder[B] {
-	f := &folder[B]{blocks: blocks, span: of, visit: visit, failed: -1}
-	f.all = f.pass
-	if workers = min(workers, of.len()); workers <= 1 {
+	f := &folder[B]{span: of, visit: visit, ended: ended, failed: -1}
+	f.all, workers = f.pass, min(workers, of.len())
+	if table, ok := inMemory(src); ok {
+		for i := of.first; i < of.last; i++ {
+			f.parts = append(f.parts, table.Every(i, of.shards))
+		}
+		for range max(1, workers) {
+			t := &turn[B]{f: f}
+			t.yield = t.take
+			f.turns = append(f.turns, t)
+		}
+	} else {
+		f.blocks = partOf(ctx, src, of)
+	}
+	if workers <= 1 {
 		f.yield = f.serial
 		return f
 	}
@@ -147,13 +169,101 @@ func (f *folder[B]) run(ctx context.Context) (used int, err error) {
 	if f.err == nil {
 		f.err = ctx.Err() // a source may stop quietly when it is cancelled
 	}
-	return min(f.seen, f.span.len()), f.err
+	used = min(f.seen, f.span.len())
+	if f.err == nil && f.parts == nil && f.ended != nil {
+		for i := f.span.first; i < f.span.last; i++ {
+			f.ended(i, i < f.span.first+used)
+		}
+	}
+	return used, f.err
 }
 
 func (f *folder[B]) pass() error {
-	f.blocks(f.yield)
+	if f.parts == nil {
+		f.blocks(f.yield)
+		f.done.Wait()
+		return nil
+	}
+	f.begun.Store(0)
+	for i, q := range f.jobs {
+		f.done.Add(1)
+		q <- job[B]{turn: f.turns[i]}
+	}
+	if f.jobs == nil {
+		f.turns[0].all()
+	}
 	f.done.Wait()
 	return nil
+}
+
+// A turn is a worker's at shards of a table, one after the other: partial sums merge as early as they can.
+type turn[B any] struct {
+	f     *folder[B]
+	shard int
+	next  int // block
+	yield func(B, error) bool
+}
+
+func (t *turn[B]) all() {
+	for i := t.f.begun.Add(1); i <= int64(len(t.f.parts)); i = t.f.begun.Add(1) {
+		t.one(int(i) - 1)
+	}
+}
+
+func (t *turn[B]) one(i int) {
+	f := t.f
+	t.shard = f.span.first + i
+	t.next = t.shard
+	defer func() {
+		if p := panics.Error(recover()); p != nil {
+			f.fail(t.next, ofSource(p))
+		}
+	}()
+	f.parts[i](t.yield)
+	f.mu.Lock()
+	blocks, whole := (t.next-t.shard)/f.span.shards, f.failed < 0 && f.err == nil
+	f.seen += blocks
+	f.mu.Unlock()
+	if whole && f.ended != nil {
+		f.ended(t.shard, blocks > 0)
+	}
+}
+
+func (t *turn[B]) take(b B, err error) bool {
+	f, i := t.f, t.next
+	f.mu.Lock()
+	if f.err == nil {
+		f.err = f.ctx.Err()
+	}
+	over := f.err != nil || f.failed >= 0 && f.failed < i
+	f.mu.Unlock()
+	switch {
+	case over:
+		return false
+	case err != nil:
+		err = &sourceError{err}
+	default:
+		err = f.visit(t.shard, i < f.span.shards, b)
+	}
+	if err != nil {
+		f.fail(i, err)
+		return false
+	}
+	t.next += f.span.shards
+	return true
+}
+
+// inMemory is a source whose blocks can be had in any order: its shards may be taken one after the other.
+func inMemory[B any](src Source[B]) (table every[B], ok bool) {
+	switch any(src).(type) {
+	case *blocks.Table, *blocks.SequenceTable: // and not a type that embeds them and has other blocks
+		table, ok = src.(every[B])
+	}
+	return table, ok
+}
+
+type every[B any] interface {
+	Every(first, step int) iter.Seq2[B, error]
 }
 
 // withoutFaults makes a fault of mapped memory, which a source may hand out, an error of the source.
@@ -218,13 +328,18 @@ func (f *folder[B]) parallel(b B, err error) bool {
 	}
 	i := f.count()
 	f.done.Add(1)
-	f.jobs[(i%f.span.shards-f.span.first)%len(f.jobs)] <- job[B]{i, b}
+	f.jobs[(i%f.span.shards-f.span.first)%len(f.jobs)] <- job[B]{index: i, block: b}
 	return true
 }
 
 func (f *folder[B]) work(queue <-chan job[B]) {
 	debug.SetPanicOnFault(true) // a source may hand out mapped memory
 	for j := range queue {
+		if j.turn != nil {
+			j.turn.all()
+			f.done.Done()
+			continue
+		}
 		f.one(j)
 	}
 }

@@ -140,16 +140,29 @@ type shardStats[S Statistics[S]] struct {
 	sums    []S
 	made    []bool
 	entropy []float64
+
+	mu    sync.Mutex
+	spare []S // those of merged shards, for others
+	tree  tree
 }
 
 func newShardStats[S Statistics[S]](n int) *shardStats[S] {
-	return &shardStats[S]{make([]S, n), make([]bool, n), make([]float64, n)}
+	return &shardStats[S]{sums: make([]S, n), made: make([]bool, n), entropy: make([]float64, n)}
 }
 
-// merge adds one shard to another; the error is that of a [span.merge], nil.
+// merge adds one shard to another; the error is that of [mergeRoots], nil.
 func (b *shardStats[S]) merge(into, from int) error {
 	b.sums[into].Merge(b.sums[from])
 	b.entropy[into] += b.entropy[from]
+	return nil
+}
+
+// absorb merges one shard into another, and leaves its memory to those that begin later.
+func (b *shardStats[S]) absorb(into, from int) error {
+	_ = b.merge(into, from)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.spare, b.made[from] = append(b.spare, b.sums[from]), false
 	return nil
 }
 
@@ -199,7 +212,11 @@ func (r *run[B, P, S]) open(ctx context.Context) {
 }
 
 func (r *run[B, P, S]) openSpan(ctx context.Context, of span) {
-	r.folder = newFolder(partOf(ctx, r.condensed, of), of, max(1, r.workers), r.visit)
+	r.folder = newFolder(ctx, r.condensed, of, max(1, r.workers), r.visit, func(shard int, used bool) {
+		if r.next == nil {
+			_ = r.sums.tree.ended(shard, used, r.sums.absorb)
+		}
+	})
 	r.shards = map[int]*shardStats[S]{}
 }
 

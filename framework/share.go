@@ -81,13 +81,13 @@ func Share[B, P any, S Statistics[S]](
 // part makes this process's part of the local step under way. An error is in the message, and so is a panic.
 func (r *run[B, P, S]) part(ctx context.Context) (m message, encode func(*gob.Encoder) error) {
 	m.Kind = ofPass
+	r.sums.tree.reset(r.folder.span)
 	used, err := r.caught(ctx)
 	if err != nil {
 		m.Failure = failureOf(err, r.folder.at())
 		return m, nil
 	}
 	s, b := r.folder.span, r.sums
-	_ = s.merge(used, b.merge)
 	m.Rows, m.Roots = r.seen.Load(), s.roots(used)
 	for _, i := range m.Roots {
 		m.Entropy = append(m.Entropy, b.entropy[i])
@@ -285,6 +285,11 @@ func (r *run[B, P, S]) led(shard int) error {
 // sum is the statistics of a shard.
 func (r *run[B, P, S]) sum(shard int) S {
 	b := r.sums
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if n := len(b.spare); !b.made[shard] && n > 0 {
+		b.sums[shard], b.spare, b.made[shard] = b.spare[n-1], b.spare[:n-1], true
+	}
 	if !b.made[shard] {
 		b.sums[shard], b.made[shard] = r.model.NewStatistics(r.p), true
 	}

@@ -115,6 +115,7 @@ func (r *run[B, P, S]) local(ctx context.Context, p P, tilt *laplace.Tilt, q Loc
 			return r.jointly(ctx, e)
 		}
 	}
+	b.tree.reset(r.folder.span)
 	used, err := r.folder.run(ctx)
 	if err != nil {
 		return 0, err
@@ -125,7 +126,6 @@ func (r *run[B, P, S]) local(ctx context.Context, p P, tilt *laplace.Tilt, q Loc
 	if err := r.checkSeen(r.seen.Load()); err != nil {
 		return 0, err
 	}
-	_ = r.folder.span.merge(used, b.merge)
 	return b.entropy[0], nil
 }
 

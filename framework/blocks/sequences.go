@@ -210,10 +210,13 @@ func (s *SequenceTable) Dims() (sequences, steps, d int) { return len(s.ends), s
 func (s *SequenceTable) All() Sequences { return s.block(0, len(s.ends), 0, s.table.rows) }
 
 // Blocks yields the sequences in blocks of about 256 KiB; a longer sequence is its own block.
-func (s *SequenceTable) Blocks(context.Context) iter.Seq2[Sequences, error] {
+func (s *SequenceTable) Blocks(context.Context) iter.Seq2[Sequences, error] { return s.Every(0, 1) }
+
+// Every yields the blocks first, first + step, first + 2·step, …, counted from 0.
+func (s *SequenceTable) Every(first, step int) iter.Seq2[Sequences, error] {
 	return func(yield func(Sequences, error) bool) {
-		for _, b := range s.blocks {
-			if !yield(b, nil) {
+		for i := first; i < len(s.blocks); i += step {
+			if !yield(s.blocks[i], nil) {
 				return
 			}
 		}

@@ -254,11 +254,14 @@ func (t *Table) block(first, n int) Rows {
 }
 
 // Blocks yields the rows in blocks of about 256 KiB.
-func (t *Table) Blocks(context.Context) iter.Seq2[Rows, error] {
+func (t *Table) Blocks(context.Context) iter.Seq2[Rows, error] { return t.Every(0, 1) }
+
+// Every yields the blocks first, first + step, first + 2·step, …, counted from 0.
+func (t *Table) Every(first, step int) iter.Seq2[Rows, error] {
 	size := Height(t.d)
 	return func(yield func(Rows, error) bool) {
-		for first := 0; first < t.rows; first += size {
-			if !yield(t.block(first, min(size, t.rows-first)), nil) {
+		for row := first * size; row < t.rows; row += step * size {
+			if !yield(t.block(row, min(size, t.rows-row)), nil) {
 				return
 			}
 		}
