@@ -110,8 +110,9 @@ func checkBlockWeights(w []float64, n, first int) error {
 // of workers, or the order of summation would.
 const blockFloats = 1 << 15
 
-// Height returns the number of rows in a block of a table with d columns.
-func Height(d int) int { return max(1, blockFloats/d) }
+// Height returns the number of rows in a block of a table with d columns: those of wide tables have up to 256 rows and
+// 4 MiB, over which what a block costs by columns squared is spread.
+func Height(d int) int { return max(1, blockFloats/d, min(256, 16*blockFloats/d)) }
 
 // Table is an in-memory source of [Rows]. It uses the caller's numbers in place; do not change them while a fit runs.
 type Table struct {
@@ -253,7 +254,7 @@ func (t *Table) block(first, n int) Rows {
 	return b
 }
 
-// Blocks yields the rows in blocks of about 256 KiB.
+// Blocks yields the rows in blocks of [Height] rows.
 func (t *Table) Blocks(context.Context) iter.Seq2[Rows, error] { return t.Every(0, 1) }
 
 // Every yields the blocks first, first + step, first + 2·step, …, counted from 0.
