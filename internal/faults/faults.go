@@ -8,10 +8,12 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/blocks"
+	"github.com/latent-go/latent/internal/wording"
 	"github.com/latent-go/latent/prior"
 )
 
@@ -209,6 +211,55 @@ func InData(err error) (list []*blocks.DataError) {
 		list = append(list, InData(part)...)
 	}
 	return list
+}
+
+// Together makes one error of those about columns that have one reason, in the order of the first of each.
+func Together(errs []error) (list []error) {
+	places := map[string]int{}
+	for _, err := range errs {
+		fault, is := err.(*blocks.DataError)
+		if !is || fault.Row >= 0 {
+			list = append(list, err)
+			continue
+		}
+		reason := fault.Reason.Error()
+		at, before := places[reason]
+		if !before {
+			at = len(list)
+			places[reason], list = at, append(list, alike(nil))
+		}
+		list[at] = append(list[at].(alike), fault)
+	}
+	for i, err := range list {
+		if all, is := err.(alike); is && len(all) == 1 {
+			list[i] = all[0]
+		}
+	}
+	return list
+}
+
+// alike are faults of several columns, of one reason.
+type alike []*blocks.DataError
+
+func (a alike) Error() string { return a.Named(nil) }
+
+// Unwrap returns the fault of each column.
+func (a alike) Unwrap() (list []error) {
+	for _, fault := range a {
+		list = append(list, fault)
+	}
+	return list
+}
+
+// Named says the reason once, and the names of the first columns.
+func (a alike) Named(columns []string) string {
+	return fmt.Sprintf("each of %s (%s) %v", wording.Counted(len(a), "column"),
+		wording.Abridged(a, ", ", func(fault *blocks.DataError) string {
+			if fault.Column < len(columns) {
+				return wording.QuotedCell(columns[fault.Column])
+			}
+			return strconv.Itoa(fault.Column + 1)
+		}), a[0].Reason)
 }
 
 // An ElsewhereError is of what makes passes elsewhere, and not of the data.

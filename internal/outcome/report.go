@@ -298,7 +298,7 @@ func New(s *tables.Session, in *tables.Input, f *Fit, a Asked) (*Report, error) 
 		}
 	}
 	if d, is := r.found.(fitted.Doubtful); is {
-		for _, doubt := range d.Doubts() {
+		for _, doubt := range faults.Together(d.Doubts()) {
 			s.Note("%s: %s", in.Name, in.Render(doubt))
 		}
 	}
