@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 
@@ -95,6 +96,19 @@ type rival struct {
 	family  family.Family
 }
 
+// A bounded mixture begins with fewer components than those it is compared with where the rows do not bear as many of
+// its own.
+type bounded struct {
+	mixture.Model
+	most int
+}
+
+// Init begins with at most so many components.
+func (m bounded) Init(ctx context.Context, src framework.Source[blocks.Rows], k int, rng *rand.Rand) (
+	*mixture.Parameters, error) {
+	return m.Model.Init(ctx, src, min(k, m.most), rng)
+}
+
 // comparing readies a mixture of each structure.
 func (e binding) comparing(asked *fitted.Comparison) (*fitted.Bound, error) {
 	c := &comparing{binding: e, asked: asked}
@@ -129,11 +143,14 @@ func (e binding) comparing(asked *fitted.Comparison) (*fitted.Bound, error) {
 			own.request.Family = one.Family
 		}
 		own.family = family.WithFloor(of.OfRows(own.request.Family, table.Columns), e.floor)
-		made := own.estimated()
+		made, most := own.estimated(), mostComponents(table.Rows, own.family)
+		if most < classes.MostByDefault && !e.request.FixedK {
+			made.Model = bounded{own.model(), most}
+		}
 		c.Problem, c.list = made, append(c.list, rival{one, made, table.Columns, own.family})
 		bound := classes.Bind(&table, own.family, own.request, "component")
-		if bound.KMax = mostComponents(table.Rows, own.family); b != nil {
-			bound.KMax = min(bound.KMax, b.KMax)
+		if bound.KMax = most; b != nil {
+			bound.KMax = max(most, b.KMax)
 		}
 		b = bound
 	}

@@ -125,7 +125,7 @@ func (s *StartSettings) Starting() (family.Start, error) {
 
 // CovarianceSettings are about covariances of Gaussian classes.
 type CovarianceSettings struct {
-	Cov     string `json:"-" placeholder:"NAME" help:"Covariance of --family gaussian: full, tied, diag, spherical, or a structure by its name in mclust, EII to VVV; latent fit compares several in one fit, as in EII,VVI,VVV, or all; of measured columns six by default (EII, EEI, VVI, EEE, VVE, VVV). latent select --cov all compares their fits by --criteria, and --family all further families too."`
+	Cov     string `json:"-" placeholder:"NAME" help:"Covariance of --family gaussian: full, tied, diag, spherical, or a structure by its name in mclust, EII to VVV; latent fit compares several in one fit, as in EII,VVI,VVV, or all; of measured columns six by default (EII, EEI, VVI, EEE, VVE, VVV). In a table with texts, or by --family auto, it is the covariance of the measured columns. latent select --cov all compares their fits by --criteria, and --family all further families too."`
 	Factors *int   `json:"-" family:"factor-analysers" placeholder:"Q" range:"[0,inf)" help:"With --family factor-analysers: a component has at most Q factors, and gfab and fab find how many. Default: 5, fewer of few columns."`
 }
 
@@ -260,7 +260,7 @@ const MostByDefault = 10
 func Doubling(rows, columns int) int { return rows / max(2, columns+1) }
 
 // MostByRows returns the default of kmax if rows may be alike: 10, but two rows to a component, or one more than
-// columns if its covariance is full or has factors.
+// columns if its covariance or scale matrix is full, or has factors.
 func MostByRows(table *blocks.Table, of family.Family) int {
 	n, d := table.Dims()
 	each := 2
@@ -272,7 +272,7 @@ func MostByRows(table *blocks.Table, of family.Family) int {
 		if g.Covariance == normal.Full {
 			each = d + 1
 		}
-	case normal.FactorAnalysers:
+	case normal.StudentT, normal.FactorAnalysers:
 		each = d + 1
 	}
 	return max(1, min(n/each, MostByDefault))

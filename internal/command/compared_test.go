@@ -117,3 +117,30 @@ func TestMeasurementsBesideCodesAreCompared(t *testing.T) {
 	require.NotEmpty(t, r.Compared)
 	require.Empty(t, r.Covariances)
 }
+
+// Structures for which the rows are too few take part with fewer components, and do not bound the others.
+func TestWideTablesHaveSimpleStructures(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 1))
+	var text strings.Builder
+	const rows, columns = 60, 40
+	for i := range rows + 1 {
+		for j := range columns {
+			comma := ","
+			if j == columns-1 {
+				comma = "\n"
+			}
+			if i == 0 {
+				fmt.Fprintf(&text, "c%d%s", j, comma)
+			} else {
+				fmt.Fprintf(&text, "%.3f%s", float64(i%3*3)+rng.NormFloat64(), comma)
+			}
+		}
+	}
+	r := fitJSON(t, "--data", file(t, "wide.csv", text.String()))
+	require.Equal(t, []any{3, 10}, []any{r.K, r.KMax})
+	for _, one := range r.Compared {
+		if one.Covariance == "VVV" {
+			require.Equal(t, 1, one.K) // 60 rows are not two covariance matrices of 40 columns
+		}
+	}
+}
