@@ -185,10 +185,10 @@ func (r *race[B, P, S]) run(ctx context.Context) bool {
 	return true
 }
 
-// grow has K of those fits double that find most of it, and reports whether there are any. Where the best does not,
-// those that are too far behind do not either: with many latent dimensions of its own, a simple model only comes near
-// to one that has few. Nor do those that the last doubling has brought less than they are behind: the next one brings
-// less still, as the likelihood rises more slowly and the charge for parameters doubles.
+// grow has K of those fits double that may be better with more, and reports whether there are any. Where the best does
+// not, those that are too far behind do not either: with many latent dimensions of its own, a simple model only comes
+// near to one that has few. Nor do those that the last doubling has brought less than they are behind: the next one
+// brings less still, as the likelihood rises more slowly and the charge for parameters doubles.
 func (r *race[B, P, S]) grow(in []*fit[B, P, S]) (any bool) {
 	values := r.values()
 	best := first(values)

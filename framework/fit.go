@@ -247,10 +247,18 @@ func (f *fit[B, P, S]) highest(least, most int) float64 {
 	return top
 }
 
-// grows reports whether most of the latent dimensions allowed are found, and more may be.
+// grows reports whether more latent dimensions than were tried may be better, and are allowed: the criterion has not
+// fallen by what further starts gain (withinReach) in the upper fifth of the numbers tried. How many of them the best
+// run keeps does not tell that: of a model that is not the data's own, the criterion may have several maxima over K.
 func (f *fit[B, P, S]) grows() bool {
 	best, k := f.best(), f.last()
-	return best >= 0 && !f.options.FixedK && k >= f.options.K && 2*f.runs[best].best().K > k && f.twice(k) > k
+	if best < 0 || f.options.FixedK || k < f.options.K || f.twice(k) == k {
+		return false
+	}
+	lower, least := 4*k/5, f.runs[best].best().Value-withinReach
+	return slices.ContainsFunc(f.runs, func(r *run[B, P, S]) bool {
+		return len(r.at.Met) > lower+1 && slices.Max(r.at.Met[lower+1:]) >= least
+	})
 }
 
 // double adds runs from twice as many latent dimensions.
@@ -290,7 +298,7 @@ func (f *fit[B, P, S]) collapses(best, k int) bool {
 	return !f.options.FixedK && !f.options.Method.tilts() && k <= f.options.K && k > 2 && collapse*best < k
 }
 
-// infer makes the runs: a few from each K, with twice as many latent dimensions while most of those allowed are found,
+// infer makes the runs: a few from each K, with twice as many latent dimensions while more may be better (see grows),
 // with fewer where nearly all are lost; then the others from those K that may come to the best; and then it polishes
 // those that may be the best, and makes the moves of the best. It goes as far as the stage.
 func (f *fit[B, P, S]) infer(ctx context.Context) {

@@ -76,8 +76,8 @@ type Options struct {
 	// AlsoAll reports every other criterion that needs at most one further pass and has a value.
 	AlsoAll bool
 
-	// DoubleTo is the bound, besides half the rows, up to which K doubles while the fit finds more than half of K: new
-	// runs then begin with twice as many. 0: K stays the largest.
+	// DoubleTo is the bound, besides half the rows, up to which K doubles while the criterion, in the upper fifth of the K
+	// tried, comes to within 10 nats of the highest: new runs then begin with twice as many. 0: K stays the largest.
 	DoubleTo int
 
 	FixedK bool // never lower K, even with gFAB and FAB

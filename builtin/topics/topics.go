@@ -49,7 +49,7 @@ func (*Settings) Bind(_ context.Context, t *fitted.Table, r fitted.Request) (*fi
 	if err != nil {
 		return nil, err
 	}
-	const first = 20 // where a fit begins, which doubles while more than half of them are found
+	const first = 20 // where a fit begins, which doubles while the largest K are not clearly worse
 	most := int(min(c.tokens, math.MaxInt32))
 	// without concentrations that are given they are estimated
 	m := topics.Model{Alpha: r.Prior["alpha"], Beta: r.Prior["beta"], Estimate: len(r.Prior) == 0}

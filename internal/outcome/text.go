@@ -159,8 +159,8 @@ func (r *Report) choice() string {
 	}
 	if len(r.Restarts) > 0 && r.Restarts[0].KMax < r.KMax && r.ByK == nil {
 		first := r.Restarts[0].KMax
-		return fmt.Sprintf("%d of at most %d (at most %d first, doubled while more than half were found; --kmax fixes it)",
-			r.K, r.KMax, first)
+		return fmt.Sprintf("%d of at most %d (at most %d first, doubled while the largest were not clearly worse; "+
+			"--kmax fixes it)", r.K, r.KMax, first)
 	}
 	return fmt.Sprintf("%d of at most %d", r.K, r.KMax)
 }

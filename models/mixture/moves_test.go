@@ -3,6 +3,7 @@ package mixture_test
 import (
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -87,9 +88,31 @@ func TestKDoublesByItself(t *testing.T) {
 	for _, r := range res.Restarts {
 		from = append(from, r.From)
 	}
-	assert.Equal(t, []int{2, 2, 4, 4, 8, 8, 16, 16}, from)
+	assert.Equal(t, []int{2, 2, 4, 4, 8, 8}, from)
 	o.DoubleTo = 4
 	assert.Equal(t, 4, fit(t, m, src, o).Shape.K)
+}
+
+// TestKDoublesUntilMoreIsClearlyWorse: spheres for two uniform squares, best with four each, where 9 and 10 are hardly
+// worse, and 17 to 20 are.
+func TestKDoublesUntilMoreIsClearlyWorse(t *testing.T) {
+	const n, clear = 600, 10
+	rng := rand.New(rand.NewPCG(1, 4))
+	x := make([]float64, 2*n)
+	for i := range x {
+		x[i] = 2 * rng.Float64()
+		if i%4 == 0 {
+			x[i] += 2.5
+		}
+	}
+	src, err := blocks.FromSlice(x, n, 2)
+	require.NoError(t, err)
+	res := fit(t, mixture.Model{Family: normal.Family{Covariance: normal.EII}}, src,
+		framework.Options{K: 10, Restarts: 2, DoubleTo: 100})
+	assert.Equal(t, 8, res.Shape.K)
+	assert.Equal(t, 20, res.Restarts[len(res.Restarts)-1].From)
+	assert.Greater(t, slices.Max(res.Met[9:11]), res.Value-clear)
+	assert.Less(t, slices.Max(res.Met[17:]), res.Value-clear)
 }
 
 // TestStartsThatAreTheSame count once: one component begins in one way only.

@@ -130,8 +130,8 @@ class LatentMixture(_Mixture):
     unseen : {"error", "missing"}, default="error"
         In predictions, whether a level of a categorical column that the fit has not seen is an error or missing.
     max_components : int, optional
-        Largest number of components that the fit may find. Default: 10, doubled while the fit finds more than half as
-        many.
+        Largest number of components that the fit may find. Default: 10, doubled while the largest tried are not
+        clearly worse.
     n_init : int, optional
         Independent starts. Default: 10 for small tables, otherwise 1.
     method : str, optional
@@ -243,8 +243,8 @@ class LatentClasses(_Mixture):
     unseen : {"error", "missing"}, default="error"
         In predictions, whether a level that the fit has not seen is an error or missing.
     max_components : int, optional
-        Largest number of classes that the fit may find. Default: 10, doubled while the fit finds more than half as
-        many.
+        Largest number of classes that the fit may find. Default: 10, doubled while the largest tried are not
+        clearly worse.
     n_init : int, optional
         Independent starts. Default: 10 for small tables, otherwise 1; 3 with method ``"cvb0"``.
     method : str, optional
@@ -353,7 +353,7 @@ class HiddenMarkov(_Components, DensityMixin, Estimator):
     unseen : {"error", "missing"}, default="error"
         In predictions, whether a level of a categorical column that the fit has not seen is an error or missing.
     max_components : int, optional
-        Largest number of states that the fit may find. Default: 10, doubled while the fit finds more than half as many.
+        Largest number of states that the fit may find. Default: 10, doubled while the largest tried are not clearly worse.
     n_init : int, optional
         Independent starts. Default: 10 for small tables, otherwise 1.
     method : str, optional
