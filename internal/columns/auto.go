@@ -35,8 +35,10 @@ type Request struct {
 	Kind      fitted.Definition // of the model
 	Family    *string           // which the kinds of the columns may decide
 	AnyFamily bool              // nobody named one
-	Selected  bool              // somebody named the columns
-	Weighting string            // the column of the weights of the rows
+	// Covariance is the family that measurements have together if the table has other columns, too; empty: none
+	Covariance string
+	Selected   bool   // somebody named the columns
+	Weighting  string // the column of the weights of the rows
 	// Structures are the covariances that are compared, which the columns may not bear: then there are none.
 	Structures *[]fitted.Structure
 	Choose     func(t *fitted.Table) error // the method, where the table decides: of classes, it has columns alone yet

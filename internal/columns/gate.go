@@ -70,16 +70,20 @@ func (in Columns) checkGate(gate []string) error {
 	return nil
 }
 
-// measuredTogether moves columns of measurements beside one another where their covariances are compared, in a table
-// that has others, too.
+// measuredTogether moves columns of measurements beside one another where their covariances are compared, or have been
+// named, in a table that has others, too.
 func (in Columns) measuredTogether(columns []data.Column) ([]data.Column, error) {
-	if *in.asked.Family != families.Auto || *in.asked.Structures == nil {
+	named := families.Joint(in.asked.Covariance)
+	if *in.asked.Family != families.Auto || *in.asked.Structures == nil && !named {
 		return columns, nil
 	}
 	var before, block, after []data.Column
 	for _, c := range columns {
 		switch {
 		case c.Family == families.Gaussian:
+			if named {
+				c.Block = in.asked.Covariance
+			}
 			block = append(block, c)
 		case block == nil:
 			before = append(before, c)
@@ -87,7 +91,7 @@ func (in Columns) measuredTogether(columns []data.Column) ([]data.Column, error)
 			after = append(after, c)
 		}
 	}
-	if len(block) < 2 {
+	if len(block) < 2 && !named {
 		*in.asked.Structures = nil
 		return columns, nil
 	}

@@ -19,12 +19,15 @@ import (
 // fewestKnown is how many rows it takes to know codes and counts from measurements.
 const fewestKnown = 8
 
-// takeKinds chooses --family auto if nobody named a family and a column holds texts, codes, counts or two values.
+// takeKinds chooses --family auto if nobody named a family and a column holds texts, codes, counts or two values, or if
+// covariances are named and a column holds texts.
 // Numbers that are written in another way are an error, and so is a single column of texts, which may be a table with
 // another separator.
 func (in Columns) takeKinds(s *tables.Session) error {
 	texts := tables.Without(in.TextColumns(), tables.SetOf(in.asked.Aside()))
-	if !in.asked.AnyFamily || *in.asked.Family != families.Gaussian || !in.byKinds() {
+	covariances := in.asked.Covariance != "" || len(*in.asked.Structures) > 0
+	usual := in.asked.AnyFamily && *in.asked.Family == families.Gaussian
+	if !usual && (!covariances || *in.asked.Family == families.Auto) || !in.byKinds() {
 		return nil
 	}
 	if len(texts) > 0 && in.Cols() == 1 {
@@ -34,6 +37,9 @@ func (in Columns) takeKinds(s *tables.Session) error {
 		return nil
 	}
 	if len(texts) == 0 {
+		if !usual {
+			return nil
+		}
 		if others := in.unmeasured(in.asked.Aside()); len(others) > 0 && in.Rows() >= fewestKnown {
 			*in.asked.Family = families.Auto
 			s.Note("%s: each column by its kind (--family auto), as these are not measurements: %s: "+

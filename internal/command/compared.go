@@ -47,7 +47,9 @@ func (f *modelFlags) compare(list []fitted.Structure) error {
 	case f.Described().Text != "":
 		return misused("--columns cannot be used with several covariances, which describe all columns together")
 	}
-	f.compared, f.Family = list, families.Gaussian
+	if f.compared = list; f.Family != families.Auto {
+		f.Family = families.Gaussian
+	}
 	return nil
 }
 
@@ -59,8 +61,8 @@ var usual = []string{"EII", "EEI", "VVI", "EEE", "VVE", "VVV"}
 // the criterion is the evidence.
 func (c *fitCommand) compareUsual() {
 	usually := c.anyFamily && c.Family == families.Gaussian || c.Family == families.Auto
-	if !c.model().Compares || !usually || c.Method != methodGFAB || c.Criterion != "" ||
-		c.noisy() || len(c.Gate()) > 0 || c.Described().Text != "" {
+	if !c.model().Compares || !usually || c.covariance != "" || c.compared != nil || c.Method != methodGFAB ||
+		c.Criterion != "" || c.noisy() || len(c.Gate()) > 0 || c.Described().Text != "" {
 		return
 	}
 	c.compared, c.ordinary = append([]fitted.Structure{fitted.HeavyTailed}, fitted.StructuresNamed(usual...)...), true

@@ -144,3 +144,40 @@ func TestWideTablesHaveSimpleStructures(t *testing.T) {
 		}
 	}
 }
+
+// --cov names covariances of the measurements in tables of other columns, too: one, or several to compare.
+func TestCovariancesBesideCodes(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 1))
+	var text strings.Builder
+	text.WriteString("place,x,y,z\n")
+	for i := range 200 {
+		c := i % 2
+		place := []string{"north", "south", "east"}[min(2, c+rng.IntN(2))]
+		u := rng.NormFloat64()
+		fmt.Fprintf(&text, "%s,%.3f,%.3f,%.3f\n", place, u+4*float64(c), 3*u+rng.NormFloat64(), rng.NormFloat64()-u)
+	}
+	table := file(t, "mixed.csv", text.String())
+	model := filepath.Join(t.TempDir(), "m.json")
+	one := fitJSON(t, "--data", table, "--cov", "VVE", "--out", model)
+	require.Equal(t, []any{"auto", 2}, []any{one.Family, one.K})
+	require.Equal(t, []string{"", "gaussian-vve", "gaussian-vve", "gaussian-vve"},
+		[]string{one.Columns[0].Block, one.Columns[1].Block, one.Columns[2].Block, one.Columns[3].Block})
+	done(t, "predict", model, "--data", table)
+	several := fitJSON(t, "--data", table, "--cov", "VVE,VVI", "--criterion", "evidence")
+	require.Len(t, several.Compared, 2)
+	for _, of := range several.Compared {
+		if of.Covariance == "VVE" {
+			require.InDelta(t, float64(one.Value), float64(of.Value), 0.01)
+		}
+	}
+	diagonal := fitJSON(t, "--data", table, "--cov", "diag")
+	require.Empty(t, diagonal.Columns[1].Block)
+	require.Less(t, diagonal.Value, one.Value)
+	stdout, _ := done(t, "select", "--data", table, "--cov", "VVE", "--kmax", "2", "--criteria", "evidence")
+	require.Contains(t, stdout, fmt.Sprintf("%.3f", one.Value))
+	stdout, _ = done(t, "select", "--data", table, "--cov", "all", "--kmax", "2")
+	require.Contains(t, stdout, "gaussian-vve")
+	auto := fitJSON(t, "--data", table, "--family", "auto", "--cov", "VVE")
+	require.Equal(t, one.Value, auto.Value)
+	require.Empty(t, auto.Compared)
+}

@@ -61,7 +61,7 @@ func (f *modelFlags) flagged(err error) error {
 func (f *modelFlags) columns(s *tables.Session, in *tables.Input, selected bool) columns.Columns {
 	return columns.Of(in, &columns.Request{Roles: f.Roles, Kind: f.Kind(), Family: &f.Family, AnyFamily: f.anyFamily,
 		Selected:  selected,
-		Weighting: f.Weights, Structures: &f.compared, Fit: f.request,
+		Weighting: f.Weights, Covariance: f.covariance, Structures: &f.compared, Fit: f.request,
 		Choose: func(t *fitted.Table) error { return f.chooseMethod(s, in, t) }})
 }
 

@@ -55,6 +55,7 @@ type modelFlags struct {
 	fixesK     bool                // --k is given
 	byDefault  bool                // --method was not given
 	anyFamily  bool                // neither --family nor --cov was
+	covariance string              // the family that --cov names
 	byTable    bool                // and the table decides which it is
 	why        string              // why the table led to Method, and the default elsewhere; empty where it did not
 }

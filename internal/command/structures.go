@@ -60,14 +60,16 @@ func (f *modelFlags) takeCovariance() error {
 	names, known := covariances()
 	name, ok := known[strings.ToLower(c.Cov)]
 	switch {
-	case f.Family != "" && f.Family != families.Gaussian && f.Family != name:
-		return misused("--cov requires --family gaussian, and the family is %s", f.Family)
+	case f.Family != "" && f.Family != families.Gaussian && f.Family != families.Auto && f.Family != name:
+		return misused("--cov requires --family gaussian or auto, and the family is %s", f.Family)
 	case list != nil:
 		return f.compare(list)
 	case !ok:
 		return misused("unknown covariance %q: choose one of %s", c.Cov, strings.Join(names, ", "))
 	}
-	f.Family = name
+	if f.covariance = name; f.Family != families.Auto {
+		f.Family = name
+	}
 	return nil
 }
 
@@ -184,7 +186,10 @@ func (c *selectCommand) candidate(
 	s *session, in *tables.Input, t *outcome.Comparison, name string, criterion framework.Criterion, progress *keeper,
 ) (outcome.ComparisonRow, error) {
 	one := *c
-	one.Family = name
+	one.Family, one.covariance = name, ""
+	if families.Named(name).Normal {
+		one.covariance = name
+	}
 	notes, table := len(s.Notes), in.Table
 	defer func() { in.Table, in.For = table, &c.modelFlags }()
 	in.For = &one.modelFlags
