@@ -234,7 +234,7 @@ type Table struct {
 	Rows    *blocks.Table // numbers, with NaN for missing ones if Definition.Gaps allows them, and the rows' weights
 	Pairs   *Pairs        // for models of pairs, in place of Rows
 
-	// Family is that of the rows, of models of classes; nil: that of the request, by its [Families].
+	// Family is that of the rows, of models of classes; nil: see [Request.FamilyOf].
 	Family family.Family
 	Data   *data.Named // the table as it was read, which descriptions show; nil: Rows
 

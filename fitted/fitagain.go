@@ -63,7 +63,7 @@ func (r Registry) Refit(ctx context.Context, f *Fitted, t *Table, o framework.Op
 		}
 	}
 	over := *t
-	over.Family = d.FamilyOver(t, q, settings)
+	over.Family = nil // noise is in the box of these rows
 	bound, err := settings.Bind(ctx, &over, q)
 	if err != nil {
 		return nil, err
@@ -77,11 +77,14 @@ func (r Registry) Refit(ctx context.Context, f *Fitted, t *Table, o framework.Op
 	return res.Parameters, nil
 }
 
-// FamilyOver returns the family of the rows of a table that Bind takes, with the least variances of the settings and
-// the box of noise; nil of models whose settings describe the columns, and of those without classes.
-func (d Definition) FamilyOver(t *Table, q Request, s Settings) family.Family {
-	if _, describes := s.(ColumnDescriber); !d.Classes || describes {
-		return nil
+// FamilyOf returns the family of the rows of a table: that of the table, or if it has none, that of the request, with
+// the least variances of the settings, and noise in the box of the rows.
+func (q Request) FamilyOf(t *Table, s Settings) family.Family {
+	if t.Family != nil {
+		return t.Family
+	}
+	if q.Families == nil {
+		q.Families = families.Set{}
 	}
 	floor := 1.
 	if of, has := s.(interface{ LeastVariance(q Request) float64 }); has {

@@ -123,10 +123,7 @@ func (m *Settings) Bind(_ context.Context, t *fitted.Table, r fitted.Request) (*
 	if err != nil {
 		return nil, err
 	}
-	rows := t.Family
-	if rows == nil {
-		rows = families.OfRows(r.Family, t.Columns)
-	}
+	rows := r.FamilyOf(t, m)
 	structure := hmm.Structure{Initial: first}
 	if m.LeftRight != nil {
 		structure.LeftRight = *m.LeftRight

@@ -185,7 +185,7 @@ func largeCounts(t *fitted.Table) bool {
 
 // Bind prepares the model for the rows.
 func (m *Settings) Bind(_ context.Context, t *fitted.Table, r fitted.Request) (*fitted.Bound, error) {
-	e, err := bindingOf(t, r, &m.StartSettings)
+	e, err := bindingOf(t, r, m, &m.StartSettings)
 	if err != nil {
 		return nil, err
 	}
@@ -198,7 +198,7 @@ func (m *Settings) Bind(_ context.Context, t *fitted.Table, r fitted.Request) (*
 
 // Bind prepares the model for the rows.
 func (m *BernoulliSettings) Bind(_ context.Context, t *fitted.Table, r fitted.Request) (*fitted.Bound, error) {
-	e, err := bindingOf(t, r, &m.StartSettings)
+	e, err := bindingOf(t, r, m, &m.StartSettings)
 	if err != nil {
 		return nil, err
 	}
@@ -216,12 +216,9 @@ type binding struct {
 	bernoulli bool // all columns are
 }
 
-func bindingOf(t *fitted.Table, r fitted.Request, s *classes.StartSettings) (e binding, err error) {
+func bindingOf(t *fitted.Table, r fitted.Request, of fitted.Settings, s *classes.StartSettings) (e binding, err error) {
 	own := *t
-	e = binding{table: &own, request: r, family: t.Family}
-	if e.family == nil {
-		e.family = families.OfRows(r.Family, t.Columns)
-	}
+	e = binding{table: &own, request: r, family: r.FamilyOf(t, of)}
 	if own.Data, err = classes.DataOf(t); err == nil {
 		e.start, err = s.Starting()
 	}

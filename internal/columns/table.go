@@ -153,16 +153,14 @@ func (in Columns) rows(s *tables.Session) (*fitted.Table, error) {
 		return nil, err
 	}
 	// said before D² numbers are made
-	if families.WholeMatrix(*in.asked.Family) && n <= d && len(*in.asked.Structures) == 0 {
+	matrix := families.WholeMatrix(*in.asked.Family) || *in.asked.Family == families.StudentT
+	if matrix && n <= d && len(*in.asked.Structures) == 0 {
 		return nil, fmt.Errorf("%s and %s: a covariance matrix needs more rows than columns: --family "+
 			"gaussian-diagonal or gaussian-spherical, or --model bpca --method vb", wording.Counted(n, "row"), wording.Counted(d,
 			"column"))
 	}
-	t := &fitted.Table{Columns: all, Data: &in.Named}
-	if t.Rows, err = in.Weighted(whole.X, n, whole.D, nil); err == nil {
-		t.Family = in.asked.Kind.FamilyOver(t, in.asked.Fit(), in.asked.Flags())
-	}
-	return t, err
+	table, err := in.Weighted(whole.X, n, whole.D, nil)
+	return &fitted.Table{Columns: all, Rows: table, Data: &in.Named}, err
 }
 
 // refuseConstant refuses columns of one value, all at once, where a family has to measure how

@@ -70,6 +70,8 @@ func TestStructuresThatATableCannotHave(t *testing.T) {
 		"a covariance matrix needs more rows than columns, and there are 3 and 3")
 	require.Contains(t, strings.Join(strings.Fields(stdout), " "), "the best of 6 structures")
 	fails(t, 1, "none of these covariances can describe the table", "", "fit", "--data", few, "--cov", "EEE,VVV")
+	fails(t, 1, "3 rows and 3 columns: a covariance matrix needs more rows than columns", "", "fit", "--data", few,
+		"--family", "student-t")
 	r := fitJSON(t, "--data", "faithful", "--select", "waiting", "--cov", "all")
 	require.Len(t, r.Compared, 2) // the volume is equal, or not
 	r = fitJSON(t, "--data", few, "--cov", "EII,VVV")

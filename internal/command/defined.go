@@ -70,7 +70,7 @@ func (f *modelFlags) bind(s *tables.Session, in *tables.Input) (*task, error) {
 	var table *fitted.Table
 	var err error
 	if f.from != nil {
-		table, err = f.from.table(s, in, f.request())
+		table, err = f.from.table(s, in)
 	} else {
 		table, err = f.columns(s, in, false).Prepare(s)
 	}

@@ -81,7 +81,7 @@ func (m *modelFile) match(s *tables.Session, in *tables.Input, weights string) (
 }
 
 // table is a table as the model is fitted to it, whose columns are the model's.
-func (m *modelFile) table(s *tables.Session, in *tables.Input, r fitted.Request) (*fitted.Table, error) {
+func (m *modelFile) table(s *tables.Session, in *tables.Input) (*fitted.Table, error) {
 	if err := in.Recode(m.Columns, upTo(0, len(m.Columns)-1), false); err != nil {
 		return nil, err
 	}
@@ -93,7 +93,6 @@ func (m *modelFile) table(s *tables.Session, in *tables.Input, r fitted.Request)
 	if m.input.Sequence {
 		t.Sequences, err = in.AsSequences(t.Rows)
 	}
-	t.Family = m.kind.FamilyOver(t, r, m.Settings.Flags())
 	return t, err
 }
 
