@@ -3,6 +3,7 @@ package logit
 import (
 	"errors"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -40,20 +41,23 @@ func (r Root) InUnits(g []float64) {
 	}
 }
 
-// Odds returns the coefficients of ln(π_k/π_1), k = 2…K, as linear functions of a: (K−1)×P row-major.
-func (r Root) Odds(gate []float64) []float64 {
+// Odds returns the coefficients of ln(π_k/π_r) of the classes but r, the reference, as linear functions of a: (K−1)×P
+// row-major.
+func (r Root) Odds(gate []float64, reference int) []float64 {
 	n := r.Width()
 	list := make([]float64, 0, len(gate)-n)
-	for first := n; first < len(gate); first += n {
-		odds := floats.SubTo(make([]float64, n), gate[first:first+n], gate[:n])
-		r.InUnits(odds)
-		list = append(list, odds...)
+	for first := 0; first < len(gate); first += n {
+		if first != reference*n {
+			odds := floats.SubTo(make([]float64, n), gate[first:first+n], at(gate, reference, n))
+			r.InUnits(odds)
+			list = append(list, odds...)
+		}
 	}
 	return list
 }
 
-// Errors returns the standard errors of Odds, given the covariances of the γ_k of classes 2 to K, with γ_1 = 0, in
-// coordinates t; first is the place of γ_2 in cov.
+// Errors returns the standard errors of Odds, given the covariances of the γ_k of the other classes, with γ = 0 of the
+// reference, in coordinates t; first is the place of the first of them in cov.
 func (r Root) Errors(cov mat.Symmetric, first, classes int) []float64 {
 	n := r.Width()
 	toUnits := mat.NewDense(n, n, nil) // L⁻ᵀ
@@ -77,6 +81,21 @@ func (r Root) Errors(cov mat.Symmetric, first, classes int) []float64 {
 		}
 	}
 	return list
+}
+
+// Widest is the column, from 0, that a step of γ, of rows of P numbers, moves the coefficients of most, in its standard
+// deviations.
+func (r Root) Widest(step []float64) (column int) {
+	longest := -1.0
+	for of := range slices.Chunk(slices.Clone(step), r.Width()) {
+		r.InUnits(of)
+		for j, v := range of[1:] {
+			if v = math.Abs(v) * floats.Norm(at(r, j+1, r.Width())[1:], 2); v > longest {
+				longest, column = v, j
+			}
+		}
+	}
+	return column
 }
 
 // Check returns an error if a root is not that of so many columns.
@@ -164,7 +183,8 @@ type Sums struct {
 	Slope  []float64 // K×P: Σ_n w_n y_nk t_n, with working responses y
 	// Σ_n w_n ln(1 − π_k(a_n)), K: what the other classes' probabilities gain without class k
 	Vacated []float64
-	Overlap []float64 // Σ_n w_n π_nk π_nl t_n t_nᵀ, K(K−1)/2×P(P+1)/2: the information of the rows about the gate
+	// Σ_n w_n π_nk π_nl t_n t_nᵀ, K(K−1)/2×P(P+1)/2: the information of the rows about the gate; nil if nobody asks
+	Overlap []float64
 
 	root []float64 // of Design, P×P
 }
@@ -190,7 +210,9 @@ func (s *Sums) Clear() {
 func (s *Sums) Merge(o *Sums) {
 	others := o.all()
 	for i, v := range s.all() {
-		linalg.Axpy(1, others[i], v)
+		if v != nil {
+			linalg.Axpy(1, others[i], v)
+		}
 	}
 }
 
@@ -219,29 +241,35 @@ func (s *Sums) Keep(dims []int) Sums {
 // Add adds the first n rows that a design has read, of weights w (nil: 1 each), whose parts q are in the classes,
 // K×Padded; logits, prior and logSum are those of Predict.
 func (s *Sums) Add(d *Design, n int, w, q, logits, prior, logSum []float64) {
-	s.inform(d, n, w, prior)
+	if s.Overlap != nil {
+		s.inform(d, n, w, prior)
+	}
 	padded, width := d.padded, d.width
-	d.work = linalg.Resize(d.work, padded)
+	d.work = linalg.Resize(d.work, 2*padded)
 	weight := func(i int) float64 {
 		if w == nil {
 			return 1
 		}
 		return w[i]
 	}
-	response := d.work
+	response, rest := d.work[:padded], d.work[padded:]
 	clear(response)
 	for k := range s.Level {
 		q, eta, prior := at(q, k, padded), at(logits, k, padded), at(prior, k, padded)
-		level, vacated := 0.0, 0.0
+		level := 0.0
+		for i, v := range prior {
+			rest[i] = 1 - min(v, 1-0x1p-53)
+		}
+		simd.Log(rest, rest)
 		for i := range n {
 			w, v := weight(i), eta[i]
 			pull := q[i] - w*prior[i]
 			response[i] = pull + w*v/2
 			level += q[i]*(v-logSum[i]) - pull*v - w*v*v/4
-			vacated += w * math.Log1p(-min(prior[i], 1-0x1p-53))
+			rest[i] *= w
 		}
 		s.Level[k] += level
-		s.Vacated[k] += vacated
+		s.Vacated[k] += floats.Sum(rest[:n])
 		slope := at(s.Slope, k, width)
 		for j := range slope {
 			slope[j] += linalg.Dot(at(d.T, j, padded), response)
@@ -321,6 +349,45 @@ func (s *Sums) Value(gate []float64) float64 {
 		}
 	}
 	return sum
+}
+
+// Score returns the derivative of E_q[ln p(Z|γ)] in γ, K×P, at the gate of the local step.
+func (s *Sums) Score(gate []float64) []float64 {
+	n := len(gate) / len(s.Level)
+	score := append([]float64(nil), s.Slope...)
+	for k := range s.Level {
+		for j := range n {
+			score[k*n+j] -= linalg.Dot(at(s.Design, j, n), at(gate, k, n)) / 2
+		}
+	}
+	return score
+}
+
+// Newton returns Newton's step, K×P, from the gate of the local step, with the information of known classes. ok is
+// false if that is singular.
+func (s *Sums) Newton(gate []float64) (step []float64, ok bool) {
+	k := len(s.Level)
+	n := len(gate) / k
+	free := (k - 1) * n
+	var chol mat.Cholesky
+	if free == 0 || !chol.Factorize(s.information(k, n, 0)) {
+		return nil, false
+	}
+	to := mat.NewVecDense(free, nil)
+	if chol.SolveVecTo(to, mat.NewVecDense(free, s.Score(gate)[:free])) != nil {
+		return nil, false
+	}
+	return append(to.RawVector().Data, make([]float64, n)...), true
+}
+
+// Length is the root mean square over the rows of what a step moves the log odds of two classes by.
+func (s *Sums) Length(step []float64, a, b int) float64 {
+	n := len(step) / len(s.Level)
+	of, square := floats.SubTo(make([]float64, n), at(step, a, n), at(step, b, n)), 0.0
+	for i, v := range of {
+		square += v * linalg.Dot(of, at(s.Design, i, n))
+	}
+	return math.Sqrt(square / s.Design[0])
 }
 
 // ARow is Böhning's bound on the information of a row: what a prior that is worth a row has as its precision.

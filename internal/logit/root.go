@@ -3,6 +3,7 @@ package logit
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -12,14 +13,12 @@ import (
 	"github.com/latent-go/latent/framework/blocks"
 )
 
-var (
-	errConstant  = errors.New("is constant: leave it out of the gate")
-	errDependent = errors.New("is a linear combination of other columns of the gate: leave it out of the gate")
-)
-
 // RootOf is the root of some columns of a table. It returns an error if a column is constant, or determined by the
-// others.
-func RootOf(ctx context.Context, src framework.Source[blocks.Rows], columns []int) (Root, error) {
+// others, which calls them by what they are, such as "the gate" and "columns of the gate".
+func RootOf(
+	ctx context.Context, src framework.Source[blocks.Rows], columns []int, whole, parts string,
+) (Root, error) {
+	errDependent := fmt.Errorf("is a linear combination of other %s: leave it out of %s", parts, whole)
 	if len(columns) == 0 {
 		return Root{1}, nil
 	}
@@ -27,7 +26,7 @@ func RootOf(ctx context.Context, src framework.Source[blocks.Rows], columns []in
 	if fault, ok := errors.AsType[*blocks.DataError](err); ok {
 		switch {
 		case errors.Is(err, blocks.ErrConstant):
-			fault.Reason = errConstant
+			fault.Reason = fmt.Errorf("is constant: leave it out of %s", whole)
 		case errors.Is(err, normal.ErrDependent):
 			fault.Reason = errDependent
 		}

@@ -6,8 +6,8 @@ import (
 )
 
 // The evidence of a gate (docs/theory/evidence.md, "Gates"): γ is normal about 0, where all classes are equally likely,
-// with the precision ½ in the coordinates t of internal/logit, which is the most that a row can tell (Böhning's bound) and
-// what one tells of two classes. A class that is left out leaves the prior of the others as it was. The integral is
+// with the precision ½ in the coordinates t of package logit, which is the most that a row can tell (Böhning's bound)
+// and what one tells of two classes. A class that is left out leaves the prior of the others as it was. The integral is
 // Laplace's.
 
 // LogModes returns ln K!, less the orders of classes with labels (see [known.Family]).

@@ -50,7 +50,7 @@ func (m Model) Init(
 	if err != nil {
 		return nil, err
 	}
-	root, err := logit.RootOf(ctx, src, m.Gate)
+	root, err := logit.RootOf(ctx, src, m.Gate, "the gate", "columns of the gate")
 	if err != nil {
 		return nil, err
 	}

@@ -82,7 +82,7 @@ func (g *reader) eachRow(b blocks.Rows, visit func(i int, t, prior []float64)) e
 
 // LogOdds returns the coefficients of ln(π_k/π_1), k = 2…K, as linear functions of (1, columns of the gate), in the
 // table's units: (K−1)×P row-major.
-func (p *Parameters) LogOdds() []float64 { return p.Root.Odds(p.Gate) }
+func (p *Parameters) LogOdds() []float64 { return p.Root.Odds(p.Gate, 0) }
 
 // A Coefficient says what one unit of a gate's column adds to the log odds ln(π_k/π_1) of a class against the first
 // class. exp(Value) is the odds ratio; Error is the standard error of Value.
@@ -172,23 +172,9 @@ func (m Model) Doubts(b blocks.Rows, p *Parameters) ([]error, error) {
 		}
 	}
 	if l.Farthest(step) > logit.LongStep {
-		doubts = append(doubts, blocks.FaultyColumn(m.Gate[p.widest(step)], errSeparates))
+		doubts = append(doubts, blocks.FaultyColumn(m.Gate[p.Root.Widest(step)], errSeparates))
 	}
 	return doubts, nil
-}
-
-// widest is the column, from 0, that a step moves the coefficients of most, in its standard deviations.
-func (p *Parameters) widest(step []float64) (column int) {
-	longest := -1.0
-	for of := range slices.Chunk(slices.Clone(step), p.width()) {
-		p.Root.InUnits(of)
-		for j, v := range of[1:] {
-			if v = math.Abs(v) * floats.Norm(at(p.Root, j+1, p.width())[1:], 2); v > longest {
-				longest, column = v, j
-			}
-		}
-	}
-	return column
 }
 
 // ---- Draws

@@ -44,6 +44,8 @@ func (c ChainPrior) resolved() (ChainPrior, error) {
 	return c, nil
 }
 
+var errCovariates = errors.New("hmm: moves that depend on covariates have no conjugate prior: take Model")
+
 // row are the concentrations of the states from first to end−1 after state k.
 func (c ChainPrior) row(k, first, end int) prior.Concentrations {
 	list := c.Rows.Concentrations(end - first)
@@ -83,6 +85,9 @@ type MAP struct {
 func (m MAP) Init(
 	ctx context.Context, src framework.Source[blocks.Sequences], k int, rng *rand.Rand,
 ) (*Parameters, error) {
+	if m.Structure.Covariates > 0 {
+		return nil, errCovariates
+	}
 	if m.Structure.Initial == Stationary {
 		return nil, errors.New(
 			"hmm: a prior of the transitions has no closed form beside a stationary start: choose another Initial",
@@ -230,6 +235,9 @@ func (m Variational) mustBayes(p *Posterior) *bayes {
 func (m Variational) Init(
 	ctx context.Context, src framework.Source[blocks.Sequences], k int, rng *rand.Rand,
 ) (*Posterior, error) {
+	if m.Structure.Covariates > 0 {
+		return nil, errCovariates
+	}
 	if m.Structure.Initial == Stationary {
 		return nil, errors.New("hmm: a stationary start has no conjugate prior: choose another Initial")
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/family/known"
 	"github.com/latent-go/latent/internal/linalg"
+	"github.com/latent-go/latent/internal/logit"
 	"github.com/latent-go/latent/laplace"
 	"github.com/latent-go/latent/prior"
 )
@@ -16,7 +17,7 @@ import (
 // The evidence of a chain (docs/theory/evidence.md, section 5): the start and each row of transitions have the prior
 // Dir(1), over the states that may follow, and are integrated out; what is seen in a state has the priors of package
 // family. A Dirichlet posterior is known by its mean, which is in the parameters, and its counts, which are in the
-// curvature.
+// curvature. Logits have the prior and the integral of those of gates (docs/theory/experts.md, section 1).
 
 // CheckPrior returns an error if the family has no proper prior.
 func (m Model) CheckPrior() error { return family.CheckPrior(m.Family, m.Prior) }
@@ -28,11 +29,17 @@ func (m Model) MaximizePosterior(s *Statistics, p, dst *Parameters) (*Parameters
 	s.restore(pl)
 	dst = p.like(dst, pl)
 	dst.Hyper = linalg.Resize(dst.Hyper, p.K*pl.Size().Hyper)
-	if err := m.Structure.mean(s, p, dst); err != nil {
+	if err := m.Structure.mean(s, p, dst, m.worth()); err != nil {
 		return dst, err
 	}
 	copy(dst.Components, p.Components)
 	return dst, s.Classes.MaximizePosterior(dst.Components, dst.Hyper)
+}
+
+// worth is what the prior of logits is worth, in steps.
+func (m Model) worth() float64 {
+	unit, _ := m.Prior.(prior.UnitInformation)
+	return unit.RowsOr()
 }
 
 // LogModes returns ln K!, less the orders of states with labels (see [known.Family]); 0 if the structure orders the
@@ -45,7 +52,10 @@ func (m Model) LogModes(p *Parameters) float64 {
 }
 
 // mean puts the posterior means of start and transitions into dst.
-func (c Structure) mean(s *Statistics, p, dst *Parameters) error {
+func (c Structure) mean(s *Statistics, p, dst *Parameters, worth float64) error {
+	if c.Covariates > 0 {
+		return c.estimateGates(s, p, dst, worth*logit.ARow, 1)
+	}
 	s.counts = append(s.counts[:0], s.Moves...)
 	for i := range s.K {
 		first, end := c.span(i, s.K)
@@ -80,8 +90,12 @@ func marginal(n []float64, c prior.Concentrations) float64 {
 }
 
 // integrals adds rows of transitions and start to a curvature with a prior, after the blocks of the family.
-func (c Structure) integrals(s *Statistics, p *Parameters, f *laplace.Curvature) {
+func (c Structure) integrals(s *Statistics, p *Parameters, f *laplace.Curvature, worth float64) {
 	for i := range s.K {
+		if c.Covariates > 0 {
+			f.Integrate(i, s.Left(i), s.Gates[i].Integral(p.gate(i), s.Left(i), worth))
+			continue
+		}
 		first, end := c.span(i, s.K)
 		row, moves, left := at(p.Transitions, i, s.K)[first:end], at(s.Moves, i, s.K)[first:end], s.Left(i)
 		if c.Initial == Stationary {
@@ -92,8 +106,11 @@ func (c Structure) integrals(s *Statistics, p *Parameters, f *laplace.Curvature)
 		f.Exact(marginal(moves, about(row, left)) - multinomial(0, moves, row))
 	}
 	f.Integrate(0, s.Sequences)
-	if c.Initial == Free {
+	switch c.Initial {
+	case Free:
 		f.Exact(marginal(s.Starts, about(p.Start, s.Sequences)) - multinomial(0, s.Starts, p.Start))
+	case Gated:
+		f.Shared(s.Gates[s.K].Integral(p.gate(s.K), s.Sequences, worth))
 	}
 }
 
@@ -118,7 +135,7 @@ func (c Structure) expect(p *Parameters, tilt *laplace.Tilt, s *Statistics) {
 	rows := s.K * s.plan.Blocks()
 	clear(s.leaving)
 	for i := range s.K {
-		if c.Initial == Stationary {
+		if c.Initial == Stationary || c.Covariates > 0 {
 			s.leaving[i] = tilt.Block(rows + i)
 			continue
 		}
@@ -133,6 +150,9 @@ func (c Structure) expect(p *Parameters, tilt *laplace.Tilt, s *Statistics) {
 
 // worth is what the evidence charges for the transitions from and to state k, and for beginning in it.
 func (c Structure) worth(s *Statistics, k int) (sum float64) {
+	if c.Covariates > 0 {
+		return c.share(s, k)
+	}
 	if c.Initial == Free {
 		sum = without(s.Starts, k)
 	}

@@ -26,13 +26,28 @@ func (m Model) Fill(b blocks.Sequences, p *Parameters, rng *rand.Rand) ([]float6
 		if err != nil {
 			return nil, err
 		}
-		return f.Fill(b.Steps, r)
+		return m.filled(b.Steps, p, func(seen blocks.Rows) ([]float64, error) { return f.Fill(seen, r) })
 	}
 	path, err := m.SamplePath(b, p, rng)
 	if err != nil {
 		return nil, err
 	}
-	return f.Impute(b.Steps, path, rng)
+	return m.filled(b.Steps, p, func(seen blocks.Rows) ([]float64, error) { return f.Impute(seen, path, rng) })
+}
+
+// filled are rows whose columns of the family are filled in, with their covariates.
+func (m Model) filled(
+	b blocks.Rows, p *Parameters, fill func(seen blocks.Rows) ([]float64, error),
+) ([]float64, error) {
+	x, err := fill(m.seen(b))
+	if err != nil || m.Structure.Covariates == 0 {
+		return x, err
+	}
+	var all []float64
+	for i := range b.N {
+		all = append(append(all, at(x, i, p.D)...), b.Row(i)[p.D:]...)
+	}
+	return all, nil
 }
 
 // SamplePath draws the states of all steps of a block from p(z|x).
@@ -41,14 +56,21 @@ func (m Model) SamplePath(b blocks.Sequences, p *Parameters, rng *rand.Rand) ([]
 	if err != nil {
 		return nil, err
 	}
+	walk, err := m.walk(p)
+	if err != nil {
+		return nil, err
+	}
 	path, weights := make([]int, b.Steps.N), make([]float64, p.K)
 	for i := range b.Len() {
 		first, end := b.Bounds(i)
 		for t := end - 1; t >= first; t-- {
 			copy(weights, at(course.Filtered, t, p.K))
-			for k := range weights {
-				if t < end-1 {
-					weights[k] *= p.Move(k, path[t+1])
+			if t < end-1 {
+				if err := walk.to(b.Steps, t+1); err != nil {
+					return nil, err
+				}
+				for k := range weights {
+					weights[k] *= walk.after(k)[path[t+1]]
 				}
 			}
 			path[t] = categorical.Draw(weights, rng)

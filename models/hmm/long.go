@@ -156,9 +156,9 @@ func (l *long) serve(worker, workers int) error {
 func (s *Statistics) transfer(b blocks.Rows, first, end int, last bool, m *border) error {
 	w, c := s.window, &s.chain
 	if s.hasty && end-first > 2*brief {
-		row, t, forgotten, err := s.spread(b, first, brief, false, m.logs)
+		row, t, forgotten, err := s.spread(b, first, brief, false, m)
 		if err == nil && forgotten && !last {
-			row, t, forgotten, err = s.spread(b, end-brief, brief, false, w.exit)
+			row, t, forgotten, err = s.spread(b, end-brief, brief, false, &border{logs: w.exit})
 		}
 		if err != nil {
 			return err
@@ -169,7 +169,7 @@ func (s *Statistics) transfer(b blocks.Rows, first, end int, last bool, m *borde
 		}
 		s.hasty = false
 	}
-	row, t, forgotten, err := s.spread(b, first, end-first, last, m.logs)
+	row, t, forgotten, err := s.spread(b, first, end-first, last, m)
 	if err != nil {
 		return err
 	}
@@ -192,14 +192,15 @@ func (m *border) ends(row []float64) {
 
 // spread multiplies the densities and transitions of n steps from each of the states, until the rows of the product are
 // multiples of one another: row i times exp(logs_i) is that of state i. It returns one of them, and the step that it
-// has come to.
+// has come to. The entry becomes that of a sequence that begins there.
 func (s *Statistics) spread(
-	b blocks.Rows, first, n int, last bool, logs []float64,
+	b blocks.Rows, first, n int, last bool, m *border,
 ) (row []float64, t int, forgotten bool, err error) {
 	if err := s.read(b, first, n); err != nil {
 		return nil, 0, false, err
 	}
-	w, c := s.window, &s.chain
+	w, c, logs := s.window, &s.chain, m.logs
+	copy(m.entry, c.logStarts(w, 0))
 	rows, products := w.alpha[:c.k*c.side], w.moves[:c.k] // memory
 	clear(rows)
 	for i := range c.k {
@@ -212,7 +213,7 @@ func (s *Statistics) spread(
 			if !math.IsInf(logs[i], -1) {
 				row := at(rows, i, c.side)
 				logs[i] += c.multiply(w, t, row, &products[i])
-				c.pass(w, row, t+1 == n && last)
+				c.pass(w, row, t+1, t+1 == n && last)
 			}
 		}
 		if t%check == check-1 {
@@ -229,24 +230,26 @@ func (s *Statistics) spread(
 // follow advances one row from step t of the window beyond its end, and returns it.
 func (c *chain) follow(w *window, t int, row []float64) []float64 {
 	for t < w.n {
-		if done := simd.Forward(w.gamma, w.e[t*c.side:], w.scale, row, c.move, c.k, w.n-t, leastScale); done > 0 {
+		if c.gated() {
+			// no kernel has their moves
+		} else if done := simd.Forward(w.gamma, w.e[t*c.side:], w.scale, row, c.move, c.k, w.n-t, leastScale); done > 0 {
 			copy(row, at(w.gamma, done-1, c.side))
-			c.pass(w, row, false)
 			t += done
+			c.pass(w, row, t, false)
 			continue
 		}
 		product := 1.0
 		c.multiply(w, t, row, &product)
-		c.pass(w, row, false)
 		t++
+		c.pass(w, row, t, false)
 	}
 	return row
 }
 
-// pass moves a row to the next step, unless that is none.
-func (c *chain) pass(w *window, row []float64, none bool) {
+// pass moves a row to step t of the window, unless that is none.
+func (c *chain) pass(w *window, row []float64, t int, none bool) {
 	if !none {
-		simd.Advance(w.next, row[:c.k], c.move)
+		c.advance(w.next, row[:c.k], w, t)
 		copy(row[:c.k], w.next)
 	}
 }
@@ -314,7 +317,7 @@ func (m *border) row(state int) []float64 {
 // link finds the distributions at all borders; false where the sequence is impossible. The window is scratch.
 func (c *chain) link(borders []border, w *window) bool {
 	terms, next := w.exit, w.border[:c.k]
-	copy(next, c.logStart)
+	copy(next, borders[0].entry)
 	for i := range borders {
 		m := &borders[i]
 		copy(m.entry, next)
@@ -364,7 +367,7 @@ func (s *Statistics) inferPart(l *long, part, first, end int) (entropy float64, 
 	exit := w.exit[:c.k]
 	clear(exit)
 	if !last {
-		c.before(exit, m.exit, w.next) // what follows a state of the last step
+		c.before(w, exit, m.exit, w.next) // what follows a state of the last step
 	}
 	own, ok := c.smoothPart(w, m.entry, exit)
 	if !ok {
@@ -373,9 +376,7 @@ func (s *Statistics) inferPart(l *long, part, first, end int) (entropy float64, 
 		}
 	}
 	if part == 0 {
-		for k, v := range w.gamma[:c.k] {
-			w.starts[k] += weight * v
-		}
+		w.begins(c, 0, weight)
 	}
 	if !last {
 		own += c.cross(w, m.exit, weight)
@@ -403,7 +404,7 @@ func (c *chain) smoothPart(w *window, entry, exit []float64) (logDensity float64
 	for j, v := range entry {
 		w.beta[j] = math.Exp(v)
 	}
-	if !c.forward(w.e, w.alpha, w.scale, w.beta, w.n) {
+	if !c.forward(w, 0, w.e, w.alpha, w.scale, w.beta, w.n) {
 		return 0, false
 	}
 	filtered, terms := w.alpha[(w.n-1)*c.side:][:c.k], w.next[:c.k]
@@ -414,7 +415,7 @@ func (c *chain) smoothPart(w *window, entry, exit []float64) (logDensity float64
 	for j, v := range exit {
 		w.beta[j] = math.Exp(v - total)
 	}
-	if !c.backward(w.e, w.alpha, w.gamma, w.scale, w.beta, w.n) {
+	if !c.backward(w, 0, w.e, w.alpha, w.gamma, w.scale, w.beta, w.n) {
 		return 0, false
 	}
 	scale := w.scale[:w.n]
@@ -426,16 +427,13 @@ func (c *chain) smoothPart(w *window, entry, exit []float64) (logDensity float64
 // last step sum to, which is 0 without a tilt.
 func (c *chain) cross(w *window, after []float64, weight float64) float64 {
 	filtered := w.alpha[(w.n-1)*c.side:][:c.k]
-	joint, moved := w.border[:c.k*c.k], w.border[c.k*c.k:]
+	joint, moved, moves := w.border[:c.k*c.k], w.border[c.k*c.k:], c.logMoves(w, w.n)
 	for i, v := range filtered {
 		for j, next := range after {
-			moved[i*c.k+j] = math.Log(v) + c.logMove[i*c.k+j]
+			moved[i*c.k+j] = math.Log(v) + moves[i*c.k+j]
 			joint[i*c.k+j] = moved[i*c.k+j] + next
 		}
 	}
-	total := logSumExp(joint)
-	for i, v := range joint {
-		w.moves[i] += weight * math.Exp(v-total)
-	}
+	w.addMoves(c, w.n, weight, joint)
 	return logSumExp(moved)
 }

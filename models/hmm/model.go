@@ -71,6 +71,9 @@ func (m Model) Init(
 	p := &Parameters{K: k, D: pl.Size().Columns, Pooled: w, plan: pl.WithPrior(m.Prior)}
 	q := p.like(nil, pl)
 	m.Structure.equalRows(q.Start, q.Transitions, counts)
+	if err := m.Structure.beginGates(ctx, src, q); err != nil {
+		return nil, err
+	}
 	if err := m.Structure.begin(q.Start, q.Transitions); err != nil {
 		return nil, err
 	}
@@ -86,7 +89,7 @@ func begin(ctx context.Context, src framework.Source[blocks.Sequences], f family
 	if err := chain.check(); err != nil {
 		return nil, nil, nil, nil, err
 	}
-	steps, err := framework.StepsOf(ctx, src)
+	steps, _, err := chain.steps(ctx, src)
 	if err != nil {
 		return nil, nil, nil, nil, err
 	}
@@ -145,13 +148,18 @@ func (c Structure) equalRows(start, transitions, counts []float64) {
 // ---- Local step; forward and backward are in chain.go, the sums in window.go and long.go
 
 // NewStatistics allocates statistics for p.K states.
-func (m Model) NewStatistics(p *Parameters) *Statistics { return newStatistics(m.mustPlan(p), p.K) }
+func (m Model) NewStatistics(p *Parameters) *Statistics {
+	s := newStatistics(m.mustPlan(p), p.K)
+	s.gated(m.Structure.gates(p, s))
+	return s
+}
 
 // Prepare computes what each step and move adds to the log probability of a path. With a tilt a step in state k loses
 // D_ξ/(2N_k), and the move after it loses D_a/(2N⁻_k), where D_a is the number of parameters in the row of
 // transitions and N⁻_k the number of moves from k.
 func (m Model) Prepare(p *Parameters, tilt *laplace.Tilt, s *Statistics) error {
 	s.reset(m.mustPlan(p), m.workers())
+	s.gated(m.Structure.gates(p, s))
 	logOf(s.chain.logStart, p.Start)
 	logOf(s.chain.logMove, p.Transitions)
 	if err := s.Classes.Prepare(p.Components, p.Hyper, tilt, s.tilt); err != nil {
@@ -221,6 +229,9 @@ func (s *Statistics) occupied() error {
 
 // estimate puts the chain of greatest likelihood into dst.
 func (c Structure) estimate(s *Statistics, p, dst *Parameters) error {
+	if c.Covariates > 0 {
+		return c.estimateGates(s, p, dst, 0, 0)
+	}
 	if err := estimateTransitions(dst.Transitions, s.Moves, p.Transitions, s.K); err != nil {
 		return err
 	}
@@ -235,10 +246,11 @@ func (c Structure) estimate(s *Statistics, p, dst *Parameters) error {
 	return c.begin(dst.Start, nil)
 }
 
-// LogJoint returns E_q[ln p(X,Z|π,A,ξ)].
+// LogJoint returns E_q[ln p(X,Z|π,A,ξ)]. The part of moves that depend on covariates is a lower bound, which is exact
+// for the parameters of the local step.
 func (m Model) LogJoint(s *Statistics, p *Parameters) float64 {
 	s.restore(m.mustPlan(p))
-	return s.Classes.LogJoint(p.Components) + s.logChain(s.Moves, p.Start, p.Transitions)
+	return s.Classes.LogJoint(p.Components) + m.Structure.logChain(s, p)
 }
 
 // logChain is E_q[ln p(Z|π,A)] for ξ = moves.
@@ -309,13 +321,14 @@ func (m Model) Curvature(s *Statistics, p *Parameters, f *laplace.Curvature) err
 	s.restore(m.mustPlan(p))
 	if f.Prior() {
 		err := s.Classes.Integrals(f, s.Nk, p.Components, p.Hyper)
-		m.Structure.integrals(s, p, f)
+		m.Structure.integrals(s, p, f, m.worth())
 		return err
 	}
 	if err := s.Classes.Curvature(f, s.Nk, p.Components, p.observed); err != nil {
 		return err
 	}
 	for k := range s.K {
+		// the information about logits differs from step to step: they are charged by the count alone, like gates
 		f.Class(k, leavings(s.Left(k)), laplace.Identity(m.Structure.free(k, s.K)))
 	}
 	return nil
@@ -335,7 +348,7 @@ func (m Model) Relevance(s *Statistics, p *Parameters) ([]float64, error) {
 			return slices.Repeat([]float64{math.Inf(-1)}, s.K), nil
 		}
 		for k, cost := range costs {
-			values[k] += s.redirected(p, k) - cost - m.Structure.worth(s, k)
+			values[k] += m.Structure.redirected(s, p, k) - cost - m.Structure.worth(s, k)
 		}
 		known.Of(s.plan).Fix(p.Components, values)
 		return values, nil
@@ -346,7 +359,7 @@ func (m Model) Relevance(s *Statistics, p *Parameters) ([]float64, error) {
 			values[k] = math.Inf(-1)
 			continue
 		}
-		values[k] += s.redirected(p, k) - charge - m.Structure.share(s, k)
+		values[k] += m.Structure.redirected(s, p, k) - charge - m.Structure.share(s, k)
 	}
 	known.Of(s.plan).Fix(p.Components, values)
 	return values, nil
@@ -354,11 +367,18 @@ func (m Model) Relevance(s *Statistics, p *Parameters) ([]float64, error) {
 
 // redirected is what the paths of the other states gain where the probability of state k is theirs: Σ n ln(1 − p_k),
 // negative.
-func (s *Statistics) redirected(p *Parameters, k int) float64 {
+func (c Structure) redirected(s *Statistics, p *Parameters, k int) (sum float64) {
 	const least = 0x1p-53
-	sum := s.Sequences * math.Log(max(least, 1-p.Start[k]))
-	for i := range s.K {
+	if c.Initial != Gated {
+		sum = s.Sequences * math.Log(max(least, 1-p.Start[k]))
+	}
+	for i := range s.Gates {
 		if i != k {
+			sum += s.Gates[i].Vacated[k]
+		}
+	}
+	for i := range s.K {
+		if i != k && c.Covariates == 0 {
 			sum += s.Left(i) * math.Log(max(least, 1-p.Move(i, k)))
 		}
 	}
@@ -367,11 +387,14 @@ func (s *Statistics) redirected(p *Parameters, k int) float64 {
 
 // share is what gFIC charges for the transitions from and to state k, and for beginning in it.
 func (c Structure) share(s *Statistics, k int) (sum float64) {
-	if c.Initial == Free {
+	switch c.Initial {
+	case Free:
 		sum = math.Log(s.Sequences) / 2
+	case Gated:
+		sum = float64(c.width()) * math.Log(s.Sequences) / 2
 	}
 	for i := range s.K {
-		count := math.Log(leavings(s.Left(i))) / 2
+		count := float64(c.width()) * math.Log(leavings(s.Left(i))) / 2
 		first, end := c.span(i, s.K)
 		switch {
 		case i == k:

@@ -11,6 +11,7 @@ import (
 
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/logit"
 	"github.com/latent-go/latent/internal/simd"
 )
 
@@ -23,6 +24,12 @@ type Parameters struct {
 	// K×P: the parameters that [Model.Numbers] describes, in the table's units
 	Components []float64      `json:"components" keep:"rows"`
 	Pooled     *family.Pooled `json:"pooled"` // all steps as one class
+	// Gate holds the logits of moves that depend on covariates: γ of each state before, and then of first steps if they
+	// depend on covariates too, K×P each, of t = L⁻¹a for a = (1, covariates), P numbers; Σ_k γ_k = 0. Start and
+	// Transitions are then averages over the steps that the moves lead to. It is empty without covariates.
+	Gate []float64 `json:"gate,omitempty"`
+	// Root is L, P×P, lower triangular: LLᵀ = Σ aaᵀ/N over all steps; empty without covariates.
+	Root logit.Root `json:"root,omitempty"`
 	// Hyper holds the hyperparameters of conjugate posteriors, K×H, after a global step under the evidence's priors;
 	// otherwise it is empty.
 	Hyper []float64 `json:"-" keep:"rows"`
@@ -53,7 +60,24 @@ func (m Model) Check(p *Parameters) error {
 			return err
 		}
 	}
+	if err := m.checkGate(p); err != nil {
+		return err
+	}
 	return pl.Attach(p.Pooled).Check(p.K, p.Components, p.Pooled)
+}
+
+// checkGate checks the logits of parameters.
+func (m Model) checkGate(p *Parameters) error {
+	n := m.Structure.Covariates
+	if want := m.Structure.sources(p.K) * p.K * m.Structure.width(); len(p.Gate) != want || !simd.Finite(p.Gate) {
+		return fmt.Errorf("hmm: logits of %d numbers do not match K = %d and %d covariates", len(p.Gate), p.K, n)
+	}
+	if n > 0 {
+		if err := p.Root.Check(n); err != nil {
+			return fmt.Errorf("hmm: %w", err)
+		}
+	}
+	return nil
 }
 
 // distribution checks probabilities.
@@ -80,8 +104,10 @@ func (p *Parameters) like(dst *Parameters, pl *family.Plan) *Parameters {
 			Start:       make([]float64, p.K),
 			Transitions: make([]float64, p.K*p.K),
 			Components:  make([]float64, p.K*pl.Size().Params),
+			Gate:        make([]float64, len(p.Gate)),
 		}
 	}
+	dst.Root = p.Root
 	dst.K, dst.D, dst.Pooled, dst.plan, dst.observed = p.K, p.D, p.Pooled, pl, pl.Information()
 	return dst
 }
@@ -95,7 +121,7 @@ func (p *Parameters) keep(dims []int, pl *family.Plan) *Parameters {
 		}
 	}
 	q := framework.KeepAxes(p, p.K, dims)
-	q.plan, q.bayes, q.observed = pl, p.bayes, p.observed.Keep(dims)
+	q.plan, q.bayes, q.observed, q.Gate = pl, p.bayes, p.observed.Keep(dims), p.keepGates(dims)
 	for i, from := range dims {
 		q.Start[i] = whole.Start[from]
 		for j, to := range dims {
@@ -155,5 +181,7 @@ func (m Model) Canonical(p *Parameters) (*Parameters, error) {
 	return m.Permute(p, order)
 }
 
-// Vector returns the start, K numbers, the transitions, K×K, and then the components, K×P.
-func (p *Parameters) Vector() []float64 { return slices.Concat(p.Start, p.Transitions, p.Components) }
+// Vector returns the start, K numbers, the transitions, K×K, the numbers of LogOdds, and then the components, K×P.
+func (p *Parameters) Vector() []float64 {
+	return slices.Concat(p.Start, p.Transitions, p.LogOdds(), p.Components)
+}

@@ -17,9 +17,9 @@ import (
 // mostDrawn bounds the numbers that Resample draws: 2 GiB.
 const mostDrawn = 1 << 28
 
-// Resample draws sequences like those of src from p: as many, as long, with the same values missing and the same
-// numbers of trials. A sequence of weight w becomes w sequences. It returns an error for weights that are not whole
-// numbers, for a family that cannot sample, and for more than 2²⁸ numbers.
+// Resample draws sequences like those of src from p: as many, as long, with the same values missing, the same numbers
+// of trials and the same covariates. A sequence of weight w becomes w sequences. It returns an error for weights that
+// are not whole numbers, for a family that cannot sample, and for more than 2²⁸ numbers.
 func (m Model) Resample(
 	ctx context.Context, src framework.Source[blocks.Sequences], p *Parameters, rng *rand.Rand,
 ) (framework.Source[blocks.Sequences], error) {
@@ -27,6 +27,11 @@ func (m Model) Resample(
 	if err != nil {
 		return nil, err
 	}
+	walk, err := m.walk(p)
+	if err != nil {
+		return nil, err
+	}
+	d := p.D + m.Structure.Covariates
 	var x []float64
 	var ends []int
 	for b, err := range src.Blocks(ctx) {
@@ -39,8 +44,8 @@ func (m Model) Resample(
 		if err != nil {
 			return nil, err
 		}
-		if b.Steps.D != p.D {
-			return nil, fmt.Errorf("hmm: the table has %d columns, and the model %d", b.Steps.D, p.D)
+		if b.Steps.D != d {
+			return nil, fmt.Errorf("hmm: the table has %d columns, and the model %d", b.Steps.D, d)
 		}
 		for i := range b.Len() {
 			first, end := b.Bounds(i)
@@ -49,24 +54,26 @@ func (m Model) Resample(
 				return nil, fmt.Errorf("hmm: the weight of sequence %d is %v; must be a whole number, to draw "+
 					"sequences", b.First+i+1, w)
 			}
-			if w*float64(p.D*(end-first)) > float64(mostDrawn-len(x)) {
+			if w*float64(d*(end-first)) > float64(mostDrawn-len(x)) {
 				return nil, fmt.Errorf("hmm: the weights stand for more than %d numbers, too many to draw", mostDrawn)
 			}
 			for range int(w) {
-				from := p.Start
+				z := none
 				for t := first; t < end; t++ {
-					z := categorical.Draw(from, rng)
-					x = append(x, b.Steps.Row(t)...)
-					if err := pl.Resample(p.Component(z), rng, x[len(x)-p.D:]); err != nil {
+					if err := walk.to(b.Steps, t); err != nil {
 						return nil, err
 					}
-					from = at(p.Transitions, z, p.K)
+					z = categorical.Draw(walk.after(z), rng)
+					x = append(x, b.Steps.Row(t)...)
+					if err := pl.Resample(p.Component(z), rng, x[len(x)-d:][:p.D]); err != nil {
+						return nil, err
+					}
 				}
-				ends = append(ends, len(x)/p.D)
+				ends = append(ends, len(x)/d)
 			}
 		}
 	}
-	table, err := blocks.FromIncomplete(x, len(x)/p.D, p.D)
+	table, err := blocks.FromIncomplete(x, len(x)/d, d)
 	if err != nil {
 		return nil, err
 	}
@@ -98,6 +105,6 @@ func (m Model) Permute(p *Parameters, order []int) (*Parameters, error) {
 		order = slices.Sorted(slices.Values(order))
 	}
 	q := framework.KeepAxes(p, p.K, order)
-	q.plan, q.bayes, q.observed = pl, p.bayes, p.observed.Keep(order)
+	q.plan, q.bayes, q.observed, q.Gate = pl, p.bayes, p.observed.Keep(order), p.keepGates(order)
 	return q, nil
 }

@@ -83,6 +83,9 @@ func (m Model) Sample(p *Parameters, lengths []int, rng *rand.Rand) (x []float64
 	if err != nil {
 		return nil, nil, err
 	}
+	if m.Structure.Covariates > 0 {
+		return nil, nil, errors.New("hmm: the states depend on covariates: Resample draws steps that have them")
+	}
 	for _, n := range lengths {
 		if n < 0 {
 			return nil, nil, fmt.Errorf("hmm: a sequence of %d steps cannot be drawn", n)
@@ -136,11 +139,11 @@ func (r *Reader) Filter(b blocks.Sequences, c *Course) error {
 			}
 			for t := range s.window.n {
 				predicted := at(c.Predicted, from+t, p.K)
-				if from+t == first {
-					copy(predicted, p.Start)
-				} else {
-					p.step(predicted, at(c.Filtered, from+t-1, p.K))
+				var before []float64
+				if from+t > first {
+					before = at(c.Filtered, from+t-1, p.K)
 				}
+				s.predict(predicted, p, t, before)
 				log, err := s.update(at(c.Filtered, from+t, p.K), predicted, t, r.terms)
 				if err != nil {
 					return &blocks.DataError{Row: b.Steps.First + from + t, Column: -1, Reason: err}
@@ -155,6 +158,21 @@ func (r *Reader) Filter(b blocks.Sequences, c *Course) error {
 var errUnforeseen = errors.New(
 	"has probability 0 after the steps before it: the transitions allow no state that produces it",
 )
+
+// predict puts the distribution of the states of step t of the window into dst, given that of the step before; nil
+// where there is none.
+func (s *Statistics) predict(dst []float64, p *Parameters, t int, before []float64) {
+	switch w, c := s.window, &s.chain; {
+	case before == nil && c.startGated():
+		copy(dst, c.starts(w, t))
+	case before == nil:
+		copy(dst, p.Start)
+	case c.gated():
+		c.advance(dst, before, w, t)
+	default:
+		p.step(dst, before)
+	}
+}
 
 // update puts the filtered probabilities of step t of the window into dst, from the predicted ones, and returns ln
 // p(x_t|x_1…x_t−1).
@@ -183,24 +201,24 @@ type Online struct {
 
 // Online returns an Online at the beginning of a sequence, for one goroutine.
 func (m Model) Online(p *Parameters) (*Online, error) {
-	pl, err := m.plan(p)
-	if err != nil {
+	if _, err := m.plan(p); err != nil {
 		return nil, err
 	}
-	o := &Online{p: p, s: newStatistics(pl, p.K), next: make([]float64, p.K), terms: make([]float64, p.K)}
+	o := &Online{p: p, s: m.NewStatistics(p), next: make([]float64, p.K), terms: make([]float64, p.K)}
 	return o, m.Prepare(p, nil, o.s)
 }
 
-// Step takes the next step, D numbers, NaN if missing, and returns ln p(x_t|x_1…x_t−1). If it returns an error, the
-// step is not taken.
+// Step takes the next step, D numbers, NaN if missing, and its covariates, and returns ln p(x_t|x_1…x_t−1). If it
+// returns an error, the step is not taken.
 func (o *Online) Step(x []float64) (logDensity float64, err error) {
-	if len(x) != o.p.D {
-		return 0, fmt.Errorf("hmm: a step of %d numbers does not match a model of %d columns", len(x), o.p.D)
+	d := o.p.D + len(o.s.chain.gates.columns)
+	if len(x) != d {
+		return 0, fmt.Errorf("hmm: a step of %d numbers does not match a model of %d columns", len(x), d)
 	}
-	if err := o.s.read(blocks.Rows{N: 1, D: o.p.D, Stride: o.p.D, X: x}, 0, 1); err != nil {
+	if err := o.s.read(blocks.Rows{N: 1, D: d, Stride: d, X: x}, 0, 1); err != nil {
 		return 0, err
 	}
-	o.predict(o.next)
+	o.s.predict(o.next, o.p, 0, o.filtered)
 	filtered := linalg.Resize(o.filtered, o.p.K)
 	if logDensity, err = o.s.update(filtered, o.next, 0, o.terms); err == nil {
 		o.filtered = filtered
@@ -221,10 +239,14 @@ func (o *Online) predict(dst []float64) {
 func (o *Online) States() []float64 { return append([]float64(nil), o.filtered...) }
 
 // Forecast returns the distribution of the states of the next h steps, h×K: none for h = 0. [Model.Mixture] turns a
-// row into a distribution of x.
+// row into a distribution of x. It returns an error if the states depend on covariates.
 func (o *Online) Forecast(h int) ([]float64, error) {
 	if h < 0 {
 		return nil, fmt.Errorf("hmm: a forecast of %d steps; must not be negative", h)
+	}
+	if len(o.p.Gate) > 0 {
+		return nil, errors.New("hmm: a forecast needs the covariates of the steps to come: give such steps, with all else " +
+			"missing, to Filter")
 	}
 	list := make([]float64, h*o.p.K)
 	for i := range h {
@@ -271,7 +293,7 @@ func (m Model) PseudoResiduals(b blocks.Sequences, p *Parameters) ([]float64, er
 	}
 	residuals := make([]float64, b.Steps.N*p.D)
 	for t := range b.Steps.N {
-		for j, x := range b.Steps.Row(t) {
+		for j, x := range b.Steps.Row(t)[:p.D] {
 			u := 0.0
 			for k, v := range at(course.Predicted, t, p.K) {
 				less, atMost, err := pl.Below(p.Component(k), j, x)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 
@@ -31,7 +32,7 @@ func (m Model) Split(
 	if m.Structure.LeftRight > 0 {
 		return nil, 0, errOrdered
 	}
-	b, err := pieces(ctx, src, p.D, rng)
+	b, err := pieces(ctx, src, p.D+m.Structure.Covariates, rng)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -55,7 +56,7 @@ func (m Model) Split(
 func (m Model) byEmission(
 	ctx context.Context, b blocks.Sequences, q []float64, n float64, p *Parameters, k int, rng *rand.Rand,
 ) (*Parameters, float64, error) {
-	halves, gain, err := mixture.Halves(ctx, m.Family, b.Flat(), q, k, n, rng)
+	halves, gain, err := mixture.Halves(ctx, m.Family, m.seen(b.Flat()), q, k, n, rng)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -78,7 +79,7 @@ func (m Model) successor(p *Parameters, k int, rng *rand.Rand) int {
 func (m Model) byContext(
 	b blocks.Sequences, q []float64, n float64, p *Parameters, k, next int,
 ) (*Parameters, float64, error) {
-	rows := b.Flat()
+	rows := m.seen(b.Flat())
 	half := make([]float64, 2*rows.N) // the weight of each step in either half
 	for i := range b.Len() {
 		first, end := b.Bounds(i)
@@ -107,6 +108,10 @@ func (m Model) byContext(
 	known.Of(pl).Divide(p.Component(k), grown.Component(k), grown.Component(p.K))
 	const certain = 0.9
 	before, other := at(grown.Transitions, k, grown.K), at(grown.Transitions, p.K, grown.K)
+	if m.Structure.Covariates > 0 { // moves the intercepts as if all steps were like the average
+		grown.shift(k, next, math.Log1p(certain/((1-certain)*max(before[next], leastMove))))
+		grown.shift(p.K, next, math.Log1p(-certain))
+	}
 	floats.Scale(1-certain, before)
 	before[next] += certain
 	other[next] *= 1 - certain
@@ -156,6 +161,7 @@ func (m Model) grown(p *Parameters, k int, shares []float64) *Parameters {
 		}
 		divide(at(q.Transitions, i, q.K), at(p.Transitions, from, p.K))
 	}
+	q.divideGates(p, k, shares)
 	return q
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/linalg"
+	"github.com/latent-go/latent/internal/logit"
 )
 
 // Statistics are the sums of a local step: expected numbers of steps, starts and moves, and for each state the
@@ -20,6 +21,9 @@ type Statistics struct {
 	Loss      []float64 `keep:"rows"` // −Σ w ln(1 − γ_tk), up to 13.8 nats a step: see Relevance
 	Labels    float64   // Σ_n w_n H(path of sequence n), without the families' latent variables
 	Classes   *family.Classes
+	// Gates are the sums about the logits of moves that depend on covariates: of each state before, and then of first
+	// steps if they depend on covariates, too
+	Gates []logit.Sums
 
 	plan    *family.Plan
 	chain   chain
@@ -73,6 +77,9 @@ func (s *Statistics) Merge(o *Statistics) {
 	linalg.Axpy(1, o.Starts, s.Starts)
 	linalg.Axpy(1, o.Moves, s.Moves)
 	linalg.Axpy(1, o.Loss, s.Loss)
+	for i := range s.Gates {
+		s.Gates[i].Merge(&o.Gates[i])
+	}
 	s.Classes.Merge(o.Classes)
 }
 
@@ -85,6 +92,9 @@ func (s *Statistics) Scale(factor float64) {
 	linalg.Scale(factor, s.Starts)
 	linalg.Scale(factor, s.Moves)
 	linalg.Scale(factor, s.Loss)
+	for i := range s.Gates {
+		s.Gates[i].Scale(factor)
+	}
 	s.Classes.Scale(factor)
 }
 
@@ -97,6 +107,9 @@ func (s *Statistics) reset(p *family.Plan, workers int) {
 	clear(s.Starts)
 	clear(s.Moves)
 	clear(s.Loss)
+	for i := range s.Gates {
+		s.Gates[i].Clear()
+	}
 }
 
 // Follow empties s and readies it for the local step that lead is ready for (see [framework.Follower]).
@@ -106,12 +119,24 @@ func (s *Statistics) Follow(lead *Statistics) {
 	s.chain.copy(&lead.chain)
 	copy(s.tilt, lead.tilt)
 	copy(s.leaving, lead.leaving)
+	s.gated(lead.chain.gates)
+}
+
+// gated readies the statistics for the logits of a chain.
+func (s *Statistics) gated(g gates) {
+	s.chain.gates = g
+	for len(g.gate) > 0 && len(s.Gates) < g.sources(s.K) {
+		s.Gates = append(s.Gates, logit.NewSums(s.K, g.root.Width()))
+	}
 }
 
 // keep keeps some states.
 func (s *Statistics) keep(dims []int) *Statistics {
 	t := framework.KeepAxes(s, s.K, dims)
-	t.Classes = s.Classes.Keep(dims)
+	t.Classes, t.Gates = s.Classes.Keep(dims), nil
+	for _, i := range keptSources(len(s.Gates), s.K, dims) {
+		t.Gates = append(t.Gates, s.Gates[i].Keep(dims))
+	}
 	t.restore(s.plan)
 	return t
 }

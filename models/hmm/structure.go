@@ -24,9 +24,11 @@ const (
 	Stationary
 	// FirstState starts every sequence in state 1, for chains that go from left to right.
 	FirstState
+	// Gated has the first state depend on the covariates of its step.
+	Gated
 )
 
-var initialNames = [...]string{"free", "uniform", "stationary", "first"}
+var initialNames = [...]string{"free", "uniform", "stationary", "first", "gated"}
 
 func (i Initial) String() string {
 	if i < 0 || int(i) >= len(initialNames) {
@@ -51,12 +53,24 @@ type Structure struct {
 	// LeftRight, if positive, forbids moves back and limits moves forward to so many states: 1 allows the next state,
 	// K−1 any later one. 0 allows moves between all states.
 	LeftRight int
+	// Covariates is the number of covariates, the last columns of the table, which the family does not describe. The
+	// state of a step then depends on the covariates of the step: for each state before, ln(a_kl/a_kj) is linear in them.
+	Covariates int
 }
 
 func (c Structure) check() error {
 	switch {
-	case c.Initial < Free || c.Initial > FirstState:
-		return fmt.Errorf("hmm: Initial is %v; must be Free, Uniform, Stationary or FirstState", c.Initial)
+	case c.Initial < Free || c.Initial > Gated:
+		return fmt.Errorf("hmm: Initial is %v; must be Free, Uniform, Stationary, FirstState or Gated", c.Initial)
+	case c.Covariates < 0:
+		return fmt.Errorf("hmm: Covariates is %d; must not be negative", c.Covariates)
+	case c.Covariates > 0 && c.LeftRight > 0:
+		return errors.New("hmm: the moves of a chain from left to right cannot depend on covariates")
+	case c.Covariates > 0 && c.Initial == Stationary:
+		return errors.New("hmm: a chain whose moves depend on covariates has no stationary distribution: choose another " +
+			"Initial")
+	case c.Covariates == 0 && c.Initial == Gated:
+		return errors.New("hmm: a Gated start needs Covariates")
 	case c.LeftRight < 0:
 		return fmt.Errorf("hmm: LeftRight is %d; must not be negative", c.LeftRight)
 	case c.LeftRight > 0 && c.Initial == Stationary:
@@ -82,13 +96,16 @@ func (c Structure) span(state, k int) (first, end int) {
 // free is the number of free parameters of a state's transitions.
 func (c Structure) free(state, k int) int {
 	first, end := c.span(state, k)
-	return end - first - 1
+	return (end - first - 1) * c.width()
 }
 
 // starts is the number of free parameters of the first state.
 func (c Structure) starts(k int) int {
-	if c.Initial == Free {
+	switch c.Initial {
+	case Free:
 		return k - 1
+	case Gated:
+		return (k - 1) * c.width()
 	}
 	return 0
 }

@@ -87,16 +87,22 @@ func (r *Reader) before(part int) []float64 {
 func (s *Statistics) ways(best []float64, origin []int32, border []float64) {
 	w, c, k := s.window, &s.chain, s.K
 	for t := range w.n {
+		var starts, moves []float64
 		if t > 0 {
 			border = at(best, t-1, k)
+		}
+		if border == nil {
+			starts = c.logStarts(w, t)
+		} else {
+			moves = c.logMoves(w, t)
 		}
 		for j := range k {
 			top, from := math.Inf(-1), 0
 			if border == nil {
-				top = c.logStart[j]
+				top = starts[j]
 			}
 			for i, v := range border {
-				if v += c.logMove[i*k+j]; v > top {
+				if v += moves[i*k+j]; v > top {
 					top, from = v, i
 				}
 			}

@@ -36,6 +36,7 @@ type window struct {
 	logDensity float64   // Σ w ln p(x), less the tilt and without ln h(x)
 	rows       []int     // first step of each sequence, from the window's first
 	own        []float64 // ln p(x) of each, likewise
+	course     course    // moves that depend on covariates
 }
 
 // resize makes room for n steps and k states.
@@ -57,7 +58,14 @@ func (w *window) resize(c *chain, first, n int) {
 func (s *Statistics) read(b blocks.Rows, first, n int) error {
 	w, c := s.window, &s.chain
 	w.resize(c, first, n)
-	if err := s.Classes.Observe(b, first, n); err != nil {
+	seen := b
+	if c.gated() {
+		if err := c.course(&w.course, b, first, n); err != nil {
+			return err
+		}
+		seen = b.Columns(c.gates.own)
+	}
+	if err := s.Classes.Observe(seen, first, n); err != nil {
 		return err
 	}
 	for k, v := range s.tilt {
@@ -132,15 +140,14 @@ func (s *Statistics) inferShort(b blocks.Sequences, i, last int) (entropy float6
 		w.rows = append(w.rows, first-begin)
 		own, ok := c.smooth(w, first-begin, end-begin)
 		if !ok {
-			if own, err = c.smoothLogs(w, first-begin, end-begin, b.Weight(j), c.logStart, make([]float64, c.k)); err != nil {
+			if own, err = c.smoothLogs(w, first-begin, end-begin, b.Weight(j), c.logStarts(w, first-begin),
+				make([]float64, c.k)); err != nil {
 				return 0, &blocks.DataError{Row: b.Steps.First + first, Column: -1, Reason: err}
 			}
 		}
 		w.own = append(w.own, own)
 		w.logDensity += b.Weight(j) * own
-		for k, v := range w.gamma[(first-begin)*c.side:][:c.k] {
-			w.starts[k] += b.Weight(j) * v
-		}
+		w.begins(c, first-begin, b.Weight(j))
 		if b.Weights != nil {
 			for range end - first {
 				w.weight = append(w.weight, b.Weight(j))
@@ -167,11 +174,11 @@ func weightOf(b blocks.Sequences, first, last int) float64 {
 func (c *chain) smooth(w *window, first, end int) (logDensity float64, ok bool) {
 	n, at := end-first, first*c.side
 	e, alpha, gamma, scale := w.e[at:], w.alpha[at:], w.gamma[at:], w.scale[first:end]
-	if !c.forward(e, alpha, scale, c.start, n) {
+	if !c.forward(w, first, e, alpha, scale, c.starts(w, first), n) {
 		return 0, false
 	}
 	linalg.Fill(w.beta, 1)
-	if !c.backward(e, alpha, gamma, scale, w.beta, n) {
+	if !c.backward(w, first, e, alpha, gamma, scale, w.beta, n) {
 		return 0, false
 	}
 	simd.Log(scale, scale)
@@ -185,8 +192,8 @@ func (c *chain) smoothLogs(
 ) (logDensity float64, err error) {
 	n, k := end-first, c.k
 	before, after := make([]float64, n*k), make([]float64, n*k)
-	logDensity = c.logForward(before, w.scores, entry, w.padded, first, n)
-	c.logBackward(after, w.scores, exit, w.padded, first, n)
+	logDensity = c.logForward(w, before, entry, first, n)
+	c.logBackward(w, after, exit, first, n)
 	terms, joint := make([]float64, k), make([]float64, k*k)
 	for t := range n {
 		place := (first + t) * c.side
@@ -199,17 +206,28 @@ func (c *chain) smoothLogs(
 		if t == 0 {
 			continue
 		}
+		moves := c.logMoves(w, first+t)
 		for i, v := range at(before, t-1, k) {
 			for j, u := range at(after, t, k) {
-				joint[i*k+j] = v + c.logMove[i*k+j] + w.scores[j*w.padded+first+t] + u
+				joint[i*k+j] = v + moves[i*k+j] + w.scores[j*w.padded+first+t] + u
 			}
 		}
-		total := logSumExp(joint)
-		for i, v := range joint {
-			w.moves[i] += weight * math.Exp(v-total)
-		}
+		w.addMoves(c, first+t, weight, joint)
 	}
 	return logDensity, nil
+}
+
+// addMoves adds the moves to step t of the window, given the logarithms of their probabilities up to a constant, K×K,
+// which become the probabilities.
+func (w *window) addMoves(c *chain, t int, weight float64, joint []float64) {
+	total := logSumExp(joint)
+	for i, v := range joint {
+		joint[i] = math.Exp(v - total)
+		w.moves[i] += weight * joint[i]
+	}
+	for i := 0; i < c.k && c.gated(); i++ {
+		linalg.Axpy(weight, at(joint, i, c.k), w.course.row(w.course.joint, i, t, c.side)[:c.k])
+	}
 }
 
 // expInto puts exp(v), divided by its sum, into dst, which may be longer than v and is filled up with zeros. It returns
@@ -227,10 +245,10 @@ func expInto(dst, v []float64) (log float64) {
 func (s *Statistics) add() (entropy float64) {
 	w, c := s.window, &s.chain
 	q := w.alpha[:c.k*w.padded]
-	s.addMoves()
+	gates := s.addMoves()
 	simd.Columns(q, w.gamma, w.n, c.k, c.side)
 	s.addLoss(q)
-	entropy = w.logDensity
+	entropy = w.logDensity + gates
 	if len(w.weight) > 0 {
 		for k := range c.k {
 			floats.Mul(at(q, k, w.padded)[:w.n], w.weight)
@@ -243,11 +261,15 @@ func (s *Statistics) add() (entropy float64) {
 	}
 	for i, v := range w.starts {
 		s.Starts[i] += v
-		entropy -= times(v, c.logStart[i])
+		if !c.startGated() {
+			entropy -= times(v, c.logStart[i])
+		}
 	}
 	for i, v := range w.moves {
 		s.Moves[i] += v
-		entropy -= times(v, c.logMove[i])
+		if !c.gated() {
+			entropy -= times(v, c.logMove[i])
+		}
 	}
 	s.Labels += entropy
 	var weights []float64
@@ -260,16 +282,20 @@ func (s *Statistics) add() (entropy float64) {
 	return entropy + s.Classes.Add(w.n, weights, q)
 }
 
-// addMoves adds Σ_t α_t−1(i) move(i,j) e_t(j) to the moves of the window.
-func (s *Statistics) addMoves() {
+// addMoves adds Σ_t α_t−1(i) move(i,j) e_t(j) to the moves of the window, and returns −E[ln p] of moves that depend on
+// covariates.
+func (s *Statistics) addMoves() (entropy float64) {
 	w, c := s.window, &s.chain
-	if w.n < 2 {
-		return
-	}
 	if len(w.weight) > 0 {
 		for t, v := range w.weight {
 			floats.Scale(v, w.e[t*c.side:][:c.k])
 		}
+	}
+	if c.gated() {
+		return s.addGates()
+	}
+	if w.n < 2 {
+		return 0
 	}
 	s.product = linalg.Resize(s.product, c.k*c.k)
 	simd.Product(true, false, c.k, c.k, w.n-1, 1, w.alpha, c.side, w.e[c.side:], c.side, 0, s.product, c.k)
@@ -278,6 +304,7 @@ func (s *Statistics) addMoves() {
 			w.moves[i*c.k+j] += s.product[i*c.k+j] * c.move[i*c.side+j]
 		}
 	}
+	return 0
 }
 
 // mostCertain bounds the probabilities that losses are taken from: what is missing from those nearer to 1 is rounding.
