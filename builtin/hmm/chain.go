@@ -2,6 +2,7 @@ package hmm
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/classes"
+	"github.com/latent-go/latent/internal/design"
 	"github.com/latent-go/latent/internal/wording"
 	"github.com/latent-go/latent/models/hmm"
 	"github.com/latent-go/latent/models/mixture"
@@ -30,14 +32,17 @@ type chain struct {
 	errors    []float64      // standard errors of the transitions given the states
 	places    []int          // where the states were in what the engine found
 	path      []int          // of the rows that were fitted; nil until it is asked for
+	steps     blocks.Sequences
+	gates     []*classes.GateReport // of moves that depend on covariates, by the state before
+	design    design.Gate
 
 	moveErrors    []fitted.Number // of the transitions, by bootstrap
 	moveIntervals [][]fitted.Number
 }
 
 func newChain(m hmm.Model, name string, columns []data.Column, t *data.Named,
-	src framework.Source[blocks.Sequences], p *hmm.Parameters, s *hmm.Statistics) (*chain, error) {
-	c := &chain{model: m, places: wording.UpTo(0, p.K-1)}
+	src *blocks.SequenceTable, p *hmm.Parameters, s *hmm.Statistics) (*chain, error) {
+	c := &chain{model: m, steps: src.All(), places: wording.UpTo(0, p.K-1)}
 	if m.Structure.LeftRight == 0 {
 		slices.SortStableFunc(c.places, func(i, j int) int { return cmp.Compare(s.Nk[j], s.Nk[i]) })
 	}
@@ -45,6 +50,7 @@ func newChain(m hmm.Model, name string, columns []data.Column, t *data.Named,
 	if err != nil {
 		return nil, err
 	}
+	c.steps.Weights = nil // what is shown does not count sequences
 	c.params, c.errors = params, m.TransitionErrors(sums, params)
 	stepSums, steps := m.Steps(sums, params)
 	c.Components, err = classes.DescribeComponents(mixture.Model{Family: m.Family}, name, columns, t, steps, stepSums)
@@ -56,6 +62,38 @@ func newChain(m hmm.Model, name string, columns []data.Column, t *data.Named,
 		c.List[k].WeightError = fitted.Number(math.NaN())
 	}
 	return c, nil
+}
+
+// takeGates has the coefficients of moves that depend on covariates, with their doubts.
+func (c *chain) takeGates(e binding) error {
+	ctx := context.Background()
+	list, err := c.model.Coefficients(ctx, e.steps, c.params)
+	if err != nil {
+		return err
+	}
+	c.design = e.gate
+	width := 1 + c.model.Structure.Covariates
+	for i, of := range list {
+		g := classes.NewGateReport(e.gate, 1)
+		if i < c.params.K {
+			g.After, g.Reference = i+1, i+1
+		}
+		for one := range slices.Chunk(of, width) {
+			g.Add(one)
+		}
+		c.gates = append(c.gates, g)
+	}
+	doubts, err := c.model.Doubts(ctx, e.steps, c.params)
+	c.Warnings = append(c.Warnings, doubts...)
+	return err
+}
+
+// Gate is how moves depend on covariates; nil if they do not.
+func (c *chain) Gate() any {
+	if c.gates == nil {
+		return nil
+	}
+	return c.gates
 }
 
 // Posterior is that of vb; nil of other methods.
@@ -104,7 +142,7 @@ func nested[T any](list []T, width int) [][]T { return slices.Collect(slices.Chu
 
 func (c *chain) stationary() []fitted.Number {
 	share, err := c.model.Stationary(c.params)
-	if err != nil {
+	if err != nil || c.gates != nil {
 		return nil
 	}
 	return fitted.Numbers(share)
@@ -113,11 +151,8 @@ func (c *chain) stationary() []fitted.Number {
 // visited are the states of rows on the most probable path.
 func (c *chain) visited(rows []int) ([]int, error) {
 	if c.path == nil {
-		b, err := sequencesOf(c.Data)
-		if err != nil {
-			return nil, err
-		}
-		if c.path, _, err = c.model.Viterbi(b, c.params); err != nil {
+		var err error
+		if c.path, _, err = c.model.Viterbi(c.steps, c.params); err != nil {
 			return nil, err
 		}
 	}
@@ -126,12 +161,6 @@ func (c *chain) visited(rows []int) ([]int, error) {
 		list[i] = c.path[row]
 	}
 	return list, nil
-}
-
-// sequencesOf are the rows of the table as one block of sequences.
-func sequencesOf(t *data.Named) (blocks.Sequences, error) {
-	x, n, d, err := t.Values()
-	return blocks.Sequences{Steps: blocks.Rows{N: n, D: d, Stride: d, X: x}, Ends: t.EndsOf(n)}, err
 }
 
 // Print shows what is seen in the states, and how they follow one another.
@@ -177,11 +206,27 @@ func (c *chain) Print(p report.Page) {
 	if c.moveErrors != nil {
 		text += ", ± standard errors by bootstrap"
 	}
+	if c.gates != nil {
+		text += ", which are averages over the rows"
+	}
 	p.Prose(0, "%s:", text)
 	p.Grid(g)
 	if left := max(used, 1) - shown; left > 0 {
 		p.Prose(0, "%s left out (--format json has all).", wording.Are(left, "more state"))
 	}
+	if c.gates != nil && c.params.K > 1 {
+		classes.PrintGates(p, c.aboutOdds()+" (standard errors: observed information, with the states held fixed):", "state",
+			c.gates...)
+	}
+}
+
+// aboutOdds says what the coefficients of moves are about.
+func (c *chain) aboutOdds() string {
+	text := "Log odds of the next state against staying, by covariate of the next row"
+	if len(c.gates) > c.params.K {
+		text += "; in a first row, of its state against state 1"
+	}
+	return text
 }
 
 // stayed is the number of steps in a state, for readers.

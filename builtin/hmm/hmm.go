@@ -20,6 +20,7 @@ import (
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/classes"
+	"github.com/latent-go/latent/internal/design"
 	"github.com/latent-go/latent/internal/families"
 	"github.com/latent-go/latent/internal/wording"
 	"github.com/latent-go/latent/models/hmm"
@@ -56,12 +57,19 @@ func methods() []fitted.Method {
 // Settings are the options of hidden Markov models.
 type Settings struct {
 	classes.ColumnSettings
-	Start *string `json:"start,omitempty" placeholder:"NAME" help:"Initialisation of the states: kmeans, random (responsibilities), rows, scaled (k-means without whitening), hierarchical (Ward), seeded (k-means++ alone), or varied: kmeans, hierarchical, scaled and rows, then seeded and rows in turn. Default: varied. Instead, or after a comma, the distribution of the first state: free, uniform, stationary, or first (with --left-right). Default: free."`
+	Start *string `json:"start,omitempty" placeholder:"NAME" help:"Initialisation of the states: kmeans, random (responsibilities), rows, scaled (k-means without whitening), hierarchical (Ward), seeded (k-means++ alone), or varied: kmeans, hierarchical, scaled and rows, then seeded and rows in turn. Default: varied. Instead, or after a comma, the distribution of the first state: free, uniform, stationary, or first (with --left-right), or gated (by --covariates). Default: free; gated with --covariates if there are several sequences."`
 	classes.CovarianceSettings
 	fitted.SequenceSettings
 	classes.KnownSettings
-	LeftRight *int `json:"left_right,omitempty" placeholder:"STATES" range:"[1,inf)" help:"Moves lead to the same state or up to this many states further, never back. gfic charges little for such chains and finds many states: compare by bic, or give --k."`
+	Covariates []string `json:"covariates,omitempty" placeholder:"COL" help:"Columns without gaps that the state of a row depends on, beside the state of the row before: log odds of moving to each other state against staying. The states do not describe them. Texts, and columns that are categorical by --columns, become indicators of all levels except the first. Requires --method gfab, fab or em; implies --accelerate."`
+	LeftRight  *int     `json:"left_right,omitempty" placeholder:"STATES" range:"[1,inf)" help:"Moves lead to the same state or up to this many states further, never back. gfic charges little for such chains and finds many states: compare by bic, or give --k."`
 }
+
+// CovariateColumns returns the names of the covariates, whose columns come last in the table.
+func (m *Settings) CovariateColumns() []string { return m.Covariates }
+
+// GateColumns are the same, which have the families of columns of a gate.
+func (m *Settings) GateColumns() []string { return m.Covariates }
 
 // starting takes Start apart: how a fit begins, and what is assumed of the first state.
 func (m *Settings) starting() (start family.Start, first hmm.Initial, err error) {
@@ -69,6 +77,9 @@ func (m *Settings) starting() (start family.Start, first hmm.Initial, err error)
 		return &fitted.SettingError{Setting: "Start", Reason: *m.Start + fmt.Sprintf(reason, args...)}
 	}
 	start = family.Varied
+	if len(m.Covariates) > 0 {
+		first = hmm.Gated
+	}
 	if m.Start == nil {
 		return start, first, nil
 	}
@@ -86,7 +97,7 @@ func (m *Settings) starting() (start family.Start, first hmm.Initial, err error)
 			return start, first, wrong(": name one distribution of the first state")
 		}
 		if first = one; unknown != nil {
-			return start, first, wrong(": choose one of %s for the fit, and of free, uniform, stationary, first for the "+
+			return start, first, wrong(": choose one of %s for the fit, and of free, uniform, stationary, first, gated for the "+
 				"first state", classes.Starts)
 		}
 	}
@@ -107,6 +118,12 @@ func (m *Settings) Check(r fitted.Request) error {
 		reason = "stationary cannot be used with --left-right: a chain that never goes back ends in its last state"
 	case m.LeftRight != nil && m.Known != "":
 		return &fitted.SettingError{Setting: "Known", Reason: "cannot be used with --left-right, whose states have an order"}
+	case len(m.Covariates) > 0 && m.LeftRight != nil:
+		return &fitted.SettingError{Setting: "Covariates", Reason: "cannot be used with --left-right"}
+	case len(m.Covariates) > 0 && first == hmm.Stationary:
+		reason = "stationary cannot be used with --covariates: moves that depend on them have no stationary distribution"
+	case len(m.Covariates) == 0 && first == hmm.Gated:
+		reason = "gated requires --covariates, which the first state then depends on"
 	case m.LeftRight == nil && first == hmm.FirstState:
 		reason = "first requires --left-right: states have no order without it"
 	case first == hmm.Stationary && r.Method.Prior != nil:
@@ -123,17 +140,34 @@ func (m *Settings) Bind(_ context.Context, t *fitted.Table, r fitted.Request) (*
 	if err != nil {
 		return nil, err
 	}
-	rows := r.FamilyOf(t, m)
-	structure := hmm.Structure{Initial: first}
+	gate := design.GateOf(t.Columns, m.Covariates)
+	rows, seen := r.FamilyOf(t, m), t.Columns[:gate.Own]
+	if m.Start == nil && t.Sequences.Rows() == 1 { // nothing tells what one first state depends on
+		first = hmm.Free
+	}
+	structure := hmm.Structure{Initial: first, Covariates: len(gate.Names())}
 	if m.LeftRight != nil {
 		structure.LeftRight = *m.LeftRight
 	}
-	e := binding{table: t, request: r, base: hmm.Model{Family: rows, Structure: structure, Start: start,
-		Workers: r.Workers, Prior: classes.OfEvidence(r.Prior)}}
+	e := binding{table: t, request: r, gate: gate, columns: seen, steps: t.Sequences,
+		base: hmm.Model{Family: rows, Structure: structure, Start: start, Workers: r.Workers,
+			Prior: classes.OfEvidence(r.Prior)}}
 	if e.data, err = classes.DataOf(t); err != nil {
 		return nil, err
 	}
 	b := classes.Bind(t, rows, r, "state")
+	if structure.Covariates > 0 {
+		if e.steps, err = gatedSteps(t, gate); err != nil {
+			return nil, err
+		}
+		plan, err := family.NewPlan(rows, gate.Own)
+		if err != nil {
+			return nil, err
+		}
+		b.Seen = append((&fitted.Table{Columns: seen}).Names(), gate.Names()...)
+		b.What += ", moves by " + wording.Quoted(m.Covariates)
+		b.Accelerate = !plan.Searches() // steep logits make EM slow (docs/theory/experts.md, section 3)
+	}
 	b.KMax = classes.MostByRows(t.Rows, rows) // steps that look alike may be in states that others follow
 	// each state of a chain from left to right, passed once, takes a piece of the series: criteria find them without end
 	if b.KMax = max(b.KMin, b.KMax); b.KMax == classes.MostByDefault && m.LeftRight == nil {
@@ -143,12 +177,29 @@ func (m *Settings) Bind(_ context.Context, t *fitted.Table, r fitted.Request) (*
 	return b, err
 }
 
+// gatedSteps are the sequences of a table as a model with covariates sees them.
+func gatedSteps(t *fitted.Table, gate design.Gate) (*blocks.SequenceTable, error) {
+	all := t.Sequences.All()
+	rows, err := classes.TableOf(gate.Rows(all.Steps, nil), nil)
+	if err != nil {
+		return nil, err
+	}
+	steps, err := blocks.NewSequences(rows, all.Ends)
+	if err == nil && all.Weights != nil {
+		steps, err = steps.WithWeights(all.Weights)
+	}
+	return steps, err
+}
+
 // A binding is a model at a table.
 type binding struct {
 	table   *fitted.Table
 	data    *data.Named
 	request fitted.Request
 	base    hmm.Model
+	gate    design.Gate           // of covariates
+	columns []data.Column         // that states describe
+	steps   *blocks.SequenceTable // as the model sees them
 }
 
 // problem makes the model of the method.
@@ -165,7 +216,7 @@ func (e binding) problem() (fitted.Problem[fitted.Found], error) {
 		variational := hmm.Variational{Family: e.base.Family, Structure: e.base.Structure, Start: e.base.Start,
 			Workers: e.base.Workers, Prior: of, Chain: chained}
 		return &fitted.Engine[fitted.Found, blocks.Sequences, *hmm.Posterior, *hmm.Statistics]{
-			Model: variational, Source: e.table.Sequences,
+			Model: variational, Source: e.steps,
 			Found: func(q *hmm.Posterior, s *hmm.Statistics) (fitted.Found, error) {
 				p, err := variational.Point(q)
 				if err != nil {
@@ -180,7 +231,7 @@ func (e binding) problem() (fitted.Problem[fitted.Found], error) {
 			}}, nil
 	}
 	made := &fitted.Engine[fitted.Found, blocks.Sequences, *hmm.Parameters, *hmm.Statistics]{
-		Model: e.base, Source: e.table.Sequences, Read: parametersOf}
+		Model: e.base, Source: e.steps, Read: parametersOf}
 	if e.request.Method.Name == "map" {
 		made.Model = hmm.MAP{Model: e.base, Prior: of, Chain: chained}
 	}
@@ -190,7 +241,7 @@ func (e binding) problem() (fitted.Problem[fitted.Found], error) {
 			return nil, err
 		}
 		f.Draw = func(ctx context.Context, o bootstrap.Options) (bootstrap.Outcome, error) {
-			return f.drawSteps(ctx, made.Model, e.table.Sequences, o)
+			return f.drawSteps(ctx, made.Model, e.steps, o)
 		}
 		return f, nil
 	}
@@ -205,11 +256,14 @@ type found struct {
 
 // found describes a fit.
 func (e binding) found(p *hmm.Parameters, s *hmm.Statistics) (*found, error) {
-	c, err := newChain(e.base, e.request.Family, e.table.Columns, e.data, e.table.Sequences, p, s)
+	c, err := newChain(e.base, e.request.Family, e.columns, e.data, e.steps, p, s)
 	if err != nil {
 		return nil, err
 	}
-	return &found{newStates(e.base, c.params, e.request.Family, e.table.Columns), c}, nil
+	if err := c.takeGates(e); err != nil {
+		return nil, err
+	}
+	return &found{newStates(e.base, c.params, e.request.Family, e.columns, e.gate), c}, nil
 }
 
 // drawSteps adds standard errors of what is seen in the states, and of the transitions.
@@ -225,6 +279,11 @@ func (c *chain) drawSteps(
 		e, interval := classes.Drawn(move)
 		c.moveErrors, c.moveIntervals = append(c.moveErrors, e), append(c.moveIntervals, interval)
 	}
+	draws := e.Numbers[c.params.K*(1+c.params.K):]
+	for _, g := range c.gates {
+		g.Attach(draws)
+		draws = draws[len(g.LogOdds)*len(g.Columns):]
+	}
 	return e.Outcome, nil
 }
 
@@ -235,12 +294,13 @@ type states struct {
 	scoring.Rows
 	model   hmm.Model
 	params  *hmm.Parameters
-	columns []data.Column
+	columns []data.Column // that states describe
+	gate    design.Gate   // of covariates
 }
 
-func newStates(m hmm.Model, p *hmm.Parameters, family string, columns []data.Column) *states {
-	c := &states{model: m, params: p, columns: columns}
-	c.Takes = fitted.Input{Gaps: !families.NeedsComplete(family), Sequence: true}
+func newStates(m hmm.Model, p *hmm.Parameters, family string, columns []data.Column, gate design.Gate) *states {
+	c := &states{model: m, params: p, columns: columns, gate: gate}
+	c.Takes = fitted.Input{Gaps: !families.NeedsComplete(family), Sequence: true, Given: len(gate.Columns)}
 	c.Says = fitted.Layout{
 		First: []string{"state", "probability"},
 		List:  "responsibilities",
@@ -250,6 +310,14 @@ func newStates(m hmm.Model, p *hmm.Parameters, family string, columns []data.Col
 	c.Takes.Known, c.Says.Classes = scoring.NameClasses(c.Says.Items, columns,
 		func(k int) int { return m.Label(p, k) })
 	return c
+}
+
+// seen are rows as the model sees them, in x, which is overwritten and grows.
+func (c *states) seen(b blocks.Rows, x []float64) blocks.Rows {
+	if len(c.gate.Columns) == 0 {
+		return b
+	}
+	return c.gate.Rows(b, x)
 }
 
 // parametersOf are those of a file, whose transitions are a list of rows.
@@ -275,14 +343,27 @@ func load(of fitted.Families, f *fitted.File) (fitted.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := f.Matches(p.K, p.D); err != nil {
+	var s struct{ Covariates []string }
+	if f.Settings != nil {
+		if err := json.Unmarshal(f.Settings, &s); err != nil {
+			return nil, err
+		}
+	}
+	if err := scoring.CheckGate(f.Columns, s.Covariates); err != nil {
 		return nil, err
 	}
-	if err := classes.CheckColumns(of, f.Family, f.Columns, families.Known); err != nil {
+	gate := design.GateOf(f.Columns, s.Covariates)
+	if err := f.Matches(p.K, p.D+len(f.Columns)-gate.Own); err != nil {
 		return nil, err
 	}
-	m := hmm.Model{Family: of.OfRows(f.Family, f.Columns)}
-	return newStates(m, p, f.Family, f.Columns), m.Check(p)
+	if err := classes.CheckColumns(of, f.Family, f.Columns, families.Known, families.Gate); err != nil {
+		return nil, err
+	}
+	m := hmm.Model{Family: of.OfRows(f.Family, f.Columns[:gate.Own])}
+	if m.Structure.Covariates = len(gate.Names()); len(p.Gate) > p.K*p.K*(1+m.Structure.Covariates) {
+		m.Structure.Initial = hmm.Gated
+	}
+	return newStates(m, p, f.Family, f.Columns[:gate.Own], gate), m.Check(p)
 }
 
 // NewScorer returns a [fitted.SequenceScorer]. It says of each step its state on the most probable path and the
@@ -295,6 +376,7 @@ func (c *states) NewScorer() (fitted.Scorer, error) {
 type steps struct {
 	*states
 	r                 *hmm.Reader
+	x                 []float64
 	path, ends        []int
 	logProb, smoothed []float64
 	course            hmm.Course
@@ -307,6 +389,9 @@ func (c *steps) Score(b blocks.Rows, dst []float64) error {
 }
 
 func (c *steps) ScoreSequences(b blocks.Sequences, dst []float64) (err error) {
+	if b.Steps = c.seen(b.Steps, c.x); len(c.gate.Columns) > 0 {
+		c.x = b.Steps.X
+	}
 	if c.path, c.logProb, err = c.r.Viterbi(b, c.path, c.logProb); err != nil {
 		return err
 	}
@@ -327,12 +412,17 @@ func (c *steps) ScoreSequences(b blocks.Sequences, dst []float64) (err error) {
 
 // Refit implements [fitted.Refitter].
 func (c *states) Refit(ctx context.Context, r fitted.Refitting) (*bootstrap.Estimates, error) {
+	r.Rows, r.Fit.Accelerate = c.seen(r.Rows, nil), r.Fit.Accelerate || len(c.gate.Columns) > 0
 	return fitted.RefitSequences(ctx, c.model, c.params, r)
 }
 
 // Fill fills the gaps of a sequence in.
 func (c *states) Fill(b blocks.Rows, rng *rand.Rand) ([]float64, error) {
-	return c.model.Fill(blocks.Sequences{Steps: b, Ends: []int{b.N}}, c.params, rng)
+	x, err := c.model.Fill(blocks.Sequences{Steps: c.seen(b, nil), Ends: []int{b.N}}, c.params, rng)
+	if err != nil || len(c.gate.Columns) == 0 {
+		return x, err
+	}
+	return c.gate.Behind(b, x), nil
 }
 
 // NewSampler draws the steps of one sequence.
@@ -356,6 +446,7 @@ func (c *states) SampleSequences(lengths []int, rng *rand.Rand) ([]float64, erro
 
 // PseudoResiduals are those of the chain.
 func (c *states) PseudoResiduals(b blocks.Sequences) ([]float64, error) {
+	b.Steps = c.seen(b.Steps, nil)
 	return c.model.PseudoResiduals(b, c.params)
 }
 

@@ -40,7 +40,12 @@ func (c *chain) sections() ([]report.Section, error) {
 		return nil, err
 	}
 	own, err := c.Components.Sections()
-	return slices.Concat(c.transitionsSection(), series, own, durations, densities, residuals), err
+	transitions := c.transitionsSection()
+	if c.gates != nil && c.params.K > 1 {
+		transitions = append(transitions, classes.OddsSection("What covariates add", c.aboutOdds(), "state", c.design,
+			c.gates...))
+	}
+	return slices.Concat(transitions, series, own, durations, densities, residuals), err
 }
 
 // finding says of each state, beside what is seen in it, how long it is stayed in and what follows.
@@ -155,6 +160,9 @@ func (c *chain) transitionsSection() []report.Section {
 	about := "Probabilities that each state (row) is followed by each state (column); beside them, that a sequence " +
 		"begins there, and the mean number of rows that a state lasts." +
 		wording.LeftOut(c.params.K-k, "state", "with fewer rows")
+	if c.gates != nil {
+		about += " They are averages over the rows, as covariates change them."
+	}
 	heat := report.Heat{Title: "Transitions", ColumnsName: "to state", Columns: wording.Numbered("", k), High: "1",
 		About: about}
 	table := report.Table{
@@ -327,11 +335,7 @@ func (c *chain) densitySection(j int) ([]report.Section, error) {
 // residualsSection shows whether the steps are what the model expects after those before them, where the families have
 // distribution functions.
 func (c *chain) residualsSection() ([]report.Section, error) {
-	b, err := sequencesOf(c.Data)
-	if err != nil {
-		return nil, err
-	}
-	all, err := c.model.PseudoResiduals(b, c.params)
+	all, err := c.model.PseudoResiduals(c.steps, c.params)
 	if err != nil {
 		return nil, nil // a family without
 	}
@@ -363,7 +367,7 @@ func (c *chain) residualsSection() ([]report.Section, error) {
 		n := float64(len(values))
 		mean := floats.Sum(values) / n
 		table.Add(report.Printable(c.Columns[j].Name), len(values), mean, math.Sqrt(sum/n-mean*mean),
-			b.LagOne(all[j:], d, 0))
+			c.steps.LagOne(all[j:], d, 0))
 		panel := report.Panel{
 			Name:     report.Printable(c.Columns[j].Name),
 			Height:   160,

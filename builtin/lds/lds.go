@@ -85,7 +85,7 @@ func (m *Settings) Bind(_ context.Context, t *fitted.Table, _ fitted.Request) (*
 			for k := range p.K {
 				f.SD = append(f.SD, math.Sqrt(cov.At(k, k)))
 			}
-			return f.ready(), nil
+			return f, nil
 		}}}, nil
 }
 
@@ -139,19 +139,8 @@ func load(f *fitted.File) (fitted.Model, error) {
 	}
 	m := newFound(p.Parameters, (&fitted.Table{Columns: f.Columns}).Names())
 	m.parameters = p
-	return m.ready(), nil
+	return m, nil
 }
-
-// ready is f, which draws and forecasts steps unless these depend on covariates that nobody knows.
-func (f *found) ready() fitted.Found {
-	if f.Inputs > 0 {
-		return f
-	}
-	return alone{f}
-}
-
-// alone are dynamics without covariates.
-type alone struct{ *found }
 
 func (f *found) Params() any { return f.parameters }
 
@@ -320,8 +309,8 @@ func (f *found) PseudoResiduals(b blocks.Sequences) ([]float64, error) {
 	return lds.Model{}.PseudoResiduals(b, f.Parameters)
 }
 
-// NewSampler draws the steps of one sequence.
-func (f alone) NewSampler(rng *rand.Rand) func(n int) (x []float64, labels []int, err error) {
+// NewSampler draws the steps of one sequence, if they depend on no covariates.
+func (f *found) NewSampler(rng *rand.Rand) func(n int) (x []float64, labels []int, err error) {
 	var last []float64
 	return func(n int) (x []float64, _ []int, _ error) {
 		x, last = f.Sample(n, last, nil, rng)
@@ -329,8 +318,8 @@ func (f alone) NewSampler(rng *rand.Rand) func(n int) (x []float64, labels []int
 	}
 }
 
-// SampleSequences draws sequences of the given lengths.
-func (f alone) SampleSequences(lengths []int, rng *rand.Rand) (x []float64, err error) {
+// SampleSequences draws sequences of the given lengths, likewise.
+func (f *found) SampleSequences(lengths []int, rng *rand.Rand) (x []float64, err error) {
 	for _, n := range lengths {
 		one, _ := f.Sample(n, nil, nil, rng)
 		x = append(x, one...)
@@ -338,8 +327,8 @@ func (f alone) SampleSequences(lengths []int, rng *rand.Rand) (x []float64, err 
 	return x, nil
 }
 
-// Forecast is what is expected after each sequence.
-func (f alone) Forecast(b blocks.Sequences, h int) ([]fitted.Forecast, error) {
+// Forecast is what is expected after each sequence, likewise.
+func (f *found) Forecast(b blocks.Sequences, h int) ([]fitted.Forecast, error) {
 	var c lds.Course
 	if err := (lds.Model{}).Smooth(b, f.Parameters, &c); err != nil {
 		return nil, err

@@ -112,7 +112,7 @@ func New(m *fitted.Fitted) (*Drift, error) {
 func (d *Drift) draw() {
 	sampler, is := d.model.Model.(fitted.Sampler)
 	switch {
-	case !is:
+	case !is || d.model.Model.Input().Given > 0:
 		return
 	case d.lengths != nil:
 		d.drawTables()

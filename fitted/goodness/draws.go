@@ -21,7 +21,7 @@ func (c *checker) rows(m fitted.Model, rng *rand.Rand) (*sample, error) {
 	given, isGiven := m.(fitted.ConditionalSampler)
 	sampler, samples := m.(fitted.Sampler)
 	switch {
-	case c.input.Sequence && inSequences:
+	case c.input.Sequence && inSequences && c.input.Given == 0:
 		lengths, first := []int(nil), 0
 		for _, end := range s.ends {
 			lengths, first = append(lengths, end-first), end

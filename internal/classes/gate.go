@@ -45,7 +45,7 @@ func GatedEngine[R any](d design.Gate, rows blocks.Rows, seen []data.Column, t *
 			if err != nil {
 				return bootstrap.Outcome{}, err
 			}
-			g.gate.attach(e.Numbers)
+			g.gate.Attach(e.Numbers)
 			return e.Outcome, nil
 		}
 		return found(g)
@@ -72,12 +72,13 @@ type Gated struct {
 	gate   *GateReport
 }
 
-// A GateReport says how the probabilities of the components depend on columns: ln(π_k/π_1) of components 2 to K is
-// linear in them.
+// A GateReport says how the probabilities of the components depend on columns: ln(π_k/π_r) of the components but r, the
+// reference, is linear in them.
 type GateReport struct {
-	Columns   []string            `json:"columns"`   // the intercept first
-	Reference int                 `json:"reference"` // the component that log odds are against
-	LogOdds   [][]fitted.Number   `json:"log_odds"`  // a list for each further component
+	After     int                 `json:"after,omitempty"` // of states of a chain: the state before, from 1; 0: there is none
+	Columns   []string            `json:"columns"`         // the intercept first
+	Reference int                 `json:"reference"`       // the component that log odds are against
+	LogOdds   [][]fitted.Number   `json:"log_odds"`        // a list for each other component
 	Errors    [][]fitted.Number   `json:"standard_errors"`
 	Ratios    [][]fitted.Number   `json:"odds_ratios"` // exp of the log odds
 	Drawn     [][]fitted.Number   `json:"bootstrap_standard_errors,omitempty"`
@@ -104,24 +105,36 @@ func newGated(d design.Gate, m experts.Model, name string, columns []data.Column
 	if err != nil {
 		return nil, err
 	}
-	g.gate = &GateReport{
-		Columns:   append([]string{"intercept"}, d.Names()...),
-		Reference: 1,
-		LogOdds:   [][]fitted.Number{},
-		Errors:    [][]fitted.Number{},
-		Ratios:    [][]fitted.Number{},
-	}
+	g.gate = NewGateReport(d, 1)
 	for _, of := range list {
-		var values, errs, ratios []fitted.Number
-		for _, c := range of {
-			values, errs, ratios = append(values, fitted.Number(c.Value)), append(errs, fitted.Number(c.Error)),
-				append(ratios, fitted.Number(math.Exp(c.Value)))
-		}
-		g.gate.LogOdds, g.gate.Errors, g.gate.Ratios = append(g.gate.LogOdds, values), append(g.gate.Errors, errs),
-			append(g.gate.Ratios, ratios)
+		g.gate.Add(of)
 	}
 	g.Warnings, err = m.Doubts(table.All(), params)
 	return g, err
+}
+
+// NewGateReport is a report without coefficients, of log odds against a component, from 1.
+func NewGateReport(d design.Gate, reference int) *GateReport {
+	return &GateReport{Columns: append([]string{"intercept"}, d.Names()...), Reference: reference,
+		LogOdds: [][]fitted.Number{}, Errors: [][]fitted.Number{}, Ratios: [][]fitted.Number{}}
+}
+
+// Add adds the coefficients of the next component.
+func (g *GateReport) Add(of []experts.Coefficient) {
+	var values, errs, ratios []fitted.Number
+	for _, c := range of {
+		values, errs, ratios = append(values, fitted.Number(c.Value)), append(errs, fitted.Number(c.Error)),
+			append(ratios, fitted.Number(math.Exp(c.Value)))
+	}
+	g.LogOdds, g.Errors, g.Ratios = append(g.LogOdds, values), append(g.Errors, errs), append(g.Ratios, ratios)
+}
+
+// class is the number of the component that a list is about, from 1.
+func (g *GateReport) class(list int) int {
+	if list+1 < g.Reference {
+		return list + 1
+	}
+	return list + 2
 }
 
 // Params are the parameters with their standard errors.
@@ -169,8 +182,8 @@ type GatedEstimates struct {
 	Errors StandardErrors `json:"complete_data_standard_errors"`
 }
 
-// attach takes standard errors by bootstrap, in the order of the log odds.
-func (g *GateReport) attach(draws []bootstrap.Number) {
+// Attach takes standard errors by bootstrap, in the order of the log odds.
+func (g *GateReport) Attach(draws []bootstrap.Number) {
 	width := len(g.Columns)
 	for k := range g.LogOdds {
 		var errs []fitted.Number
@@ -193,31 +206,52 @@ func (g *Gated) PrintGate(p report.Page) {
 	if len(g.gate.LogOdds) == 0 {
 		return
 	}
+	PrintGates(p, "Log odds of a component against component 1, by column of the gate (standard errors: observed "+
+		"information, with the components held fixed):", "component", g.gate)
+}
+
+// PrintGates shows the coefficients of reports that are alike: of several, each with the state before.
+func PrintGates(p report.Page, about, noun string, list ...*GateReport) {
 	p.Line("")
-	p.Prose(0, "Log odds of a component against component 1, by column of the gate (standard errors: observed "+
-		"information, with the components held fixed):")
-	heads := []string{"component", "column", "log odds", "standard error", "odds ratio"}
-	if g.gate.Drawn != nil {
+	p.Prose(0, "%s", about)
+	heads := []string{noun, "column", "log odds", "standard error", "odds ratio"}
+	if list[0].After > 0 {
+		heads = append([]string{"after " + noun}, heads...)
+	}
+	if list[0].Drawn != nil {
 		heads = append(heads, "by bootstrap")
 	}
 	t := report.NewGrid(heads...)
 	t.Wrap("column")
 	rows := 0
-	for k, values := range g.gate.LogOdds {
-		for j, v := range values {
-			if rows++; rows > wording.MostRows {
-				continue
+	for _, g := range list {
+		for k, values := range g.LogOdds {
+			for j, v := range values {
+				if rows++; rows > wording.MostRows {
+					continue
+				}
+				cells := []string{strconv.Itoa(g.class(k)), p.Short(g.Columns[j]), wording.Readable(float64(v)),
+					fmt.Sprintf("%.3g", float64(g.Errors[k][j])), wording.Readable(float64(g.Ratios[k][j]))}
+				if list[0].After > 0 {
+					cells = append([]string{g.before()}, cells...)
+				}
+				if g.Drawn != nil {
+					cells = append(cells, fmt.Sprintf("± %.3g", float64(g.Drawn[k][j])))
+				}
+				t.Row(cells...)
 			}
-			cells := []string{strconv.Itoa(k + 2), p.Short(g.gate.Columns[j]), wording.Readable(float64(v)), fmt.Sprintf("%.3g",
-				float64(g.gate.Errors[k][j])), wording.Readable(float64(g.gate.Ratios[k][j]))}
-			if g.gate.Drawn != nil {
-				cells = append(cells, fmt.Sprintf("± %.3g", float64(g.gate.Drawn[k][j])))
-			}
-			t.Row(cells...)
 		}
 	}
 	p.Grid(t)
 	if more := rows - wording.MostRows; more > 0 {
 		p.Prose(0, "%s left out (--format json has all).", wording.Are(more, "more coefficient"))
 	}
+}
+
+// before names the state before.
+func (g *GateReport) before() string {
+	if g.After == 0 {
+		return "begins"
+	}
+	return strconv.Itoa(g.After)
 }

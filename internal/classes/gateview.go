@@ -112,38 +112,51 @@ func (g *Gated) oddsSection() []report.Section {
 	if len(g.gate.LogOdds) == 0 {
 		return nil
 	}
-	beside := report.Table{Caption: "log odds ± standard errors", Open: true, Columns: report.Columns("column")}
-	table := report.Table{
-		Caption: "log odds against " + g.Noun + " 1",
-		Columns: report.Columns(g.Noun, "column", "log odds", "standard error", "odds ratio"),
-	}
-	for j, name := range g.gate.Columns {
-		beside.Add(name)
-		for k, values := range g.gate.LogOdds {
-			beside.Rows[j] = append(beside.Rows[j], report.Spread(values[j], g.gate.Errors[k][j]),
-				report.Of(g.gate.Ratios[k][j]))
+	list := OddsSection("The gate", "Log odds of a "+g.Noun+" against the first", g.Noun, g.design, g.gate)
+	return []report.Section{list}
+}
+
+// OddsSection has the coefficients of reports.
+func OddsSection(title, what, noun string, d design.Gate, list ...*GateReport) report.Section {
+	s := report.Section{Title: title}
+	for _, g := range list {
+		after := ""
+		if g.After > 0 {
+			after = fmt.Sprintf(", after %s %d", noun, g.After)
+		} else if len(list) > 1 {
+			after = ", in a first step"
 		}
-	}
-	for k, values := range g.gate.LogOdds {
-		beside.Columns = append(beside.Columns, report.Column{Name: fmt.Sprintf("%s %d", g.Noun, k+2), Class: k + 2},
-			report.Column{Name: "odds ratio"})
-		for j, v := range values {
-			table.Add(k+2, g.gate.Columns[j], v, g.gate.Errors[k][j], g.gate.Ratios[k][j])
+		beside := report.Table{Caption: "log odds ± standard errors" + after, Open: true, Columns: report.Columns("column")}
+		table := report.Table{
+			Caption: fmt.Sprintf("log odds against %s %d%s", noun, g.Reference, after),
+			Columns: report.Columns(noun, "column", "log odds", "standard error", "odds ratio"),
 		}
+		for j, name := range g.Columns {
+			beside.Add(name)
+			for k, values := range g.LogOdds {
+				beside.Rows[j] = append(beside.Rows[j], report.Spread(values[j], g.Errors[k][j]), report.Of(g.Ratios[k][j]))
+			}
+		}
+		for k, values := range g.LogOdds {
+			class := g.class(k)
+			beside.Columns = append(beside.Columns, report.Column{Name: fmt.Sprintf("%s %d", noun, class), Class: class},
+				report.Column{Name: "odds ratio"})
+			for j, v := range values {
+				table.Add(class, g.Columns[j], v, g.Errors[k][j], g.Ratios[k][j])
+			}
+		}
+		s.Tables, s.Wide = append(s.Tables, beside, table), len(g.LogOdds) > 1
 	}
-	list := report.Single("The gate", nil, beside, table)
-	list[0].Wide = len(g.gate.LogOdds) > 1
-	list[0].Text = "Log odds of a " + g.Noun +
-		" against the first: what a unit of a column adds, and, by the intercept, where all columns are 0. The odds " +
-		"ratio is what a unit multiplies the odds by. Standard errors hold the " + g.Noun + "s fixed."
+	s.Text = what + ": what a unit of a column adds, and, by the intercept, where all columns are 0. The odds " +
+		"ratio is what a unit multiplies the odds by. Standard errors hold the " + noun + "s fixed."
 	var against []string
-	for _, c := range g.design.Columns {
+	for _, c := range d.Columns {
 		if len(c.Levels) > 0 {
 			against = append(against, wording.Isolated(report.Printable(c.Name+" = "+c.Levels[0])))
 		}
 	}
 	if len(against) > 0 {
-		list[0].Text += " Levels are against " + wording.Enumerated(against) + "."
+		s.Text += " Levels are against " + wording.Enumerated(against) + "."
 	}
-	return list
+	return s
 }

@@ -22,11 +22,16 @@ func (in Columns) checkCovariates(names []string, flag string) error {
 		case in.Levels(name) != nil:
 			return fmt.Errorf("%s: column %.60q has texts; must be numbers", flag, name)
 		case in.Constant(j, in.Weights):
-			return fmt.Errorf("%s: column %.60q is constant: leave it out of %[1]s, and --drop %[3]s", flag, name,
-				wording.Item(name))
+			return in.constant(name, flag)
 		}
 	}
 	return nil
+}
+
+// constant is the error of a covariate that has one value.
+func (Columns) constant(name, flag string) error {
+	return fmt.Errorf("%s: column %.60q is constant: leave it out of %[1]s, and --drop %[3]s", flag, name,
+		wording.Item(name))
 }
 
 // described are the families of --columns, with those of the gate and of known classes.
@@ -51,9 +56,18 @@ func (in Columns) described() *classes.ColumnFamilies {
 
 // checkGate refuses columns of the gate that say nothing or lack a value.
 func (in Columns) checkGate(gate []string) error {
+	_, flag := in.asked.Given()
+	missing := errors.New("a gate needs every value of its columns; --missing drop leaves such rows out")
+	if flag == "--covariates" {
+		missing = errors.New("a covariate needs a value in every step: fill it in")
+	}
 	for _, name := range gate {
 		j := slices.Index(in.Names, name)
-		if in.Constant(j, in.Weights) {
+		switch {
+		case !in.Constant(j, in.Weights):
+		case flag == "--covariates":
+			return in.constant(name, flag)
+		default:
 			return fmt.Errorf("--gate: column %.60q is constant: leave it out of the gate", name)
 		}
 		for row := range in.Rows() {
@@ -62,7 +76,7 @@ func (in Columns) checkGate(gate []string) error {
 					Row:    row,
 					Column: j,
 					Value:  v,
-					Reason: errors.New("a gate needs every value of its columns; --missing drop leaves such rows out"),
+					Reason: missing,
 				}
 			}
 		}

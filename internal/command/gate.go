@@ -24,17 +24,19 @@ func (f *modelFlags) checkGate() error {
 		return misused("--columns %s=%s: the column is named by --known", known, f.Described().Family[known])
 	}
 	gate := f.Gate()
+	_, flag := f.Given()
 	if len(gate) == 0 {
 		return nil
 	}
 	if m := f.known.models[f.Model]; f.Method != "" && slices.Contains(m.methods, f.Method) &&
 		!slices.Contains(gateMethods, f.Method) {
-		return misused("--gate cannot be used with --method %s: choose one of %s", f.Method, strings.Join(gateMethods, ", "))
+		return misused("%s cannot be used with --method %s: choose one of %s", flag, f.Method,
+			strings.Join(gateMethods, ", "))
 	}
 	for _, name := range gate {
 		if given := f.Described().Family[name]; given != "" && given != families.Categorical {
-			return misused("--columns %s=%s: a column of --gate is a number, or %s", name,
-				given, families.Categorical)
+			return misused("--columns %s=%s: a column of %s is a number, or %s", name,
+				given, flag, families.Categorical)
 		}
 	}
 	return nil

@@ -95,6 +95,15 @@ func (d *Gate) Rows(b blocks.Rows, x []float64) blocks.Rows {
 	return d.block(b, x)
 }
 
+// Behind has the columns of the classes from what Rows made of a block, and those of the gate from the block.
+func (d *Gate) Behind(b blocks.Rows, rows []float64) (x []float64) {
+	wide := len(rows) / max(1, b.N)
+	for i := range b.N {
+		x = append(append(x, rows[i*wide:][:d.Own]...), b.Row(i)[d.Own:]...)
+	}
+	return x
+}
+
 // Alone are rows that have the last columns of the model alone, those of the gate: the classes see nothing.
 func (d *Gate) Alone(b blocks.Rows) blocks.Rows {
 	var x []float64

@@ -48,14 +48,14 @@ func (r *Report) Print(p *text.Page, in *tables.Input) {
 		return
 	}
 	p.Line("")
-	given, _ := r.Settings.Given()
-	path, gate := report.Printable(r.saved), r.Settings.Gate()
+	given, flag := r.Settings.Given()
+	path := report.Printable(r.saved)
 	drawing, drawn := " and "+r.program+" sample", fmt.Sprintf(", or %s sample %s -n 100", r.program, path)
 	switch {
-	case r.responds() || gate != nil:
-		drawn += " --given FILE"
-	case len(given) > 0:
+	case len(given) > 0 && flag == "--covariates":
 		drawing, drawn = "", ""
+	case r.responds() || len(given) > 0:
+		drawn += " --given FILE"
 	}
 	if r.saved == "" {
 		p.Prose(6, "Next: save the model with --out MODEL.json for %[1]s predict%[2]s; %[1]s %[3]s compares criteria over K.",

@@ -207,21 +207,19 @@ func (g *Gated) Refit(ctx context.Context, r fitted.Refitting) (*bootstrap.Estim
 // SampleGiven draws the columns of the components for rows with given columns of the gate.
 func (g *Gated) SampleGiven(b blocks.Rows, rng *rand.Rand) (x []float64, labels []int, err error) {
 	drawn, labels, err := g.Model.Sample(g.Gate.Rows(b, nil), g.Params, rng)
-	return g.behind(b, drawn), labels, err
+	if err != nil {
+		return nil, nil, err
+	}
+	return g.Gate.Behind(b, drawn), labels, nil
 }
 
 // Fill fills the gaps of the columns of the components in.
 func (g *Gated) Fill(b blocks.Rows, rng *rand.Rand) ([]float64, error) {
 	filled, err := g.Model.Fill(g.Gate.Rows(b, nil), g.Params, rng)
-	return g.behind(b, filled), err
-}
-
-// behind has the columns of the components from rows with the gate's numbers, and those of the gate from the block.
-func (g *Gated) behind(b blocks.Rows, rows []float64) (x []float64) {
-	for i, own := 0, g.Gate.Own; len(rows) > 0; i, rows = i+1, rows[g.Params.D:] {
-		x = append(append(x, rows[:own]...), b.Row(i)[own:]...)
+	if err != nil {
+		return nil, err
 	}
-	return x
+	return g.Gate.Behind(b, filled), nil
 }
 
 // CheckGate returns an error if a name of the gate is not the name of a column.
