@@ -26,8 +26,9 @@ type fitting struct {
 }
 
 // Refit fits the model of a file to another table with its columns: with the K, the method, the criterion and the
-// settings of the file, and without the structures, sizes and sequences of starts that the fit compared. Of o it takes
-// Seed, Workers and, unless 0, Restarts. A method that finds K itself begins with it.
+// settings of the file, and without the structures, sizes and sequences of starts that the fit compared. A fit begins
+// at the parameters of the file if it can ([Beginner]), and makes no moves. Of o it takes Seed, Workers and, for other
+// fits, unless 0, Restarts.
 func (r Registry) Refit(ctx context.Context, f *Fitted, t *Table, o framework.Options) (Found, error) {
 	at := slices.IndexFunc(r, func(d Definition) bool { return d.Name == f.File.Model })
 	if at < 0 {
@@ -68,8 +69,12 @@ func (r Registry) Refit(ctx context.Context, f *Fitted, t *Table, o framework.Op
 	if err != nil {
 		return nil, err
 	}
+	starts, begins := cmp.Or(o.Restarts, how.Restarts), false
+	if b, is := bound.Problem.(Beginner[Found]); is && b.Begin(&f.File) == nil {
+		starts, begins = 1, true
+	}
 	res, err := bound.Fit(ctx, framework.Options{K: f.File.K, FixedK: true, Method: method.Engine, Criterion: criterion,
-		Tolerance: how.Tol, MaxIterations: how.MaxIter, Restarts: cmp.Or(o.Restarts, how.Restarts), Seed: o.Seed,
+		Tolerance: how.Tol, MaxIterations: how.MaxIter, Restarts: starts, NoMoves: begins, Seed: o.Seed,
 		Workers: o.Workers, Temper: how.Temper, Accelerate: how.Accelerate || bound.Accelerate})
 	if err != nil {
 		return nil, err

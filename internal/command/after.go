@@ -109,7 +109,7 @@ func (c *afterCommand) analysis(in *tables.Input, m *modelFile) (*threestep.Anal
 
 // estimate finds the classes of the rows that the model takes, and relates the columns to them.
 func (c *afterCommand) estimate(s *session, m *modelFile, a *threestep.Analysis, p *prediction) error {
-	if lacking := without(namesOf(m.Columns), setOf(p.columns)); len(p.columns) < len(m.Columns) {
+	if lacking := p.lacking(m); len(lacking) > 0 {
 		return fmt.Errorf("latent after needs all columns of the model: %s", quoted(lacking))
 	}
 	rows := upTo(0, p.rows-1)
@@ -136,7 +136,7 @@ func (c *afterCommand) estimate(s *session, m *modelFile, a *threestep.Analysis,
 	if c.Draws > 0 {
 		status := s.line()
 		defer status.Close()
-		r := fitted.Refitting{Rows: p.block(0, p.rows), Ends: p.ends, Options: bootstrap.Options{Draws: c.Draws,
+		r := fitted.Refitting{Rows: p.widened(p.block(0, p.rows)), Ends: p.ends, Options: bootstrap.Options{Draws: c.Draws,
 			Seed: c.Seed, Fit: framework.Options{Tolerance: 1e-7}}}
 		outcome.Watch(status, &r.Options, "standard errors")
 		drawn, err := a.Refit(s, m.saved.Model, r)

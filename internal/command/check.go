@@ -30,7 +30,7 @@ type checkCommand struct {
 
 const (
 	mostRefitted = 20_000 // rows × columns × K up to which draws are fitted by default
-	refitStarts  = 3      // at most
+	refitStarts  = 3      // of fits that do not begin at the model
 )
 
 // Run says whether a saved model fits a table.
@@ -51,8 +51,7 @@ func (c *checkCommand) Run(s *session) error {
 		Name: func(row int) string { return strconv.Itoa(p.origin(row) + 1) }}
 	if valueOr(c.Refit, m.kind.Classes && p.rows*len(m.Columns)*max(1, m.K) <= mostRefitted) {
 		o.Refit = func(ctx context.Context, drawn *fitted.Table) (fitted.Model, error) {
-			starts := max(1, min(refitStarts, m.Settings.Restarts))
-			return s.known.Refit(ctx, m.saved, drawn, framework.Options{Seed: c.Seed, Workers: 1, Restarts: starts})
+			return s.known.Refit(ctx, m.saved, drawn, framework.Options{Seed: c.Seed, Workers: 1, Restarts: refitStarts})
 		}
 	}
 	status := s.Line()
@@ -107,8 +106,8 @@ func (c *checkCommand) table(s *session, m *modelFile) (*prediction, *fitted.Tab
 	if err != nil {
 		return nil, nil, err
 	}
-	if lacks := without(namesOf(m.Columns), setOf(p.columns)); len(lacks) > 0 {
-		return nil, nil, p.in.Wrap(fmt.Errorf("columns of the model are missing: %s", quoted(lacks)))
+	if lacking := p.lacking(m); len(lacking) > 0 {
+		return nil, nil, p.in.Wrap(fmt.Errorf("columns of the model are missing: %s", quoted(lacking)))
 	}
 	if m.Settings.Weights != "" {
 		if len(p.ids.Cells) == 0 {
@@ -124,7 +123,7 @@ func (c *checkCommand) table(s *session, m *modelFile) (*prediction, *fitted.Tab
 			p.in.Weights = append(p.in.Weights, w)
 		}
 	}
-	b := p.block(0, p.rows)
+	b := p.widened(p.block(0, p.rows))
 	t := &fitted.Table{Columns: m.Columns}
 	if t.Rows, err = p.in.Weighted(b.X, b.N, b.D, nil); err == nil && m.input.Sequence {
 		t.Sequences, err = p.in.AsSequences(t.Rows)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -219,6 +220,30 @@ func TestKnownClassesAreNotChecked(t *testing.T) {
 	model := filepath.Join(dir, "m.json")
 	done(t, "fit", "--data", table, "--known", "species", "--drop", "truth,w", "--cov", "full", "--out", model)
 	checked, _ := done(t, "check", model, "--data", table, "--draws", "19", "--no-refit", "--format", "json")
+	// Where no class is known, an empty column is as good as none.
+	rows := records(t, contents(t, table))
+	at := slices.Index(rows[0], "species")
+	var said [2][3]string
+	for i := range said {
+		var text strings.Builder
+		for n, row := range rows {
+			row = slices.Clone(row)
+			if i == 0 && n > 0 {
+				row[at] = ""
+			} else if i == 1 {
+				row = slices.Delete(row, at, at+1)
+			}
+			text.WriteString(strings.Join(row, ",") + "\n")
+		}
+		without := file(t, "rows.csv", text.String())
+		said[i][0], _ = done(t, "check", model, "--data", without, "--draws", "19", "--refit", "--format", "json")
+		after, _ := done(t, "after", model, "--data", without, "--outcome", "truth", "--draws", "3", "--format", "json")
+		said[i][1] = after[:strings.Index(after, `"warnings"`)]
+		done(t, "predict", model, "--data", without, "--report", dir, "--fail-on-drift")
+		said[i][2] = contents(t, filepath.Join(dir, "drift.json"))
+		said[i][2] = said[i][2][:strings.Index(said[i][2], `"warnings"`)]
+	}
+	assert.Equal(t, said[0], said[1])
 	done(t, "predict", model, "--data", table, "--report", dir)
 	for _, text := range []string{checked, contents(t, filepath.Join(dir, "drift.json"))} {
 		assert.Contains(t, text, `"a"`)

@@ -239,9 +239,9 @@ func (c *predictCommand) prediction(s *tables.Session, m *modelFile, gaps string
 	if known := m.input.Known; known > 0 {
 		in.ClassColumn = m.Columns[known-1].Name
 	}
-	if c.drift != nil && len(p.columns) < len(m.Columns) {
+	if lacking := p.lacking(m); c.drift != nil && len(lacking) > 0 {
 		return nil, in.Wrap(misused("--report compares rows with those of the fit, and needs all columns of the model: %s",
-			quoted(without(namesOf(m.Columns), setOf(p.columns)))))
+			quoted(lacking)))
 	}
 	order, err := in.Match(s, p.columns)
 	if err != nil {
@@ -339,6 +339,15 @@ func (m *modelFile) present(in *tables.Input) (columns []data.Column, places []i
 		}
 	}
 	return columns, places
+}
+
+// lacking are the columns of the model that the data lack, but for that of known classes, which are then not known.
+func (p *prediction) lacking(m *modelFile) []string {
+	names := namesOf(m.Columns)
+	if known := m.input.Known; known > 0 {
+		names = slices.Delete(names, known-1, known)
+	}
+	return without(names, setOf(p.columns))
 }
 
 // widened are rows with a missing value in each column that the data lack.

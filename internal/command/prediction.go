@@ -210,7 +210,7 @@ func (p *prediction) between(
 			return faults.Rendered(p.in.Name + ": " + p.errors.Render(err))
 		}
 		if p.drift != nil {
-			p.drift.Add(b, table, func(i int) int { return p.origin(first + i) })
+			p.drift.Add(p.widened(b), table, func(i int) int { return p.origin(first + i) })
 			if p.ends != nil {
 				p.drift.Follow(p.series(b).Ends)
 			}
