@@ -15,7 +15,7 @@ func All() []*Experiment {
 		vbfeTable(zeboMinorities), vbfeTable(zeboTendency),
 		vbmfFigure(artificial1), vbmfFigure(artificial2), vbmfFigure(satellite), vbmfFigure(spectf),
 		elboRate(), elboMisspecified(), beyond(), calibration(), intervals(), evidenceStudy(), factors(), states(),
-		latentFeatures(), groupStudy(), structureStudy(), regressions(),
+		latentFeatures(), groupStudy(), structureStudy(), tablesStudy(), regressions(),
 	}
 }
 

@@ -34,7 +34,7 @@ type flags struct {
 	Out     string   `placeholder:"DIR" help:"Folder of the results: ${results}"`
 	Quick   bool     `help:"The same code on fewer seeds and smaller data, less than 20 s an experiment."`
 	Tables  int      `default:"0" help:"How many tables experiments draw that may draw any number: the first are those of a shorter run. 0: their own number."`
-	Data    string   `placeholder:"DIR" help:"Folder of the data sets that are not shipped (zebo.csv, spectf.csv)."`
+	Data    string   `placeholder:"DIR" help:"Folder of the data sets that are not shipped (zebo.csv, spectf.csv), and of tables of your own with known classes (experiment tables)."`
 	Workers int      `default:"0" help:"Concurrent runs; 0: one per processor. Results do not depend on it."`
 }
 
