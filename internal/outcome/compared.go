@@ -35,8 +35,10 @@ func (r *Report) takeWinner(by framework.Criterion, in *tables.Input) {
 // selecting is the command that fits every K of the structure that is the best.
 func (r *Report) selecting() string {
 	switch {
-	case len(r.Compared) == 0 || r.Family == families.Auto:
+	case len(r.Compared) == 0:
 		return "select"
+	case r.Family == families.Auto:
+		return "select --family auto --cov " + r.Compared[0].Covariance
 	case r.Compared[0].Structure == fitted.HeavyTailed:
 		return "select --family " + fitted.HeavyTailed.Family
 	}
@@ -63,8 +65,11 @@ func (r *Report) comparedFact() [][2]string {
 	case second.K == 1 && best.K == 1 && second.Behind <= CloseBy:
 		said += "; of one component others are the same"
 	default:
-		lead := wording.Nats(float64(second.Behind))
-		said += fmt.Sprintf(": %s nats ahead of %s with K = %d", lead, second.Structure.Label(), second.K)
+		lead, what := float64(second.Behind), "%s nats ahead of %s with K = %d"
+		if lead < 0 {
+			lead, what = -lead, "%s nats behind %s with K = %d since its whole search, which follows the evidence"
+		}
+		said += fmt.Sprintf(": "+what, wording.Nats(lead), second.Structure.Label(), second.K)
 	}
 	return [][2]string{{"covariance", said}}
 }
