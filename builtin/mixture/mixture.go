@@ -94,11 +94,8 @@ const weights = "weights"
 
 // Check returns an error for inconsistent settings.
 func (m *Settings) Check(r fitted.Request) error {
-	switch {
-	case m.Noise && len(m.Gate) > 0:
+	if m.Noise && len(m.Gate) > 0 {
 		return &fitted.SettingError{Setting: "Gate", Reason: "cannot be used with --noise"}
-	case m.Noise && m.Known != "":
-		return &fitted.SettingError{Setting: "Known", Reason: "cannot be used with --noise"}
 	}
 	_, err := m.Starting()
 	return cmp.Or(m.CheckFloor(r), err, classes.CheckPrior(r, weights))

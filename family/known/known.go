@@ -56,6 +56,14 @@ const (
 	impossible = -1e30
 )
 
+// Inner is the family of the other columns; f itself if it is no Family.
+func Inner(f family.Family) family.Family {
+	if of, is := f.(Family); is {
+		return of.Family
+	}
+	return f
+}
+
 // Labels is the number of labels.
 func (f Family) Labels() (n int) {
 	for _, set := range f.Sets {

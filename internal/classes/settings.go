@@ -238,9 +238,7 @@ func CheckColumns(of fitted.Families, rows string, columns []data.Column, furthe
 
 // Parts returns the names of the families that a family is made of.
 func Parts(of family.Family) (names []string) {
-	if part, is := of.(known.Family); is {
-		of = part.Family
-	}
+	of = known.Inner(of)
 	product, ok := of.(family.Product)
 	if !ok {
 		return []string{of.Name()}

@@ -51,7 +51,7 @@ func TestKnownClassesName(t *testing.T) {
 	for name, args := range map[string][]string{
 		"mixture": {"--weights", "w"}, "em": {"--method", "em", "--k", "3", "--cov", "full", "--drop", "w"},
 		"vb": {"--method", "vb", "--k", "3", "--drop", "w"}, "hmm": {"--model", "hmm", "--drop", "w"},
-		"gate": {"--gate", "d", "--drop", "w"}, "bootstrap": {"--cov", "diag", "--bootstrap", "20", "--drop", "w"},
+		"gate": {"--gate", "d", "--drop", "w"}, "noise": {"--noise", "--k", "3", "--cov", "full", "--drop", "w"}, "bootstrap": {"--cov", "diag", "--bootstrap", "20", "--drop", "w"},
 	} {
 		model := filepath.Join(dir, name+".json")
 		args = append([]string{"fit", "--data", table, "--known", "species", "--label", "truth", "--out", model}, args...)
@@ -116,7 +116,6 @@ func TestKnownClassesAreRefused(t *testing.T) {
 	fit("is named by --known: it cannot be selected or dropped", statusUsage, "--known", "species", "--select", "a,species")
 	fit("is named by --weights and by --known", statusUsage, "--known", "w", "--weights", "w")
 	fit("the column is named by --known", statusUsage, "--known", "species", "--columns", "species=categorical")
-	fit("--known cannot be used with --noise", statusUsage, "--known", "species", "--noise")
 	fit("--known cannot be used with --left-right", statusUsage, "--model", "hmm", "--left-right", "1", "--known", "species")
 	fit("--known is a flag of --model blockmodel, hmm, mixture, regression", statusUsage, "--model", "factor", "--known", "species")
 	empty := file(t, "empty.csv", "a,b,c\n1,2,\n2,3,\n4,1,\n5,2,\n")

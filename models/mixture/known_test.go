@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat/distmv"
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/family"
@@ -193,6 +194,57 @@ func TestKnownRegressionsAreFound(t *testing.T) {
 	assert.GreaterOrEqual(t, found, tables-tables/10)
 	assert.Zero(t, without)
 	t.Logf("%d of %d, without labels %d", found, tables, without)
+}
+
+// TestKnownClassesWithNoise has β_k ((1−ε) p(x|ξ_k) + ε/V) of a row whose class k is known, also where that row is an
+// outlier, and probabilities of noise from that.
+func TestKnownClassesWithNoise(t *testing.T) {
+	rng := rand.New(rand.NewPCG(8, 8))
+	const n = 300
+	var x, free []float64
+	for i := range n {
+		z, label := i%2, math.NaN()
+		a, b := 4*float64(z)+rng.NormFloat64(), rng.NormFloat64()
+		if i%10 == 9 {
+			a, b = 40*rng.Float64()-20, 40*rng.Float64()-20
+		}
+		if i%8 == 1 || i%8 == 2 {
+			label = float64(z)
+		}
+		x, free = append(x, a, b, label), append(free, a, b)
+	}
+	table, err := blocks.FromIncomplete(x, n, 3)
+	require.NoError(t, err)
+	noise := normal.Noise{Family: normal.Family{}}
+	noise.Low, noise.High = normal.Ranges(free, 2)
+	m := mixture.Model{Family: known.Labelled(noise, 2)}
+	res, err := framework.Fit(context.Background(), m, table, framework.Options{K: 4, Criterion: framework.GFIC})
+	require.NoError(t, err)
+	p := res.Parameters
+	require.Equal(t, 2, p.K)
+	joint := noise.LogJoint(p.Component(0)[:len(p.Component(0))-1], 2)
+	logProb, err := m.LogProb(table.All(), p, nil)
+	require.NoError(t, err)
+	probability := m.NoiseProbability(table.All(), logProb, p, nil)
+	share := 1 - p.Component(0)[6] // ε follows two means and four covariances
+	for i := range n {
+		sum, outlier := 0.0, 0.0
+		for k, w := range p.Weights {
+			label, own := x[3*i+2], p.Component(k)
+			if label == label && m.Label(p, k) != int(label) {
+				continue
+			}
+			law, ok := distmv.NewNormal(own[:2], mat.NewSymDense(2, own[2:6]), nil)
+			require.True(t, ok)
+			sum += w * (share*law.Prob(free[2*i:2*i+2]) + math.Exp(joint))
+			outlier += w * math.Exp(joint)
+		}
+		assert.InDelta(t, math.Log(sum), logProb[i], 1e-9)
+		assert.InDelta(t, outlier/sum, probability[i], 1e-9)
+	}
+	for k := range p.K {
+		assert.InDelta(t, 4*float64(m.Label(p, k)), p.Component(k)[0], 0.3)
+	}
 }
 
 // partlyKnown are rows of three classes, of which the first two are known for a part.

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/known"
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/blocks"
@@ -245,16 +246,35 @@ func (m Model) Scorer(
 	return s.score, m.Prepare(p, nil, s)
 }
 
-// NoiseProbability returns the probability that each row is noise, computed from the rows' log densities (LogProb),
-// in dst, which grows if it is too short. It returns nil unless the family is a [normal.Noise].
-func (m Model) NoiseProbability(logProb []float64, p *Parameters, dst []float64) []float64 {
-	noise, ok := m.Family.(normal.Noise)
+// NoiseProbability returns the probability that each row of a block is noise, computed from the rows' log densities
+// (LogProb), in dst, which grows if it is too short. It returns nil unless the family is a [normal.Noise], of rows with
+// known classes or without.
+func (m Model) NoiseProbability(b blocks.Rows, logProb []float64, p *Parameters, dst []float64) []float64 {
+	noise, ok := known.Inner(m.Family).(normal.Noise)
 	if !ok {
 		return nil
 	}
-	dst, joint := linalg.Resize(dst, len(logProb)), noise.LogJoint(p.Component(0), p.D)
+	dst = linalg.Resize(dst, len(logProb))
+	codes, at := m.mustPlan(p).Labeller()
+	if codes == nil {
+		joint := noise.LogJoint(p.Component(0), p.D)
+		for i, l := range logProb {
+			dst[i] = min(1, math.Exp(joint-l))
+		}
+		return dst
+	}
+	joint := noise.LogJoint(p.Component(0)[:at.Params], p.D-1)
 	for i, l := range logProb {
-		dst[i] = min(1, math.Exp(joint-l))
+		share, code := 1.0, b.Row(i)[at.Columns]
+		if code == code { // of noise in the classes that the row may be in
+			share = 0
+			for k, w := range p.Weights {
+				if codes.Allows(code, m.Label(p, k)) {
+					share += w
+				}
+			}
+		}
+		dst[i] = min(1, share*math.Exp(joint-l))
 	}
 	return dst
 }

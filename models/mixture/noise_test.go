@@ -16,6 +16,7 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/framework/lvmtest"
 	"github.com/latent-go/latent/internal/tier"
 	"github.com/latent-go/latent/models/mixture"
@@ -118,9 +119,9 @@ func TestNoiseIsOneComponentOfAConstantDensity(t *testing.T) {
 			joint = append(joint, math.Log((1-share)*p.Weights[k])+normal.LogProb(x.RawRowView(i)))
 		}
 		require.InDelta(t, floats.LogSumExp(joint), v, 1e-10)
-		require.InDelta(t, math.Exp(joint[0]-v), m.NoiseProbability(got, p, nil)[i], 1e-10)
+		require.InDelta(t, math.Exp(joint[0]-v), m.NoiseProbability(blocks.Rows{}, got, p, nil)[i], 1e-10)
 	}
-	require.Nil(t, mixture.Model{Family: normal.Family{}}.NoiseProbability(got, p, nil))
+	require.Nil(t, mixture.Model{Family: normal.Family{}}.NoiseProbability(blocks.Rows{}, got, p, nil))
 	scaled := mat.DenseCopyOf(x)
 	scaled.Apply(func(_, j int, v float64) float64 { return v * []float64{1000, 0.1, 7}[j] }, scaled)
 	other := fit(scaled)

@@ -12,6 +12,7 @@ import (
 	"github.com/latent-go/latent/bootstrap"
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/known"
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework/blocks"
@@ -43,7 +44,7 @@ func NewComponents(model mixture.Model, p *mixture.Parameters, needsAll bool) *C
 		Items: wording.Numbered("p", p.K),
 		Last:  []string{"log_likelihood"},
 	}
-	if _, noise := model.Family.(normal.Noise); noise {
+	if _, noise := known.Inner(model.Family).(normal.Noise); noise {
 		c.Says.Last = append(c.Says.Last, "noise")
 	}
 	return c
@@ -137,7 +138,7 @@ func (s *byClass) Score(b blocks.Rows, dst []float64) (err error) {
 	if s.logProb, s.r, err = s.score(b, s.logProb, s.r); err != nil {
 		return err
 	}
-	s.noise = s.c.model.NoiseProbability(s.logProb, s.c.params, s.noise)
+	s.noise = s.c.model.NoiseProbability(b, s.logProb, s.c.params, s.noise)
 	k, width, head := s.c.params.K, s.c.Says.Width(), len(s.c.Says.First)
 	for i, l := range s.logProb {
 		own, row := s.r[i*k:(i+1)*k], dst[i*width:(i+1)*width]
