@@ -102,8 +102,8 @@ type (
 	PseudoResidualer interface {
 		PseudoResiduals(b blocks.Sequences) ([]float64, error)
 	}
-	// A Distancer returns the squared Mahalanobis distances of the rows of a block from K classes, rows×K, over the columns
-	// that are normal and present, and for each row the number of these. squared is nil if no column is normal.
+	// A Distancer returns the squared Mahalanobis distances of the rows of a block from K classes, rows×K, over the
+	// columns that are normal and present, and for each row the number of these. squared is nil if no column is normal.
 	Distancer interface {
 		Distances(b blocks.Rows) (squared []float64, columns []int)
 	}

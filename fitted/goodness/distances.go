@@ -81,8 +81,8 @@ func (c *checker) distances(m fitted.Model, s *scored) *lengths {
 	return l
 }
 
-// alike is the number that is as far out in χ² with all degrees of freedom as v is with n of them: cube roots of v/n are
-// near to normal.
+// alike is the number that is as far out in χ² with all degrees of freedom as v is with n of them: cube roots of v/n
+// are near to normal.
 func alike(v float64, n, all int) float64 {
 	if n == all {
 		return v

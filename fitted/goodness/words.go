@@ -135,8 +135,8 @@ func (c *checker) aboutLikelihood(l *Likelihood, more string) (text, advice stri
 }
 
 func (c *checker) aboutDistances(d *Distances) (text, advice string, slight bool) {
-	text = fmt.Sprintf("the distances of rows from their classes do not have the chi² distribution (distance %s, expected %s)",
-		report.Fixed(float64(d.Distance.Value), 3), report.Fixed(float64(d.Distance.Expected), 3))
+	text = fmt.Sprintf("the distances of rows from their classes do not have the chi² distribution (distance %s, "+
+		"expected %s)", report.Fixed(float64(d.Distance.Value), 3), report.Fixed(float64(d.Distance.Expected), 3))
 	advice = "try another family"
 	if at := len(d.Quantiles) - 1; d.Quantiles[at] > d.Expected[at] {
 		advice = "more rows are in the tails than the model expects: try heavy tails (--family student-t), or --noise"
@@ -166,8 +166,8 @@ func (r *Result) Describe() *fitted.Description {
 	looked := report.Single("Tests", nil, tests)
 	looked[0].Text = about
 	d.Sections = append(d.Sections, looked...)
-	for _, list := range [][]report.Section{r.patternSection(), r.pairSection(), r.likelihoodSection(), r.distanceSection(),
-		r.stepSection()} {
+	for _, list := range [][]report.Section{r.patternSection(), r.pairSection(), r.likelihoodSection(),
+		r.distanceSection(), r.stepSection()} {
 		for _, one := range list {
 			one.Wide = true
 			d.Sections = append(d.Sections, one)
