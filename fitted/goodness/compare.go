@@ -53,7 +53,7 @@ func compare(
 		mean, sd := stat.MeanStdDev(slices.DeleteFunc(slices.Clone(column), math.IsNaN), nil)
 		for b, s := range column {
 			z := (s - mean) / sd
-			if sd == 0 || sd != sd {
+			if s == s && (sd == 0 || sd != sd) {
 				z = 0
 			}
 			if two(j) {
