@@ -21,10 +21,10 @@ type RowsOptions struct {
 }
 
 // FromRows reads the result of a query to its end, once, and closes it. Integers, floats, truth values (0 and 1) and
-// decimals are numbers; NULL is a missing value. Texts are categories, and so are dates and times, as texts of ISO 8601;
-// texts that would be missing in a CSV file (empty, NA, NaN) are missing. A column without a value is one of numbers. It
-// returns an error for a column that has both numbers and texts, or values that are neither, and for a result without
-// rows. The error of a query that fails in its middle says how many rows had been read.
+// decimals are numbers; NULL is a missing value. Texts are categories, and so are dates and times, as texts of ISO
+// 8601; texts that would be missing in a CSV file (empty, NA, NaN) are missing. A column without a value is one of
+// numbers. It returns an error for a column that has both numbers and texts, or values that are neither, and for a
+// result without rows. The error of a query that fails in its middle says how many rows had been read.
 func FromRows(rows *sql.Rows, o RowsOptions) (_ *Table, err error) {
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	types, err := rows.ColumnTypes()
@@ -69,7 +69,9 @@ func FromRows(rows *sql.Rows, o RowsOptions) (_ *Table, err error) {
 }
 
 // numericTypes are those of databases whose drivers return some numbers as texts.
-var numericTypes = strings.Fields("DECIMAL NUMERIC NUMBER TINYINT SMALLINT MEDIUMINT INT INTEGER BIGINT FLOAT DOUBLE REAL")
+var numericTypes = strings.Fields(
+	"DECIMAL NUMERIC NUMBER TINYINT SMALLINT MEDIUMINT INT INTEGER BIGINT FLOAT DOUBLE REAL",
+)
 
 // A query is one whose result is being read.
 type query struct {
