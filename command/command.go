@@ -18,12 +18,16 @@ import (
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/command"
+	"github.com/latent-go/latent/internal/tables"
 )
 
 // A Host is what a program that runs the command sets; the zero value is the command latent in one process.
 type Host struct {
 	Name   string          // of the program in its messages; empty: latent
 	Models fitted.Registry // the values of --model, its default first; nil: those of package builtin
+	// Sources are where --data finds what is no file of this system, by the scheme that its name begins with, such as s3
+	// of s3://bucket/part-*.parquet; nil: files alone. Module remote has some.
+	Sources map[string]Source
 	// Group is the processes that run the command together, with the same arguments; nil: this process alone. Local
 	// is how many of them, including this one, share the memory of this machine; at least 1 with a Group.
 	Group framework.Group
@@ -32,6 +36,12 @@ type Host struct {
 	// makes them. It cannot be combined with a Group.
 	Passes func(ctx context.Context, j Job) (Passes, error)
 }
+
+// A Source has tables under names with a scheme: either List and Open, of objects with the content of files, or Table.
+// An error should say what is wrong in one line, without the name. List returns the names that a pattern matches, in
+// their order, and a name without * or [ itself. Open reads an object, of any format that --data takes; it is copied to
+// a temporary file. Table returns the table of a query (see [data.FromRows]).
+type Source = tables.Source
 
 // A Job is what other processes open to make the passes of a command (see [Open]): Args of the command, Data in place
 // of --data, whatever folder a process is in, Files that the rows are read from, and the number of Rows.
@@ -66,7 +76,9 @@ func Run(ctx context.Context, h Host, args []string, stdin io.Reader, stdout, st
 // it, and Close releases what was opened.
 type Opened = command.Opened
 
-// Open opens the rows of a job and prepares its model, one of those of the [Host], for shares of its passes.
-func Open(ctx context.Context, models fitted.Registry, j Job) (Opened, error) {
-	return command.Open(ctx, known(models), j)
+// Open opens the rows of a job, from the Sources of the [Host], and prepares its model, one of those of the host, for
+// shares of its passes.
+func Open(ctx context.Context, h Host, j Job) (Opened, error) {
+	h.Models = known(h.Models)
+	return command.Open(ctx, command.Host(h), j)
 }

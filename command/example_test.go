@@ -31,10 +31,11 @@ func Example() {
 	// Output: 0 bic    chooses K = 2
 }
 
-// A worker opens the rows of a job with the models of its own program.
+// A worker opens the rows of a job with the models and sources of its own program.
 func ExampleOpen() {
 	job := command.Job{Args: strings.Fields("fit --data earthquakes --select count --family visits --k 2"), Data: "earthquakes"}
-	opened, err := command.Open(context.Background(), builtin.Models(builtin.Family{Name: "visits", Of: family.Poisson{}}), job)
+	own := command.Host{Models: builtin.Models(builtin.Family{Name: "visits", Of: family.Poisson{}})}
+	opened, err := command.Open(context.Background(), own, job)
 	if err != nil {
 		panic(err)
 	}

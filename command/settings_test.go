@@ -102,7 +102,7 @@ func TestAWorkerOpensAModelOfOnesOwn(t *testing.T) {
 	_, alone := said(own, line)
 	made := 0
 	own.Passes = func(ctx context.Context, j command.Job) (command.Passes, error) {
-		opened, err := command.Open(ctx, own.Models, j)
+		opened, err := command.Open(ctx, own, j)
 		return shares{opened, &made}, err
 	}
 	status, text := said(own, line)

@@ -214,8 +214,8 @@ func (s *Store) regionOf(x []float64) *region {
 	return nil
 }
 
-// Spool copies the contents of r to a temporary file. The caller closes it; it is removed when the store is closed at
-// the latest.
+// Spool copies the contents of r to a temporary file, which stands at its beginning. The caller closes it; it is
+// removed when the store is closed at the latest.
 func (s *Store) Spool(r io.Reader) (*os.File, error) {
 	file, err := os.CreateTemp("", "latent-*.spool")
 	if err != nil {
@@ -229,7 +229,8 @@ func (s *Store) Spool(r io.Reader) (*os.File, error) {
 		return nil, fmt.Errorf("cannot copy to the temporary file %s: %w; set TMPDIR to a folder with more room",
 			file.Name(), err)
 	}
-	return file, nil
+	_, err = file.Seek(0, io.SeekStart)
+	return file, err
 }
 
 // scratch maps a new temporary file.

@@ -19,7 +19,6 @@ import (
 
 	"github.com/latent-go/latent/beam"
 	"github.com/latent-go/latent/command"
-	"github.com/latent-go/latent/fitted"
 )
 
 // A place is where passes are made.
@@ -31,15 +30,16 @@ type place struct {
 }
 
 // Main runs the command with the arguments of the process, what comes before those of the command saying where passes
-// are made, and returns the exit status. Messages have the name of the program; models are as in [command.Host]. It
-// is called once, in the driver and in workers.
-func Main(name string, models fitted.Registry) (status int) {
+// are made, and returns the exit status. The host has a Name, and neither Group nor Passes. It is called once, in the
+// driver and in workers.
+func Main(h command.Host) (status int) {
+	name := h.Name
 	beam.RegisterShares(name, func(ctx context.Context, spec []byte) (beam.Shares, error) {
 		var j command.Job
 		if err := gob.NewDecoder(bytes.NewReader(spec)).Decode(&j); err != nil {
 			return nil, err
 		}
-		return command.Open(ctx, models, j)
+		return command.Open(ctx, h, j)
 	})
 	log.SetLogger(&log.Standard{Level: log.SevError})
 	slog.SetDefault(slog.New(slog.DiscardHandler)) // Prism tells every step; what matters is in errors
@@ -51,7 +51,8 @@ func Main(name string, models fitted.Registry) (status int) {
 		return p.serve()
 	}
 	os.Args = append(os.Args[:1], args...)
-	return command.Main(command.Host{Name: name, Models: models, Passes: p.passes})
+	h.Passes = p.passes
+	return command.Main(h)
 }
 
 // flags reads what comes before the command; a status of 0 or more ends the program.

@@ -61,8 +61,11 @@ func (s *session) sendAway(f *fittingFlags, t *task) error {
 		return nil
 	}
 	j := Job{Args: s.args, Data: f.source(), Rows: e.Rows()}
-	if _, embedded := data.Lookup(j.Data); !embedded {
-		var err error
+	src, err := s.Source(j.Data)
+	if err != nil {
+		return err
+	}
+	if _, embedded := data.Lookup(j.Data); !embedded && src == nil {
 		if j.Data, err = filepath.Abs(j.Data); err != nil {
 			return err
 		}
@@ -109,11 +112,12 @@ type opened struct {
 }
 
 // Open opens the rows of a job and readies its model, one of those of the host, for shares of its passes.
-func Open(ctx context.Context, models fitted.Registry, j Job) (Opened, error) {
-	ctx = context.WithValue(ctx, surroundingsKey{}, &surroundings{host: Host{Models: models}, now: time.Now})
+func Open(ctx context.Context, h Host, j Job) (Opened, error) {
+	h.Group, h.Passes = nil, nil
+	ctx = context.WithValue(ctx, surroundingsKey{}, &surroundings{host: h, now: time.Now})
 	s := sessionOf(ctx, nil, io.Discard, io.Discard)
 	var err error
-	if s.known, err = registryOf(models); err != nil {
+	if s.known, err = registryOf(h.Models); err != nil {
 		return nil, err
 	}
 	var all commands

@@ -54,7 +54,7 @@ func passing(t *testing.T, lost error, line string) (s said, made int) {
 	begin := func(ctx context.Context, j Job) (Passes, error) {
 		w := &workers{made: &count, lost: lost}
 		for i := range w.opened {
-			o, err := Open(ctx, host.Models, j)
+			o, err := Open(ctx, host, j)
 			if err != nil {
 				return nil, err
 			}
@@ -124,8 +124,8 @@ func TestPassesMadeElsewhereEndInWords(t *testing.T) {
 	s, _ = passing(t, nil, "select --data iris --cov all")
 	assert.Equal(t, statusUsage, s.status)
 	assert.Contains(t, s.errors, "select each family by itself")
-	_, err := Open(t.Context(), host.Models, Job{Args: []string{"datasets"}})
+	_, err := Open(t.Context(), host, Job{Args: []string{"datasets"}})
 	assert.ErrorContains(t, err, "makes no passes")
-	_, err = Open(t.Context(), host.Models, Job{Args: []string{"fit"}, Data: "/nowhere/rows.csv"})
+	_, err = Open(t.Context(), host, Job{Args: []string{"fit"}, Data: "/nowhere/rows.csv"})
 	assert.ErrorContains(t, err, "/nowhere/rows.csv: no such file")
 }

@@ -13,11 +13,12 @@ import (
 
 // A Host is that of the public package, whose Models are set.
 type Host struct {
-	Name   string
-	Models fitted.Registry
-	Group  framework.Group
-	Local  int
-	Passes func(ctx context.Context, j Job) (Passes, error)
+	Name    string
+	Models  fitted.Registry
+	Sources map[string]tables.Source
+	Group   framework.Group
+	Local   int
+	Passes  func(ctx context.Context, j Job) (Passes, error)
 }
 
 // Run runs the command with its arguments, and returns the exit status.
@@ -53,7 +54,8 @@ func (s *session) takesPart(command string) bool {
 // reads.
 func sessionOf(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer) *session {
 	host := hostOf(ctx)
-	s := &session{Session: &tables.Session{Context: ctx, Stdin: stdin}, stdout: stdout, stderr: stderr, complains: stderr,
+	s := &session{Session: &tables.Session{Context: ctx, Stdin: stdin, Sources: host.Sources}, stdout: stdout,
+		stderr: stderr, complains: stderr,
 		name: host.name(), crew: crewOf(host)}
 	s.Session.Line = s.line
 	if !s.crew.Writes() {

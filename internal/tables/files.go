@@ -61,6 +61,13 @@ func (f *Options) reader(
 	if source == "-" {
 		return f.standardInput(s, o, far)
 	}
+	src, err := s.Source(source)
+	if err != nil {
+		return nil, nil, err
+	}
+	if src != nil {
+		return src.reader(s, f, source, o, far)
+	}
 	paths, err := FilesOf(source)
 	if err != nil {
 		return nil, nil, err
@@ -71,9 +78,7 @@ func (f *Options) reader(
 	case err != nil:
 		return nil, nil, err
 	case columns > 0 && columns < len(paths):
-		return nil, nil, in.Wrap(
-			errors.New("some of the files are Parquet or Arrow and others are not: a table has one format"),
-		)
+		return nil, nil, in.Wrap(errFormats)
 	case columns > 0:
 		r := f.columnarReader(in, paths, o, nil, far)
 		r.paths = paths
@@ -87,11 +92,20 @@ func (f *Options) reader(
 		}
 		return file, err
 	}
+	r := textReader(paths, o, open)
+	r.paths = paths
+	return in, r, nil
+}
+
+var errFormats = errors.New("some of the files are Parquet or Arrow and others are not: a table has one format")
+
+// textReader reads files that are in no columnar format.
+func textReader(paths []string, o data.CSVOptions, open func(path string) (*os.File, error)) *reader {
 	parts := make([]data.Part, len(paths))
 	for i, path := range paths {
 		parts[i] = data.Part{Name: path, Open: func() (io.ReadCloser, error) { return open(path) }}
 	}
-	r := &reader{paths: paths, names: len(paths) > 1,
+	r := &reader{names: len(paths) > 1,
 		whole:  func() (*data.Table, error) { return data.ReadParts(parts, o) },
 		blocks: func() iter.Seq2[*data.Table, error] { return data.Blocks(parts, o) }}
 	if len(paths) == 1 {
@@ -104,7 +118,7 @@ func (f *Options) reader(
 			return data.Read(file, o)
 		}
 	}
-	return in, r, nil
+	return r
 }
 
 // standardInput reads text as it comes. A columnar format is read twice, as its rows are counted first, and a pipe is

@@ -16,10 +16,11 @@ import (
 // A Session is where tables are read for somebody.
 type Session struct {
 	context.Context
-	Stdin io.Reader
-	Store *data.Store           // of the numbers of tables
-	Line  func() *progress.Line // for work that begins now
-	Notes []string              // remarks so far
+	Stdin   io.Reader
+	Sources map[string]Source     // by scheme
+	Store   *data.Store           // of the numbers of tables
+	Line    func() *progress.Line // for work that begins now
+	Notes   []string              // remarks so far
 }
 
 // Note keeps a remark.

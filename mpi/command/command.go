@@ -11,22 +11,21 @@ import (
 	"time"
 
 	"github.com/latent-go/latent/command"
-	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/mpi"
 )
 
 // Main runs the command with the arguments of the process, in all processes of a job together, and returns the exit
-// status. Messages have the name of the program; models are as in [command.Host]. It is called once.
-func Main(name string, models fitted.Registry) (status int) {
+// status. The host has a Name, and neither Group nor Passes. It is called once.
+func Main(h command.Host) (status int) {
 	group, err := mpi.Init()
 	if err == nil {
-		var local int
-		if local, err = settle(group); err == nil {
-			status = command.Main(command.Host{Name: name, Models: models, Group: group, Local: local})
+		h.Group = group
+		if h.Local, err = settle(group); err == nil {
+			status = command.Main(h)
 		}
 	}
 	if err != nil {
-		fmt.Fprintln(os.Stderr, name+":", err)
+		fmt.Fprintln(os.Stderr, h.Name+":", err)
 		return 1
 	}
 	ended := make(chan error, 1)
@@ -37,7 +36,7 @@ func Main(name string, models fitted.Registry) (status int) {
 		return max(1, status)
 	}
 	if err != nil {
-		fmt.Fprintln(os.Stderr, name+":", err)
+		fmt.Fprintln(os.Stderr, h.Name+":", err)
 		return max(1, status)
 	}
 	return status

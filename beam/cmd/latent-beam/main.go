@@ -11,7 +11,8 @@ package main
 import (
 	"os"
 
-	"github.com/latent-go/latent/beam/command"
+	beam "github.com/latent-go/latent/beam/command"
+	"github.com/latent-go/latent/command"
 )
 
-func main() { os.Exit(command.Main("latent-beam", nil)) }
+func main() { os.Exit(beam.Main(command.Host{Name: "latent-beam"})) }

@@ -10,9 +10,10 @@ package main
 import (
 	"os"
 
-	"github.com/latent-go/latent/mpi/command"
+	"github.com/latent-go/latent/command"
+	mpi "github.com/latent-go/latent/mpi/command"
 )
 
 func main() { os.Exit(run()) }
 
-func run() int { return command.Main("latent-mpi", nil) }
+func run() int { return mpi.Main(command.Host{Name: "latent-mpi"}) }
