@@ -52,7 +52,7 @@ func (f RunnerFunc) Run(ctx context.Context, p *sdk.Pipeline, tasks int) error {
 func (f RunnerFunc) Close() error { return nil }
 
 // Fit is [framework.Fit] of a job, with the passes made by the runner, and the sums that Init asks for by
-// [framework.Survey]. What else Init reads, and whatever a [framework.Coupled] model does, is the driver's.
+// [framework.Survey]. What else Init reads, and whatever an [optional.Coupled] model does, is the driver's.
 func Fit[A, B, P any, S framework.Statistics[S]](
 	ctx context.Context, j *Job[A, B, P, S], spec A, o framework.Options, opts Options,
 ) (*framework.Result[P, S], error) {

@@ -15,7 +15,7 @@ import (
 // Work is what a process of a job has opened.
 type Work[B, P any, S framework.Statistics[S]] struct {
 	Model  framework.Model[B, P, S]
-	Source framework.Source[B] // the same rows in every process; one that is [framework.Divided] is read in part
+	Source framework.Source[B] // the same rows in every process; one that is [optional.Divided] is read in part
 	// Files are those that Source reads, by names that hold in every process. Every pass sees to it that they are the
 	// same, by size and time, as when the fit began.
 	Files []string

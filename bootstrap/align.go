@@ -5,11 +5,12 @@ import (
 	"fmt"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/optional"
 	"github.com/latent-go/latent/internal/agreement"
 )
 
 // A Permuter is a model whose latent dimensions can be numbered in any order without changing p(X|Π). It must also be
-// a [framework.Assigner], because dimensions of a refit are matched to those of the fit by the rows that they share.
+// an [optional.Assigner], because dimensions of a refit are matched to those of the fit by the rows that they share.
 type Permuter[P any] interface {
 	// Permute returns p with latent dimension order[k] at position k. It does not change p.
 	Permute(p P, order []int) (P, error)
@@ -19,7 +20,7 @@ type Permuter[P any] interface {
 type aligner[B, P any] struct {
 	model interface {
 		Permuter[P]
-		framework.Assigner[B, P]
+		optional.Assigner[B, P]
 	}
 	src    framework.Source[B]
 	k      int
@@ -37,10 +38,10 @@ func newAligner[B, P any, S framework.Statistics[S]](
 	var ok bool
 	if a.model, ok = m.(interface {
 		Permuter[P]
-		framework.Assigner[B, P]
+		optional.Assigner[B, P]
 	}); !ok {
 		return nil, fmt.Errorf("bootstrap: %T permutes its latent dimensions and cannot align "+
-			"them: it does not implement framework.Assigner", m)
+			"them: it does not implement optional.Assigner", m)
 	}
 	return a, a.each(ctx, p, func(_ int, r []float64) { a.fitted = append(a.fitted, r) })
 }

@@ -128,7 +128,7 @@ func (c *Classes) Merge(o *Classes) {
 	}
 }
 
-// Scale makes the rows weigh factor times as much (see [framework.Scaler]).
+// Scale makes the rows weigh factor times as much (see [optional.Scaler]).
 func (c *Classes) Scale(factor float64) {
 	c.Base *= factor
 	linalg.Scale(factor, c.Sums)

@@ -5,8 +5,8 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/blocks"
+	"github.com/latent-go/latent/framework/optional"
 	"github.com/latent-go/latent/laplace"
 	"github.com/latent-go/latent/prior"
 )
@@ -24,9 +24,9 @@ type Family interface {
 	On(columns int) ([]Factor, error)
 }
 
-// Creeps reports whether fits of a family are [framework.Creeping].
+// Creeps reports whether fits of a family are [optional.Creeping].
 func Creeps(f Family) bool {
-	c, ok := f.(framework.Creeping)
+	c, ok := f.(optional.Creeping)
 	return ok && c.Creeps()
 }
 

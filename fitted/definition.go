@@ -12,6 +12,7 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/blocks"
+	"github.com/latent-go/latent/framework/optional"
 	"github.com/latent-go/latent/report"
 )
 
@@ -82,15 +83,15 @@ func (d Definition) MethodNamed(name string) (Method, bool) {
 
 // MethodsOf returns the methods that the optional interfaces of a model allow, with their criteria.
 func MethodsOf[B, P any, S framework.Statistics[S]](m framework.Model[B, P, S]) (list []Method) {
-	if _, is := m.(framework.Variational); is {
+	if _, is := m.(optional.Variational); is {
 		return []Method{{Name: "vb", Engine: framework.EM, Criteria: []framework.Criterion{framework.ELBO}}}
 	}
-	_, curved := m.(framework.Curved[P, S])
-	_, projects := m.(framework.Projector[P, S])
-	_, expands := m.(framework.Expander[P, S])
-	_, assigns := m.(framework.Assigner[B, P])
-	_, labels := m.(framework.LabelEntropy[S])
-	proper, is := m.(framework.Proper[P, S])
+	_, curved := m.(optional.Curved[P, S])
+	_, projects := m.(optional.Projector[P, S])
+	_, expands := m.(optional.Expander[P, S])
+	_, assigns := m.(optional.Assigner[B, P])
+	_, labels := m.(optional.LabelEntropy[S])
+	proper, is := m.(optional.Proper[P, S])
 	var last []framework.Criterion
 	if assigns || labels {
 		last = append(last, framework.ICL)

@@ -11,6 +11,7 @@ import (
 	"github.com/latent-go/latent/bootstrap"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/blocks"
+	"github.com/latent-go/latent/framework/optional"
 )
 
 // A Problem is a model bound to a table, whatever its types of blocks, parameters and statistics. R is the type that
@@ -25,7 +26,7 @@ type Problem[R any] interface {
 // A Sharer is a [Problem] whose passes other processes can make, if Shared says so.
 type Sharer interface {
 	// Shared reports whether other processes can make the passes. They cannot for a fit to moments, which makes no
-	// passes, and for a [framework.Coupled] model, which keeps the q of rows.
+	// passes, and for an [optional.Coupled] model, which keeps the q of rows.
 	Shared() bool
 	Rows() int // of the table
 	// Share is [framework.Share] with a state that encoding/gob has encoded.
@@ -148,7 +149,7 @@ func (e *Engine[R, B, P, S]) Select(
 
 // Shared reports whether other processes can make the passes.
 func (e *Engine[R, B, P, S]) Shared() bool {
-	_, coupled := any(e.Model).(framework.Coupled[B, P, S])
+	_, coupled := any(e.Model).(optional.Coupled[B, framework.Source[B], P, S])
 	_, single := e.Source.(blocks.Single[B])
 	return !coupled && !single
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/latent-go/latent/bootstrap"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/blocks"
+	"github.com/latent-go/latent/framework/optional"
 	"github.com/latent-go/latent/report"
 )
 
@@ -23,8 +24,8 @@ import (
 // optional interfaces decide its capabilities:
 //
 //	methods                    gfab and fab of a Curved Projector, vb of a Variational model, em of all others
-//	labels, probabilities      Responsibilities (framework.Assigner)
-//	log-likelihood of rows     LogProb (framework.LogProber), or else ln p(x, z) and the entropy of q(z) of a row alone
+//	labels, probabilities      Responsibilities (optional.Assigner)
+//	log-likelihood of rows     LogProb (optional.LogProber), or else ln p(x, z) and the entropy of q(z) of a row alone
 //	standard errors of what    Permute and Resample (bootstrap.Permuter, bootstrap.Resampler)
 //	follows from the labels
 //	rows that are drawn        Sample(p P, n int, rng *rand.Rand) (x []float64, labels []int, err error)
@@ -39,7 +40,7 @@ func Plain[P any, S framework.Statistics[S]](name, title string, m framework.Mod
 		return d // which Registry.Check refuses: it has no methods
 	}
 	d.Methods = MethodsOf(m)
-	if _, assigns := m.(framework.Assigner[blocks.Rows, P]); assigns {
+	if _, assigns := m.(optional.Assigner[blocks.Rows, P]); assigns {
 		d.Part = "component"
 	}
 	d.Load = func(f *File) (Model, error) {
@@ -89,8 +90,8 @@ type plain[P any, S framework.Statistics[S]] struct {
 	params   P
 	d        int
 	layout   Layout
-	assigner framework.Assigner[blocks.Rows, P]
-	prober   framework.LogProber[blocks.Rows, P]
+	assigner optional.Assigner[blocks.Rows, P]
+	prober   optional.LogProber[blocks.Rows, P]
 	single   bool // the local step says what one row is like
 }
 
@@ -128,11 +129,11 @@ func newPlain[P any, S framework.Statistics[S]](
 	if err := m.Prepare(p, nil, m.NewStatistics(p)); err != nil {
 		return nil, err
 	}
-	f.assigner, _ = m.(framework.Assigner[blocks.Rows, P])
-	f.prober, _ = m.(framework.LogProber[blocks.Rows, P])
-	_, variational := m.(framework.Variational)
-	_, penalized := m.(framework.Penalized[P])
-	_, coupled := m.(framework.Coupled[blocks.Rows, P, S])
+	f.assigner, _ = m.(optional.Assigner[blocks.Rows, P])
+	f.prober, _ = m.(optional.LogProber[blocks.Rows, P])
+	_, variational := m.(optional.Variational)
+	_, penalized := m.(optional.Penalized[P])
+	_, coupled := m.(optional.Coupled[blocks.Rows, framework.Source[blocks.Rows], P, S])
 	f.single = f.prober == nil && !variational && !penalized && !coupled
 	if f.assigner != nil {
 		f.layout = Layout{First: []string{"label", "probability"}, List: "responsibilities"}
@@ -143,7 +144,7 @@ func newPlain[P any, S framework.Statistics[S]](
 	if f.prober != nil || f.single {
 		f.layout.Last = []string{"log_likelihood"}
 	}
-	if _, bounded := m.(framework.BoundedLikelihood); bounded && f.single {
+	if _, bounded := m.(optional.BoundedLikelihood); bounded && f.single {
 		f.layout.Note = "log_likelihood is a lower bound (mean field)"
 	}
 	if s, is := m.(sampler[P]); is {

@@ -7,6 +7,7 @@ import (
 	"github.com/latent-go/latent/bootstrap"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/blocks"
+	"github.com/latent-go/latent/framework/optional"
 )
 
 // A Refitting says what the refits of a [Refitter] are for.
@@ -19,7 +20,7 @@ type Refitting struct {
 	bootstrap.Options
 }
 
-// RefitRows is Refit of a model of independent rows at parameters p, which must be a [framework.Assigner] and what
+// RefitRows is Refit of a model of independent rows at parameters p, which must be an [optional.Assigner] and what
 // [bootstrap.StandardErrors] asks for.
 func RefitRows[P any, S framework.Statistics[S]](
 	ctx context.Context, m framework.Model[blocks.Rows, P, S], p P, r Refitting,
@@ -52,10 +53,10 @@ func RefitSequences[P any, S framework.Statistics[S]](
 func refit[B, P any, S framework.Statistics[S]](
 	ctx context.Context, m framework.Model[B, P, S], src framework.Source[B], all B, p P, r Refitting,
 ) (*bootstrap.Estimates, error) {
-	assigner, assigns := m.(framework.Assigner[B, P])
+	assigner, assigns := m.(optional.Assigner[B, P])
 	if _, permutes := m.(bootstrap.Permuter[P]); !permutes || !assigns {
 		return nil, fmt.Errorf("fitted: the classes of refits of %T cannot be matched to those of the fit: it does not "+
-			"implement framework.Assigner and bootstrap.Permuter", m)
+			"implement optional.Assigner and bootstrap.Permuter", m)
 	}
 	r.Fit.Method = framework.EM
 	return bootstrap.StandardErrors(ctx, m, src, p, func(p P) []float64 {

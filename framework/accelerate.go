@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/latent-go/latent/framework/optional"
 	"github.com/latent-go/latent/internal/linalg"
 )
 
@@ -253,7 +254,7 @@ func (r *run[B, P, S]) combine(e *extrapolation, to *point[P, S]) bool {
 	slices.SortFunc(parts[:n], func(a, b part) int {
 		return cmp.Or(cmp.Compare(b.weight, a.weight), cmp.Compare(a.of, b.of))
 	})
-	scaler := any(to.S).(Scaler)
+	scaler := any(to.S).(optional.Scaler)
 	last := 1.0
 	for _, one := range parts[:n] {
 		if one.weight == 0 {

@@ -233,5 +233,5 @@ func TestBadExtrapolationChangesNothing(t *testing.T) {
 
 func TestAccelerationNeedsScaler(t *testing.T) {
 	_, err := framework.Fit(background, poisson{}, table(mixed(50, 1)), framework.Options{K: 2, Accelerate: true})
-	assert.EqualError(t, err, "framework: Accelerate is set, and the statistics of framework_test.poisson, *framework_test.counts, do not implement framework.Scaler (a Scale method)")
+	assert.EqualError(t, err, "framework: Accelerate is set, and the statistics of framework_test.poisson, *framework_test.counts, do not implement optional.Scaler (a Scale method)")
 }

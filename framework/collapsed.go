@@ -3,47 +3,16 @@ package framework
 import (
 	"context"
 	"fmt"
+
+	"github.com/latent-go/latent/framework/optional"
 )
-
-// Collapsible adds [Collapsed] and, with [Labeller], [ExactICL], to models with conjugate priors of the parameters:
-// with Π integrated out, ln p(X,Z) is a function of the statistics of Z alone.
-type Collapsible[B, P any, S Statistics[S]] interface {
-	// LogEvidence is ln p(X,Z) = ln ∫p(X,Z|Π)p(Π)dΠ at the statistics of Z, in nats. At the expected statistics under a q
-	// it is E_q[ln p(X,Z)] to first order, and a lower bound of it, because ln Z is convex. p says which model it is.
-	LogEvidence(s S, p P) (float64, error)
-	// Spread returns a function that sums the second order over the rows of a block,
-	//
-	//	½ Σ_n tr(Cov_q[T(x_n,z_n)] ∇² ln p(X,Z)),
-	//
-	// weighted like the rows: ∇² at the statistics at, the covariance under q = p(z_n|x_n,p). It is nil if LogEvidence
-	// includes the second order, as it must in a [Coupled] model, whose q is no function of p. Each goroutine asks for its
-	// own function.
-	Spread(at S, p P) (func(b B) (float64, error), error)
-}
-
-// Labeller is a model with discrete latent variables that can be set to their most probable values.
-type Labeller[B, P any, S Statistics[S]] interface {
-	// InferLabels is [Model].Infer with all of q(z_n) at its largest value, the first of equal ones.
-	InferLabels(b B, p P, s S) error
-}
-
-// Coded adds [DNML], for discrete data.
-type Coded[P, S any] interface {
-	// CodeLength is minus the length in nats of the decomposed normalised maximum likelihood code of (X, Z), at the
-	// statistics of Z.
-	CodeLength(s S, p P) (float64, error)
-}
-
-// FixedPoint marks a model whose local step solves an equation for q, as collapsed variational Bayes does, and does not
-// maximise LogJoint + H(q), which may fall: a fit continues until nothing changes.
-type FixedPoint interface{ SolvesFixedPoint() }
 
 // CollapsedEvidence is the second-order estimate of E_q[ln p(X,Z)] + H(q) at q = p(Z|X,p), an estimate of ln p(X) with
 // Π integrated out (docs/theory/mixtures.md, section 9). It makes two passes over the source.
 func CollapsedEvidence[B, P any, S Statistics[S]](
 	ctx context.Context, m Model[B, P, S], src Source[B], p P, workers int,
 ) (float64, error) {
-	c, ok := m.(Collapsible[B, P, S])
+	c, ok := m.(optional.Collapsible[B, P, S])
 	if !ok {
 		return 0, capabilitiesOf(m).supports(Collapsed)
 	}
@@ -61,7 +30,7 @@ func CollapsedEvidence[B, P any, S Statistics[S]](
 
 // spread is the second order over all rows.
 func spread[B, P any, S Statistics[S]](
-	ctx context.Context, c Collapsible[B, P, S], src Source[B], at S, p P, workers int,
+	ctx context.Context, c optional.Collapsible[B, P, S], src Source[B], at S, p P, workers int,
 ) (float64, error) {
 	if of, err := c.Spread(at, p); of == nil || err != nil {
 		return 0, err
@@ -95,10 +64,10 @@ func LabelStep[B, P any, S Statistics[S]](
 	ctx context.Context, m Model[B, P, S], src Source[B], p P, workers int,
 ) (S, error) {
 	var none S
-	l, ok := m.(Labeller[B, P, S])
+	l, ok := m.(optional.Labeller[B, P, S])
 	if !ok {
 		return none, fmt.Errorf(
-			"framework: labels need a model that implements framework.Labeller (an InferLabels method); %T does not", m,
+			"framework: labels need a model that implements optional.Labeller (an InferLabels method); %T does not", m,
 		)
 	}
 	var lead leader[B, P, S]

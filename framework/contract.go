@@ -9,53 +9,12 @@ import (
 	"path/filepath"
 	"reflect"
 
-	"github.com/latent-go/latent/internal/optional"
 	"github.com/latent-go/latent/internal/panics"
 )
 
 // violated returns the error about a method that violated the contract of its interface.
 func (c *capabilities[B, P, S]) violated(method, format string, args ...any) error {
 	return fmt.Errorf("framework: %s of %s: %w: %s", method, c.name, ErrContract, fmt.Sprintf(format, args...))
-}
-
-// optionals are the interfaces that a model may implement besides Model.
-func optionals[B, P any, S Statistics[S]]() []reflect.Type {
-	return []reflect.Type{
-		reflect.TypeFor[Curved[P, S]](), reflect.TypeFor[Projector[P, S]](), reflect.TypeFor[Proper[P, S]](),
-		reflect.TypeFor[LogProber[B, P]](), reflect.TypeFor[Assigner[B, P]](), reflect.TypeFor[Charger[P, S]](),
-		reflect.TypeFor[Rotator[P, S]](), reflect.TypeFor[Splitter[B, P, S]](), reflect.TypeFor[Coupled[B, P, S]](),
-		reflect.TypeFor[InOrder](), reflect.TypeFor[Expander[P, S]](), reflect.TypeFor[Estimating[P, S]](),
-		reflect.TypeFor[Penalized[P]](), reflect.TypeFor[ReplacesPrior](), reflect.TypeFor[Variational](),
-		reflect.TypeFor[BoundedLikelihood](), reflect.TypeFor[FixedPoint](), reflect.TypeFor[LabelEntropy[S]](),
-		reflect.TypeFor[Condenser[B]](), reflect.TypeFor[Creeping](), reflect.TypeFor[Symmetric[P]](),
-		reflect.TypeFor[Collapsible[B, P, S]](), reflect.TypeFor[Labeller[B, P, S]](), reflect.TypeFor[Coded[P, S]](),
-		reflect.TypeFor[Singular[P]](),
-	}
-}
-
-// ofSums are the interfaces that statistics may implement besides Statistics.
-func ofSums[S any]() []reflect.Type {
-	return []reflect.Type{reflect.TypeFor[Scaler](), reflect.TypeFor[Follower[S]]()}
-}
-
-// Interfaces names the optional interfaces that a model and its statistics implement.
-func Interfaces[B, P any, S Statistics[S]](m Model[B, P, S]) []string {
-	var s S
-	return append(optional.Names(m, optionals[B, P, S]()...), optional.Names(s, ofSums[S]()...)...)
-}
-
-// misfit is an error about a method of a model, or of its statistics, that has the name of one of an optional interface
-// and another signature or receiver: it would never be called.
-func misfit[B, P any, S Statistics[S]](m Model[B, P, S]) error {
-	var s S
-	err := optional.Misfit(m, optionals[B, P, S]()...)
-	if err == nil {
-		err = optional.Misfit(s, ofSums[S]()...)
-	}
-	if err != nil {
-		return fmt.Errorf("framework: %w: %w", ErrContract, err)
-	}
-	return nil
 }
 
 // needed checks that nothing that a fit needs is nil.

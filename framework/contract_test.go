@@ -14,6 +14,7 @@ import (
 
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/blocks"
+	"github.com/latent-go/latent/framework/optional"
 	"github.com/latent-go/latent/laplace"
 )
 
@@ -219,9 +220,9 @@ func TestRemovalsOfTheObjectiveRuleRaiseTheCriterion(t *testing.T) {
 // series, the rates from the steps.
 type timed struct{ poisson }
 
-func (timed) Charges(s *counts, p *rates) []framework.Charge {
+func (timed) Charges(s *counts, p *rates) []optional.Charge {
 	k := len(p.Rates)
-	return []framework.Charge{
+	return []optional.Charge{
 		{Parameters: k, Free: k, Latent: true, N: 10 * s.N},
 		{Parameters: k - 1, Free: k - 1, N: s.N / 4},
 	}
@@ -246,8 +247,8 @@ func TestChargesAreByTheirOwnUnits(t *testing.T) {
 // unsized are estimated from nothing.
 type unsized struct{ poisson }
 
-func (unsized) Charges(*counts, *rates) []framework.Charge {
-	return []framework.Charge{{Parameters: 3, Free: 3}}
+func (unsized) Charges(*counts, *rates) []optional.Charge {
+	return []optional.Charge{{Parameters: 3, Free: 3}}
 }
 
 func TestChargesForNoDataAreAViolation(t *testing.T) {

@@ -9,35 +9,9 @@ import (
 	"math/rand/v2"
 	"reflect"
 
+	"github.com/latent-go/latent/framework/optional"
 	"github.com/latent-go/latent/laplace"
 )
-
-// Local is q(Z) itself, which the engine keeps for a [Coupled] model from one iteration to the next: plain data with
-// exported fields, or a pointer to it.
-type Local interface {
-	// Keep returns a copy with the latent dimensions dims, which are ascending. With all dimensions it is a plain copy.
-	Keep(dims []int) Local
-}
-
-// Coupled is a [Model] whose local step is not one formula per row: a mean-field q, updated from the previous q, or
-// rows whose q depends on that of other rows. The engine keeps q, updates every block and then, in a second pass, sums
-// the statistics of the new q, so that they belong to one q and the bound never falls. Infer serves rows that are not
-// part of a fit.
-type Coupled[B, P any, S Statistics[S]] interface {
-	// NewLocal makes the first q, of the rows of src in their order.
-	NewLocal(ctx context.Context, src Source[B], p P, rng *rand.Rand) (Local, error)
-	// Update improves q of the rows of b at parameters p: it reads q from now and puts it into
-	// next, which has the same shape. It must not lower the bound, less the tilt. Goroutines call
-	// it at the same time for different blocks, unless the model is [InOrder].
-	Update(b B, p P, tilt *laplace.Tilt, now, next Local) error
-	// InferAt adds the expected statistics of the rows of b under q to s, which Prepare has
-	// readied, and returns the entropy of their q, in nats, weighted like the rows.
-	InferAt(b B, p P, q Local, s S) (entropy float64, err error)
-}
-
-// InOrder marks a [Coupled] model in which the q of a row depends on that of others: Update is
-// called block by block, in order, in one goroutine, with now and next the same.
-type InOrder interface{ UpdatesInOrder() }
 
 // dimensions are 0, …, k−1.
 func dimensions(k int) []int {
@@ -69,7 +43,7 @@ func (r *run[B, P, S]) update(ctx context.Context, from, to *point[P, S]) error 
 
 // sweep updates every block once, from now to next, which holds a copy of now where blocks are
 // updated in order.
-func (r *run[B, P, S]) sweep(ctx context.Context, p P, tilt *laplace.Tilt, now, next Local) error {
+func (r *run[B, P, S]) sweep(ctx context.Context, p P, tilt *laplace.Tilt, now, next optional.Local) error {
 	if !r.can.inOrder {
 		r.p, r.tilt, r.now, r.next = p, tilt, now, next
 		defer func() { r.now, r.next = nil, nil }()
@@ -100,7 +74,9 @@ func (r *run[B, P, S]) sweep(ctx context.Context, p P, tilt *laplace.Tilt, now, 
 const posteriorSweeps = 100
 
 // settle updates a copy of q without a tilt until the bound converges, and returns the evaluation there.
-func (r *run[B, P, S]) settle(ctx context.Context, p P, q Local, k int, tolerance float64) (e Evaluation, err error) {
+func (r *run[B, P, S]) settle(
+	ctx context.Context, p P, q optional.Local, k int, tolerance float64,
+) (e Evaluation, err error) {
 	now, next := q.Keep(dimensions(k)), q.Keep(dimensions(k))
 	shards := newShardStats[S](r.options.Shards)
 	for i := range posteriorSweeps {
@@ -129,7 +105,7 @@ func (r *run[B, P, S]) settle(ctx context.Context, p P, q Local, k int, toleranc
 
 // A localBox holds q in a checkpoint: as bytes, until a model gives its type.
 type localBox struct {
-	q   Local
+	q   optional.Local
 	raw []byte
 }
 
@@ -155,7 +131,7 @@ func (r *run[B, P, S]) thaw(ctx context.Context, p *point[P, S]) error {
 		return nil
 	}
 	if r.can.coupled == nil {
-		return errors.New("framework: the checkpoint holds a q, and the model does not implement framework.Coupled")
+		return errors.New("framework: the checkpoint holds a q, and the model does not implement optional.Coupled")
 	}
 	like, err := r.can.coupled.NewLocal(ctx, r.condensed, p.P, rand.New(rand.NewPCG(0, 0)))
 	if err != nil {
@@ -172,6 +148,6 @@ func (r *run[B, P, S]) thaw(ctx context.Context, p *point[P, S]) error {
 	if !pointer {
 		value = value.Elem()
 	}
-	p.Q = localBox{q: value.Interface().(Local)}
+	p.Q = localBox{q: value.Interface().(optional.Local)}
 	return nil
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/blocks"
+	"github.com/latent-go/latent/framework/optional"
 	"github.com/latent-go/latent/internal/panics"
 	"github.com/latent-go/latent/laplace"
 )
@@ -30,7 +31,7 @@ type memory struct {
 	Q []float64 `keep:"columns"` // rows×K
 }
 
-func (m *memory) Keep(dims []int) framework.Local {
+func (m *memory) Keep(dims []int) optional.Local {
 	kept := framework.KeepAxes(m, m.K, dims)
 	for i := 0; i < len(kept.Q); i += len(dims) {
 		sum := 0.0
@@ -45,7 +46,7 @@ func (m *memory) Keep(dims []int) framework.Local {
 	return kept
 }
 
-func (remembered) NewLocal(ctx context.Context, src framework.Source[blocks.Rows], p *rates, rng *rand.Rand) (framework.Local, error) {
+func (remembered) NewLocal(ctx context.Context, src framework.Source[blocks.Rows], p *rates, rng *rand.Rand) (optional.Local, error) {
 	k := len(p.Rates)
 	m := &memory{K: k, Q: make([]float64, src.Rows()*k)}
 	for i := range m.Q {
@@ -54,7 +55,7 @@ func (remembered) NewLocal(ctx context.Context, src framework.Source[blocks.Rows
 	return m, nil
 }
 
-func (m remembered) Update(b blocks.Rows, p *rates, tilt *laplace.Tilt, now, next framework.Local) error {
+func (m remembered) Update(b blocks.Rows, p *rates, tilt *laplace.Tilt, now, next optional.Local) error {
 	s := m.NewStatistics(p)
 	if err := m.Prepare(p, tilt, s); err != nil {
 		return err
@@ -67,7 +68,7 @@ func (m remembered) Update(b blocks.Rows, p *rates, tilt *laplace.Tilt, now, nex
 	return nil
 }
 
-func (m remembered) InferAt(b blocks.Rows, p *rates, q framework.Local, s *counts) (entropy float64, err error) {
+func (m remembered) InferAt(b blocks.Rows, p *rates, q optional.Local, s *counts) (entropy float64, err error) {
 	k := len(p.Rates)
 	for i := range b.N {
 		w, x := b.Weight(i), b.Row(i)[0]
@@ -137,7 +138,7 @@ func TestKeptLocalStepsTravelInCheckpoints(t *testing.T) {
 // stubborn has nothing to begin with.
 type stubborn struct{ remembered }
 
-func (stubborn) NewLocal(context.Context, framework.Source[blocks.Rows], *rates, *rand.Rand) (framework.Local, error) {
+func (stubborn) NewLocal(context.Context, framework.Source[blocks.Rows], *rates, *rand.Rand) (optional.Local, error) {
 	return nil, nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/latent-go/latent/framework/optional"
 	"github.com/latent-go/latent/laplace"
 )
 
@@ -15,21 +16,22 @@ import (
 type Evaluation struct {
 	LogJoint      float64 // E_q[ln p(X,Z|Π)]
 	Entropy       float64 // H(q)
-	LabelEntropy  float64 // the part of Entropy that is the labels' (see [LabelEntropy])
+	LabelEntropy  float64 // the part of Entropy that is the labels' (see [optional.LabelEntropy])
 	LogDet        float64 // ln|F|, F = E_q[F_Ξ]; only if Needs asks for it
 	LogDetCounts  float64 // ln of the factor of F that q decides; likewise
 	LogLikelihood float64 // ln p(X|Π); before convergence its bound LogJoint + Entropy
 	Shape         Shape
 	N             float64 // observations, with weights
-	// the estimate of ln p(X) with Π integrated out (see [Collapsible]), only if Needs asks; before convergence its first
-	// order
+	// the estimate of ln p(X) with Π integrated out (see [optional.Collapsible]), only if Needs asks; before
+	// convergence its first order
 	Collapsed     float64
 	LabelEvidence float64 // ln p(X,Ẑ) with Π integrated out, Ẑ the most probable labels, likewise
-	CodeLength    float64 // of [Coded], likewise
-	Evidence      float64 // the bound of ln p(X|K) under the prior (see [Proper]), likewise
+	CodeLength    float64 // of [optional.Coded], likewise
+	Evidence      float64 // the bound of ln p(X|K) under the prior (see [optional.Proper]), likewise
 	// ln M of equivalent modes, likewise, of the final state (see [LogModes]); NaN if unknown
 	LogModes float64
-	Charges  []Charge // parameters and the N that they are charged by (see [Charger]); nil if N is that of all
+	// parameters and the N that they are charged by (see [optional.Charger]); nil if N is that of all
+	Charges []optional.Charge
 }
 
 // Bound is E_q[ln p(X,Z|Π)] + H(q), the lower bound of ln p(X|Π) that EM ascends
@@ -37,7 +39,7 @@ type Evaluation struct {
 func (e *Evaluation) Bound() float64 { return e.LogJoint + e.Entropy }
 
 // charges are the model's, or those of one N.
-func (e *Evaluation) charges(yield func(Charge) bool) {
+func (e *Evaluation) charges(yield func(optional.Charge) bool) {
 	if e.Charges != nil {
 		for _, c := range e.Charges {
 			if !yield(c) {
@@ -47,7 +49,8 @@ func (e *Evaluation) charges(yield func(Charge) bool) {
 		return
 	}
 	free := e.Shape.Identifiable() - e.Shape.Shared
-	_ = yield(Charge{e.Shape.Component, free, true, e.N}) && yield(Charge{e.Shape.Shared, e.Shape.Shared, false, e.N})
+	_ = yield(optional.Charge{Parameters: e.Shape.Component, Free: free, Latent: true, N: e.N}) &&
+		yield(optional.Charge{Parameters: e.Shape.Shared, Free: e.Shape.Shared, N: e.N})
 }
 
 // ParameterCharge is ½ ln N for every number of Π, in nats.
@@ -193,21 +196,21 @@ func CriterionByName(name string) (Criterion, error) {
 // capabilities are the optional interfaces that a model implements.
 type capabilities[B, P any, S Statistics[S]] struct {
 	name        string
-	curved      Curved[P, S]
-	proper      Proper[P, S]
-	projector   Projector[P, S]
-	rotator     Rotator[P, S]
-	splitter    Splitter[B, P, S] // nil if dimensions mix
-	charger     Charger[P, S]
-	coupled     Coupled[B, P, S]
-	expander    Expander[P, S]
-	estimating  Estimating[P, S]
-	penalized   Penalized[P]
-	condenser   Condenser[B]
-	labelled    LabelEntropy[S]
-	collapsible Collapsible[B, P, S]
-	coded       Coded[P, S]
-	singular    Singular[P]
+	curved      optional.Curved[P, S]
+	proper      optional.Proper[P, S]
+	projector   optional.Projector[P, S]
+	rotator     optional.Rotator[P, S]
+	splitter    optional.Splitter[Source[B], P, S] // nil if dimensions mix
+	charger     optional.Charger[P, S]
+	coupled     optional.Coupled[B, Source[B], P, S]
+	expander    optional.Expander[P, S]
+	estimating  optional.Estimating[P, S]
+	penalized   optional.Penalized[P]
+	condenser   optional.Condenser[Source[B]]
+	labelled    optional.LabelEntropy[S]
+	collapsible optional.Collapsible[B, P, S]
+	coded       optional.Coded[P, S]
+	singular    optional.Singular[P]
 	labels      bool // the model is a Labeller
 	fixedPoint  bool
 	variational bool
@@ -223,33 +226,33 @@ type capabilities[B, P any, S Statistics[S]] struct {
 
 func capabilitiesOf[B, P any, S Statistics[S]](m Model[B, P, S]) *capabilities[B, P, S] {
 	c := &capabilities[B, P, S]{name: fmt.Sprintf("%T", m)}
-	c.curved, _ = m.(Curved[P, S])
-	c.proper, _ = m.(Proper[P, S])
-	c.projector, _ = m.(Projector[P, S])
-	c.rotator, _ = m.(Rotator[P, S])
+	c.curved, _ = m.(optional.Curved[P, S])
+	c.proper, _ = m.(optional.Proper[P, S])
+	c.projector, _ = m.(optional.Projector[P, S])
+	c.rotator, _ = m.(optional.Rotator[P, S])
 	if c.rotator == nil && c.projector != nil {
-		c.splitter, _ = m.(Splitter[B, P, S])
+		c.splitter, _ = m.(optional.Splitter[Source[B], P, S])
 	}
-	c.charger, _ = m.(Charger[P, S])
-	c.coupled, _ = m.(Coupled[B, P, S])
-	c.expander, _ = m.(Expander[P, S])
-	c.estimating, _ = m.(Estimating[P, S])
-	c.penalized, _ = m.(Penalized[P])
-	c.condenser, _ = m.(Condenser[B])
-	c.labelled, _ = m.(LabelEntropy[S])
-	c.collapsible, _ = m.(Collapsible[B, P, S])
-	c.coded, _ = m.(Coded[P, S])
-	c.singular, _ = m.(Singular[P])
-	_, c.labels = m.(Labeller[B, P, S])
-	_, c.fixedPoint = m.(FixedPoint)
-	_, c.variational = m.(Variational)
-	_, c.assigner = m.(Assigner[B, P])
-	_, c.bounded = m.(BoundedLikelihood)
-	_, c.inOrder = m.(InOrder)
-	_, c.replacing = m.(ReplacesPrior)
-	c.scaler = reflect.TypeFor[S]().Implements(reflect.TypeFor[Scaler]())
-	c.follows = reflect.TypeFor[S]().Implements(reflect.TypeFor[Follower[S]]())
-	creeping, ok := m.(Creeping)
+	c.charger, _ = m.(optional.Charger[P, S])
+	c.coupled, _ = m.(optional.Coupled[B, Source[B], P, S])
+	c.expander, _ = m.(optional.Expander[P, S])
+	c.estimating, _ = m.(optional.Estimating[P, S])
+	c.penalized, _ = m.(optional.Penalized[P])
+	c.condenser, _ = m.(optional.Condenser[Source[B]])
+	c.labelled, _ = m.(optional.LabelEntropy[S])
+	c.collapsible, _ = m.(optional.Collapsible[B, P, S])
+	c.coded, _ = m.(optional.Coded[P, S])
+	c.singular, _ = m.(optional.Singular[P])
+	_, c.labels = m.(optional.Labeller[B, P, S])
+	_, c.fixedPoint = m.(optional.FixedPoint)
+	_, c.variational = m.(optional.Variational)
+	_, c.assigner = m.(optional.Assigner[B, P])
+	_, c.bounded = m.(optional.BoundedLikelihood)
+	_, c.inOrder = m.(optional.InOrder)
+	_, c.replacing = m.(optional.ReplacesPrior)
+	c.scaler = reflect.TypeFor[S]().Implements(reflect.TypeFor[optional.Scaler]())
+	c.follows = reflect.TypeFor[S]().Implements(reflect.TypeFor[optional.Follower[S]]())
+	creeping, ok := m.(optional.Creeping)
 	c.creeps = ok && creeping.Creeps()
 	c.nilable = nilable(reflect.TypeFor[P]())
 	return c
@@ -310,21 +313,21 @@ func (a *capabilities[B, P, S]) tempers(alpha float64) error {
 		return nil
 	case !a.variational || a.fixedPoint:
 		return fmt.Errorf("framework: Temper is %v, and %s has no posterior of its parameters to temper: take a "+
-			"model that implements framework.Variational", alpha, a.name)
+			"model that implements optional.Variational", alpha, a.name)
 	case !a.scaler:
 		return a.unscalable(fmt.Sprintf("Temper is %v", alpha))
 	}
 	return nil
 }
 
-// unscalable is the error about an option that needs statistics that are a [Scaler].
+// unscalable is the error about an option that needs statistics that are an [optional.Scaler].
 func (a *capabilities[B, P, S]) unscalable(option string) error {
-	return fmt.Errorf("framework: %s, and the statistics of %s, %v, do not implement framework.Scaler (a Scale method)",
+	return fmt.Errorf("framework: %s, and the statistics of %s, %v, do not implement optional.Scaler (a Scale method)",
 		option, a.name, reflect.TypeFor[S]())
 }
 
 func (a *capabilities[B, P, S]) missing(what, iface, method string) error {
-	return fmt.Errorf("framework: %s needs a model that implements framework.%s (%s); %s does not", what, iface, method,
+	return fmt.Errorf("framework: %s needs a model that implements optional.%s (%s); %s does not", what, iface, method,
 		a.name)
 }
 

@@ -4,16 +4,9 @@ import (
 	"context"
 	"iter"
 	"sync"
-)
 
-// Divided is a [Source] that reads some of its blocks without the others, so that several processes share a pass (see
-// [Options].Group, [Executor]). Any source can be shared, but every process reads all blocks of a source that is not
-// Divided.
-type Divided[B any] interface {
-	Source[B]
-	// Part yields, in order, the blocks of shards first to last−1: block i, counted from 0, belongs to shard i mod shards.
-	Part(ctx context.Context, first, last, shards int) iter.Seq2[B, error]
-}
+	"github.com/latent-go/latent/framework/optional"
+)
 
 // A span is shards first to last−1 of so many: the share of a process in a pass.
 type span struct{ first, last, shards int }
@@ -43,7 +36,7 @@ func partOf[B any](ctx context.Context, src Source[B], s span) iter.Seq2[B, erro
 	if s.len() == s.shards {
 		return src.Blocks(ctx)
 	}
-	if d, ok := src.(Divided[B]); ok {
+	if d, ok := src.(optional.Divided[B]); ok {
 		return d.Part(ctx, s.first, s.last, s.shards)
 	}
 	blocks := src.Blocks(ctx)

@@ -6,12 +6,11 @@
 //
 //	rows → [local step: q, tilted by the curvature] → statistics ⊕ … → [global step: parameters, curvature] → …
 //
-// A [Model] supplies the two steps. With them alone [Fit] runs EM, which on a model
-// of variational parameters is variational Bayes. A model that also gives its
-// [Curved] curvature gets gFIC and the gFAB algorithm of Hayashi, Maeda and Fujimaki
-// (2015), "paper G": one pass from a K that is large enough, during which the rules of package pruning remove the
-// latent dimensions that the data do not need, by means of a [Projector]. With a [Proper] prior gFAB climbs the
-// evidence instead of gFIC.
+// A [Model] supplies the two steps. With them alone [Fit] runs EM, which on a model of variational parameters is
+// variational Bayes. A model that also gives its [optional.Curved] curvature gets gFIC and the gFAB algorithm of
+// Hayashi, Maeda and Fujimaki (2015), "paper G": one pass from a K that is large enough, during which the rules of
+// package pruning remove the latent dimensions that the data do not need, by means of an [optional.Projector]. With an
+// [optional.Proper] prior gFAB climbs the evidence instead of gFIC.
 //
 //	src, err := blocks.FromMatrix(x)               // rows × columns
 //	res, err := framework.Fit(ctx, mixture.Model{Family: normal.Family{}}, src, framework.Options{K: 20})
@@ -22,10 +21,9 @@
 // chooses among them under a prior on K too. [Options].Temper takes the likelihood of a
 // variational model to a power.
 //
-// The same seed gives the same bits for any number of workers. A cancelled fit
-// returns its best state and a checkpoint that resumes to the same bits. Weights of
-// rows are frequencies; for a model that is a [Condenser], repeated rows are counted once. After the first iteration
-// the engine allocates nothing.
+// The same seed gives the same bits for any number of workers. A cancelled fit returns its best state and a checkpoint
+// that resumes to the same bits. Weights of rows are frequencies; for a model that is an [optional.Condenser], repeated
+// rows are counted once. After the first iteration the engine allocates nothing.
 //
 // Models are the packages below models: mixture, experts, hmm, bpca, factor, vbmf, lds, features, topics, blockmodel
 // and bernmix; package family provides the distributions of their classes, and package data reads tables. Package

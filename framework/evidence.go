@@ -6,23 +6,6 @@ import (
 	"github.com/latent-go/latent/laplace"
 )
 
-// Proper adds [Evidence] to a [Curved] model: its parameters have a proper prior p(Π), by default worth one unit of
-// data (Kass & Wasserman 1995). Curvature adds integrals under that prior if [laplace.Curvature.Prior] asks for them.
-// The steps of an [Expander], whose expansion ignores the prior, follow the likelihood: they maximise E_q[ln p(X,Z|Π)],
-// and the integrals do not change their objective.
-type Proper[P, S any] interface {
-	// MaximizePosterior is [Model].Maximize of E_q[ln p(X,Z|Π)] + ln p(Π). It has a maximum even if a latent dimension has
-	// no rows.
-	MaximizePosterior(s S, p, dst P) (P, error)
-	// CheckPrior says why the parameters have no proper prior for any table, or returns nil. The engine calls it before a
-	// pass.
-	CheckPrior() error
-}
-
-// ReplacesPrior marks a [Penalized] model that is [Proper]: integrals under the prior replace LogPrior, which LogJoint
-// includes, too.
-type ReplacesPrior interface{ ReplacesPrior() }
-
 // Evidence is the lower bound of ln p(X|K) under the prior at a q(Z),
 //
 //	E(q) = ln ∫ p(Π) exp{E_q[ln p(X,Z|Π)]} dΠ + H(q) ≤ ln p(X|K),

@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/latent-go/latent/framework/blocks"
+	"github.com/latent-go/latent/framework/optional"
 	"github.com/latent-go/latent/internal/parallel"
 	"github.com/latent-go/latent/laplace"
 )
@@ -66,7 +67,7 @@ func fitFrom[B, P any, S Statistics[S]](
 	return f.result(ctx)
 }
 
-// condensing returns what iterations read in place of src (see [Condenser]), found when it is
+// condensing returns what iterations read in place of src (see [optional.Condenser]), found when it is
 // first asked for, by one of several fits to src for all of them.
 func condensing[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S], src Source[B]) func() Source[B] {
 	return sync.OnceValue(func() Source[B] {
@@ -96,8 +97,8 @@ func reading[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S], s
 func newFit[B, P any, S Statistics[S]](
 	m Model[B, P, S], from origin[B], start Start[B, P], o Options,
 ) (*fit[B, P, S], error) {
-	if err := misfit(m); err != nil {
-		return nil, err
+	if err := optional.Misfit[B, Source[B], P, S](m); err != nil {
+		return nil, fmt.Errorf("framework: %w: %w", ErrContract, err)
 	}
 	own := start == nil
 	if own {
@@ -675,8 +676,8 @@ func (f *fit[B, P, S]) posterior(ctx context.Context, res *Result[P, S]) (Evalua
 }
 
 // Evaluate returns the quantities that criteria score at given parameters, with q the model's own posterior p(Z|X,p),
-// for the rows of the fit or others. It includes log-determinants if the model is [Curved], and the evidence of that q,
-// with the parameters integrated out, if it is [Proper]; NaN where they do not exist. Nothing is tempered.
+// for the rows of the fit or others. It includes log-determinants if the model is [optional.Curved], and the evidence of that q,
+// with the parameters integrated out, if it is [optional.Proper]; NaN where they do not exist. Nothing is tempered.
 func Evaluate[B, P any, S Statistics[S]](
 	ctx context.Context, m Model[B, P, S], src Source[B], p P, workers int,
 ) (Evaluation, error) {

@@ -346,11 +346,11 @@ func TestMissingInterfaceIsNamed(t *testing.T) {
 		_, err := framework.Fit(background, m, src, o)
 		return err
 	}
-	assert.ErrorContains(t, fit(plain{}, framework.Options{K: 2}), "framework.Curved")
-	assert.ErrorContains(t, fit(plain{}, framework.Options{K: 2, Method: framework.FAB}), "framework.Curved")
-	assert.ErrorContains(t, fit(plain{}, framework.Options{K: 2, Method: framework.EM, Criterion: framework.GFIC}), "framework.Curved")
-	assert.ErrorContains(t, fit(plain{}, framework.Options{K: 2, Method: framework.EM, Criterion: framework.ICL}), "framework.Assigner")
-	assert.ErrorContains(t, fit(plain{}, framework.Options{K: 2, Method: framework.EM, Also: []framework.Criterion{framework.FIC}}), "framework.Curved")
+	assert.ErrorContains(t, fit(plain{}, framework.Options{K: 2}), "optional.Curved")
+	assert.ErrorContains(t, fit(plain{}, framework.Options{K: 2, Method: framework.FAB}), "optional.Curved")
+	assert.ErrorContains(t, fit(plain{}, framework.Options{K: 2, Method: framework.EM, Criterion: framework.GFIC}), "optional.Curved")
+	assert.ErrorContains(t, fit(plain{}, framework.Options{K: 2, Method: framework.EM, Criterion: framework.ICL}), "optional.Assigner")
+	assert.ErrorContains(t, fit(plain{}, framework.Options{K: 2, Method: framework.EM, Also: []framework.Criterion{framework.FIC}}), "optional.Curved")
 	assert.ErrorContains(t, fit(marked{}, framework.Options{K: 2, Method: framework.EM, Criterion: framework.BIC}), "ELBO")
 	assert.NoError(t, fit(plain{}, framework.Options{K: 2, Method: framework.EM}))
 	assert.NoError(t, fit(marked{}, framework.Options{K: 2, Method: framework.EM}))
@@ -570,8 +570,8 @@ func ExampleSelect() {
 	// Output: components: 3
 }
 
-// TestADoublingHasStartsOfItsOwn: they are numbered from 0 at each K, and a doubled run that ends below those before it does not settle
-// K: others are made.
+// TestADoublingHasStartsOfItsOwn: they are numbered from 0 at each K, and a doubled run that ends below those before it
+// does not settle K: others are made.
 func TestADoublingHasStartsOfItsOwn(t *testing.T) {
 	src := table(mixed(400, 5))
 	var asked [][2]int

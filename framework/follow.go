@@ -3,11 +3,12 @@ package framework
 import (
 	"sync"
 
+	"github.com/latent-go/latent/framework/optional"
 	"github.com/latent-go/latent/laplace"
 )
 
 // A leader prepares the statistics of a local step: the first as the model does, and those that come after it as
-// [Follower]s of the first.
+// [optional.Follower]s of the first.
 type leader[B, P any, S Statistics[S]] struct {
 	mu    sync.Mutex
 	first S
@@ -17,7 +18,7 @@ type leader[B, P any, S Statistics[S]] struct {
 
 // prepare empties s and prepares it. Goroutines may call it at the same time with different s.
 func (l *leader[B, P, S]) prepare(m Model[B, P, S], p P, tilt *laplace.Tilt, s S) error {
-	follower, follows := any(s).(Follower[S])
+	follower, follows := any(s).(optional.Follower[S])
 	if !follows {
 		return m.Prepare(p, tilt, s)
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/blocks"
+	"github.com/latent-go/latent/framework/optional"
 	"github.com/latent-go/latent/internal/ranks"
 	"github.com/latent-go/latent/internal/tier"
 )
@@ -49,8 +50,8 @@ func requireBits(t *testing.T, want, got *framework.Result[*rates, *counts]) {
 	require.Equal(t, want.Restarts, got.Restarts)
 }
 
-// TestAnyNumberOfProcessesGivesTheBitsOfOne, also with more processes than shards or blocks, with blocks that are skipped or asked
-// for, and with rounding that depends on every bit: weights are irrational.
+// TestAnyNumberOfProcessesGivesTheBitsOfOne, also with more processes than shards or blocks, with blocks that are
+// skipped or asked for, and with rounding that depends on every bit: weights are irrational.
 func TestAnyNumberOfProcessesGivesTheBitsOfOne(t *testing.T) {
 	x := mixed(700, 1)
 	w := make([]float64, len(x))
@@ -342,9 +343,9 @@ func TestElsewhereKeepsWhatASourceMeasures(t *testing.T) {
 	seq, err := blocks.NewSequences(tab, []int{10, 40})
 	require.NoError(t, err)
 	plain := framework.Elsewhere[blocks.Rows, *rates](tab, cluster{})
-	_, is := plain.(framework.Measured)
+	_, is := plain.(optional.Measured)
 	assert.False(t, is)
-	measured, is := framework.Elsewhere[blocks.Sequences, *rates](seq, cluster{}).(framework.Measured)
+	measured, is := framework.Elsewhere[blocks.Sequences, *rates](seq, cluster{}).(optional.Measured)
 	require.True(t, is)
 	assert.Equal(t, 40, measured.Observations())
 }

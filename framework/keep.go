@@ -8,8 +8,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// KeepAxes returns a copy of a struct with some of its k latent dimensions, for [Projector].Keep. Tags mark the
-// exported fields that have a latent dimension:
+// KeepAxes returns a copy of a struct with some of its k latent dimensions, for [optional.Projector].Keep. Tags mark
+// the exported fields that have a latent dimension:
 //
 //	K       int       `keep:"count"`   // the number of them
 //	Weights []float64 `keep:"weights"` // K numbers, made to have the sum that they had

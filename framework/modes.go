@@ -5,15 +5,8 @@ import (
 	"math"
 
 	"github.com/latent-go/latent/framework/blocks"
+	"github.com/latent-go/latent/framework/optional"
 )
-
-// Symmetric is a model that states how many modes of Π are equivalent, such as by the order of labels. An [Assigner]
-// that is not Symmetric has K! orders.
-type Symmetric[P any] interface {
-	// LogModes returns the logarithm of their number in nats: 0 if the states have an order, or if the evidence already
-	// counts the modes.
-	LogModes(p P) float64
-}
 
 // LogModes is ln M at p(Z|X,p), in nats: a q covers one of M equivalent modes; spread evenly over all of them, it would
 // raise [Evidence] by ln M, to estimate ln p(X|K) (docs/theory/evidence.md, section 1). Labels that overlap count for
@@ -21,19 +14,19 @@ type Symmetric[P any] interface {
 //
 //	ln M = max(0, ln K! − Σ_{k<l} ln(1 + ρ_kl)).
 //
-// It makes one pass over the source if it compares labels, and is NaN for a model that is neither an [Assigner] nor
-// [Symmetric].
+// It makes one pass over the source if it compares labels, and is NaN for a model that is neither an
+// [optional.Assigner] nor [optional.Symmetric].
 func LogModes[B, P any, S Statistics[S]](
 	ctx context.Context, m Model[B, P, S], src Source[B], p P, workers int,
 ) (float64, error) {
 	k := m.Shape(p).K
 	most, _ := math.Lgamma(float64(k) + 1)
-	symmetric, ok := m.(Symmetric[P])
+	symmetric, ok := m.(optional.Symmetric[P])
 	if ok {
 		most = symmetric.LogModes(p)
 	}
-	of, assigns := m.(Assigner[B, P])
-	switch _, coupled := m.(Coupled[B, P, S]); {
+	of, assigns := m.(optional.Assigner[B, P])
+	switch _, coupled := m.(optional.Coupled[B, Source[B], P, S]); {
 	case ok && (most == 0 || !assigns || coupled):
 		return most, nil
 	case !assigns || coupled:

@@ -6,6 +6,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/latent-go/latent/framework/optional"
 	"github.com/latent-go/latent/pruning"
 )
 
@@ -55,20 +56,19 @@ type Options struct {
 	K      int    // initial number of latent dimensions, and the largest unless K doubles. At least 1
 	Method Method // GFAB
 
-	// Temper is α in (0, 1], the power of the likelihood in the tempered posterior of a
-	// [Variational] model, p(X|Π)^α p(Π) up to a constant (Chérif-Abdellatif 2018, "paper C",
+	// Temper is α in (0, 1], the power of the likelihood in the tempered posterior of an
+	// [optional.Variational] model, p(X|Π)^α p(Π) up to a constant (Chérif-Abdellatif 2018, "paper C",
 	// section 2; docs/theory/elbo.md). The bound becomes
 	//
 	//	α(E[ln p(X,Z|Π)] + H(q(Z))) − KL(q(Π)‖p(Π)),
 	//
 	// and N is everywhere α times the observations: the model sees rows of weight α. 0 stands for 1, the
-	// posterior itself. Other values need statistics that are a [Scaler].
+	// posterior itself. Other values need statistics that are an [optional.Scaler].
 	Temper float64
 
-	// Criterion scores states, restarts and sizes. Its zero value is the method's
-	// own: for gFAB the evidence, or gFIC for a model without a proper prior and for an [Expander], whose steps do not
-	// climb the evidence; FIC for FAB, BICEM for EM, ELBO for a variational model, and Collapsed for a variational model
-	// that is also a FixedPoint.
+	// Criterion scores states, restarts and sizes. Its zero value is the method's own: for gFAB the evidence, or gFIC
+	// for a model without a proper prior and for an [optional.Expander], whose steps do not climb the evidence; FIC for
+	// FAB, BICEM for EM, ELBO for a variational model, and Collapsed for a variational model that is also a FixedPoint.
 	Criterion Criterion
 	// Also lists further criteria to report for the final state. They score the method's own estimates: BIC after gFAB is
 	// not BIC at the maximum of the likelihood.
@@ -91,18 +91,18 @@ type Options struct {
 	MaxIterations int
 
 	// Accelerate extrapolates the last few iterations by Anderson's method. An iteration from the extrapolated point is
-	// kept if the objective has not fallen; otherwise the engine makes one from the current state, at the cost of one more
-	// pass. The objective stays as monotone as without extrapolation, and convergence is tested on an iteration without
-	// extrapolation. A slowly converging fit takes a fraction of the passes. It may reach another local maximum, and so
-	// another K, or an error where a component collapses. Accelerate needs statistics that are a [Scaler] and a model that
-	// is not a [FixedPoint], costs about 30 evaluations of LogJoint per iteration (docs/theory/gfab.md, section 6), and is
-	// always on for a [Creeping] model.
+	// kept if the objective has not fallen; otherwise the engine makes one from the current state, at the cost of one
+	// more pass. The objective stays as monotone as without extrapolation, and convergence is tested on an iteration
+	// without extrapolation. A slowly converging fit takes a fraction of the passes. It may reach another local
+	// maximum, and so another K, or an error where a component collapses. Accelerate needs statistics that are an
+	// [optional.Scaler] and a model that is not an [optional.FixedPoint], costs about 30 evaluations of LogJoint per
+	// iteration (docs/theory/gfab.md, section 6), and is always on for an [optional.Creeping] model.
 	Accelerate bool
 
-	// NoMoves leaves out the split and merge moves of a [Splitter], which begin when the best of the runs has converged.
-	// With moves, K stays at most that of the options; each move raises the criterion, and at the same K also the
-	// objective, by more than the tolerance and by 0.01 nats. EM of a model without a prior makes no moves: the highest
-	// maxima of a likelihood are spurious.
+	// NoMoves leaves out the split and merge moves of an [optional.Splitter], which begin when the best of the runs has
+	// converged. With moves, K stays at most that of the options; each move raises the criterion, and at the same K
+	// also the objective, by more than the tolerance and by 0.01 nats. EM of a model without a prior makes no moves:
+	// the highest maxima of a likelihood are spurious.
 	NoMoves bool
 
 	// Sample is the approximate number of rows, drawn at random, to which every run is first fitted, from its own start
@@ -124,8 +124,8 @@ type Options struct {
 	Shards  int // partial sums of a pass, default DefaultShards; another number changes the rounding
 
 	// Group shares the passes of the fit among processes that all make the fit. The outcome has the bits of one process
-	// alone. Every process computes the beginning of a fit, such as Init, by itself, and also the passes of a [Coupled]
-	// model, whose q belongs to rows.
+	// alone. Every process computes the beginning of a fit, such as Init, by itself, and also the passes of an
+	// [optional.Coupled] model, whose q belongs to rows.
 	Group Group
 
 	Recorder Recorder // sees every iteration; may be nil
@@ -319,8 +319,8 @@ type Pruned struct {
 	After      float64   // the criterion after the iteration
 }
 
-// Split records which latent dimension of a [Splitter] a move divided, and when. The dimensions that the move then left
-// out are Pruned in the same iteration.
+// Split records which latent dimension of an [optional.Splitter] a move divided, and when. The dimensions that the move
+// then left out are Pruned in the same iteration.
 type Split struct {
 	Iteration int
 	K         int     // latent dimensions with it
@@ -333,7 +333,7 @@ type Split struct {
 type Score struct {
 	Criterion string
 	Value     float64
-	Bound     bool // the criterion uses a lower bound instead of ln p(X|Π) (see [BoundedLikelihood])
+	Bound     bool // the criterion uses a lower bound instead of ln p(X|Π) (see [optional.BoundedLikelihood])
 	Err       error
 }
 
@@ -353,8 +353,8 @@ type Restart struct {
 // Result is a fitted model: the best state of the best run.
 type Result[P, S any] struct {
 	Parameters P
-	Statistics S     // of the last local step, times Temper; Parameters are their maximum
-	Local      Local // q of a [Coupled] model, otherwise nil
+	Statistics S              // of the last local step, times Temper; Parameters are their maximum
+	Local      optional.Local // q of an [optional.Coupled] model, otherwise nil
 	Shape      Shape
 	N          float64 // observations, with weights, times Temper
 	Temper     float64 // of [Options], 1 if nothing is tempered

@@ -50,7 +50,7 @@ func (r *run[B, P, S]) degenerate(p *point[P, S]) (*point[P, S], error) {
 	return r.project(p, verdict.Dropped, "eigenvalue", verdict.Observations)
 }
 
-// removable are those of some dimensions that need not stay (see [Projector]).
+// removable are those of some dimensions that need not stay (see [optional.Projector]).
 func (r *run[B, P, S]) removable(p *point[P, S], dims []int) ([]int, error) {
 	if len(dims) == 0 || r.can.rotator != nil {
 		return dims, nil

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/latent-go/latent/framework/optional"
 	"github.com/latent-go/latent/laplace"
 )
 
@@ -129,7 +130,7 @@ type run[B, P any, S Statistics[S]] struct {
 	tilt      *laplace.Tilt
 	sums      *shardStats[S]
 	lead      leader[B, P, S]
-	now, next Local // of the first pass of a coupled model; now alone, of the second
+	now, next optional.Local // of the first pass of a coupled model; now alone, of the second
 	ownTilt   laplace.Tilt
 	checkRows bool         // the pass is the first over the source
 	seen      atomic.Int64 // rows of it that this process has read

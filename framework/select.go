@@ -68,14 +68,14 @@ func (s *Selection[P, S]) under(j int, prior sizes.Prior) []float64 {
 	return values
 }
 
-// Select fits the model at each number of latent dimensions in ks, held fixed, and
-// scores every fit by the criteria (o.Criterion and o.Also by default). The fits run concurrently on the same source,
-// o.Workers at a time. A failed fit leaves its row empty; Select fails if all fits fail. If the likelihood of a
-// [Splitter] without a prior falls as K grows, Select adds at most three runs by EM, which divide a latent dimension of
-// the smaller fit; fits that climb the [Evidence] get runs from the best states with one latent dimension more and
-// less. The recorder sees the events of the fits interleaved, one at a time; their checkpoints hold the whole
-// selection. A cancelled context or an error of the recorder ends all fits: Select returns the selection without
-// values, for its Checkpoint, together with the error.
+// Select fits the model at each number of latent dimensions in ks, held fixed, and scores every fit by the criteria
+// (o.Criterion and o.Also by default). The fits run concurrently on the same source, o.Workers at a time. A failed fit
+// leaves its row empty; Select fails if all fits fail. If the likelihood of an [optional.Splitter] without a prior
+// falls as K grows, Select adds at most three runs by EM, which divide a latent dimension of the smaller fit; fits that
+// climb the [Evidence] get runs from the best states with one latent dimension more and less. The recorder sees the
+// events of the fits interleaved, one at a time; their checkpoints hold the whole selection. A cancelled context or an
+// error of the recorder ends all fits: Select returns the selection without values, for its Checkpoint, together with
+// the error.
 func Select[B, P any, S Statistics[S]](
 	ctx context.Context, m Model[B, P, S], src Source[B], ks []int, o Options, criteria ...Criterion,
 ) (s *Selection[P, S], err error) {

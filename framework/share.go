@@ -6,6 +6,7 @@ import (
 	"encoding/gob"
 	"fmt"
 
+	"github.com/latent-go/latent/framework/optional"
 	"github.com/latent-go/latent/internal/fingerprint"
 	"github.com/latent-go/latent/internal/panics"
 	"github.com/latent-go/latent/internal/parallel"
@@ -22,10 +23,10 @@ type Executor[P any] interface {
 	Step(ctx context.Context, at State[P], shards int) ([][]byte, error)
 }
 
-// Elsewhere is src with the passes of by. It is [Measured] if src is.
+// Elsewhere is src with the passes of by. It is [optional.Measured] if src is.
 func Elsewhere[B, P any](src Source[B], by Executor[P]) Source[B] {
 	s := elsewhere[B, P]{src, by}
-	if m, ok := src.(Measured); ok {
+	if m, ok := src.(optional.Measured); ok {
 		return measuredElsewhere[B, P]{s, m}
 	}
 	return s
@@ -40,7 +41,7 @@ func (e elsewhere[B, P]) here() (Source[B], bool) { return e.Source, true }
 
 type measuredElsewhere[B, P any] struct {
 	elsewhere[B, P]
-	Measured
+	optional.Measured
 }
 
 // A State is the input of a local step, or of a survey, besides rows: plain data, which encoding/gob writes.
@@ -266,7 +267,7 @@ func (r *run[B, P, S]) prepared(shard int) (S, error) {
 		return r.sums.sums[lead], err
 	}
 	s := r.sum(shard)
-	any(s).(Follower[S]).Follow(r.sums.sums[lead])
+	any(s).(optional.Follower[S]).Follow(r.sums.sums[lead])
 	return s, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"iter"
 
 	"github.com/latent-go/latent/framework/blocks"
+	"github.com/latent-go/latent/framework/optional"
 )
 
 // A Source yields the rows of a data set in blocks, any number of times and always in the same
@@ -59,26 +60,19 @@ func (s someColumns) of(list iter.Seq2[blocks.Rows, error]) iter.Seq2[blocks.Row
 	}
 }
 
-// Measured is a [Source] whose rows hold several observations each, such as the steps of sequences: the number of
-// observations replaces the number of rows as the amount of data.
-type Measured interface {
-	// Observations is the number of them, whatever the weights.
-	Observations() int
-}
-
 // observationsOf is the number of observations in a source.
 func observationsOf[B any](src Source[B]) int {
-	if m, ok := src.(Measured); ok {
+	if m, ok := src.(optional.Measured); ok {
 		return m.Observations()
 	}
 	return src.Rows()
 }
 
 // StepsOf is the source of all steps of sequences as independent rows, each with the weight of its sequence, for Init
-// of a model of sequences. It reads src once if src is not [Measured].
+// of a model of sequences. It reads src once if src is not [optional.Measured].
 func StepsOf(ctx context.Context, src Source[blocks.Sequences]) (Source[blocks.Rows], error) {
 	s := steps{src: src}
-	if m, ok := src.(Measured); ok {
+	if m, ok := src.(optional.Measured); ok {
 		s.n = m.Observations()
 		return s, nil
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/latent-go/latent/framework/optional"
 	"github.com/latent-go/latent/laplace"
 )
 
@@ -95,13 +96,15 @@ func temper[S any](alpha float64, s S, entropy float64) float64 {
 	if alpha == 1 {
 		return entropy
 	}
-	any(s).(Scaler).Scale(alpha)
+	any(s).(optional.Scaler).Scale(alpha)
 	return alpha * entropy
 }
 
 // local folds one local step over the source into the first shard and returns the entropy of
 // q, which is given for coupled models.
-func (r *run[B, P, S]) local(ctx context.Context, p P, tilt *laplace.Tilt, q Local, b *shardStats[S]) (float64, error) {
+func (r *run[B, P, S]) local(
+	ctx context.Context, p P, tilt *laplace.Tilt, q optional.Local, b *shardStats[S],
+) (float64, error) {
 	r.p, r.tilt, r.sums, r.now = p, tilt, b, q
 	r.checkRows = r.at.Iteration == 0
 	r.seen.Store(0)

@@ -10,15 +10,9 @@ import (
 // A Sweep is the input of criteria that compare fits of several K: the successful fits, in ascending order of K.
 type Sweep struct {
 	Fits []Evaluation // Shape.K ascending, without repetition
-	// Learning is the learning coefficient of fit i if the truth is a model of the size of fit j ≤ i (see [Singular]).
+	// Learning is the learning coefficient of fit i if the truth is a model of the size of fit j ≤ i (see
+	// [optional.Singular]).
 	Learning func(i, j int) float64
-}
-
-// Singular adds [SBIC], for models with parameters that X does not identify if K is larger than necessary.
-type Singular[P any] interface {
-	// LearningCoefficient is λ of ln p(X|K) = ln p(X|truth) − λ ln N + …, or a bound of it, for a model of the size of p
-	// if the truth is a model of truth ≤ K latent dimensions. For a regular model it is half the number of parameters.
-	LearningCoefficient(p P, truth int) float64
 }
 
 // Criteria of a sweep, for [Select]; a single fit has no value of them.

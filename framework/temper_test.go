@@ -353,9 +353,9 @@ func TestTemperIsRefusedWhereItMeansNothing(t *testing.T) {
 	}
 	o := framework.Options{K: 2, Method: framework.EM, Temper: 0.5}
 	_, err := framework.Fit(background, poisson{}, src, o)
-	assert.ErrorContains(t, err, "framework.Variational")
+	assert.ErrorContains(t, err, "optional.Variational")
 	_, err = framework.Fit(background, marked{}, src, o)
-	assert.ErrorContains(t, err, "framework.Scaler")
+	assert.ErrorContains(t, err, "optional.Scaler")
 	assert.ErrorContains(t, err, "*framework_test.counts")
 	o.Criterion = framework.BIC
 	_, err = framework.Fit(background, vague{}, src, o)

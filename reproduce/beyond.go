@@ -19,6 +19,7 @@ import (
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/blocks"
+	"github.com/latent-go/latent/framework/optional"
 	"github.com/latent-go/latent/models/bpca"
 	"github.com/latent-go/latent/models/lineargaussian"
 	"github.com/latent-go/latent/models/mixture"
@@ -180,7 +181,7 @@ func (c beyondCase) run(ctx context.Context, fold, folds, kmax, times int) (run 
 }
 
 // meanLogProb is the mean log-likelihood of the held-out rows, 0 where there are none.
-func meanLogProb[P any](m framework.LogProber[blocks.Rows, P], held *blocks.Table, p P) (float64, error) {
+func meanLogProb[P any](m optional.LogProber[blocks.Rows, P], held *blocks.Table, p P) (float64, error) {
 	if held == nil {
 		return 0, nil
 	}

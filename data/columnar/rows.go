@@ -14,7 +14,7 @@ import (
 )
 
 // Rows is a table of numbers in Parquet files, one below the other, as a source of blocks that is not read as a whole:
-// it has the methods of framework.Divided. Blocks are those of [blocks.FromIncomplete], so that a fit has the bits of
+// it has the methods of optional.Divided. Blocks are those of [blocks.FromIncomplete], so that a fit has the bits of
 // one to the same table in memory.
 //
 // A row group is decoded when one of its blocks is asked for, and its blocks of the same shards are kept from then on.

@@ -28,7 +28,7 @@ import (
 	"github.com/latent-go/latent/models/mixture"
 )
 
-var _ framework.Divided[blocks.Rows] = (*columnar.Rows)(nil)
+var _ optional.Divided[blocks.Rows] = (*columnar.Rows)(nil)
 
 // numbersIn writes rows of d columns into a Parquet file, with row groups of so many rows.
 func numbersIn(t testing.TB, path string, x []float64, d int, groups ...int) {

@@ -36,7 +36,7 @@ func (l Labels) Label(xi []float64) int {
 }
 
 // Fix sets the values of labelled classes to +Inf: the relevance of classes that must stay (see
-// [framework.Projector]). params are their parameters, K×P.
+// [optional.Projector]). params are their parameters, K×P.
 func (l Labels) Fix(params, values []float64) {
 	for k := range values {
 		if l.Label(linalg.Row(params, k, l.size.Params)) != family.Free {
@@ -84,7 +84,7 @@ func (l Labels) DividePosterior(whole, first, second []float64) {
 }
 
 // LogModes is the logarithm of the number of orders of the classes with parameters params, K×P, that rows tell nothing
-// of: those of classes with labels have an order (see [framework.Symmetric]).
+// of: those of classes with labels have an order (see [optional.Symmetric]).
 func (l Labels) LogModes(params []float64) float64 {
 	free := 1.0
 	for k := range len(params) / l.size.Params {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/optional"
 	"github.com/latent-go/latent/laplace"
 )
 
@@ -21,7 +22,7 @@ func (r *run[B, P, S]) allocations() {
 				model: r.Model, coupled: r.coupled(), blocks: src.blocks, p: r.init(k, src, 0), countOnly: method == framework.FAB,
 			}
 			if method != framework.EM {
-				i.curved = r.Model.(framework.Curved[P, S])
+				i.curved = r.Model.(optional.Curved[P, S])
 			}
 			i.s = r.newStatistics(where, i.p)
 			if i.coupled != nil {
@@ -46,13 +47,13 @@ func (r *run[B, P, S]) allocations() {
 // An iteration is one of the engine, in the memory of the last.
 type iteration[B, P any, S framework.Statistics[S]] struct {
 	model     framework.Model[B, P, S]
-	coupled   framework.Coupled[B, P, S] // nil if q is not kept
-	curved    framework.Curved[P, S]     // nil for EM
+	coupled   optional.Coupled[B, framework.Source[B], P, S] // nil if q is not kept
+	curved    optional.Curved[P, S]                          // nil for EM
 	countOnly bool
 	blocks    []B
 	s         S
 	p, next   P
-	now, then framework.Local
+	now, then optional.Local
 	f         laplace.Curvature
 	tilt      laplace.Tilt
 	began     bool

@@ -17,6 +17,7 @@ import (
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/framework/lvmtest"
+	"github.com/latent-go/latent/framework/optional"
 	"github.com/latent-go/latent/laplace"
 )
 
@@ -91,7 +92,7 @@ func (m broken) Curvature(s *sums, p *rates, f *laplace.Curvature) error {
 	return m.toy.Curvature(s, p, f)
 }
 
-func (m broken) Charges(s *sums, p *rates) []framework.Charge {
+func (m broken) Charges(s *sums, p *rates) []optional.Charge {
 	if m.way == "no charges" {
 		return nil
 	}
@@ -173,14 +174,14 @@ type brokenLocal struct {
 	way string
 }
 
-func (q brokenLocal) Keep(dims []int) framework.Local {
+func (q brokenLocal) Keep(dims []int) optional.Local {
 	if q.way == "no copy" {
 		return (*kept)(nil)
 	}
 	return brokenLocal{q.kept.Keep(dims).(*kept), q.way}
 }
 
-func (m unkept) NewLocal(ctx context.Context, src framework.Source[blocks.Rows], p *rates, rng *rand.Rand) (framework.Local, error) {
+func (m unkept) NewLocal(ctx context.Context, src framework.Source[blocks.Rows], p *rates, rng *rand.Rand) (optional.Local, error) {
 	q, err := m.coupled.NewLocal(ctx, src, p, rng)
 	switch m.way {
 	case "no q":
@@ -193,14 +194,14 @@ func (m unkept) NewLocal(ctx context.Context, src framework.Source[blocks.Rows],
 	return brokenLocal{q.(*kept), m.way}, err
 }
 
-func (m unkept) Update(b blocks.Rows, p *rates, tilt *laplace.Tilt, now, next framework.Local) error {
+func (m unkept) Update(b blocks.Rows, p *rates, tilt *laplace.Tilt, now, next optional.Local) error {
 	if m.way == "Update errs" {
 		return errors.New("no update")
 	}
 	return m.coupled.Update(b, p, tilt, now.(brokenLocal).kept, next.(brokenLocal).kept)
 }
 
-func (m unkept) InferAt(b blocks.Rows, p *rates, q framework.Local, s *sums) (float64, error) {
+func (m unkept) InferAt(b blocks.Rows, p *rates, q optional.Local, s *sums) (float64, error) {
 	h, err := m.coupled.InferAt(b, p, q.(brokenLocal).kept, s)
 	if m.way == "entropy is NaN" {
 		h = math.NaN()

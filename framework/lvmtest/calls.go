@@ -9,7 +9,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/optional"
 	"github.com/latent-go/latent/laplace"
 )
 
@@ -83,9 +83,9 @@ func (r *run[B, P, S]) maximizeIn(where string, s S, p, dst P) P {
 	return q
 }
 
-// curved reports whether the model is [framework.Curved].
+// curved reports whether the model is [optional.Curved].
 func (r *run[B, P, S]) curved() bool {
-	_, ok := r.Model.(framework.Curved[P, S])
+	_, ok := r.Model.(optional.Curved[P, S])
 	return ok
 }
 
@@ -99,7 +99,7 @@ func (r *run[B, P, S]) curvatureOf(where string, s S, p P, countOnly bool) *lapl
 // fillCurvature puts it into f, memory reused.
 func (r *run[B, P, S]) fillCurvature(where string, s S, p P, countOnly bool, f *laplace.Curvature) {
 	f.Reset(s.Observations(), countOnly)
-	r.must(r.Model.(framework.Curved[P, S]).Curvature(s, p, f), "Curvature", where)
+	r.must(r.Model.(optional.Curved[P, S]).Curvature(s, p, f), "Curvature", where)
 	if f.Len() == 0 {
 		r.fatalf("%s: Curvature adds no blocks", where)
 	}
@@ -118,7 +118,7 @@ func tilted(f *laplace.Curvature) *laplace.Tilt {
 
 // relevances are Relevance, nil if the model does not prune.
 func (r *run[B, P, S]) relevances(where string, s S, p P) []float64 {
-	m, ok := r.Model.(framework.Projector[P, S])
+	m, ok := r.Model.(optional.Projector[P, S])
 	if !ok {
 		return nil
 	}
@@ -128,7 +128,7 @@ func (r *run[B, P, S]) relevances(where string, s S, p P) []float64 {
 }
 
 // kept is Keep, and checks the number of dimensions that it leaves.
-func (r *run[B, P, S]) kept(m framework.Projector[P, S], where string, s S, p P, dims []int) (S, P) {
+func (r *run[B, P, S]) kept(m optional.Projector[P, S], where string, s S, p P, dims []int) (S, P) {
 	t, q, err := m.Keep(s, p, slices.Clone(dims))
 	r.must(err, "Keep", where)
 	r.there(t, "Keep", where)
@@ -143,7 +143,7 @@ func (r *run[B, P, S]) kept(m framework.Projector[P, S], where string, s S, p P,
 }
 
 // rotated is Rotate.
-func (r *run[B, P, S]) rotated(m framework.Rotator[P, S], where string, s S, p P, basis *mat.Dense) (S, P) {
+func (r *run[B, P, S]) rotated(m optional.Rotator[P, S], where string, s S, p P, basis *mat.Dense) (S, P) {
 	t, q, err := m.Rotate(s, p, mat.DenseCopyOf(basis))
 	r.must(err, "Rotate", where)
 	r.there(t, "Rotate", where)
@@ -152,7 +152,7 @@ func (r *run[B, P, S]) rotated(m framework.Rotator[P, S], where string, s S, p P
 }
 
 // signal is Signal, K×K.
-func (r *run[B, P, S]) signal(m framework.Rotator[P, S], where string, s S, p P) *mat.SymDense {
+func (r *run[B, P, S]) signal(m optional.Rotator[P, S], where string, s S, p P) *mat.SymDense {
 	signal, err := m.Signal(s, p)
 	r.must(err, "Signal", where)
 	r.there(signal, "Signal", where)
@@ -164,15 +164,15 @@ func (r *run[B, P, S]) signal(m framework.Rotator[P, S], where string, s S, p P)
 
 // labelEntropy is the part of the entropy of q that is the labels'.
 func (r *run[B, P, S]) labelEntropy(where string, s S, entropy float64) float64 {
-	if m, ok := r.Model.(framework.LabelEntropy[S]); ok {
+	if m, ok := r.Model.(optional.LabelEntropy[S]); ok {
 		return r.number(m.LabelEntropy(s), "LabelEntropy", where)
 	}
 	return entropy
 }
 
 // charged are Charges, nil if all parameters are estimated from as much.
-func (r *run[B, P, S]) charged(where string, s S, p P) []framework.Charge {
-	m, ok := r.Model.(framework.Charger[P, S])
+func (r *run[B, P, S]) charged(where string, s S, p P) []optional.Charge {
+	m, ok := r.Model.(optional.Charger[P, S])
 	if !ok {
 		return nil
 	}

@@ -9,23 +9,24 @@ import (
 	"reflect"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/optional"
 	"github.com/latent-go/latent/laplace"
 )
 
 // coupled is the model where it keeps its q, otherwise nil.
-func (r *run[B, P, S]) coupled() framework.Coupled[B, P, S] {
-	m, _ := r.Model.(framework.Coupled[B, P, S])
+func (r *run[B, P, S]) coupled() optional.Coupled[B, framework.Source[B], P, S] {
+	m, _ := r.Model.(optional.Coupled[B, framework.Source[B], P, S])
 	return m
 }
 
 // uncoupled skips a check that needs a local step that is a formula.
 func (r *run[B, P, S]) uncoupled(why string) {
 	if r.coupled() != nil {
-		r.skipf("%T is framework.Coupled: %s", r.Model, why)
+		r.skipf("%T is optional.Coupled: %s", r.Model, why)
 	}
 }
 
-func (r *run[B, P, S]) newLocal(where string, p P, src *source[B], seed uint64) framework.Local {
+func (r *run[B, P, S]) newLocal(where string, p P, src *source[B], seed uint64) optional.Local {
 	q, err := r.coupled().NewLocal(context.Background(), src, p, r.rng(seed))
 	r.must(err, "NewLocal", where)
 	r.there(q, "NewLocal", where)
@@ -33,7 +34,7 @@ func (r *run[B, P, S]) newLocal(where string, p P, src *source[B], seed uint64) 
 }
 
 // localKept is Keep of q.
-func (r *run[B, P, S]) localKept(where string, q framework.Local, dims []int) framework.Local {
+func (r *run[B, P, S]) localKept(where string, q optional.Local, dims []int) optional.Local {
 	kept := q.Keep(dims)
 	r.there(kept, fmt.Sprintf("Keep of %T", q), where)
 	return kept
@@ -41,8 +42,8 @@ func (r *run[B, P, S]) localKept(where string, q framework.Local, dims []int) fr
 
 // updated makes an Update of every block, as the engine does, and does not change q.
 func (r *run[B, P, S]) updated(
-	where string, p P, tilt *laplace.Tilt, q framework.Local, src *source[B],
-) framework.Local {
+	where string, p P, tilt *laplace.Tilt, q optional.Local, src *source[B],
+) optional.Local {
 	next := r.localKept(where, q, upTo(r.Model.Shape(p).K))
 	r.updateTo(where, p, tilt, q, next, src)
 	return next
@@ -50,7 +51,7 @@ func (r *run[B, P, S]) updated(
 
 // updateTo puts the update of now into next, which in a model that updates in order holds a copy
 // of it.
-func (r *run[B, P, S]) updateTo(where string, p P, tilt *laplace.Tilt, now, next framework.Local, src *source[B]) {
+func (r *run[B, P, S]) updateTo(where string, p P, tilt *laplace.Tilt, now, next optional.Local, src *source[B]) {
 	if r.inOrder() {
 		now = next
 	}
@@ -60,12 +61,12 @@ func (r *run[B, P, S]) updateTo(where string, p P, tilt *laplace.Tilt, now, next
 }
 
 func (r *run[B, P, S]) inOrder() bool {
-	_, ok := r.Model.(framework.InOrder)
+	_, ok := r.Model.(optional.InOrder)
 	return ok
 }
 
 // under sums up the statistics of a q.
-func (r *run[B, P, S]) under(where string, p P, tilt *laplace.Tilt, q framework.Local, src *source[B]) state[P, S] {
+func (r *run[B, P, S]) under(where string, p P, tilt *laplace.Tilt, q optional.Local, src *source[B]) state[P, S] {
 	t := state[P, S]{where: where, p: p, s: r.newStatistics(where, p), q: q}
 	t.entropy = r.sumUp(where, p, tilt, q, src, t.s)
 	return t
@@ -88,7 +89,7 @@ func (r *run[B, P, S]) converged(at state[P, S], src *source[B]) state[P, S] {
 // A local is a q and where it comes from.
 type local struct {
 	what string
-	q    framework.Local
+	q    optional.Local
 }
 
 // locals are the q of a state, a new one, and those that updates at other parameters lead to.
@@ -103,7 +104,7 @@ func (r *run[B, P, S]) locals(at state[P, S], src *source[B]) []local {
 // update makes Updates of several q at the parameters that a state leads to, without and with a
 // tilt, into memory that holds another q.
 func (r *run[B, P, S]) update() {
-	_ = able[framework.Coupled[B, P, S]](r, "Coupled")
+	_ = able[optional.Coupled[B, framework.Source[B], P, S]](r, "Coupled")
 	src := r.Data.all(max(2, r.Data.Rows/4))
 	for _, at := range r.early() {
 		next := r.maximize(at.where, at.s, at.p)
@@ -151,13 +152,13 @@ func (r *run[B, P, S]) raises(where string, before state[P, S], f *laplace.Curva
 
 // keptLocals takes copies of q, and sends it through a checkpoint.
 func (r *run[B, P, S]) keptLocals() {
-	_ = able[framework.Coupled[B, P, S]](r, "Coupled")
-	projector, projects := r.Model.(framework.Projector[P, S])
+	_ = able[optional.Coupled[B, framework.Source[B], P, S]](r, "Coupled")
+	projector, projects := r.Model.(optional.Projector[P, S])
 	src := r.Data.all(0)
 	for _, at := range r.early() {
 		for _, l := range r.locals(at, src)[:2] {
 			where := at.where + ", " + l.what
-			look := func(q framework.Local) string { return r.seen(r.under(where, at.p, nil, q, src)) }
+			look := func(q optional.Local) string { return r.seen(r.under(where, at.p, nil, q, src)) }
 			before := look(l.q)
 			all := r.localKept(where, l.q, upTo(at.k))
 			if look(all) != before {
@@ -183,7 +184,7 @@ func (r *run[B, P, S]) keptLocals() {
 }
 
 // throughGob encodes and decodes q as a checkpoint does.
-func (r *run[B, P, S]) throughGob(where string, q framework.Local) framework.Local {
+func (r *run[B, P, S]) throughGob(where string, q optional.Local) optional.Local {
 	var text bytes.Buffer
 	if err := gob.NewEncoder(&text).EncodeValue(reflect.ValueOf(q)); err != nil {
 		r.fatalf("%s: encoding/gob of %T: %v", where, q, err)
@@ -199,5 +200,5 @@ func (r *run[B, P, S]) throughGob(where string, q framework.Local) framework.Loc
 	if !pointer {
 		back = back.Elem()
 	}
-	return back.Interface().(framework.Local)
+	return back.Interface().(optional.Local)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/blocks"
+	"github.com/latent-go/latent/framework/optional"
 	"github.com/latent-go/latent/laplace"
 )
 
@@ -28,7 +29,7 @@ type kept struct {
 	scratch []float64 // of a mutant
 }
 
-func (q *kept) Keep(dims []int) framework.Local {
+func (q *kept) Keep(dims []int) optional.Local {
 	if q.whole == q.Q[0] {
 		dims = upTo(q.K)
 	}
@@ -47,7 +48,7 @@ func (q *kept) Keep(dims []int) framework.Local {
 // row is q of a row of the table.
 func (q *kept) row(n int) []float64 { return q.Q[n*q.K : (n+1)*q.K] }
 
-func (coupled) NewLocal(_ context.Context, src framework.Source[blocks.Rows], p *rates, rng *rand.Rand) (framework.Local, error) {
+func (coupled) NewLocal(_ context.Context, src framework.Source[blocks.Rows], p *rates, rng *rand.Rand) (optional.Local, error) {
 	k := len(p.Rates)
 	q := &kept{Q: make([]float64, src.Rows()*k), K: k, fresh: true}
 	for n := range src.Rows() {
@@ -59,7 +60,7 @@ func (coupled) NewLocal(_ context.Context, src framework.Source[blocks.Rows], p 
 	return q, nil
 }
 
-func (coupled) Update(b blocks.Rows, p *rates, tilt *laplace.Tilt, _, next framework.Local) error {
+func (coupled) Update(b blocks.Rows, p *rates, tilt *laplace.Tilt, _, next optional.Local) error {
 	q := next.(*kept)
 	for i := range b.N {
 		row := q.row(b.First + i)
@@ -71,7 +72,7 @@ func (coupled) Update(b blocks.Rows, p *rates, tilt *laplace.Tilt, _, next frame
 	return nil
 }
 
-func (coupled) InferAt(b blocks.Rows, _ *rates, q framework.Local, s *sums) (entropy float64, err error) {
+func (coupled) InferAt(b blocks.Rows, _ *rates, q optional.Local, s *sums) (entropy float64, err error) {
 	for i := range b.N {
 		entropy += s.add(q.(*kept).row(b.First+i), b.Row(i)[0], b.Weight(i))
 	}
@@ -91,7 +92,7 @@ type bounded struct{ coupled }
 
 func (bounded) BoundsLikelihood() {}
 
-func (m bounded) Update(b blocks.Rows, p *rates, tilt *laplace.Tilt, now, next framework.Local) error {
+func (m bounded) Update(b blocks.Rows, p *rates, tilt *laplace.Tilt, now, next optional.Local) error {
 	err := m.coupled.Update(b, p, tilt, now, next)
 	q, before := next.(*kept), now.(*kept)
 	for n := b.First; n < b.First+b.N && q != before; n++ {
@@ -109,12 +110,12 @@ func updating(b blocks.Rows) bool { return b.N == 15 || b.N == 30 }
 // lowering makes q less certain than the posterior.
 type lowering struct{ coupled }
 
-func (m lowering) Update(b blocks.Rows, p *rates, tilt *laplace.Tilt, now, next framework.Local) error {
+func (m lowering) Update(b blocks.Rows, p *rates, tilt *laplace.Tilt, now, next optional.Local) error {
 	return m.flatten(b, next, m.coupled.Update(b, p, tilt, now, next))
 }
 
 // flatten changes what an Update led to, which err is of.
-func (lowering) flatten(b blocks.Rows, next framework.Local, err error) error {
+func (lowering) flatten(b blocks.Rows, next optional.Local, err error) error {
 	for i := range b.N {
 		if row := next.(*kept).row(b.First + i); updating(b) {
 			for k := range row {
@@ -128,7 +129,7 @@ func (lowering) flatten(b blocks.Rows, next framework.Local, err error) error {
 // overtiltedLocal exaggerates the tilt.
 type overtiltedLocal struct{ coupled }
 
-func (m overtiltedLocal) Update(b blocks.Rows, p *rates, tilt *laplace.Tilt, now, next framework.Local) error {
+func (m overtiltedLocal) Update(b blocks.Rows, p *rates, tilt *laplace.Tilt, now, next optional.Local) error {
 	err := m.coupled.Update(b, p, tilt, now, next)
 	for i := range b.N {
 		if row := next.(*kept).row(b.First + i); updating(b) {
@@ -144,7 +145,7 @@ func (m overtiltedLocal) Update(b blocks.Rows, p *rates, tilt *laplace.Tilt, now
 // trespassing writes into the q that it goes on from.
 type trespassing struct{ coupled }
 
-func (m trespassing) Update(b blocks.Rows, p *rates, tilt *laplace.Tilt, now, next framework.Local) error {
+func (m trespassing) Update(b blocks.Rows, p *rates, tilt *laplace.Tilt, now, next optional.Local) error {
 	if updating(b) {
 		now.(*kept).Q[0] *= 1 + 1e-12
 	}
@@ -154,7 +155,7 @@ func (m trespassing) Update(b blocks.Rows, p *rates, tilt *laplace.Tilt, now, ne
 // lingering leaves a trace of what next held before.
 type lingering struct{ coupled }
 
-func (m lingering) Update(b blocks.Rows, p *rates, tilt *laplace.Tilt, now, next framework.Local) error {
+func (m lingering) Update(b blocks.Rows, p *rates, tilt *laplace.Tilt, now, next optional.Local) error {
 	q := next.(*kept)
 	trace := 0.0
 	if q.fresh && updating(b) {
@@ -168,7 +169,7 @@ func (m lingering) Update(b blocks.Rows, p *rates, tilt *laplace.Tilt, now, next
 // splitting takes more care of a row that is alone in its block.
 type splitting struct{ coupled }
 
-func (m splitting) Update(b blocks.Rows, p *rates, tilt *laplace.Tilt, now, next framework.Local) error {
+func (m splitting) Update(b blocks.Rows, p *rates, tilt *laplace.Tilt, now, next optional.Local) error {
 	err := m.coupled.Update(b, p, tilt, now, next)
 	if row := next.(*kept).row(b.First); b.N == 1 && len(row) > 1 {
 		row[0], row[1] = row[0]*(1-1e-6), row[1]+1e-6*row[0]
@@ -179,13 +180,13 @@ func (m splitting) Update(b blocks.Rows, p *rates, tilt *laplace.Tilt, now, next
 // hiding keeps something in a field that is not encoded.
 type hiding struct{ coupled }
 
-func (m hiding) NewLocal(ctx context.Context, src framework.Source[blocks.Rows], p *rates, rng *rand.Rand) (framework.Local, error) {
+func (m hiding) NewLocal(ctx context.Context, src framework.Source[blocks.Rows], p *rates, rng *rand.Rand) (optional.Local, error) {
 	q, err := m.coupled.NewLocal(ctx, src, p, rng)
 	q.(*kept).hidden = true
 	return q, err
 }
 
-func (m hiding) InferAt(b blocks.Rows, p *rates, q framework.Local, s *sums) (float64, error) {
+func (m hiding) InferAt(b blocks.Rows, p *rates, q optional.Local, s *sums) (float64, error) {
 	if q.(*kept).hidden && p.Steps == 0 { // later, a checkpoint would show it too
 		s.Log -= 1e-9
 	}
@@ -195,20 +196,20 @@ func (m hiding) InferAt(b blocks.Rows, p *rates, q framework.Local, s *sums) (fl
 // sharingLocal lets copies share a part with what NewLocal made.
 type sharingLocal struct{ coupled }
 
-func (m sharingLocal) NewLocal(ctx context.Context, src framework.Source[blocks.Rows], p *rates, rng *rand.Rand) (framework.Local, error) {
+func (m sharingLocal) NewLocal(ctx context.Context, src framework.Source[blocks.Rows], p *rates, rng *rand.Rand) (optional.Local, error) {
 	q, err := m.coupled.NewLocal(ctx, src, p, rng)
 	q.(*kept).note = new(float64)
 	return q, err
 }
 
-func (m sharingLocal) Update(b blocks.Rows, p *rates, tilt *laplace.Tilt, now, next framework.Local) error {
+func (m sharingLocal) Update(b blocks.Rows, p *rates, tilt *laplace.Tilt, now, next optional.Local) error {
 	if note := next.(*kept).note; note != nil && b.N > 40 {
 		*note = 1e-9
 	}
 	return m.coupled.Update(b, p, tilt, now, next)
 }
 
-func (m sharingLocal) InferAt(b blocks.Rows, p *rates, q framework.Local, s *sums) (float64, error) {
+func (m sharingLocal) InferAt(b blocks.Rows, p *rates, q optional.Local, s *sums) (float64, error) {
 	if q := q.(*kept); q.fresh && q.note != nil && p.Steps == 0 {
 		s.Log += *q.note
 	}
@@ -218,7 +219,7 @@ func (m sharingLocal) InferAt(b blocks.Rows, p *rates, q framework.Local, s *sum
 // impure has a Keep of all latent dimensions that is no copy.
 type impure struct{ coupled }
 
-func (m impure) NewLocal(ctx context.Context, src framework.Source[blocks.Rows], p *rates, rng *rand.Rand) (framework.Local, error) {
+func (m impure) NewLocal(ctx context.Context, src framework.Source[blocks.Rows], p *rates, rng *rand.Rand) (optional.Local, error) {
 	q, err := m.coupled.NewLocal(ctx, src, p, rng)
 	q.(*kept).impure = true
 	return q, err
@@ -227,7 +228,7 @@ func (m impure) NewLocal(ctx context.Context, src framework.Source[blocks.Rows],
 // stubborn has a Keep that keeps all latent dimensions of what NewLocal made.
 type stubborn struct{ coupled }
 
-func (m stubborn) NewLocal(ctx context.Context, src framework.Source[blocks.Rows], p *rates, rng *rand.Rand) (framework.Local, error) {
+func (m stubborn) NewLocal(ctx context.Context, src framework.Source[blocks.Rows], p *rates, rng *rand.Rand) (optional.Local, error) {
 	q, err := m.coupled.NewLocal(ctx, src, p, rng)
 	q.(*kept).whole = q.(*kept).Q[0]
 	return q, err
@@ -236,7 +237,7 @@ func (m stubborn) NewLocal(ctx context.Context, src framework.Source[blocks.Rows
 // hungry allocates in an Update of a third of the table.
 type hungry struct{ coupled }
 
-func (m hungry) Update(b blocks.Rows, p *rates, tilt *laplace.Tilt, now, next framework.Local) error {
+func (m hungry) Update(b blocks.Rows, p *rates, tilt *laplace.Tilt, now, next optional.Local) error {
 	if b.N == 20 || b.N == 40 {
 		next.(*kept).scratch = make([]float64, b.N)
 	}

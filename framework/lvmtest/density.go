@@ -9,12 +9,13 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/blocks"
+	"github.com/latent-go/latent/framework/optional"
 	"github.com/latent-go/latent/internal/densities"
 )
 
 // interfaces lists what the engine finds.
 func (r *run[B, P, S]) interfaces() {
-	r.notef("%T is also %s", r.Model, listed(framework.Interfaces(r.Model)))
+	r.notef("%T is also %s", r.Model, listed(optional.Names[B, framework.Source[B], P, S](r.Model)))
 	k := r.ks()[0]
 	o := framework.Options{K: k, FixedK: true, Method: framework.EM, MaxIterations: 1}
 	_, err := framework.Fit(context.Background(), r.Model, r.Data.all(0), o)

@@ -15,6 +15,7 @@ import (
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/framework/lvmtest"
+	"github.com/latent-go/latent/framework/optional"
 	"github.com/latent-go/latent/laplace"
 	"github.com/latent-go/latent/models/lds"
 )
@@ -32,7 +33,7 @@ type chain struct {
 	joint    func(s *lds.Statistics, p *lds.Parameters) float64  // what LogJoint is more
 	density  func(first, all float64) float64                    // LogProb of a sequence, from that of its first step
 	shape    func(s *framework.Shape, k int)                     // Shape
-	charges  func(s *lds.Statistics, list []framework.Charge)    // Charges, of which the first is of A
+	charges  func(s *lds.Statistics, list []optional.Charge)     // Charges, of which the first is of A
 	curve    func(s *lds.Statistics, f *laplace.Curvature) error // Curvature
 	rotate   func(s, t *lds.Statistics, p, q *lds.Parameters)    // Rotate, from s and p to t and q
 	keep     func(m chain, s *lds.Statistics, p *lds.Parameters, dims []int) (*lds.Statistics, *lds.Parameters, error)
@@ -134,7 +135,7 @@ func (m chain) Shape(p *lds.Parameters) framework.Shape {
 	return s
 }
 
-func (m chain) Charges(s *lds.Statistics, p *lds.Parameters) []framework.Charge {
+func (m chain) Charges(s *lds.Statistics, p *lds.Parameters) []optional.Charge {
 	list := m.Model.Charges(s, p)
 	if m.charges != nil {
 		m.charges(s, list)
@@ -299,10 +300,10 @@ func TestMistakesOfDynamicsAreFound(t *testing.T) {
 		{"A is shared", "shape", "Shape", "", chain{shape: func(s *framework.Shape, k int) { s.Component, s.Shared = s.Component-k*k, s.Shared+k*k }}},
 		{"rotations are told", "identifiability", "Shape", "", chain{shape: func(s *framework.Shape, _ int) { s.Free = s.Total() }}},
 		{"a rotation too many", "identifiability", "Shape", "", chain{shape: func(s *framework.Shape, _ int) { s.Free -= 2 }}},
-		{"A by all steps", "charges", "Charges", "", chain{charges: func(s *lds.Statistics, l []framework.Charge) { l[0].N = s.N }}},
-		{"loadings by all steps", "charges", "Charges", "", chain{charges: func(s *lds.Statistics, l []framework.Charge) { l[6].N = s.N }}},
-		{"A by its starts", "charges", "Charges", "", chain{charges: func(s *lds.Statistics, l []framework.Charge) { l[0].N = s.Start[0] }}},
-		{"the start by a step too many", "charges", "Charges", "", chain{charges: func(_ *lds.Statistics, l []framework.Charge) { l[1].N++ }}},
+		{"A by all steps", "charges", "Charges", "", chain{charges: func(s *lds.Statistics, l []optional.Charge) { l[0].N = s.N }}},
+		{"loadings by all steps", "charges", "Charges", "", chain{charges: func(s *lds.Statistics, l []optional.Charge) { l[6].N = s.N }}},
+		{"A by its starts", "charges", "Charges", "", chain{charges: func(s *lds.Statistics, l []optional.Charge) { l[0].N = s.Start[0] }}},
+		{"the start by a step too many", "charges", "Charges", "", chain{charges: func(_ *lds.Statistics, l []optional.Charge) { l[1].N++ }}},
 		{"information twice", "curvature", "Curvature", "Latent", chain{curve: func(s *lds.Statistics, f *laplace.Curvature) error {
 			return curvature(f, s, func(j int) *mat.SymDense { return momentsOf(s.Columns, j, s.K+2, 2, s.K+2) }, momentsOf(s.Moves, 0, 2*s.K, s.K, 2*s.K), 2)
 		}}},

@@ -7,13 +7,14 @@ import (
 	"strings"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/optional"
 	"github.com/latent-go/latent/laplace"
 )
 
 // What [framework.Evidence] rests on, of models whose parameters have a proper prior (docs/theory/evidence.md).
 
 // proper is the model where its evidence can be taken, otherwise nil and the reason.
-func (r *run[B, P, S]) proper() (framework.Proper[P, S], error) {
+func (r *run[B, P, S]) proper() (optional.Proper[P, S], error) {
 	if !r.asked {
 		r.asked = true
 		r.prior, r.why = r.asProper()
@@ -21,15 +22,15 @@ func (r *run[B, P, S]) proper() (framework.Proper[P, S], error) {
 	return r.prior, r.why
 }
 
-func (r *run[B, P, S]) asProper() (framework.Proper[P, S], error) {
-	m, ok := r.Model.(framework.Proper[P, S])
-	_, penalized := r.Model.(framework.Penalized[P])
-	_, replaced := r.Model.(framework.ReplacesPrior)
+func (r *run[B, P, S]) asProper() (optional.Proper[P, S], error) {
+	m, ok := r.Model.(optional.Proper[P, S])
+	_, penalized := r.Model.(optional.Penalized[P])
+	_, replaced := r.Model.(optional.ReplacesPrior)
 	switch {
 	case !ok || !r.curved():
-		return nil, fmt.Errorf("%T is not framework.Proper", r.Model)
+		return nil, fmt.Errorf("%T is not optional.Proper", r.Model)
 	case penalized && !replaced:
-		return nil, fmt.Errorf("%T is framework.Penalized, with its own prior", r.Model)
+		return nil, fmt.Errorf("%T is optional.Penalized, with its own prior", r.Model)
 	}
 	return m, m.CheckPrior()
 }
@@ -55,7 +56,7 @@ func (r *run[B, P, S]) integralsOf(where string, s S, p P) *laplace.Curvature {
 func (r *run[B, P, S]) curvedProperly(s S, p P) (*laplace.Curvature, error) {
 	f := new(laplace.Curvature)
 	f.ResetPrior(s.Observations())
-	return f, r.Model.(framework.Curved[P, S]).Curvature(s, p, f)
+	return f, r.Model.(optional.Curved[P, S]).Curvature(s, p, f)
 }
 
 // followed is what the steps follow: E_q[ln p(X,Z|Π)], and the integrals less the information, which is returned beside
@@ -151,9 +152,9 @@ func (r *run[B, P, S]) emptied(at state[P, S]) {
 func (r *run[B, P, S]) between(from, to state[P, S], at float64) S {
 	s := r.newStatistics(to.where, to.p)
 	r.must(r.Model.Prepare(to.p, nil, s), "Prepare", to.where)
-	scaler, ok := any(s).(framework.Scaler)
+	scaler, ok := any(s).(optional.Scaler)
 	if !ok {
-		r.skipf("%T is not framework.Scaler", s)
+		r.skipf("%T is not optional.Scaler", s)
 	}
 	s.Merge(to.s)
 	scaler.Scale(at / (1 - at))

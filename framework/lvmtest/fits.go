@@ -15,12 +15,13 @@ import (
 
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/blocks"
+	"github.com/latent-go/latent/framework/optional"
 	"github.com/latent-go/latent/internal/panics"
 )
 
 // prunes reports whether the model can be fitted with a method that lowers K.
 func (r *run[B, P, S]) prunes() bool {
-	_, projector := r.Model.(framework.Projector[P, S])
+	_, projector := r.Model.(optional.Projector[P, S])
 	return projector && r.curved()
 }
 
@@ -159,12 +160,12 @@ func (r *run[B, P, S]) em() {
 }
 
 func (r *run[B, P, S]) fab() {
-	_ = able[framework.Curved[P, S]](r, "Curved")
+	_ = able[optional.Curved[P, S]](r, "Curved")
 	r.climbs(framework.Options{Method: framework.FAB})
 }
 
 func (r *run[B, P, S]) gfab() {
-	_ = able[framework.Curved[P, S]](r, "Curved")
+	_ = able[optional.Curved[P, S]](r, "Curved")
 	r.climbs(ofPaper(framework.GFAB))
 }
 
@@ -315,11 +316,11 @@ func (r *run[B, P, S]) draw(where string, p P, n int) Data[B] {
 // in its standard errors.
 func (r *run[B, P, S]) sample() {
 	r.given(r.Sample != nil, "Sample")
-	_, variational := r.Model.(framework.Variational)
-	if _, bounded := r.Model.(framework.BoundedLikelihood); variational || bounded {
+	_, variational := r.Model.(optional.Variational)
+	if _, bounded := r.Model.(optional.BoundedLikelihood); variational || bounded {
 		r.skipf("the likelihood is not what %T maximises", r.Model)
 	}
-	penalized, _ := r.Model.(framework.Penalized[P])
+	penalized, _ := r.Model.(optional.Penalized[P])
 	n, k := r.SampleRows, r.SampleK
 	if n == 0 {
 		n = 2000

@@ -12,14 +12,15 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/optional"
 )
 
 // identifiability counts the directions in which ln p(x_n|Π) of the rows changes: those of the maxima for rows that are
 // reweighted a little, of small rotations, and of the case's free coordinates.
 func (r *run[B, P, S]) identifiability() {
 	r.deterministic()
-	_ = able[framework.LogProber[B, P]](r, "LogProber")
-	if _, variational := r.Model.(framework.Variational); variational {
+	_ = able[optional.LogProber[B, P]](r, "LogProber")
+	if _, variational := r.Model.(optional.Variational); variational {
 		r.skipf("the parameters of %T are those of a posterior", r.Model)
 	}
 	if r.Unweighted || r.tolerance() > 1e-9 {
@@ -65,7 +66,7 @@ func (r *run[B, P, S]) reweightings(at state[P, S], n int) (pairs [][2]P) {
 
 // turns are pairs of rotations of every two latent dimensions, of a model whose dimensions mix.
 func (r *run[B, P, S]) turns(at state[P, S]) (pairs [][2]P) {
-	m, ok := r.Model.(framework.Rotator[P, S])
+	m, ok := r.Model.(optional.Rotator[P, S])
 	if !ok || r.coupled() != nil {
 		return nil
 	}
@@ -113,7 +114,7 @@ func (r *run[B, P, S]) steps(at state[P, S]) (pairs [][2]P) {
 func (r *run[B, P, S]) moves(where string, pairs [][2]P) (rows, parameters []float64) {
 	block := r.Data.all(0).blocks[0]
 	logProb := func(p P) []float64 {
-		v, err := r.Model.(framework.LogProber[B, P]).LogProb(block, p, nil)
+		v, err := r.Model.(optional.LogProber[B, P]).LogProb(block, p, nil)
 		r.must(err, "LogProb", where)
 		return r.numbersOf(v, r.Data.Rows, "LogProb", where)
 	}
@@ -193,14 +194,14 @@ func (r *run[B, P, S]) ranked(where string, shape framework.Shape, rows, paramet
 // untold finds rows that say nothing of some parameters, such as sequences of one step of transitions: p(x_n|Π) has the
 // same bits at other values of their numbers. Of these rows alone no more than one observation may charge for them.
 func (r *run[B, P, S]) untold() {
-	m, ok := r.Model.(framework.LogProber[B, P])
-	if _, variational := r.Model.(framework.Variational); variational || !ok || r.Stochastic || r.tolerance() > 1e-9 {
+	m, ok := r.Model.(optional.LogProber[B, P])
+	if _, variational := r.Model.(optional.Variational); variational || !ok || r.Stochastic || r.tolerance() > 1e-9 {
 		r.notef("the rows that say nothing of some parameters are not looked for: it takes LogProb and exact maxima")
 		return
 	}
 	for _, at := range r.late(framework.EM) {
 		total := r.Model.Shape(at.p).Total()
-		if _, labels := r.Model.(framework.Assigner[B, P]); labels && at.k > 1 {
+		if _, labels := r.Model.(optional.Assigner[B, P]); labels && at.k > 1 {
 			continue // a row far from a component tells nothing of it either, to rounding
 		}
 		if n := total + 2; n > 60 || n > r.Data.Rows {
@@ -238,7 +239,7 @@ func (r *run[B, P, S]) untold() {
 
 // silent finds of each number of the parameters the rows of which p(x_n|Π) does not depend on it, and groups rows of
 // which it depends on the same ones.
-func (r *run[B, P, S]) silent(m framework.LogProber[B, P], at state[P, S]) (groups [][]int, silent [][]bool) {
+func (r *run[B, P, S]) silent(m optional.LogProber[B, P], at state[P, S]) (groups [][]int, silent [][]bool) {
 	block, list := r.Data.all(0).blocks[0], r.numbers("parameters", at.p)
 	here, err := m.LogProb(block, at.p, nil)
 	r.must(err, "LogProb", at.where)
@@ -297,7 +298,7 @@ func replaced(tree any, i int, by float64, next *int) any {
 // keptDimensions compares the numbers of single latent dimensions with what Keep leaves of each, and with the maximum
 // for the statistics that it leaves.
 func (r *run[B, P, S]) keptDimensions() {
-	m := able[framework.Projector[P, S]](r, "Projector")
+	m := able[optional.Projector[P, S]](r, "Projector")
 	r.given(r.Least <= 1 && slices.Max(r.ks()) > 1, "K above 1, with Least at 1,")
 	tree := func(p P) (v any) {
 		if err := json.Unmarshal(r.text("parameters", p), &v); err != nil {

@@ -100,7 +100,7 @@ func TestWhatIsMissingIsSkippedWithAReason(t *testing.T) {
 			assert.Empty(t, o.Failures, o.Check)
 			if o.Skipped != "" {
 				names = append(names, o.Check)
-				assert.Regexp(t, `is not framework\.[A-Z]|^Case\.[A-Z]|no density of package numeric`, o.Skipped)
+				assert.Regexp(t, `is not optional\.[A-Z]|^Case\.[A-Z]|no density of package numeric`, o.Skipped)
 			}
 		}
 		return names

@@ -12,6 +12,7 @@ import (
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/framework/lvmtest"
+	"github.com/latent-go/latent/framework/optional"
 	"github.com/latent-go/latent/laplace"
 )
 
@@ -26,7 +27,7 @@ func (m miscounted) Shape(p *rates) framework.Shape {
 	return s
 }
 
-func (m miscounted) Charges(s *sums, p *rates) []framework.Charge {
+func (m miscounted) Charges(s *sums, p *rates) []optional.Charge {
 	list := m.toy.Charges(s, p)
 	list[1].Parameters++
 	list[1].Free++
@@ -36,10 +37,10 @@ func (m miscounted) Charges(s *sums, p *rates) []framework.Charge {
 // charging has charges that are wrong in one way.
 type charging struct {
 	toy
-	wrong func(list []framework.Charge)
+	wrong func(list []optional.Charge)
 }
 
-func (m charging) Charges(s *sums, p *rates) []framework.Charge {
+func (m charging) Charges(s *sums, p *rates) []optional.Charge {
 	list := m.toy.Charges(s, p)
 	m.wrong(list)
 	return list
@@ -54,7 +55,7 @@ func (m unidentified) Shape(p *rates) framework.Shape {
 	return s
 }
 
-func (m unidentified) Charges(s *sums, p *rates) []framework.Charge {
+func (m unidentified) Charges(s *sums, p *rates) []optional.Charge {
 	list := m.toy.Charges(s, p)
 	if len(p.Rates) > 1 {
 		list[0].Free--
@@ -65,7 +66,7 @@ func (m unidentified) Charges(s *sums, p *rates) []framework.Charge {
 // largest charges by the largest component, which is no sum over rows.
 type largest struct{ toy }
 
-func (m largest) Charges(s *sums, p *rates) []framework.Charge {
+func (m largest) Charges(s *sums, p *rates) []optional.Charge {
 	list := m.toy.Charges(s, p)
 	list[0].N = slices.Max(s.Nk)
 	return list
@@ -705,19 +706,19 @@ func mixtures() []mutant {
 	doubled.Data.Observations = slices.Repeat([]float64{2}, doubled.Data.Rows)
 	return append(splitters(), []mutant{
 		of("miscounted", "shape", miscounted{}),
-		of("charging too many", "charges", charging{wrong: func(l []framework.Charge) { l[0].Parameters, l[1].Parameters = l[0].Parameters+1, l[1].Parameters-1 }}),
-		of("charging too much", "charges", charging{wrong: func(l []framework.Charge) { l[1].Parameters++ }}),
-		of("charging for what is not free", "charges", charging{wrong: func(l []framework.Charge) { l[1].Free++ }}),
-		of("charging nobody", "charges", charging{wrong: func(l []framework.Charge) { l[0].Latent = false }}),
+		of("charging too many", "charges", charging{wrong: func(l []optional.Charge) { l[0].Parameters, l[1].Parameters = l[0].Parameters+1, l[1].Parameters-1 }}),
+		of("charging too much", "charges", charging{wrong: func(l []optional.Charge) { l[1].Parameters++ }}),
+		of("charging for what is not free", "charges", charging{wrong: func(l []optional.Charge) { l[1].Free++ }}),
+		of("charging nobody", "charges", charging{wrong: func(l []optional.Charge) { l[0].Latent = false }}),
 		of("unidentified", "identifiability", unidentified{}),
 		of("charging by the largest", "charges", largest{}),
-		of("charging by all rows twice", "charges", charging{wrong: func(l []framework.Charge) { l[1].N *= 2 }}),
+		of("charging by all rows twice", "charges", charging{wrong: func(l []optional.Charge) { l[1].N *= 2 }}),
 		of("first", "kept dimensions,projection,split", first{}),
 		of("first sums", "kept dimensions,projection", firstSums{}),
 		of("drifting", "projection", drifting{}),
 		of("sharing all", "memory", sharingAll{}),
 		of("sharing sums", "memory", sharingSums{}),
-		of("charging by the table", "charges", charging{wrong: func(l []framework.Charge) { l[1].N = 100 }}),
+		of("charging by the table", "charges", charging{wrong: func(l []optional.Charge) { l[1].N = 100 }}),
 		of("halfway", "global step", halfway{}),
 		of("steep", "curvature", steep{}),
 		of("unlogged", "counts", unlogged{}),

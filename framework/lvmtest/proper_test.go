@@ -8,11 +8,13 @@ import (
 
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/blocks"
+	"github.com/latent-go/latent/framework/optional"
 	"github.com/latent-go/latent/laplace"
 )
 
-// proper is the toy whose parameters have a proper prior: Dir(1) of the weights, which is integrated out exactly, and of the logarithm of a
-// rate, about that of the table, a normal one that is worth one row. A row has the information 5 of it.
+// proper is the toy whose parameters have a proper prior: Dir(1) of the weights, which is integrated out exactly, and
+// of the logarithm of a rate, about that of the table, a normal one that is worth one row. A row has the information 5
+// of it.
 type proper struct{ toy }
 
 // distance is that of a rate from the table's, in nats.
@@ -83,7 +85,7 @@ func (properCoupled) Curvature(s *sums, p *rates, f *laplace.Curvature) error {
 	return proper{}.Curvature(s, p, f)
 }
 
-func (m properCoupled) Update(b blocks.Rows, p *rates, tilt *laplace.Tilt, now, next framework.Local) error {
+func (m properCoupled) Update(b blocks.Rows, p *rates, tilt *laplace.Tilt, now, next optional.Local) error {
 	if !tilt.Prior() {
 		return m.coupled.Update(b, p, tilt, now, next)
 	}
@@ -174,7 +176,7 @@ func (m stickyPosterior) MaximizePosterior(s *sums, p, dst *rates) (*rates, erro
 // loweringPrior makes q less certain than it should be under the prior.
 type loweringPrior struct{ properCoupled }
 
-func (m loweringPrior) Update(b blocks.Rows, p *rates, tilt *laplace.Tilt, now, next framework.Local) error {
+func (m loweringPrior) Update(b blocks.Rows, p *rates, tilt *laplace.Tilt, now, next optional.Local) error {
 	if tilt.Prior() {
 		return lowering{}.flatten(b, next, m.properCoupled.Update(b, p, tilt, now, next))
 	}

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/optional"
 	"github.com/latent-go/latent/laplace"
 )
 
@@ -117,9 +117,9 @@ func (r *run[B, P, S]) scale() {
 	for _, at := range r.early() {
 		for _, factor := range []float64{0.5, 3} {
 			t := r.other(at, fmt.Sprintf("%s, scaled by %v", at.where, factor), r.Data.all(0))
-			scaler, ok := any(t.s).(framework.Scaler)
+			scaler, ok := any(t.s).(optional.Scaler)
 			if !ok {
-				r.skipf("%T is not framework.Scaler", t.s)
+				r.skipf("%T is not optional.Scaler", t.s)
 			}
 			scaler.Scale(factor)
 			weights := slices.Repeat([]float64{factor}, r.Data.Rows)
@@ -140,9 +140,9 @@ func (r *run[B, P, S]) extrapolation() {
 		first, second := list[i], list[i+1]
 		for _, beyond := range []float64{0.5, 4, 1e3, -1e3} {
 			s := r.newStatistics(second.where, second.p)
-			scaler, ok := any(s).(framework.Scaler)
+			scaler, ok := any(s).(optional.Scaler)
 			if !ok {
-				r.skipf("%T is not framework.Scaler", s)
+				r.skipf("%T is not optional.Scaler", s)
 			}
 			r.must(r.Model.Prepare(second.p, nil, s), "Prepare", second.where)
 			s.Merge(second.s)
@@ -162,7 +162,7 @@ func (r *run[B, P, S]) extrapolation() {
 			var none P
 			if p, err := r.Model.Maximize(s, second.p, none); err == nil {
 				r.Model.LogJoint(s, p)
-				if m, ok := r.Model.(framework.Curved[P, S]); ok {
+				if m, ok := r.Model.(optional.Curved[P, S]); ok {
 					var f laplace.Curvature
 					f.Reset(s.Observations(), false)
 					_ = m.Curvature(s, p, &f)
@@ -206,7 +206,7 @@ func (r *run[B, P, S]) usedStatistics(at state[P, S], src *source[B], want strin
 // followers take over what Prepare has computed, in statistics that have seen other rows, and leave it as it was.
 func (r *run[B, P, S]) followers(at state[P, S], src *source[B]) {
 	s := r.reweighted(at)
-	f, ok := any(s).(framework.Follower[S])
+	f, ok := any(s).(optional.Follower[S])
 	if !ok {
 		return
 	}
@@ -264,7 +264,7 @@ func (r *run[B, P, S]) usedResults(at state[P, S]) {
 
 // projectedMemory overwrites projections, which must not reach what was projected.
 func (r *run[B, P, S]) projectedMemory(at state[P, S], src *source[B]) {
-	m, ok := r.Model.(framework.Projector[P, S])
+	m, ok := r.Model.(optional.Projector[P, S])
 	if !ok {
 		return
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/optional"
 	"github.com/latent-go/latent/internal/panics"
 )
 
@@ -78,8 +79,8 @@ type run[B, P any, S framework.Statistics[S]] struct {
 	out  *Outcome
 	more int // failures that are not reported
 
-	asked bool                   // whether the model has a prior
-	prior framework.Proper[P, S] // see proper
+	asked bool                  // whether the model has a prior
+	prior optional.Proper[P, S] // see proper
 	why   error
 }
 
@@ -181,7 +182,7 @@ func (r *run[B, P, S]) notef(format string, args ...any) {
 func able[I, B, P any, S framework.Statistics[S]](r *run[B, P, S], name string) I {
 	m, ok := r.Model.(I)
 	if !ok {
-		r.skipf("%T is not framework.%s", r.Model, name)
+		r.skipf("%T is not optional.%s", r.Model, name)
 	}
 	return m
 }
@@ -195,8 +196,8 @@ func (r *run[B, P, S]) deterministic() {
 
 // ascends skips the check where q solves an equation, and maximises nothing.
 func (r *run[B, P, S]) ascends() {
-	if _, ok := r.Model.(framework.FixedPoint); ok {
-		r.skipf("%T is framework.FixedPoint: its q need not be a maximum", r.Model)
+	if _, ok := r.Model.(optional.FixedPoint); ok {
+		r.skipf("%T is optional.FixedPoint: its q need not be a maximum", r.Model)
 	}
 }
 

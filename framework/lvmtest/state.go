@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/optional"
 	"github.com/latent-go/latent/laplace"
 )
 
@@ -21,12 +22,12 @@ type state[P, S any] struct {
 	p       P
 	s       S
 	entropy float64
-	q       framework.Local // of a Coupled model
+	q       optional.Local // of a Coupled model
 }
 
 // step makes a local step over blocks at parameters p, without or with a tilt: the fold of the
 // engine with one shard. A coupled model starts from q, or from a new one where that is nil.
-func (r *run[B, P, S]) step(where string, p P, q framework.Local, tilt *laplace.Tilt, src *source[B]) state[P, S] {
+func (r *run[B, P, S]) step(where string, p P, q optional.Local, tilt *laplace.Tilt, src *source[B]) state[P, S] {
 	if r.coupled() != nil {
 		if q == nil {
 			q = r.newLocal(where, p, src, 9)
@@ -39,14 +40,14 @@ func (r *run[B, P, S]) step(where string, p P, q framework.Local, tilt *laplace.
 // sumUp adds the rows to statistics that it empties first: those of their q, which is given
 // where the model keeps it.
 func (r *run[B, P, S]) sumUp(
-	where string, p P, tilt *laplace.Tilt, q framework.Local, src *source[B], s S,
+	where string, p P, tilt *laplace.Tilt, q optional.Local, src *source[B], s S,
 ) (entropy float64) {
 	r.must(r.Model.Prepare(p, tilt, s), "Prepare", where)
 	return r.addRows(where, p, q, src, s)
 }
 
 // addRows adds the rows to statistics that are ready for them.
-func (r *run[B, P, S]) addRows(where string, p P, q framework.Local, src *source[B], s S) (entropy float64) {
+func (r *run[B, P, S]) addRows(where string, p P, q optional.Local, src *source[B], s S) (entropy float64) {
 	for _, b := range src.blocks {
 		if q != nil {
 			h, err := r.coupled().InferAt(b, p, q, s)

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/optional"
 	"github.com/latent-go/latent/laplace"
 )
 
@@ -85,7 +86,7 @@ func checks[B, P any, S framework.Statistics[S]]() []check[B, P, S] {
 }
 
 func (r *run[B, P, S]) shape() {
-	_, variational := r.Model.(framework.Variational)
+	_, variational := r.Model.(optional.Variational)
 	for _, at := range r.early() {
 		got := r.Model.Shape(at.p)
 		if got.K != at.k {
@@ -116,7 +117,7 @@ func (r *run[B, P, S]) shape() {
 
 // charges are of observations, of which there are twice as many when every row counts twice.
 func (r *run[B, P, S]) charges() {
-	_ = able[framework.Charger[P, S]](r, "Charger")
+	_ = able[optional.Charger[P, S]](r, "Charger")
 	twice := slices.Repeat([]float64{2}, r.Data.Rows)
 	for _, at := range r.early() {
 		var total, latent, free int
@@ -155,8 +156,8 @@ func (r *run[B, P, S]) charges() {
 }
 
 // additiveCharges holds the N of all parameters together to be a sum over rows.
-func (r *run[B, P, S]) additiveCharges(at state[P, S], all []framework.Charge) {
-	total := func(charges []framework.Charge) (sum float64) {
+func (r *run[B, P, S]) additiveCharges(at state[P, S], all []optional.Charge) {
+	total := func(charges []optional.Charge) (sum float64) {
 		for _, c := range charges {
 			sum += float64(c.Parameters) * c.N
 		}
@@ -277,9 +278,9 @@ func (r *run[B, P, S]) slope(where string, h func([]float64) float64, x []float6
 }
 
 func (r *run[B, P, S]) curvature() {
-	_ = able[framework.Curved[P, S]](r, "Curved")
+	_ = able[optional.Curved[P, S]](r, "Curved")
 	r.given(r.Latent != nil, "Latent")
-	penalized, _ := r.Model.(framework.Penalized[P])
+	penalized, _ := r.Model.(optional.Penalized[P])
 	worst := 0.0
 	for _, at := range r.early() {
 		at.p = r.settled(at)
@@ -349,7 +350,7 @@ func dense(blocks laplace.Blocks) *mat.SymDense {
 
 // counts also asks for the counts alone, which must be the same.
 func (r *run[B, P, S]) counts() {
-	_ = able[framework.Curved[P, S]](r, "Curved")
+	_ = able[optional.Curved[P, S]](r, "Curved")
 	for _, at := range r.early() {
 		here := r.curvatureOf(at.where, at.s, at.p, false)
 		r.consistent(at.where, here, dense(here.Blocks()))
@@ -403,7 +404,7 @@ func (r *run[B, P, S]) underTangent(t state[P, S], f0 laplace.Blocks) float64 {
 }
 
 func (r *run[B, P, S]) tiltedStep() {
-	_ = able[framework.Curved[P, S]](r, "Curved")
+	_ = able[optional.Curved[P, S]](r, "Curved")
 	r.uncoupled("an Update need not be the best")
 	src := r.Data.all(0)
 	for _, at := range r.early() {
@@ -431,7 +432,7 @@ func (r *run[B, P, S]) tiltedStep() {
 // qStep starts at the q's of a fit, and at others that the parameters do not go with:
 // minorise–maximise works from any.
 func (r *run[B, P, S]) qStep() {
-	_ = able[framework.Curved[P, S]](r, "Curved")
+	_ = able[optional.Curved[P, S]](r, "Curved")
 	src := r.Data.all(0)
 	for _, at := range append(r.early(), r.late(framework.GFAB)...) {
 		next := r.maximize(at.where, at.s, at.p)
@@ -456,9 +457,9 @@ func (r *run[B, P, S]) qStep() {
 
 // likelihood of a q that is an approximation even at its best is an inequality.
 func (r *run[B, P, S]) likelihood() {
-	m := able[framework.LogProber[B, P]](r, "LogProber")
-	penalized, _ := r.Model.(framework.Penalized[P])
-	_, bounded := r.Model.(framework.BoundedLikelihood)
+	m := able[optional.LogProber[B, P]](r, "LogProber")
+	penalized, _ := r.Model.(optional.Penalized[P])
+	_, bounded := r.Model.(optional.BoundedLikelihood)
 	src := r.Data.all(0)
 	for _, at := range r.late(framework.EM) {
 		t := r.step(at.where, at.p, at.q, nil, src)
@@ -489,7 +490,7 @@ func (r *run[B, P, S]) likelihood() {
 // responsibilities are of the q that Infer finds, a label for each observation. Where labels depend on one another, as
 // those of a sequence do, all have less entropy than each by itself has.
 func (r *run[B, P, S]) responsibilities() {
-	m := able[framework.Assigner[B, P]](r, "Assigner")
+	m := able[optional.Assigner[B, P]](r, "Assigner")
 	src := r.Data.all(0)
 	for _, at := range r.late(framework.EM) {
 		q, err := m.Responsibilities(src.blocks[0], at.p, nil)
@@ -522,10 +523,10 @@ func (r *run[B, P, S]) responsibilities() {
 }
 
 func (r *run[B, P, S]) expansion() {
-	m := able[framework.Expander[P, S]](r, "Expander")
+	m := able[optional.Expander[P, S]](r, "Expander")
 	for _, charged := range []bool{false, true} {
 		if charged && !r.curved() {
-			r.notef("the charged expansion is not checked: %T is not framework.Curved", r.Model)
+			r.notef("the charged expansion is not checked: %T is not optional.Curved", r.Model)
 			continue
 		}
 		objective := func(s S, entropy float64, p P, where string) float64 {

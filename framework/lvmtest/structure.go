@@ -13,12 +13,13 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/optional"
 	"github.com/latent-go/latent/pruning"
 )
 
 // canonical rotates latent dimensions that mix to the eigenvectors of Signal.
 func (r *run[B, P, S]) canonical(where string, s S, p P) (S, P) {
-	m, ok := r.Model.(framework.Rotator[P, S])
+	m, ok := r.Model.(optional.Rotator[P, S])
 	if !ok {
 		return s, p
 	}
@@ -36,7 +37,7 @@ func (r *run[B, P, S]) canonical(where string, s S, p P) (S, P) {
 // unless there is exactly one.
 func (r *run[B, P, S]) degenerateDimension(at state[P, S]) (flat S, p P, own float64, dropped int, ok bool) {
 	flat, p, own = r.Degenerate(at.s, r.maximize(at.where, at.s, at.p))
-	rotator, rotates := r.Model.(framework.Rotator[P, S])
+	rotator, rotates := r.Model.(optional.Rotator[P, S])
 	f := r.curvatureOf(at.where+", degenerate", flat, p, false)
 	verdict, err := pruning.Eigenvalue{}.Apply(f, at.k, rotates)
 	r.must(err, "the eigenvalue rule", at.where)
@@ -57,8 +58,8 @@ func (r *run[B, P, S]) degenerateDimension(at state[P, S]) (flat S, p P, own flo
 
 // relevance of dimensions that mix is that of directions, which Z alone does not determine.
 func (r *run[B, P, S]) relevance() {
-	_ = able[framework.Projector[P, S]](r, "Projector")
-	_, rotates := r.Model.(framework.Rotator[P, S])
+	_ = able[optional.Projector[P, S]](r, "Projector")
+	_, rotates := r.Model.(optional.Rotator[P, S])
 	for _, at := range r.early() {
 		r.relevances(at.where, at.s, r.maximize(at.where, at.s, at.p))
 		if r.Degenerate == nil || !r.curved() || rotates || at.k == 1 {
@@ -79,7 +80,7 @@ func (r *run[B, P, S]) relevance() {
 
 // rotation rotates z at random.
 func (r *run[B, P, S]) rotation() {
-	m := able[framework.Rotator[P, S]](r, "Rotator")
+	m := able[optional.Rotator[P, S]](r, "Rotator")
 	r.uncoupled("its q cannot be rotated")
 	src := r.Data.all(0)
 	rng := r.rng(8)
@@ -105,8 +106,8 @@ func (r *run[B, P, S]) rotation() {
 
 // exchanged turns the first two latent dimensions into one another: what Keep then leaves of the first is what it
 // leaves of the second before.
-func (r *run[B, P, S]) exchanged(m framework.Rotator[P, S], at state[P, S], p P) {
-	keeper, ok := r.Model.(framework.Projector[P, S])
+func (r *run[B, P, S]) exchanged(m optional.Rotator[P, S], at state[P, S], p P) {
+	keeper, ok := r.Model.(optional.Projector[P, S])
 	if !ok || at.k == 1 || r.Least > 1 {
 		return
 	}
@@ -165,8 +166,8 @@ func rotationOf(k int, rng *rand.Rand) *mat.Dense {
 
 // projection finds the degenerate dimension as the eigenvalue rule does.
 func (r *run[B, P, S]) projection() {
-	m := able[framework.Projector[P, S]](r, "Projector")
-	_ = able[framework.Curved[P, S]](r, "Curved")
+	m := able[optional.Projector[P, S]](r, "Projector")
+	_ = able[optional.Curved[P, S]](r, "Curved")
 	r.given(r.Degenerate != nil, "Degenerate")
 	made := false
 	for _, at := range r.early() {
@@ -192,7 +193,7 @@ func (r *run[B, P, S]) projection() {
 
 // idempotence keeps all dimensions, and all that a projection has left.
 func (r *run[B, P, S]) idempotence() {
-	m := able[framework.Projector[P, S]](r, "Projector")
+	m := able[optional.Projector[P, S]](r, "Projector")
 	for _, at := range r.early() {
 		s, p := at.s, r.maximize(at.where, at.s, at.p)
 		for k := at.k; ; k-- {
@@ -219,7 +220,7 @@ func (r *run[B, P, S]) idempotence() {
 
 // split divides every latent dimension, and the first of them in other units.
 func (r *run[B, P, S]) split() {
-	m := able[framework.Splitter[B, P, S]](r, "Splitter")
+	m := able[optional.Splitter[framework.Source[B], P, S]](r, "Splitter")
 	src, divided, refused := r.Data.all(0), false, true
 	for _, at := range r.early() {
 		p := r.maximize(at.where, at.s, at.p)
@@ -257,7 +258,7 @@ func (r *run[B, P, S]) split() {
 
 // halved is Split, whose result is checked where it does not err.
 func (r *run[B, P, S]) halved(
-	m framework.Splitter[B, P, S], where string, src *source[B], s S, p P, k int,
+	m optional.Splitter[framework.Source[B], P, S], where string, src *source[B], s S, p P, k int,
 ) (q P, gain float64, err error) {
 	q, gain, err = m.Split(context.Background(), src, s, p, k, r.rng(uint64(100+k)))
 	if err != nil {
@@ -283,7 +284,7 @@ func (r *run[B, P, S]) halves(where string, q P, k int, src *source[B]) {
 	}
 	t := r.step(where, q, nil, nil, src)
 	r.number(r.bound(t.s, t.entropy, r.maximize(where, t.s, q)), "E_q[ln p] + H(q) after Split", where)
-	if m, ok := r.Model.(framework.Projector[P, S]); ok && size > 1 {
+	if m, ok := r.Model.(optional.Projector[P, S]); ok && size > 1 {
 		without := func(k int) string {
 			t := r.step(where, q, nil, nil, src)
 			_, kept := r.kept(m, where, t.s, r.maximize(where, t.s, q), slices.Delete(upTo(size), k, k+1))
@@ -300,7 +301,7 @@ func (r *run[B, P, S]) halves(where string, q P, k int, src *source[B]) {
 // dividedFirst divides the first latent dimension one iteration after the start, and returns what Split promises
 // and E_q[ln p] + H(q) at what it returns.
 func (r *run[B, P, S]) dividedFirst(
-	m framework.Splitter[B, P, S], where string, k int, src *source[B],
+	m optional.Splitter[framework.Source[B], P, S], where string, k int, src *source[B],
 ) (gain, bound, n float64, ok bool) {
 	at := r.step(where, r.init(k, src, 0), nil, nil, src)
 	q, gain, err := r.halved(m, where, src, at.s, r.maximize(where, at.s, at.p), 0)

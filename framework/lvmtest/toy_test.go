@@ -13,6 +13,7 @@ import (
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/framework/lvmtest"
+	"github.com/latent-go/latent/framework/optional"
 	"github.com/latent-go/latent/internal/categorical"
 	"github.com/latent-go/latent/laplace"
 )
@@ -241,9 +242,9 @@ func (s *sums) unit(k int, p *rates) laplace.Block {
 	return s.information[k]
 }
 
-func (toy) Charges(s *sums, p *rates) []framework.Charge {
+func (toy) Charges(s *sums, p *rates) []optional.Charge {
 	k := len(p.Rates)
-	return []framework.Charge{{Parameters: k, Free: k, Latent: true, N: s.N}, {Parameters: k - 1, Free: k - 1, N: s.N}}
+	return []optional.Charge{{Parameters: k, Free: k, Latent: true, N: s.N}, {Parameters: k - 1, Free: k - 1, N: s.N}}
 }
 
 func (toy) LabelEntropy(s *sums) float64 { return s.H }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/blocks"
+	"github.com/latent-go/latent/framework/optional"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/laplace"
 	"github.com/latent-go/latent/prior"
@@ -620,10 +621,10 @@ func (m Continuous) LogProb(b blocks.Rows, p *ContinuousParameters, dst []float6
 
 var (
 	_ framework.Model[blocks.Rows, *ContinuousParameters, *Posteriors] = Continuous{}
-	_ framework.Curved[*ContinuousParameters, *Posteriors]             = Continuous{}
-	_ framework.Proper[*ContinuousParameters, *Posteriors]             = Continuous{}
-	_ framework.Symmetric[*ContinuousParameters]                       = Continuous{}
-	_ framework.Projector[*ContinuousParameters, *Posteriors]          = Continuous{}
-	_ framework.Rotator[*ContinuousParameters, *Posteriors]            = Continuous{}
-	_ framework.LogProber[blocks.Rows, *ContinuousParameters]          = Continuous{}
+	_ optional.Curved[*ContinuousParameters, *Posteriors]              = Continuous{}
+	_ optional.Proper[*ContinuousParameters, *Posteriors]              = Continuous{}
+	_ optional.Symmetric[*ContinuousParameters]                        = Continuous{}
+	_ optional.Projector[*ContinuousParameters, *Posteriors]           = Continuous{}
+	_ optional.Rotator[*ContinuousParameters, *Posteriors]             = Continuous{}
+	_ optional.LogProber[blocks.Rows, *ContinuousParameters]           = Continuous{}
 )

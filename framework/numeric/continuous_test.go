@@ -12,6 +12,7 @@ import (
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/framework/numeric"
+	"github.com/latent-go/latent/framework/optional"
 	"github.com/latent-go/latent/laplace"
 	"github.com/latent-go/latent/models/bpca"
 )
@@ -119,7 +120,8 @@ func lifted(n int, seed uint64) []float64 {
 	return x
 }
 
-// Where z does not enter quadratically the iteration still ascends, and what it ascends is ln p(x) to the error of the rule.
+// Where z does not enter quadratically the iteration still ascends, and what it ascends is ln p(x) to the error of the
+// rule.
 func TestCountsWithContinuousZ(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -191,7 +193,7 @@ func TestRotationChangesNothing(t *testing.T) {
 }
 
 // curvature is what a model says of it.
-func curvature[P any, S framework.Statistics[S]](t *testing.T, m framework.Curved[P, S], s S, p P) *laplace.Curvature {
+func curvature[P any, S framework.Statistics[S]](t *testing.T, m optional.Curved[P, S], s S, p P) *laplace.Curvature {
 	var f laplace.Curvature
 	f.Reset(s.Observations(), false)
 	require.NoError(t, m.Curvature(s, p, &f))
@@ -207,8 +209,8 @@ func signals(t *testing.T, m numeric.Continuous, s *numeric.Posteriors, p *numer
 	return eigen.Values(nil)
 }
 
-// A degenerate dimension leaves nothing behind: with a loading of 0 and z from its prior, the projection changes the joint
-// likelihood by the prior of z alone (paper G, eq. 3).
+// A degenerate dimension leaves nothing behind: with a loading of 0 and z from its prior, the projection changes the
+// joint likelihood by the prior of z alone (paper G, eq. 3).
 func TestProjectionKeepsJointLikelihood(t *testing.T) {
 	m := numeric.Continuous{Density: ppca{}}
 	src := tableOf(t, centred(30, 3, 5), 3)

@@ -10,8 +10,8 @@ import (
 
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/internal/linalg"
-	"github.com/latent-go/latent/internal/optional"
 	"github.com/latent-go/latent/internal/parallel"
+	"github.com/latent-go/latent/internal/signatures"
 	"github.com/latent-go/latent/internal/simd"
 )
 
@@ -146,7 +146,7 @@ func compile(density Density, columns int) (c *compiled, err error) {
 	if c.component, c.shared, err = plans(m.of, layout, columns); err != nil {
 		return nil, err
 	}
-	if err := optional.Misfit(density, optionals...); err != nil {
+	if err := signatures.Misfit(density, optionals...); err != nil {
 		return nil, fmt.Errorf("numeric: %w", err)
 	}
 	c.differentiable, _ = density.(Differentiable)

@@ -12,7 +12,7 @@ import (
 
 	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/linalg"
-	"github.com/latent-go/latent/internal/optional"
+	"github.com/latent-go/latent/internal/signatures"
 )
 
 // A JointDensity is the joint distribution of a row and its continuous latent variables: all that [Continuous] needs.
@@ -133,7 +133,7 @@ func compileJoint(density JointDensity, columns, nodes int, quadratic bool) (c *
 	if c.component.free == 0 {
 		return nil, fmt.Errorf("numeric: Layout of %T gives a latent dimension no parameters", density)
 	}
-	if err := optional.Misfit(density, jointOptionals...); err != nil {
+	if err := signatures.Misfit(density, jointOptionals...); err != nil {
 		return nil, fmt.Errorf("numeric: %w", err)
 	}
 	c.inferrer, _ = density.(Inferrer)

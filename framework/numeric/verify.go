@@ -15,7 +15,7 @@ import (
 	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/densities"
 	"github.com/latent-go/latent/internal/linalg"
-	"github.com/latent-go/latent/internal/optional"
+	"github.com/latent-go/latent/internal/signatures"
 )
 
 // What a density implements besides its log density is compared with that, by package lvmtest: searches and numeric
@@ -41,7 +41,7 @@ type verifier struct {
 // Verify compares the methods of the density with LogProb on the rows of a block, of which the density has the columns
 // from at on. methods are the optional interfaces that it has.
 func (f factor) Verify(b blocks.Rows, at int, rng *rand.Rand) (methods []string, errs []error) {
-	methods = optional.Names(f.density, optionals...)
+	methods = signatures.Names(f.density, optionals...)
 	bare := *f.compiled
 	bare.differentiable, bare.estimator, bare.informer, bare.batcher = nil, nil, nil, nil
 	bare.additive, bare.statistics = nil, 0
@@ -463,7 +463,7 @@ func init() {
 // methods are the optional interfaces that it has.
 func (m Continuous) verify(s *Posteriors, p *ContinuousParameters, rng *rand.Rand) (methods []string, errs []error) {
 	c := m.must(p)
-	methods = optional.Names(m.Density, jointOptionals...)
+	methods = signatures.Names(m.Density, jointOptionals...)
 	plain := *c
 	plain.inferrer, plain.differentiable, plain.estimator, plain.informer = nil, nil, nil, nil
 	own, bare := c.machine(), plain.machine()

@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/optional"
 	"github.com/latent-go/latent/internal/categorical"
 	"github.com/latent-go/latent/laplace"
 )
@@ -135,7 +136,7 @@ const labelWeight = 0.9
 // NewLocal returns q at the start's labels, or at labels drawn with the weights of the blocks as probabilities.
 func (Model) NewLocal(
 	ctx context.Context, src framework.Source[Nodes], p *Parameters, rng *rand.Rand,
-) (framework.Local, error) {
+) (optional.Local, error) {
 	g, err := graphOf(ctx, src)
 	if err != nil {
 		return nil, err
@@ -221,7 +222,7 @@ func (q *Posterior) around(l Links, i int, dst []float64) {
 // Update sets ln q_ik = ln π_k + Σ_l (edges_l·slope_kl + others_l·pair_kl) + constant for the nodes i of b. Under q,
 // edges_l is the weight of the edges from i to block l, and others_l the number of other nodes in block l; a directed
 // graph adds the edges from l to i. This maximises the objective over q(z_i) while the other nodes' q stay fixed.
-func (Model) Update(b Nodes, p *Parameters, tilt *laplace.Tilt, _, next framework.Local) error {
+func (Model) Update(b Nodes, p *Parameters, tilt *laplace.Tilt, _, next optional.Local) error {
 	q, k := next.(*Posterior), p.K
 	if b.First == 0 {
 		q.sum() // so that rounding errors do not add up
@@ -259,7 +260,7 @@ func (Model) Update(b Nodes, p *Parameters, tilt *laplace.Tilt, _, next framewor
 }
 
 // InferAt adds the nodes' expected statistics under q to s and returns the entropy of q, in nats.
-func (Model) InferAt(b Nodes, p *Parameters, local framework.Local, s *Statistics) (entropy float64, err error) {
+func (Model) InferAt(b Nodes, p *Parameters, local optional.Local, s *Statistics) (entropy float64, err error) {
 	q, k := local.(*Posterior), p.K
 	around := make([]float64, k)
 	for i := range b.N {
@@ -303,18 +304,18 @@ func (m Model) Curvature(s *Statistics, p *Parameters, f *laplace.Curvature) err
 
 // Charges returns what BIC charges (Daudin, Picard & Robin 2008): for θ by the number of pairs of nodes, for the
 // weights of blocks by the number of nodes.
-func (m Model) Charges(s *Statistics, p *Parameters) []framework.Charge {
+func (m Model) Charges(s *Statistics, p *Parameters) []optional.Charge {
 	pairs, cells := 0.0, 0
 	for k, l := range p.cells {
 		_, n := s.cell(p, k, l)
 		pairs += n
 		cells++
 	}
-	charges := []framework.Charge{{Parameters: cells, Free: cells, Latent: true, N: pairs}}
+	charges := []optional.Charge{{Parameters: cells, Free: cells, Latent: true, N: pairs}}
 	members, blocks := s.members(p), p.blocks()
 	for side, n := range blocks {
 		if n > 1 {
-			charges = append(charges, framework.Charge{Parameters: n - 1, Free: n - 1, N: members[side]})
+			charges = append(charges, optional.Charge{Parameters: n - 1, Free: n - 1, N: members[side]})
 		}
 	}
 	return charges

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/optional"
 )
 
 // Parameters are Π: the blocks' weights and, for each pair of blocks, the parameter of the edges between them.
@@ -235,7 +236,7 @@ type Posterior struct {
 }
 
 // Keep restricts q to the blocks dims. Nodes of dropped blocks are in no block until Update next reaches them.
-func (q *Posterior) Keep(dims []int) framework.Local { return framework.KeepAxes(q, q.K, dims) }
+func (q *Posterior) Keep(dims []int) optional.Local { return framework.KeepAxes(q, q.K, dims) }
 
 // Row returns q(z_i), K probabilities, in the posterior's own memory.
 func (q *Posterior) Row(i int) []float64 { return q.Q[i*q.K : (i+1)*q.K] }

@@ -76,7 +76,7 @@ func (p *Posterior) Point() *Parameters {
 	return &Parameters{K: p.K, D: p.D, Mean: p.Mean, Loadings: p.Loadings, Noise: p.Rate / p.Shape}
 }
 
-// BoundsEvidence marks the model as [framework.Variational].
+// BoundsEvidence marks the model as [optional.Variational].
 func (Variational) BoundsEvidence() {}
 
 // Init starts from the same draw as [Model]; q(W) has the covariance that one row implies.

@@ -10,6 +10,7 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/blocks"
+	"github.com/latent-go/latent/framework/optional"
 	"github.com/latent-go/latent/internal/logit"
 	"github.com/latent-go/latent/laplace"
 	"github.com/latent-go/latent/models/mixture"
@@ -214,7 +215,7 @@ func (m Model) Scorer(
 // LabelEntropy returns the entropy of the classes alone, without that of the family's own latent variables, in nats.
 func (Model) LabelEntropy(s *Statistics) float64 { return s.Mixture.Labels }
 
-// Condense merges equal rows into one row with their weight (see [framework.Condenser]), unless a column of the
+// Condense merges equal rows into one row with their weight (see [optional.Condenser]), unless a column of the
 // family is continuous.
 func (m Model) Condense(ctx context.Context, src framework.Source[blocks.Rows]) framework.Source[blocks.Rows] {
 	return m.mixture().Condense(ctx, src)
@@ -234,7 +235,7 @@ func newStatistics(mix *mixture.Statistics, p *Parameters) *Statistics {
 	return &Statistics{Mixture: mix, Sums: logit.NewSums(p.K(), p.width())}
 }
 
-// Follow empties s and readies it for the local step that lead is ready for (see [framework.Follower]).
+// Follow empties s and readies it for the local step that lead is ready for (see [optional.Follower]).
 func (s *Statistics) Follow(lead *Statistics) {
 	s.rows.family, s.rows.columns, s.rows.p, s.rows.s = lead.rows.family, lead.rows.columns, lead.rows.p, s
 	s.Sums.Clear()
@@ -250,7 +251,7 @@ func (s *Statistics) Merge(o *Statistics) {
 	s.Sums.Merge(&o.Sums)
 }
 
-// Scale multiplies the weight of all rows by factor (see [framework.Scaler]).
+// Scale multiplies the weight of all rows by factor (see [optional.Scaler]).
 func (s *Statistics) Scale(factor float64) {
 	s.Mixture.Scale(factor)
 	s.Sums.Scale(factor)
@@ -261,12 +262,12 @@ func at(v []float64, k, n int) []float64 { return v[k*n : (k+1)*n] }
 
 var (
 	_ framework.Model[blocks.Rows, *Parameters, *Statistics] = Model{}
-	_ framework.Curved[*Parameters, *Statistics]             = Model{}
-	_ framework.Proper[*Parameters, *Statistics]             = Model{}
-	_ framework.Projector[*Parameters, *Statistics]          = Model{}
-	_ framework.LogProber[blocks.Rows, *Parameters]          = Model{}
-	_ framework.Assigner[blocks.Rows, *Parameters]           = Model{}
-	_ framework.LabelEntropy[*Statistics]                    = Model{}
-	_ framework.Condenser[blocks.Rows]                       = Model{}
-	_ framework.Scaler                                       = (*Statistics)(nil)
+	_ optional.Curved[*Parameters, *Statistics]              = Model{}
+	_ optional.Proper[*Parameters, *Statistics]              = Model{}
+	_ optional.Projector[*Parameters, *Statistics]           = Model{}
+	_ optional.LogProber[blocks.Rows, *Parameters]           = Model{}
+	_ optional.Assigner[blocks.Rows, *Parameters]            = Model{}
+	_ optional.LabelEntropy[*Statistics]                     = Model{}
+	_ optional.Condenser[framework.Source[blocks.Rows]]      = Model{}
+	_ optional.Scaler                                        = (*Statistics)(nil)
 )

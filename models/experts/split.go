@@ -8,11 +8,12 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/blocks"
+	"github.com/latent-go/latent/framework/optional"
 	"github.com/latent-go/latent/internal/logit"
 	"github.com/latent-go/latent/models/mixture"
 )
 
-// Split divides class k by fitting a mixture of two components to its rows (see [framework.Splitter]). The halves
+// Split divides class k by fitting a mixture of two components to its rows (see [optional.Splitter]). The halves
 // start with the gate of class k, shifted by the logs of their shares.
 func (m Model) Split(
 	ctx context.Context, src framework.Source[blocks.Rows], s *Statistics, p *Parameters, k int, rng *rand.Rand,
@@ -69,4 +70,4 @@ func (m Model) StartAt(ctx context.Context, src framework.Source[blocks.Rows], p
 	return framework.EMStep(ctx, m, src, p, 1)
 }
 
-var _ framework.Splitter[blocks.Rows, *Parameters, *Statistics] = Model{}
+var _ optional.Splitter[framework.Source[blocks.Rows], *Parameters, *Statistics] = Model{}

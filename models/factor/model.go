@@ -12,6 +12,7 @@ import (
 
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/blocks"
+	"github.com/latent-go/latent/framework/optional"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/laplace"
 	"github.com/latent-go/latent/models/lineargaussian"
@@ -276,14 +277,14 @@ var errFewEntries = errors.New("has no more entries than the table has columns")
 // Charges lists what BIC charges: ½ ln N for each parameter, where N counts the rows that show the parameter's part,
 // a set of columns with noise of their own. The parameters that a rotation fixes are subtracted from the parts that
 // most rows show, so that the order of the columns does not matter.
-func (Model) Charges(s *Statistics, p *Parameters) []framework.Charge {
+func (Model) Charges(s *Statistics, p *Parameters) []optional.Charge {
 	all := p.shape(p.K, p.D)
 	if !s.incomplete() {
-		return []framework.Charge{{
+		return []optional.Charge{{
 			Parameters: all.Component, Free: all.Free - all.Shared, Latent: true, N: s.N,
 		}, {Parameters: all.Shared, Free: all.Shared, N: s.N}}
 	}
-	var list []framework.Charge
+	var list []optional.Charge
 	fixed := p.D*p.K + all.Shared + p.D - all.Free // by the choice of a rotation
 	parts := p.parts(p.D)
 	order := make([]int, len(parts))
@@ -295,13 +296,13 @@ func (Model) Charges(s *Statistics, p *Parameters) []framework.Charge {
 		m, n := len(parts[g]), s.Seen[g]
 		off := min(fixed, m*p.K)
 		fixed -= off
-		list = append(list, framework.Charge{Parameters: m * p.K, Free: m*(p.K+1) - off, Latent: true, N: n})
+		list = append(list, optional.Charge{Parameters: m * p.K, Free: m*(p.K+1) - off, Latent: true, N: n})
 		if own := m * (m + 1) / 2; !p.Isotropic {
-			list = append(list, framework.Charge{Parameters: own, Free: own, N: n})
+			list = append(list, optional.Charge{Parameters: own, Free: own, N: n})
 		}
 	}
 	if p.Isotropic {
-		list = append(list, framework.Charge{Parameters: 1, Free: 1, N: s.N})
+		list = append(list, optional.Charge{Parameters: 1, Free: 1, N: s.N})
 	}
 	return list
 }

@@ -328,7 +328,7 @@ func (s *Solutions) Parameters(k int) (*Parameters, error) {
 	return p.Canonical(), nil
 }
 
-// LearningCoefficient returns λ of sBIC (see [framework.Singular]).
+// LearningCoefficient returns λ of sBIC (see [optional.Singular]).
 func (Model) LearningCoefficient(p *Parameters, truth int) float64 {
 	return p.learning(p.K, truth, p.D)
 }

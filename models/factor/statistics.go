@@ -37,7 +37,7 @@ func (s *Statistics) Merge(o *Statistics) {
 	}
 }
 
-// Scale multiplies the weight of all rows by factor (see [framework.Scaler]).
+// Scale multiplies the weight of all rows by factor (see [optional.Scaler]).
 func (s *Statistics) Scale(factor float64) {
 	s.Statistics.Scale(factor)
 	for _, sum := range s.sums() {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/blocks"
+	"github.com/latent-go/latent/framework/optional"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/laplace"
 )
@@ -26,7 +27,7 @@ type Posterior struct {
 }
 
 // Keep restricts q to the features dims.
-func (q *Posterior) Keep(dims []int) framework.Local { return framework.KeepAxes(q, q.K, dims) }
+func (q *Posterior) Keep(dims []int) optional.Local { return framework.KeepAxes(q, q.K, dims) }
 
 func (q *Posterior) row(n int) []float64 { return q.On[n*q.K : (n+1)*q.K] }
 
@@ -40,7 +41,7 @@ func (m MeanField) Init(
 // NewLocal returns q with every feature's probability at its π_k.
 func (MeanField) NewLocal(
 	_ context.Context, src framework.Source[blocks.Rows], p *Parameters, _ *rand.Rand,
-) (framework.Local, error) {
+) (optional.Local, error) {
 	return &Posterior{p.K, slices.Repeat(p.On, src.Rows())}, nil
 }
 
@@ -86,7 +87,7 @@ func binaryEntropy(v float64) float64 {
 }
 
 // Update maximises the objective over one q(z_nk) after another: coordinate ascent.
-func (m MeanField) Update(b blocks.Rows, p *Parameters, tilt *laplace.Tilt, now, next framework.Local) error {
+func (m MeanField) Update(b blocks.Rows, p *Parameters, tilt *laplace.Tilt, now, next optional.Local) error {
 	return m.ascendRows(b, p, tilt, now.(*Posterior), next.(*Posterior), updateRounds)
 }
 
@@ -124,7 +125,7 @@ func (MeanField) Prepare(p *Parameters, _ *laplace.Tilt, s *Statistics) error {
 
 // InferAt adds the rows' expected statistics under q to s and returns the entropy of q, in nats.
 func (MeanField) InferAt(
-	b blocks.Rows, p *Parameters, local framework.Local, s *Statistics,
+	b blocks.Rows, p *Parameters, local optional.Local, s *Statistics,
 ) (entropy float64, err error) {
 	t, q := &s.states, local.(*Posterior)
 	for first := 0; first < b.N; first += t.size {

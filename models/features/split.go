@@ -11,6 +11,7 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/blocks"
+	"github.com/latent-go/latent/framework/optional"
 )
 
 // A feature is divided by a model of two features that is fitted to what the others leave of the rows: the partial EM
@@ -26,7 +27,7 @@ const (
 
 var errUnpromising = errors.New("features: the rows that are left have no room for two features")
 
-// Split divides feature k with the rows of a sample (see [framework.Splitter]). It tries two divisions: one starts at
+// Split divides feature k with the rows of a sample (see [optional.Splitter]). It tries two divisions: one starts at
 // feature k and a new one beside it, the other at two new features.
 func (m Model) Split(
 	ctx context.Context, src framework.Source[blocks.Rows], s *Statistics, p *Parameters, k int, rng *rand.Rand,
@@ -129,7 +130,7 @@ func (p *Parameters) grown(two *Parameters, k int) *Parameters {
 }
 
 var (
-	_ framework.Splitter[blocks.Rows, *Parameters, *Statistics] = Model{}
-	_ framework.Splitter[blocks.Rows, *Parameters, *Statistics] = MeanField{}
-	_ framework.Coupled[blocks.Rows, *Parameters, *Statistics]  = MeanField{}
+	_ optional.Splitter[framework.Source[blocks.Rows], *Parameters, *Statistics]             = Model{}
+	_ optional.Splitter[framework.Source[blocks.Rows], *Parameters, *Statistics]             = MeanField{}
+	_ optional.Coupled[blocks.Rows, framework.Source[blocks.Rows], *Parameters, *Statistics] = MeanField{}
 )

@@ -12,6 +12,7 @@ import (
 	"github.com/latent-go/latent/family/known"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/blocks"
+	"github.com/latent-go/latent/framework/optional"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/laplace"
 	"github.com/latent-go/latent/prior"
@@ -367,7 +368,7 @@ func (m Variational) Shape(p *Posterior) framework.Shape {
 	return m.Structure.shape(pl, p.K, p.K*pl.Size().Free)
 }
 
-// BoundsEvidence marks the model as framework.Variational.
+// BoundsEvidence marks the model as optional.Variational.
 func (Variational) BoundsEvidence() {}
 
 // LabelEntropy returns the entropy of the paths alone, without that of the family's own latent variables, in nats.
@@ -421,9 +422,9 @@ func (m Variational) Point(p *Posterior) (*Parameters, error) {
 
 var (
 	_ framework.Model[blocks.Sequences, *Parameters, *Statistics] = MAP{}
-	_ framework.Penalized[*Parameters]                            = MAP{}
+	_ optional.Penalized[*Parameters]                             = MAP{}
 	_ framework.Model[blocks.Sequences, *Posterior, *Statistics]  = Variational{}
-	_ framework.Variational                                       = Variational{}
-	_ framework.Projector[*Posterior, *Statistics]                = Variational{}
-	_ framework.Assigner[blocks.Sequences, *Posterior]            = Variational{}
+	_ optional.Variational                                        = Variational{}
+	_ optional.Projector[*Posterior, *Statistics]                 = Variational{}
+	_ optional.Assigner[blocks.Sequences, *Posterior]             = Variational{}
 )

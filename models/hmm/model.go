@@ -14,6 +14,7 @@ import (
 	"github.com/latent-go/latent/family/known"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/blocks"
+	"github.com/latent-go/latent/framework/optional"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/laplace"
 	"github.com/latent-go/latent/prior"
@@ -292,22 +293,22 @@ func (c Structure) shape(pl *family.Plan, k, numbers int) framework.Shape {
 // Charges lists what BIC charges: ½ ln N for each parameter, where N is the number of steps for the family's
 // parameters, the number of steps that are not the last of their sequence for transitions, and the number of
 // sequences for the start.
-func (m Model) Charges(s *Statistics, p *Parameters) []framework.Charge {
+func (m Model) Charges(s *Statistics, p *Parameters) []optional.Charge {
 	pl := m.mustPlan(p)
 	numbers, free := pl.Counts(p.K, p.Components)
 	return m.Structure.charges(s, numbers, free, pl.Size().Shared)
 }
 
 // charges are those of so many numbers of the family, of which some are free, and of those that states share.
-func (c Structure) charges(s *Statistics, numbers, free, shared int) []framework.Charge {
+func (c Structure) charges(s *Statistics, numbers, free, shared int) []optional.Charge {
 	moves := 0
 	for i := range s.K {
 		moves += c.free(i, s.K)
 	}
-	of := func(parameters int, latent bool, n float64) framework.Charge {
-		return framework.Charge{Parameters: parameters, Free: parameters, Latent: latent, N: n}
+	of := func(parameters int, latent bool, n float64) optional.Charge {
+		return optional.Charge{Parameters: parameters, Free: parameters, Latent: latent, N: n}
 	}
-	own := framework.Charge{Parameters: numbers, Free: free, Latent: true, N: s.N}
+	own := optional.Charge{Parameters: numbers, Free: free, Latent: true, N: s.N}
 	return append(s.charges[:0], own, of(shared, false, s.N),
 		of(moves, true, max(1, s.N-s.Sequences)), of(c.starts(s.K), false, s.Sequences))
 }
@@ -483,12 +484,12 @@ func (s *Statistics) score(b blocks.Sequences, logProb, smoothed []float64) ([]f
 
 var (
 	_ framework.Model[blocks.Sequences, *Parameters, *Statistics] = Model{}
-	_ framework.Curved[*Parameters, *Statistics]                  = Model{}
-	_ framework.Proper[*Parameters, *Statistics]                  = Model{}
-	_ framework.Projector[*Parameters, *Statistics]               = Model{}
-	_ framework.Charger[*Parameters, *Statistics]                 = Model{}
-	_ framework.LabelEntropy[*Statistics]                         = Model{}
-	_ framework.LogProber[blocks.Sequences, *Parameters]          = Model{}
-	_ framework.Assigner[blocks.Sequences, *Parameters]           = Model{}
-	_ framework.Scaler                                            = (*Statistics)(nil)
+	_ optional.Curved[*Parameters, *Statistics]                   = Model{}
+	_ optional.Proper[*Parameters, *Statistics]                   = Model{}
+	_ optional.Projector[*Parameters, *Statistics]                = Model{}
+	_ optional.Charger[*Parameters, *Statistics]                  = Model{}
+	_ optional.LabelEntropy[*Statistics]                          = Model{}
+	_ optional.LogProber[blocks.Sequences, *Parameters]           = Model{}
+	_ optional.Assigner[blocks.Sequences, *Parameters]            = Model{}
+	_ optional.Scaler                                             = (*Statistics)(nil)
 )

@@ -12,6 +12,7 @@ import (
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/blocks"
+	"github.com/latent-go/latent/framework/optional"
 	"github.com/latent-go/latent/internal/tier"
 	"github.com/latent-go/latent/models/hmm"
 )
@@ -108,6 +109,6 @@ func TestCriteriaOfOneSequenceCountItsSteps(t *testing.T) {
 		assert.Equal(t, 4, of.K[best], criterion.Name)
 	}
 	res := fit(t, hmm.Model{Family: c.family}, c.draw(t, 1), framework.Options{K: 4, Method: framework.EM, FixedK: true, MaxIterations: 3})
-	want := []framework.Charge{{Parameters: 16, Free: 16, Latent: true, N: 3000}, {N: 3000}, {Parameters: 12, Free: 12, Latent: true, N: 2999}, {Parameters: 3, Free: 3, N: 1}}
+	want := []optional.Charge{{Parameters: 16, Free: 16, Latent: true, N: 3000}, {N: 3000}, {Parameters: 12, Free: 12, Latent: true, N: 2999}, {Parameters: 3, Free: 3, N: 1}}
 	assert.Equal(t, want, hmm.Model{Family: c.family}.Charges(res.Statistics, res.Parameters))
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/latent-go/latent/family/known"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/blocks"
+	"github.com/latent-go/latent/framework/optional"
 	"github.com/latent-go/latent/internal/categorical"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/internal/simd"
@@ -25,7 +26,7 @@ import (
 // first local step. Or by what follows it: the steps before one of the other states become one half (contextual splits
 // of states; Ostendorf & Singer 1997), which also divides states that look the same.
 
-// Split divides state k with a sample of pieces of the sequences (see [framework.Splitter]).
+// Split divides state k with a sample of pieces of the sequences (see [optional.Splitter]).
 func (m Model) Split(
 	ctx context.Context, src framework.Source[blocks.Sequences], s *Statistics, p *Parameters, k int, rng *rand.Rand,
 ) (*Parameters, float64, error) {
@@ -216,4 +217,4 @@ func pieces(
 	return out, err
 }
 
-var _ framework.Splitter[blocks.Sequences, *Parameters, *Statistics] = Model{}
+var _ optional.Splitter[framework.Source[blocks.Sequences], *Parameters, *Statistics] = Model{}

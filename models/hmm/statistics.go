@@ -5,6 +5,7 @@ import (
 
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/optional"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/internal/logit"
 )
@@ -38,7 +39,7 @@ type Statistics struct {
 	workers int
 	sink    *sink
 	kept    *sink // its memory
-	charges []framework.Charge
+	charges []optional.Charge
 
 	expectedStart, expectedMoves []float64 // of Variational: E[ln π] and E[ln a]
 }
@@ -83,7 +84,7 @@ func (s *Statistics) Merge(o *Statistics) {
 	s.Classes.Merge(o.Classes)
 }
 
-// Scale multiplies the weight of all sequences by factor (see [framework.Scaler]).
+// Scale multiplies the weight of all sequences by factor (see [optional.Scaler]).
 func (s *Statistics) Scale(factor float64) {
 	s.N *= factor
 	s.Sequences *= factor
@@ -112,7 +113,7 @@ func (s *Statistics) reset(p *family.Plan, workers int) {
 	}
 }
 
-// Follow empties s and readies it for the local step that lead is ready for (see [framework.Follower]).
+// Follow empties s and readies it for the local step that lead is ready for (see [optional.Follower]).
 func (s *Statistics) Follow(lead *Statistics) {
 	s.reset(lead.plan, lead.workers)
 	s.Classes.Follow(lead.Classes)

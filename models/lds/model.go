@@ -16,6 +16,7 @@ import (
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/blocks"
+	"github.com/latent-go/latent/framework/optional"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/laplace"
 )
@@ -246,12 +247,12 @@ func (p *Parameters) starting() int {
 
 // Charges lists what BIC charges: ½ ln N for each parameter, where N is the number of steps that show a column for
 // the column's parameters, the number of steps that follow another for A, and the number of sequences for the start.
-func (Model) Charges(s *Statistics, p *Parameters) []framework.Charge {
+func (Model) Charges(s *Statistics, p *Parameters) []optional.Charge {
 	k := p.K
-	of := func(numbers int, n float64) framework.Charge {
-		return framework.Charge{Parameters: numbers, Free: numbers, N: n}
+	of := func(numbers int, n float64) optional.Charge {
+		return optional.Charge{Parameters: numbers, Free: numbers, N: n}
 	}
-	list := []framework.Charge{{Parameters: k * k, Free: k * (k + 1) / 2, Latent: true, N: max(1, s.N-s.sequences())},
+	list := []optional.Charge{{Parameters: k * k, Free: k * (k + 1) / 2, Latent: true, N: max(1, s.N-s.sequences())},
 		of(p.starting(), s.sequences())}
 	for j := range p.D {
 		loadings := of(k, s.seen(j))

@@ -35,7 +35,7 @@ func (s *Statistics) Merge(o *Statistics) { framework.AddSums(s, o) }
 // Observations returns the number of steps.
 func (s *Statistics) Observations() float64 { return s.N }
 
-// Scale multiplies every sum by factor (see [framework.Scaler]).
+// Scale multiplies every sum by factor (see [optional.Scaler]).
 func (s *Statistics) Scale(factor float64) {
 	s.N *= factor
 	for _, sum := range [][]float64{s.Columns, s.Moves, s.Start} {

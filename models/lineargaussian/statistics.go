@@ -100,7 +100,7 @@ func (s *Statistics) Cov() []float64 { return s.local.cov }
 // SetLogDet sets ln|cov|.
 func (s *Statistics) SetLogDet(logDet float64) { s.local.logDet = logDet }
 
-// Scale multiplies the weight of all rows by factor (see [framework.Scaler]).
+// Scale multiplies the weight of all rows by factor (see [optional.Scaler]).
 func (s *Statistics) Scale(factor float64) {
 	s.N *= factor
 	s.SumSq *= factor

@@ -225,7 +225,7 @@ func (m Variational) LogJoint(s *Statistics, p *Posterior) float64 {
 // Shape counts as [Model.Shape] does, but no criterion of this model charges by it.
 func (m Variational) Shape(p *Posterior) framework.Shape { return shape(m.mustBayes(p).Plan, p.K) }
 
-// BoundsEvidence marks the model as framework.Variational.
+// BoundsEvidence marks the model as optional.Variational.
 func (Variational) BoundsEvidence() {}
 
 // LabelEntropy returns the entropy of the labels alone, without that of the family's own latent variables, in nats.

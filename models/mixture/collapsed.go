@@ -20,12 +20,12 @@ import (
 // of a q it is estimated to second order (docs/theory/mixtures.md, section 9). A [Model] has no priors of its own: it
 // takes those of the fit that its parameters come from, or the defaults of [Variational].
 
-// LogEvidence returns ln p(X,Z), in nats (see [framework.Collapsible]).
+// LogEvidence returns ln p(X,Z), in nats (see [optional.Collapsible]).
 func (m Model) LogEvidence(s *Statistics, p *Parameters) (float64, error) {
 	return MAP{Model: m}.LogEvidence(s, p)
 }
 
-// Spread returns the second order (see [framework.Collapsible]).
+// Spread returns the second order (see [optional.Collapsible]).
 func (m Model) Spread(at *Statistics, p *Parameters) (func(blocks.Rows) (float64, error), error) {
 	return MAP{Model: m}.Spread(at, p)
 }
@@ -280,7 +280,7 @@ func (b *bayes) predict(p *Posterior, s *Statistics, n, rounds int) {
 	}
 }
 
-// CodeLength returns the decomposed normalised maximum likelihood of rows and labels (see [framework.Coded]),
+// CodeLength returns the decomposed normalised maximum likelihood of rows and labels (see [optional.Coded]),
 //
 //	Σ_k N_k ln(N_k/N) − ln C(N, K) + Σ_k Σ_c [ln p(x_c|ξ̂_kc) − ln C(E_kc, L_c)],
 //

@@ -23,7 +23,7 @@ import (
 // The equation is solved row by row, from q = 0 in a few rounds, so that no q is kept. Hence repeated rows need one
 // computation, and the number of workers changes no bit. LogJoint is the second-order estimate of E_q[ln p(X,Z)],
 // whose second derivatives are taken at the parameters of the local step; the fixed point is not its maximum
-// ([framework.FixedPoint]). Fit it with framework.PrunedEM, which lowers K if that raises the estimate:
+// ([optional.FixedPoint]). Fit it with framework.PrunedEM, which lowers K if that raises the estimate:
 //
 //	m := mixture.CVB0{Variational: mixture.Variational{Family: family.Bernoulli{}, Prior: prior.Jeffreys{}}}
 //	res, err := framework.FitFrom(ctx, m, table, m.Thinned, framework.Options{K: 12, Method: framework.PrunedEM})

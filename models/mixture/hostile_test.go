@@ -16,6 +16,7 @@ import (
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/blocks"
+	"github.com/latent-go/latent/framework/optional"
 	_ "github.com/latent-go/latent/internal/fixedseed"
 	"github.com/latent-go/latent/models/mixture"
 	"github.com/latent-go/latent/prior"
@@ -206,7 +207,7 @@ func (h hostileCase) survives(t require.TestingT) error {
 	o.Also = []framework.Criterion{framework.BIC, framework.AIC, framework.ICL, framework.GFIC, framework.FIC}
 	var m interface {
 		framework.Model[blocks.Rows, *mixture.Parameters, *mixture.Statistics]
-		framework.Assigner[blocks.Rows, *mixture.Parameters]
+		optional.Assigner[blocks.Rows, *mixture.Parameters]
 	} = model
 	if h.model == "map" {
 		m = mixture.MAP{Model: model, Weights: h.prior}

@@ -167,7 +167,7 @@ func shape(pl *family.Plan, k int) framework.Shape {
 
 // LearningCoefficient returns the bound ½ min(jr + j − 1 + (i−j)(r+1)/2, ri + i − 1) for i components of r = D_ξ
 // parameters if the truth has j, plus half the number of shared parameters other than weights (see
-// [framework.Singular]; Drton & Plummer 2017, section 4.2).
+// [optional.Singular]; Drton & Plummer 2017, section 4.2).
 func (m Model) LearningCoefficient(p *Parameters, truth int) float64 {
 	pl := m.mustPlan(p)
 	_, free := pl.Counts(p.K, p.Components)
@@ -279,7 +279,7 @@ func (m Model) NoiseProbability(b blocks.Rows, logProb []float64, p *Parameters,
 	return dst
 }
 
-// Condense merges equal rows into one row with their weight (see [framework.Condenser]), unless a column has a family
+// Condense merges equal rows into one row with their weight (see [optional.Condenser]), unless a column has a family
 // of continuous values, whose rows are hardly ever equal.
 func (m Model) Condense(ctx context.Context, src framework.Source[blocks.Rows]) framework.Source[blocks.Rows] {
 	return condense(ctx, m.Family, src)

@@ -9,8 +9,8 @@ import (
 
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/family/known"
-	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/blocks"
+	"github.com/latent-go/latent/framework/optional"
 	"github.com/latent-go/latent/internal/categorical"
 )
 
@@ -195,9 +195,9 @@ func (m Model) Characteristic(p *Parameters, k int) ([]Contrast, error) {
 }
 
 var (
-	_ framework.LogProber[blocks.Rows, *Parameters] = Model{}
-	_ framework.Assigner[blocks.Rows, *Parameters]  = Model{}
-	_ framework.Assigner[blocks.Rows, *Posterior]   = Variational{}
+	_ optional.LogProber[blocks.Rows, *Parameters] = Model{}
+	_ optional.Assigner[blocks.Rows, *Parameters]  = Model{}
+	_ optional.Assigner[blocks.Rows, *Posterior]   = Variational{}
 )
 
 // Distances are the squared Mahalanobis distances of the rows of a block from the components: see

@@ -12,6 +12,7 @@ import (
 	"github.com/latent-go/latent/family/known"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/blocks"
+	"github.com/latent-go/latent/framework/optional"
 	"github.com/latent-go/latent/internal/linalg"
 )
 
@@ -32,7 +33,7 @@ const (
 var errUnpromising = fmt.Errorf("mixture: two components explain the rows no better than one: %w",
 	framework.ErrDegenerate)
 
-// Split divides component k with the rows of a sample (see [framework.Splitter]).
+// Split divides component k with the rows of a sample (see [optional.Splitter]).
 func (m Model) Split(
 	ctx context.Context, src framework.Source[blocks.Rows], s *Statistics, p *Parameters, k int, rng *rand.Rand,
 ) (*Parameters, float64, error) {
@@ -103,7 +104,7 @@ func divided(
 
 // Halves fits a mixture of two components to the rows of class k. rows is a weighted sample of a table of n rows, and
 // q has the probabilities of each class, rows×K. It returns the fit and its gain over one class in the whole table,
-// in nats, less the gain that two classes have by chance. It is the partial EM of a [framework.Splitter] for any
+// in nats, less the gain that two classes have by chance. It is the partial EM of an [optional.Splitter] for any
 // model whose rows have classes.
 func Halves(
 	ctx context.Context, f family.Family, rows blocks.Rows, q []float64, k int, n float64, rng *rand.Rand,
@@ -165,7 +166,7 @@ func shareOf(rows blocks.Rows, q []float64, k int, n float64) (*blocks.Table, er
 }
 
 var (
-	_ framework.Splitter[blocks.Rows, *Parameters, *Statistics] = Model{}
-	_ framework.Splitter[blocks.Rows, *Parameters, *Statistics] = MAP{}
-	_ framework.Splitter[blocks.Rows, *Posterior, *Statistics]  = Variational{}
+	_ optional.Splitter[framework.Source[blocks.Rows], *Parameters, *Statistics] = Model{}
+	_ optional.Splitter[framework.Source[blocks.Rows], *Parameters, *Statistics] = MAP{}
+	_ optional.Splitter[framework.Source[blocks.Rows], *Posterior, *Statistics]  = Variational{}
 )

@@ -42,7 +42,7 @@ func newStatistics(p *family.Plan, k int) *Statistics {
 	}
 }
 
-// Follow empties s and readies it for the local step that lead is ready for (see [framework.Follower]).
+// Follow empties s and readies it for the local step that lead is ready for (see [optional.Follower]).
 func (s *Statistics) Follow(lead *Statistics) {
 	s.Classes.Follow(lead.Classes)
 	s.clear()
@@ -62,7 +62,7 @@ func (s *Statistics) Merge(o *Statistics) {
 	s.Classes.Merge(o.Classes)
 }
 
-// Scale multiplies the weight of all rows by factor (see [framework.Scaler]).
+// Scale multiplies the weight of all rows by factor (see [optional.Scaler]).
 func (s *Statistics) Scale(factor float64) {
 	s.N *= factor
 	s.Labels *= factor

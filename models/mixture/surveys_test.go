@@ -16,6 +16,7 @@ import (
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/blocks"
+	"github.com/latent-go/latent/framework/optional"
 	"github.com/latent-go/latent/models/hmm"
 	"github.com/latent-go/latent/models/mixture"
 )
@@ -29,7 +30,7 @@ type read[B any] struct {
 // A measuredRead is one of a source that is measured.
 type measuredRead[B any] struct {
 	read[B]
-	framework.Measured
+	optional.Measured
 }
 
 func (r read[B]) Blocks(ctx context.Context) iter.Seq2[B, error] {
@@ -85,7 +86,7 @@ func apart[B, P any, S framework.Statistics[S]](
 	counted := read[B]{src, new(int), new(int)}
 	w := workers[B, P, S]{models: models, src: src, surveys: new(int), passes: new(int)}
 	w.before = func() { whole, blocks = *counted.whole, *counted.blocks }
-	if m, ok := src.(framework.Measured); ok {
+	if m, ok := src.(optional.Measured); ok {
 		fit(framework.Elsewhere[B](framework.Source[B](measuredRead[B]{counted, m}), w))
 	} else {
 		fit(framework.Elsewhere[B](framework.Source[B](counted), w))
@@ -113,8 +114,8 @@ func rowsOfThree(t *testing.T, n, d int, weighted bool) *blocks.Table {
 	return table
 }
 
-// The driver of a cluster reads a block or two before the first pass, and never all rows: what a start asks of them, the
-// workers answer, to the bits of one process.
+// The driver of a cluster reads a block or two before the first pass, and never all rows: what a start asks of them,
+// the workers answer, to the bits of one process.
 func TestStartsOfAFitElsewhereReadNoRows(t *testing.T) {
 	for name, c := range map[string]struct {
 		family   family.Family

@@ -43,7 +43,7 @@ type Parameters struct {
 // SolvesFixedPoint marks the model: CVB0 solves a fixed-point equation for q and climbs no bound.
 func (Model) SolvesFixedPoint() {}
 
-// BoundsEvidence marks the model as framework.Variational: θ and φ are integrated out.
+// BoundsEvidence marks the model as optional.Variational: θ and φ are integrated out.
 func (Model) BoundsEvidence() {}
 
 // ---- Start
@@ -141,7 +141,7 @@ func (m Model) Maximize(s *Statistics, p, dst *Parameters) (*Parameters, error) 
 // LogJoint returns an estimate of E_q[ln p(X,Z)], with the documents' part at the α of the local step.
 func (m Model) LogJoint(s *Statistics, p *Parameters) float64 { return s.Documents + s.logTopics(p) }
 
-// LogEvidence returns LogJoint (see [framework.Collapsible]).
+// LogEvidence returns LogJoint (see [optional.Collapsible]).
 func (m Model) LogEvidence(s *Statistics, p *Parameters) (float64, error) {
 	return m.LogJoint(s, p), nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/blocks"
+	"github.com/latent-go/latent/framework/optional"
 )
 
 const (
@@ -117,4 +118,4 @@ func (c *corpus) weight(i int) float64 {
 	return c.blocks[at].Weight(i - c.first[at])
 }
 
-var _ framework.Splitter[blocks.Rows, *Parameters, *Statistics] = Model{}
+var _ optional.Splitter[framework.Source[blocks.Rows], *Parameters, *Statistics] = Model{}

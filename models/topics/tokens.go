@@ -9,6 +9,7 @@ import (
 
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/blocks"
+	"github.com/latent-go/latent/framework/optional"
 	"github.com/latent-go/latent/laplace"
 )
 
@@ -24,7 +25,7 @@ type Tokens struct {
 }
 
 // Keep restricts q to the topics dims. Tokens of dropped topics are in no topic.
-func (q *Tokens) Keep(dims []int) framework.Local {
+func (q *Tokens) Keep(dims []int) optional.Local {
 	kept := &Tokens{K: len(dims), Start: slices.Clone(q.Start)}
 	if len(dims) == q.K {
 		kept.Q, kept.Documents = slices.Clone(q.Q), slices.Clone(q.Documents)
@@ -54,7 +55,7 @@ func (q *Tokens) entries(d int) []float32 { return q.Q[q.Start[d]*q.K : q.Start[
 // NewLocal returns q of all documents, computed from the topics of p.
 func (m Model) NewLocal(
 	ctx context.Context, src framework.Source[blocks.Rows], p *Parameters, _ *rand.Rand,
-) (framework.Local, error) {
+) (optional.Local, error) {
 	all, err := m.read(ctx, src)
 	if err != nil {
 		return nil, err
@@ -90,7 +91,7 @@ const mostOnStack = 256
 //
 // where one token is subtracted from each count. n_dk uses the q updated so far, entry after entry; n_wk and n_k use
 // the previous q.
-func (m Model) Update(b blocks.Rows, p *Parameters, _ *laplace.Tilt, now, next framework.Local) error {
+func (m Model) Update(b blocks.Rows, p *Parameters, _ *laplace.Tilt, now, next optional.Local) error {
 	before, after, k := now.(*Tokens), next.(*Tokens), p.K
 	var stack [mostOnStack]float64
 	weights := stack[:min(k, mostOnStack)]
@@ -192,7 +193,7 @@ func foldIn(
 
 // InferAt adds the documents' expected statistics under q to s and returns the entropy of q, in nats.
 func (m Model) InferAt(
-	b blocks.Rows, p *Parameters, local framework.Local, s *Statistics,
+	b blocks.Rows, p *Parameters, local optional.Local, s *Statistics,
 ) (entropy float64, err error) {
 	q := local.(*Tokens)
 	for i := range b.N {

@@ -68,7 +68,7 @@ func (s *Statistics) Merge(o *Statistics) {
 	s.Statistics.Merge(&o.Statistics)
 }
 
-// BoundsEvidence marks the model as [framework.Variational].
+// BoundsEvidence marks the model as [optional.Variational].
 func (Iterative) BoundsEvidence() {}
 
 // Init returns v.Start, or draws a start if that is nil.

@@ -75,7 +75,7 @@ func (m Model) resolved() (Model, error) {
 	return m, nil
 }
 
-// BoundsEvidence marks the model as [framework.Variational].
+// BoundsEvidence marks the model as [optional.Variational].
 func (Model) BoundsEvidence() {}
 
 // ---- Start

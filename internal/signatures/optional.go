@@ -1,6 +1,6 @@
-// Package optional finds methods that were meant to implement an optional interface and do not: with another signature,
-// or with a pointer receiver on what is used as a value. Go says nothing of them.
-package optional
+// Package signatures finds methods that were meant to implement an optional interface and do not: with another
+// signature, or with a pointer receiver on what is used as a value. Go says nothing of them.
+package signatures
 
 import (
 	"fmt"
