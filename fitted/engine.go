@@ -127,7 +127,7 @@ func (e *Engine[R, B, P, S]) Begun(ctx context.Context, by framework.Criterion, 
 	if err == nil {
 		at, err = framework.Evaluate(ctx, e.Model, e.Source, p, workers)
 	}
-	if err == nil && by.Needs&framework.NeedsCollapsed != 0 {
+	if err == nil && by.Needs.Collapsed {
 		at.Collapsed, err = framework.CollapsedEvidence(ctx, e.Model, e.Source, p, workers)
 	}
 	if err == nil {

@@ -254,7 +254,7 @@ func (r *race[B, P, S]) values() []float64 {
 			several = max(several, v[i])
 		}
 		plain := v[i]
-		if r.by.Needs&NeedsAssigner != 0 {
+		if r.by.Needs.Assigner {
 			plain += best.Evaluation.LabelEntropy
 		}
 		if plain > highest {
@@ -278,12 +278,13 @@ func (r *race[B, P, S]) valueOf(f *fit[B, P, S]) float64 {
 
 // comparable returns why the states of a fit have no value of a criterion, or nil.
 func (f *fit[B, P, S]) comparable(by Criterion) error {
-	if by.Value == nil || by.Needs&needsPasses != 0 {
+	if by.Value == nil || by.Needs.passes() {
 		return fmt.Errorf("framework: models cannot be compared by %q, which needs additional passes: "+
 			"choose Evidence, Completed, BIC or ICL", by.Name)
 	}
-	const ofEach = NeedsEstimates | NeedsLikelihood | NeedsAssigner // state, whatever its criterion
-	if by.Needs&^(f.options.Criterion.Needs|ofEach) != 0 {
+	own := f.options.Criterion.Needs
+	own.Estimates, own.Likelihood, own.Assigner = true, true, true // each state has these, whatever its criterion
+	if own.or(by.Needs) != own {
 		return fmt.Errorf("framework: a comparison by %s needs values that a fit by %s does not evaluate: "+
 			"fit by the criterion of the comparison", by.Name, f.options.Criterion.Name)
 	}

@@ -2,7 +2,6 @@ package framework
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/latent-go/latent/framework/optional"
 )
@@ -59,17 +58,11 @@ func spread[B, P any, S Statistics[S]](
 	return all.sum, nil
 }
 
-// LabelStep is [LocalStep] with every z_n at its most probable value under p(Z|X,p).
-func LabelStep[B, P any, S Statistics[S]](
+// labelStep is [LocalStep] with every z_n at its most probable value under p(Z|X,p).
+func labelStep[B, P any, S Statistics[S]](
 	ctx context.Context, m Model[B, P, S], src Source[B], p P, workers int,
 ) (S, error) {
-	var none S
-	l, ok := m.(optional.Labeller[B, P, S])
-	if !ok {
-		return none, fmt.Errorf(
-			"framework: labels need a model that implements optional.Labeller (an InferLabels method); %T does not", m,
-		)
-	}
+	l := m.(optional.Labeller[B, P, S]) // as supports has found
 	var lead leader[B, P, S]
 	return Fold(ctx, src, workers,
 		func() (S, error) {
@@ -90,20 +83,20 @@ func (f *fit[B, P, S]) collapse(
 	if f.can.coupled != nil { // the kept q stands for p(Z|X,Π̂), and LogEvidence has the second order
 		return f.can.integrate(needs, s, p, e), nil, nil
 	}
-	if needs&NeedsCollapsed != 0 {
+	if needs.Collapsed {
 		e.Collapsed, collapsed = CollapsedEvidence(ctx, f.model, f.condensed(), p, f.options.Workers)
 	}
-	if needs&(NeedsLabeller|NeedsCode) == 0 {
+	if !(needs.Labeller || needs.Code) {
 		return collapsed, nil, nil
 	}
-	labels, err := LabelStep(ctx, f.model, f.condensed(), p, f.options.Workers)
+	labels, err := labelStep(ctx, f.model, f.condensed(), p, f.options.Workers)
 	if err != nil {
 		return collapsed, err, err
 	}
-	if needs&NeedsLabeller != 0 {
+	if needs.Labeller {
 		e.LabelEvidence, labelled = f.can.collapsible.LogEvidence(labels, p)
 	}
-	if needs&NeedsCode != 0 {
+	if needs.Code {
 		e.CodeLength, code = f.can.coded.CodeLength(labels, p)
 	}
 	return collapsed, labelled, code
@@ -112,13 +105,13 @@ func (f *fit[B, P, S]) collapse(
 // integrate fills in what stands for these before convergence, from the statistics of q alone: of the collapsed model
 // the first order.
 func (a *capabilities[B, P, S]) integrate(needs Needs, s S, p P, e *Evaluation) (err error) {
-	if needs&(NeedsCollapsed|NeedsLabeller) != 0 {
+	if needs.Collapsed || needs.Labeller {
 		if e.LabelEvidence, err = a.collapsible.LogEvidence(s, p); err != nil {
 			return err
 		}
 		e.Collapsed = e.LabelEvidence + e.Entropy
 	}
-	if needs&NeedsCode != 0 {
+	if needs.Code {
 		e.CodeLength, err = a.coded.CodeLength(s, p)
 	}
 	return err

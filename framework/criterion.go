@@ -84,23 +84,32 @@ func (e *Evaluation) FreeCharge() (sum float64) {
 // half is (d/2) ln N.
 func half(d int, n float64) float64 { return float64(d) / 2 * math.Log(n) }
 
-// Needs lists the requirements of a criterion.
-type Needs uint16
+// Needs are the requirements of a criterion.
+type Needs struct {
+	Curvature   bool // the model is [optional.Curved]
+	Information bool // the factor of F that Π decides, too
+	Estimates   bool // Π is estimated, not integrated out: the model is not [optional.Variational]
+	Likelihood  bool // ln p(X|Π) at the final parameters: one more pass
+	Assigner    bool // z is discrete: the model is an [optional.Assigner], or has an [optional.LabelEntropy]
+	Collapsed   bool // Π can be integrated out: the model is [optional.Collapsible]; two more passes
+	Labeller    bool // the model is [optional.Collapsible] and an [optional.Labeller]; one more pass
+	Code        bool // the data are discrete: the model is [optional.Coded] and an [optional.Labeller]; likewise
+	Learning    bool // the model is [optional.Singular]
+	Prior       bool // the model is [optional.Proper]
+}
 
-const (
-	NeedsCurvature   Needs = 1 << iota // the model is Curved
-	NeedsInformation                   // the factor of F that Π decides, too
-	NeedsEstimates                     // Π is estimated, not integrated out: the model is not Variational
-	NeedsLikelihood                    // ln p(X|Π) at the final parameters: one more pass
-	NeedsAssigner                      // z is discrete: the model is an Assigner, or has a LabelEntropy
-	NeedsCollapsed                     // Π can be integrated out: the model is Collapsible; two more passes
-	NeedsLabeller                      // the model is Collapsible and a Labeller; one more pass
-	NeedsCode                          // the data are discrete: the model is Coded and a Labeller; likewise
-	NeedsLearning                      // the model is Singular
-	NeedsPrior                         // the model is Proper
+// or are the requirements of two criteria.
+func (n Needs) or(m Needs) Needs {
+	return Needs{
+		Curvature: n.Curvature || m.Curvature, Information: n.Information || m.Information,
+		Estimates: n.Estimates || m.Estimates, Likelihood: n.Likelihood || m.Likelihood,
+		Assigner: n.Assigner || m.Assigner, Collapsed: n.Collapsed || m.Collapsed, Labeller: n.Labeller || m.Labeller,
+		Code: n.Code || m.Code, Learning: n.Learning || m.Learning, Prior: n.Prior || m.Prior,
+	}
+}
 
-	needsPasses = NeedsCollapsed | NeedsLabeller | NeedsCode
-)
+// passes says that they cost passes beside that of the likelihood.
+func (n Needs) passes() bool { return n.Collapsed || n.Labeller || n.Code }
 
 // A Criterion scores a fitted model, larger is better: each one approximates or
 // bounds ln p(X|K) in nats (BIC and AIC are −½ times their usual form).
@@ -117,32 +126,32 @@ type Criterion struct {
 var (
 	// GFIC is E_q[ln p(X,Z|Π)] + H(q) − ½ ln|F_Ξ| − (D_Π/2) ln N.
 	GFIC = Criterion{Name: "gFIC", Source: "Hayashi, Maeda & Fujimaki 2015, eqs. 2, 16 and 17",
-		Needs: NeedsCurvature | NeedsInformation | NeedsEstimates, Value: func(e *Evaluation) float64 {
+		Needs: Needs{Curvature: true, Information: true, Estimates: true}, Value: func(e *Evaluation) float64 {
 			return e.Bound() - e.LogDet/2 - e.LaplaceCharge()
 		}}
 	// FIC is gFIC with the factor of F that q decides: −½ Σ_k D_ξk ln(N_k/N) in a mixture.
 	FIC = Criterion{Name: "FIC", Source: "Fujimaki & Morinaga 2012; paper G, eq. 1",
-		Needs: NeedsCurvature | NeedsEstimates, Value: func(e *Evaluation) float64 {
+		Needs: Needs{Curvature: true, Estimates: true}, Value: func(e *Evaluation) float64 {
 			return e.Bound() - e.LogDetCounts/2 - e.LaplaceCharge()
 		}}
 	// BICEM is the objective of EM less (D_Π/2) ln N.
-	BICEM = Criterion{Name: "BICEM", Source: "Hayashi, Maeda & Fujimaki 2015, section 6", Needs: NeedsEstimates,
+	BICEM = Criterion{Name: "BICEM", Source: "Hayashi, Maeda & Fujimaki 2015, section 6", Needs: Needs{Estimates: true},
 		Value: func(e *Evaluation) float64 {
 			return e.Bound() - e.ParameterCharge()
 		}}
 	// BIC is ln p(X|Π) − (d/2) ln N with d identifiable parameters.
-	BIC = Criterion{Name: "BIC", Source: "Schwarz 1978", Needs: NeedsEstimates | NeedsLikelihood,
+	BIC = Criterion{Name: "BIC", Source: "Schwarz 1978", Needs: Needs{Estimates: true, Likelihood: true},
 		Value: func(e *Evaluation) float64 {
 			return e.LogLikelihood - e.FreeCharge()
 		}}
 	// AIC is ln p(X|Π) − d with d identifiable parameters.
-	AIC = Criterion{Name: "AIC", Source: "Akaike 1974", Needs: NeedsEstimates | NeedsLikelihood,
+	AIC = Criterion{Name: "AIC", Source: "Akaike 1974", Needs: Needs{Estimates: true, Likelihood: true},
 		Value: func(e *Evaluation) float64 {
 			return e.LogLikelihood - float64(e.Shape.Identifiable())
 		}}
 	// ICL is BIC less the entropy of the labels, for discrete z.
 	ICL = Criterion{Name: "ICL", Source: "Biernacki, Celeux & Govaert 2000",
-		Needs: NeedsEstimates | NeedsLikelihood | NeedsAssigner, Value: func(e *Evaluation) float64 {
+		Needs: Needs{Estimates: true, Likelihood: true, Assigner: true}, Value: func(e *Evaluation) float64 {
 			return e.LogLikelihood - e.LabelEntropy - e.FreeCharge()
 		}}
 	// ELBO is E_q[ln p(X,Z|Π)] + H(q): the evidence lower bound of a variational
@@ -155,19 +164,19 @@ var (
 	Collapsed = Criterion{
 		Name:   "Collapsed",
 		Source: "Teh, Newman & Welling 2007; Kurihara, Welling & Teh 2007, section 3",
-		Needs:  NeedsCollapsed,
+		Needs:  Needs{Collapsed: true},
 		Value: func(e *Evaluation) float64 {
 			return e.Collapsed
 		},
 	}
 	// ExactICL is ln p(X,Ẑ) with Π integrated out, at the most probable labels: what ICL approximates.
-	ExactICL = Criterion{Name: "ExactICL", Source: "Biernacki, Celeux & Govaert 2010", Needs: NeedsLabeller,
+	ExactICL = Criterion{Name: "ExactICL", Source: "Biernacki, Celeux & Govaert 2010", Needs: Needs{Labeller: true},
 		Value: func(e *Evaluation) float64 {
 			return e.LabelEvidence
 		}}
 	// DNML is ln p(X,Ẑ|Π̂(Ẑ)) less the logarithm of its sum over all data of the same size, for the labels and for each
 	// component separately: minus the length of a code, for discrete data.
-	DNML = Criterion{Name: "DNML", Source: "Wu, Sugawara & Yamanishi 2017, section 3", Needs: NeedsCode,
+	DNML = Criterion{Name: "DNML", Source: "Wu, Sugawara & Yamanishi 2017, section 3", Needs: Needs{Code: true},
 		Value: func(e *Evaluation) float64 {
 			return e.CodeLength
 		}}
@@ -261,31 +270,31 @@ func capabilitiesOf[B, P any, S Statistics[S]](m Model[B, P, S]) *capabilities[B
 // supports returns why the model cannot be scored by c, or nil.
 func (a *capabilities[B, P, S]) supports(c Criterion) error {
 	var improper error
-	if c.Needs&NeedsPrior != 0 {
+	if c.Needs.Prior {
 		improper = a.supportsPrior(c.Name)
 	}
 	switch {
 	case c.empty():
 		return fmt.Errorf("framework: the criterion %q has no Value and no Sweep: take one of Criteria, or CriterionByName",
 			c.Name)
-	case c.Needs&NeedsEstimates != 0 && a.variational:
+	case c.Needs.Estimates && a.variational:
 		return fmt.Errorf("framework: %s charges for estimated parameters, and %s integrates them out: use ELBO",
 			c.Name, a.name)
 	case improper != nil:
 		return improper
-	case c.Needs&NeedsCurvature != 0 && a.curved == nil:
+	case c.Needs.Curvature && a.curved == nil:
 		return a.missing(c.Name, "Curved", "a Curvature method")
-	case c.Needs&NeedsAssigner != 0 && !a.assigner && a.labelled == nil:
+	case c.Needs.Assigner && !a.assigner && a.labelled == nil:
 		return a.missing(c.Name, "Assigner", "discrete latent variables and a Responsibilities method")
-	case c.Needs&(NeedsLabeller|NeedsCode) != 0 && a.coupled != nil:
+	case (c.Needs.Labeller || c.Needs.Code) && a.coupled != nil:
 		return fmt.Errorf("framework: %s needs q = p(Z|X,Π), and %s keeps another q", c.Name, a.name)
-	case c.Needs&(NeedsCollapsed|NeedsLabeller) != 0 && a.collapsible == nil:
+	case (c.Needs.Collapsed || c.Needs.Labeller) && a.collapsible == nil:
 		return a.missing(c.Name, "Collapsible", "conjugate priors, and LogEvidence and Spread methods")
-	case c.Needs&(NeedsLabeller|NeedsCode) != 0 && !a.labels:
+	case (c.Needs.Labeller || c.Needs.Code) && !a.labels:
 		return a.missing(c.Name, "Labeller", "discrete latent variables and an InferLabels method")
-	case c.Needs&NeedsLearning != 0 && a.singular == nil:
+	case c.Needs.Learning && a.singular == nil:
 		return a.missing(c.Name, "Singular", "a LearningCoefficient method")
-	case c.Needs&NeedsCode != 0 && a.coded == nil:
+	case c.Needs.Code && a.coded == nil:
 		return a.missing(c.Name, "Coded", "discrete data and a CodeLength method")
 	}
 	return nil
@@ -296,7 +305,7 @@ func (a *capabilities[B, P, S]) supports(c Criterion) error {
 func (a *capabilities[B, P, S]) others(asked []Criterion) (list []Criterion) {
 	for _, c := range Criteria() {
 		same := func(other Criterion) bool { return other.Name == c.Name }
-		if c.Sweep == nil && c.Needs&needsPasses == 0 && a.supports(c) == nil && !slices.ContainsFunc(asked, same) {
+		if c.Sweep == nil && !c.Needs.passes() && a.supports(c) == nil && !slices.ContainsFunc(asked, same) {
 			list = append(list, c)
 		}
 	}

@@ -17,7 +17,7 @@ import (
 var Evidence = Criterion{
 	Name:   "evidence",
 	Source: "docs/theory/evidence.md; Kass & Wasserman 1995; Hayashi, Maeda & Fujimaki 2015",
-	Needs:  NeedsPrior | NeedsEstimates,
+	Needs:  Needs{Prior: true, Estimates: true},
 	Value:  func(e *Evaluation) float64 { return e.Evidence },
 }
 
@@ -27,7 +27,7 @@ var Evidence = Criterion{
 // in shape, such as covariance structures (see [FitBest] and docs/theory/groups.md); the evidence chooses K of one
 // model.
 var Completed = Criterion{Name: "Completed", Source: "Biernacki, Celeux & Govaert 2000, section 2.2",
-	Needs: NeedsPrior | NeedsEstimates | NeedsAssigner,
+	Needs: Needs{Prior: true, Estimates: true, Assigner: true},
 	Value: func(e *Evaluation) float64 { return e.Evidence - e.LabelEntropy }}
 
 // supportsPrior says why the model has no evidence, or nil.
@@ -44,7 +44,7 @@ func (a *capabilities[B, P, S]) supportsPrior(of string) error {
 }
 
 // climbs says whether the local and global steps follow the evidence.
-func (o *Options) climbs() bool { return o.Method.tilts() && o.Criterion.Needs&NeedsPrior != 0 }
+func (o *Options) climbs() bool { return o.Method.tilts() && o.Criterion.Needs.Prior }
 
 // maximize is the global step.
 func (r *run[B, P, S]) maximize(s S, p, dst P) (P, error) {

@@ -588,10 +588,10 @@ func (f *fit[B, P, S]) score(ctx context.Context, res *Result[P, S]) (err error)
 	}
 	var needs Needs
 	for _, c := range criteria {
-		needs |= c.Needs
+		needs = needs.or(c.Needs)
 	}
 	var posterior Evaluation
-	if needs&NeedsLikelihood != 0 {
+	if needs.Likelihood {
 		if posterior, err = f.posterior(ctx, res); err != nil {
 			return err
 		}
@@ -605,16 +605,16 @@ func (f *fit[B, P, S]) score(ctx context.Context, res *Result[P, S]) (err error)
 	posterior.CodeLength = res.Evaluation.CodeLength
 	var curvature laplace.Curvature
 	var curvatureErr error
-	if needs&NeedsCurvature != 0 {
-		curvatureErr = f.can.curvature(res.Statistics, res.Parameters, needs&NeedsInformation == 0, &curvature)
+	if needs.Curvature {
+		curvatureErr = f.can.curvature(res.Statistics, res.Parameters, !needs.Information, &curvature)
 		res.Evaluation.charge(&curvature)
 	}
 	var evidenceErr error
-	if needs&NeedsPrior != 0 && !f.options.climbs() {
+	if needs.Prior && !f.options.climbs() {
 		e := &res.Evaluation
 		e.Evidence, evidenceErr = f.can.evidenceOf(f.model, res.Statistics, res.Parameters, e.Entropy)
 	}
-	if f.options.Criterion.Needs&NeedsPrior != 0 {
+	if f.options.Criterion.Needs.Prior {
 		if res.Evaluation.LogModes, err = LogModes(ctx, f.model, f.condensed(), res.Parameters,
 			f.options.Workers); err != nil {
 			return err
@@ -622,20 +622,20 @@ func (f *fit[B, P, S]) score(ctx context.Context, res *Result[P, S]) (err error)
 	}
 	for i, c := range criteria {
 		e, s := res.Evaluation, Score{Criterion: c.Name}
-		if c.Needs&NeedsLikelihood != 0 {
+		if c.Needs.Likelihood {
 			e, s.Bound = posterior, f.can.bounded
 		}
-		if c.Needs&NeedsCurvature != 0 {
+		if c.Needs.Curvature {
 			s.Err = curvatureErr
 		}
 		switch {
-		case c.Needs&NeedsCollapsed != 0:
+		case c.Needs.Collapsed:
 			s.Err = collapsedErr
-		case c.Needs&NeedsLabeller != 0:
+		case c.Needs.Labeller:
 			s.Err = labelledErr
-		case c.Needs&NeedsCode != 0:
+		case c.Needs.Code:
 			s.Err = codeErr
-		case c.Needs&NeedsPrior != 0:
+		case c.Needs.Prior:
 			s.Err = evidenceErr
 		}
 		if s.Err == nil {

@@ -374,8 +374,6 @@ func TestBadOptionsAreRefused(t *testing.T) {
 	assert.Error(t, err)
 	_, err = framework.CriterionByName("waic")
 	assert.ErrorContains(t, err, "gfic, fic, bicem, bic, aic, icl, elbo")
-	_, err = framework.MethodByName("mcmc")
-	assert.ErrorContains(t, err, "gfab, fab, em")
 }
 
 func TestRecorderSeesEveryIterationAndCanEndTheFit(t *testing.T) {

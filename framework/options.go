@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strings"
 
 	"github.com/latent-go/latent/framework/optional"
 	"github.com/latent-go/latent/pruning"
@@ -39,16 +38,6 @@ func (m Method) String() string {
 		return fmt.Sprintf("Method(%d)", int(m))
 	}
 	return methodNames[m]
-}
-
-// MethodByName finds a method by its lower-case name; the error for an unknown name lists all.
-func MethodByName(name string) (Method, error) {
-	for m, s := range methodNames {
-		if strings.EqualFold(s, name) {
-			return Method(m), nil
-		}
-	}
-	return 0, fmt.Errorf("framework: unknown method %q: choose one of %s", name, strings.Join(methodNames[:], ", "))
 }
 
 // Options say how to fit. The zero value of every field except K is its default.
@@ -217,7 +206,7 @@ func resolved[B, P any, S Statistics[S]](o Options, can *capabilities[B, P, S]) 
 		if c.Sweep != nil {
 			return o, fmt.Errorf("framework: %s compares fits of several K: call Select", c.Name)
 		}
-		if o.Temper != 1 && c.Needs&needsPasses != 0 {
+		if o.Temper != 1 && c.Needs.passes() {
 			return o, fmt.Errorf("framework: %s is undefined for a tempered posterior, and Temper is %v: leave one of the "+
 				"two out",
 				c.Name, o.Temper)

@@ -200,7 +200,7 @@ func (r *run[B, P, S]) tiltAt(p *point[P, S]) *laplace.Tilt {
 // curvature computes F where the method or the criterion needs it.
 func (r *run[B, P, S]) curvature(p *point[P, S]) (err error) {
 	needs := r.options.Criterion.Needs
-	if !r.options.Method.tilts() && needs&NeedsCurvature == 0 {
+	if !r.options.Method.tilts() && !needs.Curvature {
 		return nil
 	}
 	if p.f == nil {
@@ -209,7 +209,7 @@ func (r *run[B, P, S]) curvature(p *point[P, S]) (err error) {
 	if r.options.climbs() {
 		return r.can.integrals(p.S, p.P, p.f)
 	}
-	return r.can.curvature(p.S, p.P, needs&NeedsInformation == 0, p.f)
+	return r.can.curvature(p.S, p.P, !needs.Information, p.f)
 }
 
 // evaluate fills in the value of a point and its objective: what the method
@@ -223,7 +223,7 @@ func (r *run[B, P, S]) evaluate(p *point[P, S], entropy float64) (err error) {
 	case r.options.climbs():
 		followed, information := p.f.Integral()
 		e.Evidence = e.Bound() + followed + information
-	case r.options.Criterion.Needs&NeedsPrior != 0:
+	case r.options.Criterion.Needs.Prior:
 		if e.Evidence, err = r.can.evidenceOf(r.model, p.S, p.P, entropy); err != nil {
 			return err
 		}

@@ -19,7 +19,7 @@ type Sweep struct {
 var (
 	// SBIC is the singular Bayesian information criterion (see [sizes.SingularBIC]).
 	SBIC = Criterion{Name: "sBIC", Source: "Drton & Plummer 2017, eqs. 2.9 and 2.10",
-		Needs: NeedsEstimates | NeedsLikelihood | NeedsLearning, Sweep: func(s *Sweep) ([]float64, error) {
+		Needs: Needs{Estimates: true, Likelihood: true, Learning: true}, Sweep: func(s *Sweep) ([]float64, error) {
 			l := make([]float64, len(s.Fits))
 			for i, e := range s.Fits {
 				l[i] = e.LogLikelihood
@@ -29,7 +29,7 @@ var (
 	// Slope is ln p(X|Π) − 2 s d with d identifiable parameters, and s the slope of ln p(X|Π) in d among the larger
 	// half of the fits (see [sizes.SlopeHeuristic]).
 	Slope = Criterion{Name: "Slope", Source: "Birgé & Massart 2007; Baudry, Maugis & Michel 2012",
-		Needs: NeedsEstimates | NeedsLikelihood, Sweep: func(s *Sweep) ([]float64, error) {
+		Needs: Needs{Estimates: true, Likelihood: true}, Sweep: func(s *Sweep) ([]float64, error) {
 			l, d := make([]float64, len(s.Fits)), make([]float64, len(s.Fits))
 			for i, e := range s.Fits {
 				l[i], d[i] = e.LogLikelihood, float64(e.Shape.Identifiable())

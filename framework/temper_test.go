@@ -165,7 +165,7 @@ func tempered(t *testing.T, m framework.Model[blocks.Rows, *beliefs, *measured],
 }
 
 // bound needs one pass more, at the final parameters.
-var bound = framework.Criterion{Name: "bound", Needs: framework.NeedsLikelihood, Value: func(e *framework.Evaluation) float64 { return e.LogLikelihood }}
+var bound = framework.Criterion{Name: "bound", Needs: framework.Needs{Likelihood: true}, Value: func(e *framework.Evaluation) float64 { return e.LogLikelihood }}
 
 // TestTemperedRowsAreRowsOfThatWeight: to a model, a tempered row is a row of weight α. Of a
 // power of two even the bits are the same, through tilts, expansion, pruning and the final

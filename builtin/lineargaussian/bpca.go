@@ -85,7 +85,7 @@ func (*PCASettings) Bind(ctx context.Context, t *fitted.Table, r fitted.Request)
 		return nil
 	}
 	b.Compares = func(c framework.Criterion) bool { // gFIC and FIC do not exist with no more rows than columns
-		return compares(c, r.Method) && (c.Needs&framework.NeedsCurvature == 0 || n > d)
+		return compares(c, r.Method) && (!c.Needs.Curvature || n > d)
 	}
 	var err error
 	b.Problem, err = pcaProblem(ctx, t, r)

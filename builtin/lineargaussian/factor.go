@@ -167,7 +167,7 @@ func (m *FactorSettings) Bind(ctx context.Context, t *fitted.Table, r fitted.Req
 			return !st.Isotropic
 		}
 		// gFIC and FIC do not exist where a column has no more entries than there are columns
-		return compares(c, r.Method) && (c.Needs&framework.NeedsCurvature == 0 || least > d)
+		return compares(c, r.Method) && (!c.Needs.Curvature || least > d)
 	}
 	b.Problem, err = m.problem(ctx, factorTable{t, st, valueOr(m.Rotate)}, r)
 	return b, err

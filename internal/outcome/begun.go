@@ -58,7 +58,7 @@ func Begin(path, checksum string, k int, found fitted.Found, at framework.Evalua
 	c framework.Criterion) *Begun {
 	b := &Begun{Model: path, Checksum: checksum, K: k, Value: fitted.Number(math.NaN()),
 		LogLik: fitted.Number(framework.AIC.Value(&at)) + fitted.Number(at.Shape.Identifiable())}
-	if c.Value != nil && c.Needs&(framework.NeedsLabeller|framework.NeedsCode) == 0 {
+	if c.Value != nil && !c.Needs.Labeller && !c.Needs.Code {
 		b.Value = fitted.Number(c.Value(&at))
 	}
 	b.at, _ = found.(fitted.Classifier)

@@ -107,7 +107,7 @@ func (s *Solutions) Evaluation(k int, m framework.Method) (framework.Evaluation,
 // Value returns criterion c for k latent dimensions: gFIC and FIC at the fixed point of gFAB, other criteria at that
 // of EM. It returns an error for ICL, which needs discrete latent variables.
 func (s *Solutions) Value(k int, c framework.Criterion) (float64, error) {
-	if c.Needs&framework.NeedsAssigner != 0 {
+	if c.Needs.Assigner {
 		return 0, fmt.Errorf("bpca: %s needs discrete latent variables", c.Name)
 	}
 	e, err := s.Evaluation(k, MethodFor(c))
@@ -119,7 +119,7 @@ func (s *Solutions) Value(k int, c framework.Criterion) (float64, error) {
 
 // MethodFor returns the method whose fixed point maximises c: gFAB if c includes the curvature F, otherwise EM.
 func MethodFor(c framework.Criterion) framework.Method {
-	if c.Needs&framework.NeedsCurvature != 0 {
+	if c.Needs.Curvature {
 		return framework.GFAB
 	}
 	return framework.EM

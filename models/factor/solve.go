@@ -278,10 +278,10 @@ func (s *Solutions) Value(k int, c framework.Criterion) (float64, error) {
 
 // evaluated are k factors with what a criterion needs.
 func (s *Solutions) evaluated(k int, c framework.Criterion) (e framework.Evaluation, err error) {
-	if c.Needs&framework.NeedsAssigner != 0 || c.Value == nil && c.Sweep == nil {
+	if c.Needs.Assigner || c.Value == nil && c.Sweep == nil {
 		return e, fmt.Errorf("factor: %s needs discrete latent variables", c.Name)
 	}
-	if e, err = s.Evaluation(k, bpca.MethodFor(c)); err == nil && c.Needs&framework.NeedsPrior != 0 {
+	if e, err = s.Evaluation(k, bpca.MethodFor(c)); err == nil && c.Needs.Prior {
 		e.Evidence, err = s.evidence(k)
 	}
 	return e, err
