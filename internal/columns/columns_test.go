@@ -1,0 +1,168 @@
+package columns
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/optimize"
+	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
+	"pgregory.net/rapid"
+
+	"github.com/latent-go/latent/data"
+	"github.com/latent-go/latent/internal/tables"
+)
+
+// columnsOf are those of a table whose columns are a, b, ….
+func columnsOf(t require.TestingT, columns ...[]float64) Columns {
+	var text bytes.Buffer
+	for j := range columns {
+		fmt.Fprintf(&text, "%c,", 'a'+j)
+	}
+	text.WriteString("end\n")
+	for i := range columns[0] {
+		for _, c := range columns {
+			if v := c[i]; v == v {
+				text.WriteString(strconv.FormatFloat(v, 'g', -1, 64))
+			}
+			text.WriteString(",")
+		}
+		fmt.Fprintf(&text, "%v\n", 0.5*float64(i%7)-1)
+	}
+	table, err := data.ReadCSV(&text, data.CSVOptions{})
+	require.NoError(t, err)
+	return Of(&tables.Input{Named: data.Named{Table: table}}, &Request{})
+}
+
+// Every reason of package data has one diagnostic, or choose would have no words for it.
+func TestEveryCauseHasOneDiagnostic(t *testing.T) {
+	count := map[data.Cause]int{}
+	for _, d := range diagnostics {
+		count[d.cause]++
+		require.True(t, d.claim == "" || d.advice != nil, "%q advises nothing", d.claim)
+	}
+	for cause := data.SingleValue; cause <= data.TextsBesideUnits; cause++ {
+		require.Equal(t, 1, count[cause], "cause %d", cause)
+	}
+	require.Len(t, count, int(data.TextsBesideUnits))
+}
+
+// The likelihoods of both distributions at their maxima, by package distuv and a search over the shape, have the order
+// that gammaIsLikelier finds; missing values change nothing.
+func TestGammaOrLognormalByTheirLikelihoods(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 5))
+	gammas := 0
+	for trial := range 60 {
+		x := make([]float64, 40+rng.IntN(60))
+		shape := 0.5 + 4*rng.Float64()
+		for i := range x {
+			if trial%2 == 0 {
+				x[i] = distuv.Gamma{Alpha: shape, Beta: 0.3, Src: rng}.Rand()
+			} else {
+				x[i] = distuv.LogNormal{Mu: 2, Sigma: 1 / math.Sqrt(shape), Src: rng}.Rand()
+			}
+		}
+		mean, logs := stat.Mean(x, nil), make([]float64, len(x))
+		for i, v := range x {
+			logs[i] = math.Log(v)
+		}
+		total := func(law distuv.LogProber) (sum float64) {
+			for _, v := range x {
+				sum += law.LogProb(v)
+			}
+			return sum
+		}
+		best, err := optimize.Minimize(optimize.Problem{Func: func(a []float64) float64 {
+			alpha := math.Exp(a[0])
+			return -total(distuv.Gamma{Alpha: alpha, Beta: alpha / mean})
+		}}, []float64{0}, nil, &optimize.NelderMead{})
+		require.NoError(t, err)
+		mu, variance := stat.PopMeanVariance(logs, nil)
+		gain := -best.F - total(distuv.LogNormal{Mu: mu, Sigma: math.Sqrt(variance)})
+		require.Greater(t, math.Abs(gain), 1e-6, "too near to tell")
+		require.Equal(t, gain > 0, gammaIsLikelier(append(x, math.NaN())), "gain of %v", gain)
+		if gain > 0 {
+			gammas++
+		}
+	}
+	require.True(t, gammas > 10 && gammas < 50, "%d of 60", gammas)
+}
+
+// What a column holds is what the set of its numbers says, whatever is missing.
+func TestColumnsOfFewNumbersByTheirSets(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		from := rapid.SliceOfNDistinct(rapid.SampledFrom([]float64{0, 1, 2, 3.5, -4, math.NaN()}), 1, 4, rapid.ID).Draw(t, "from")
+		values := rapid.SliceOfN(rapid.SampledFrom(from), 3, 12).Draw(t, "values")
+		if !slices.ContainsFunc(values, func(v float64) bool { return v == v }) {
+			return
+		}
+		in := columnsOf(t, values)
+		set, whole := map[float64]bool{}, true
+		for _, v := range values {
+			if v == v {
+				set[v] = true
+				whole = whole && v == math.Trunc(v)
+			}
+		}
+		require.Len(t, in.different(0, 100), len(set))
+		require.Len(t, in.different(0, 2), min(2, len(set)))
+		require.Equal(t, whole || len(set) == 2, in.wholeOrTwo(0))
+		require.Equal(t, len(set) == 2 && !(set[0] && set[1]), in.hasTwoCodes(0))
+	})
+}
+
+// What columns are no measurements does not depend on their order, though counts matter only without measurements.
+func TestUnmeasuredColumnsInAnyOrder(t *testing.T) {
+	const n = 120
+	rng := rand.New(rand.NewPCG(7, 11))
+	kinds := []func(i int) float64{
+		func(int) float64 { return distuv.Poisson{Lambda: 20, Src: rng}.Rand() }, // counts
+		func(int) float64 { return float64(rng.IntN(2)) },                        // two values
+		func(int) float64 { return float64(1 + rng.IntN(4)) },                    // codes
+		func(int) float64 { return rng.NormFloat64() },                           // measurements
+	}
+	drawn := make([][]float64, len(kinds))
+	for k, draw := range kinds {
+		for i := range n {
+			drawn[k] = append(drawn[k], draw(i))
+		}
+	}
+	// found has the kinds of the columns of numbers without decimals: the last column of columnsOf has some.
+	found := func(order []int, out ...string) (list []int) {
+		var columns [][]float64
+		for _, k := range order {
+			columns = append(columns, drawn[k])
+		}
+		for _, c := range columnsOf(t, columns...).unmeasured(out) {
+			list = append(list, order[strings.Index("abcdefgh", c.name)])
+		}
+		slices.Sort(list)
+		return list
+	}
+	for _, order := range [][]int{{0, 1, 2, 3}, {3, 2, 1, 0}, {2, 0, 3, 1}, {1, 3, 0, 2}} {
+		require.Equal(t, []int{1, 2}, found(order), "%v", order)
+	}
+	require.Equal(t, []int{0, 1, 2}, found([]int{0, 1, 2}, "end"), "no measurements: counts matter")
+	require.Equal(t, []int{0, 1, 2}, found([]int{2, 1, 0}, "end"))
+	require.Equal(t, []int{0, 2}, found([]int{0, 1, 2}, "end", "b"), "left out by name")
+}
+
+// A table of nothing but a column in order keeps it; beside another, it does not.
+func TestTheOnlyColumnIsKeptThoughItIsInOrder(t *testing.T) {
+	order := suspect{"a", data.Suggestion{Kind: data.Identifier, Cause: data.InOrder}}
+	alone := []suspect{order}
+	keepOne(alone)
+	require.NotEmpty(t, familyOf[alone[0].Kind])
+	for _, other := range []suspect{{}, {"b", data.Suggestion{Kind: data.Count, Cause: data.VaryAsCounts}}} {
+		two := []suspect{order, other}
+		keepOne(two)
+		require.Equal(t, order, two[0])
+	}
+}
