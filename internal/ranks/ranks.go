@@ -21,7 +21,6 @@ type group struct {
 	all     chan struct{} // closed when all have given
 	out     [][]byte
 	gone    bool
-	rounds  int
 	someone chan struct{} // closed when a member is gone
 }
 
@@ -48,7 +47,6 @@ func (r Rank) Gather(_ context.Context, mine []byte) ([][]byte, error) {
 	done := g.all
 	if g.given++; g.given == len(g.mine) {
 		g.out, g.given, g.all = append([][]byte(nil), g.mine...), 0, make(chan struct{})
-		g.rounds++
 		close(done)
 	}
 	g.mu.Unlock()
@@ -70,13 +68,6 @@ func (r Rank) Leave() {
 		r.of.gone = true
 		close(r.of.someone)
 	}
-}
-
-// Rounds is how often the group has gathered.
-func (r Rank) Rounds() int {
-	r.of.mu.Lock()
-	defer r.of.mu.Unlock()
-	return r.of.rounds
 }
 
 // Each calls do for every member of a group of n, each on a goroutine of its own, and waits for them. A panic is an
