@@ -676,8 +676,9 @@ func (f *fit[B, P, S]) posterior(ctx context.Context, res *Result[P, S]) (Evalua
 }
 
 // Evaluate returns the quantities that criteria score at given parameters, with q the model's own posterior p(Z|X,p),
-// for the rows of the fit or others. It includes log-determinants if the model is [optional.Curved], and the evidence of that q,
-// with the parameters integrated out, if it is [optional.Proper]; NaN where they do not exist. Nothing is tempered.
+// for the rows of the fit or others. It includes log-determinants if the model is [optional.Curved], and the evidence
+// of that q, with the parameters integrated out, if it is [optional.Proper]; NaN where they do not exist. Nothing is
+// tempered.
 func Evaluate[B, P any, S Statistics[S]](
 	ctx context.Context, m Model[B, P, S], src Source[B], p P, workers int,
 ) (Evaluation, error) {

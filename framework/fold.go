@@ -253,12 +253,23 @@ func (t *turn[B]) take(b B, err error) bool {
 	return true
 }
 
+// mostOutOfOrder is how many numbers, 1 GiB, are read out of order: more may be a mapped file beyond the memory, which
+// is read best from its beginning to its end.
+const mostOutOfOrder = 1 << 27
+
 // inMemory is a source whose blocks can be had in any order: its shards may be taken one after the other.
 func inMemory[B any](src Source[B]) (table every[B], ok bool) {
-	switch any(src).(type) {
-	case *blocks.Table, *blocks.SequenceTable: // and not a type that embeds them and has other blocks
-		table, ok = src.(every[B])
+	rows, d := mostOutOfOrder, 2
+	switch t := any(src).(type) { // not one that embeds them and has other blocks
+	case *blocks.Table:
+		rows, d = t.Dims()
+	case *blocks.SequenceTable:
+		_, rows, d = t.Dims()
 	}
+	if rows > mostOutOfOrder/max(1, d) {
+		return nil, false
+	}
+	table, ok = src.(every[B])
 	return table, ok
 }
 

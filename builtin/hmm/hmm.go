@@ -452,7 +452,7 @@ func (c *states) PseudoResiduals(b blocks.Sequences) ([]float64, error) {
 
 // Distances are those of steps from the states.
 func (c *states) Distances(b blocks.Rows) (squared []float64, columns []int) {
-	return c.model.Distances(b, c.params)
+	return c.model.Distances(c.seen(b, nil), c.params)
 }
 
 // Forecast is what is expected after each sequence.

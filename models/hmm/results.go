@@ -313,5 +313,5 @@ func (m Model) PseudoResiduals(b blocks.Sequences, p *Parameters) ([]float64, er
 
 // Distances are the squared Mahalanobis distances of steps from the states: see [family.Plan.Distances].
 func (m Model) Distances(steps blocks.Rows, p *Parameters) (squared []float64, columns []int) {
-	return m.mustPlan(p).Distances(p.Components, steps)
+	return m.mustPlan(p).Distances(p.Components, m.seen(steps))
 }
