@@ -149,3 +149,27 @@ func TestWhatIsWrongWithAQuery(t *testing.T) {
 	_, err := queried(t, &result{names: []string{"x", "x"}, rows: [][]driver.Value{{1., 2.}}}, data.RowsOptions{})
 	require.ErrorContains(t, err, `"x"`)
 }
+
+// A query of any database/sql driver becomes a table: numbers, categories and missing values.
+func ExampleFromRows() {
+	db := sql.OpenDB(&result{
+		names: []string{"species", "mass"},
+		rows:  [][]driver.Value{{"adelie", 3750.}, {"gentoo", 5076.}, {"adelie", nil}},
+	})
+	defer db.Close()
+	rows, err := db.Query("SELECT species, mass FROM penguins")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	table, err := data.FromRows(rows, data.RowsOptions{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(table.Names, table.Levels("species"), table.Codes("species"))
+	fmt.Println(table.Number(1, 1), table.Number(2, 1))
+	// Output:
+	// [species mass] [adelie gentoo] [0 1 0]
+	// 5076 NaN
+}

@@ -1,6 +1,7 @@
 package columnar_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -61,6 +62,27 @@ func ExampleRead() {
 	x, rows, cols, err := table.Matrix()
 	fmt.Println(table.Names, x, rows, cols, err)
 	// Output: [eruptions waiting] [3.6 79 1.8 54] 2 2 <nil>
+}
+
+// The row groups of a Parquet file are decoded as a fit asks for their blocks.
+func ExampleOpenRows() {
+	folder, err := os.MkdirTemp("", "")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(folder)
+	path := filepath.Join(folder, "eruptions.parquet")
+	writeEruptions(path)
+
+	rows, err := columnar.OpenRows([]string{path}, columnar.Options{Keep: func(name string) bool { return name != "observer" }})
+	if err != nil {
+		panic(err)
+	}
+	defer rows.Close()
+	for b, err := range rows.Blocks(context.Background()) {
+		fmt.Println(b.N, b.D, b.Row(1), err)
+	}
+	// Output: 2 2 [1.8 54] <nil>
 }
 
 func writeEruptions(path string) {

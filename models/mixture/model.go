@@ -255,14 +255,14 @@ func (m Model) NoiseProbability(b blocks.Rows, logProb []float64, p *Parameters,
 		return nil
 	}
 	dst = linalg.Resize(dst, len(logProb))
-	codes, at := m.mustPlan(p).Labeller()
-	if codes == nil {
+	if _, labels := m.Family.(known.Family); !labels {
 		joint := noise.LogJoint(p.Component(0), p.D)
 		for i, l := range logProb {
 			dst[i] = min(1, math.Exp(joint-l))
 		}
 		return dst
 	}
+	codes, at := m.mustPlan(p).Labeller()
 	joint := noise.LogJoint(p.Component(0)[:at.Params], p.D-1)
 	for i, l := range logProb {
 		share, code := 1.0, b.Row(i)[at.Columns]
