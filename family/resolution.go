@@ -7,6 +7,7 @@ import (
 
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/blocks"
+	"github.com/latent-go/latent/internal/resolution"
 	"github.com/latent-go/latent/internal/variances"
 )
 
@@ -46,7 +47,7 @@ const (
 
 // setFloors finds the floor of every column and bounds the table as one class.
 func (p *Plan) setFloors(ctx context.Context, src framework.Source[blocks.Rows], w *Pooled) error {
-	steps := make([]resolution, p.size.Columns)
+	steps := make([]resolution.Column, p.size.Columns)
 	bounded := false
 	most := max(1<<10, min(mostValues, allValues/p.size.Columns))
 	for i := range p.parts {
@@ -54,7 +55,7 @@ func (p *Plan) setFloors(ctx context.Context, src framework.Source[blocks.Rows],
 		if b, ok := f.Factor.(Bounder); ok {
 			for j, v := range b.Spread(f.ofParams(w.Center())) {
 				bounded = true
-				steps[f.at.Columns+j] = resolution{most: most, enough: math.Sqrt(12 * variances.Finest * max(0, v))}
+				steps[f.at.Columns+j] = resolution.New(most, math.Sqrt(12*variances.Finest*max(0, v)))
 			}
 		}
 	}
@@ -68,7 +69,7 @@ func (p *Plan) setFloors(ctx context.Context, src framework.Source[blocks.Rows],
 	floor := make([]float64, p.size.Columns)
 	found := make([]float64, len(steps))
 	for j := range steps {
-		found[j] = steps[j].step()
+		found[j] = steps[j].Step()
 	}
 	if !slices.ContainsFunc(found, func(step float64) bool { return !math.IsInf(step, 1) }) {
 		return blocks.FaultyColumn(0, variances.ErrAllConstant)
@@ -142,7 +143,7 @@ const atFloor = 1e-3
 
 // readSteps looks at the values of each column until its resolution is known: at those of the first block, and of all
 // rows where that is not enough. Rows of weight 0 and missing values do not count.
-func readSteps(ctx context.Context, src framework.Source[blocks.Rows], columns []resolution) error {
+func readSteps(ctx context.Context, src framework.Source[blocks.Rows], columns []resolution.Column) error {
 	for b, err := range src.Blocks(ctx) {
 		if err != nil {
 			return err
@@ -152,7 +153,7 @@ func readSteps(ctx context.Context, src framework.Source[blocks.Rows], columns [
 		}
 		break
 	}
-	type steps struct{ Columns []resolution }
+	type steps struct{ Columns []resolution.Column }
 	all, err := framework.Survey(ctx, src, 1,
 		func() (*steps, error) { return &steps{unread(columns)}, nil },
 		func(s *steps, b blocks.Rows) error {
@@ -161,7 +162,7 @@ func readSteps(ctx context.Context, src framework.Source[blocks.Rows], columns [
 		},
 		func(into, from *steps) error {
 			for j := range into.Columns {
-				into.Columns[j].merge(&from.Columns[j])
+				into.Columns[j].Merge(&from.Columns[j])
 			}
 			return nil
 		})
@@ -172,15 +173,15 @@ func readSteps(ctx context.Context, src framework.Source[blocks.Rows], columns [
 }
 
 // addSteps takes note of the values of a block, and says whether a column needs more.
-func addSteps(columns []resolution, b blocks.Rows) (more bool) {
+func addSteps(columns []resolution.Column, b blocks.Rows) (more bool) {
 	for j := range columns {
 		c := &columns[j]
-		if c.most == 0 {
+		if !c.Asked() {
 			continue
 		}
 		for i := 0; i < b.N && !c.Done; i++ {
 			if v := b.X[i*b.Stride+j]; v == v && b.Weight(i) > 0 {
-				c.add(v)
+				c.Add(v)
 			}
 		}
 		more = more || !c.Done
@@ -189,117 +190,10 @@ func addSteps(columns []resolution, b blocks.Rows) (more bool) {
 }
 
 // unread are the same columns before anything is known of them.
-func unread(columns []resolution) []resolution {
-	list := make([]resolution, len(columns))
-	for j, c := range columns {
-		list[j] = resolution{most: c.most, enough: c.enough}
+func unread(columns []resolution.Column) []resolution.Column {
+	list := make([]resolution.Column, len(columns))
+	for j := range columns {
+		list[j] = columns[j].Fresh()
 	}
 	return list
-}
-
-// A resolution is the least gap between the different values of a column, as far as it matters. What it
-// finds does not depend on the order of the values.
-type resolution struct {
-	most   int     // values that are kept; 0: the column is not looked at
-	enough float64 // a gap below this need not be known better
-
-	Seen  []uint64 // the bits of different values, in a table with open addressing; 0 is free
-	Count int
-	Zero  bool // 0 is among the values: its bits are those of a free place
-	Done  bool // a gap below enough, or more than most values
-	last  float64
-}
-
-// add takes note of a value.
-func (c *resolution) add(v float64) {
-	if v == c.last && (c.Count > 0 || c.Zero) {
-		return
-	}
-	if c.last = v; v == 0 {
-		c.Zero = true
-		return
-	}
-	if 2*c.Count >= len(c.Seen) {
-		c.grow()
-		if c.Done {
-			return
-		}
-	}
-	if place := c.place(math.Float64bits(v)); c.Seen[place] == 0 {
-		c.Seen[place] = math.Float64bits(v)
-		c.Count++
-	}
-}
-
-// merge adds the values of others.
-func (c *resolution) merge(o *resolution) {
-	if o.Done {
-		c.Seen, c.Done = nil, true
-	}
-	c.Zero = c.Zero || o.Zero
-	for _, bits := range o.Seen {
-		if bits != 0 && !c.Done {
-			c.add(math.Float64frombits(bits))
-		}
-	}
-}
-
-// place is where bits are, or would be.
-func (c *resolution) place(bits uint64) int {
-	i := int(bits * 0x9e3779b97f4a7c15 >> 32 % uint64(len(c.Seen)))
-	for c.Seen[i] != 0 && c.Seen[i] != bits {
-		if i++; i == len(c.Seen) {
-			i = 0
-		}
-	}
-	return i
-}
-
-// grow doubles the table, unless what is in it is enough.
-func (c *resolution) grow() {
-	if c.Count > c.most || c.gap() < c.enough {
-		c.Seen, c.Done = nil, true
-		return
-	}
-	old := c.Seen
-	c.Seen = make([]uint64, max(32, 2*len(old)))
-	for _, bits := range old {
-		if bits != 0 {
-			c.Seen[c.place(bits)] = bits
-		}
-	}
-}
-
-// gap is the least gap between two values that differ by more than a few units in the last place, which
-// arithmetic puts between equal ones; +Inf where there are no two.
-func (c *resolution) gap() float64 {
-	values := make([]float64, 0, c.Count+1)
-	for _, bits := range c.Seen {
-		if bits != 0 {
-			values = append(values, math.Float64frombits(bits))
-		}
-	}
-	if c.Zero {
-		values = append(values, 0)
-	}
-	slices.Sort(values)
-	least := math.Inf(1)
-	for i := 1; i < len(values); i++ {
-		if gap := values[i] - values[i-1]; gap > variances.Ulps*max(math.Abs(values[i]), math.Abs(values[i-1])) {
-			least = min(least, gap)
-		}
-	}
-	return least
-}
-
-// step is the resolution: 0 where it does not matter.
-func (c *resolution) step() float64 {
-	switch {
-	case c.most == 0 || c.Done || c.Count > c.most:
-		return 0
-	}
-	if gap := c.gap(); !(gap < c.enough) {
-		return gap
-	}
-	return 0
 }

@@ -1,7 +1,8 @@
-package family
+package resolution
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -9,15 +10,17 @@ import (
 	"github.com/latent-go/latent/internal/variances"
 )
 
+const mostValues = 1 << 16
+
 // stepOf is the resolution of a column whose values have the standard deviation sd.
 func stepOf(x []float64, most int, sd float64) float64 {
-	c := resolution{most: most, enough: math.Sqrt(12*variances.Finest) * sd}
+	c := New(most, math.Sqrt(12*variances.Finest)*sd)
 	for _, v := range x {
-		if c.add(v); c.Done {
+		if c.Add(v); c.Done {
 			break
 		}
 	}
-	return c.step()
+	return c.Step()
 }
 
 func TestResolutionIsTheLeastGap(t *testing.T) {
@@ -37,22 +40,22 @@ func TestResolutionIsTheLeastGap(t *testing.T) {
 		{[]float64{3, 3 + 1e-6, 9}, 0}, // finer than what matters
 	} {
 		for range 3 {
-			seeded(9).Shuffle(len(c.x), func(i, j int) { c.x[i], c.x[j] = c.x[j], c.x[i] })
+			rand.New(rand.NewPCG(9, 0)).Shuffle(len(c.x), func(i, j int) { c.x[i], c.x[j] = c.x[j], c.x[i] })
 			got := stepOf(c.x, mostValues, 1)
 			assert.True(t, got == c.want || math.Abs(got-c.want) < 1e-12, "%v: %v", c.x, got)
 		}
 	}
-	rng := seeded(1)
+	rng := rand.New(rand.NewPCG(1, 0))
 	x := make([]float64, 3000)
 	for i := range x {
 		x[i] = math.Floor(1e4 * rng.NormFloat64())
 	}
 	assert.Equal(t, 1., stepOf(x, mostValues, 1e4))
 	assert.Zero(t, stepOf(x, 1000, 1e4)) // more values than are looked at
-	c := resolution{most: mostValues, enough: math.Sqrt(12 * variances.Finest)}
+	c := New(mostValues, math.Sqrt(12*variances.Finest))
 	read := 0
 	for ; !c.Done; read++ { // continuous columns are read a little way
-		c.add(rng.NormFloat64())
+		c.Add(rng.NormFloat64())
 	}
 	assert.Less(t, read, 3000)
 }
