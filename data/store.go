@@ -226,6 +226,9 @@ func (s *Store) Spool(r io.Reader) (*os.File, error) {
 	s.mu.Unlock()
 	if _, err := io.Copy(file, r); err != nil {
 		file.Close() //nolint:errcheck // the copy's error says more
+		if at, ok := errors.AsType[*fs.PathError](err); !ok || at.Path != file.Name() {
+			return nil, fmt.Errorf("cannot be read to the end: %w", err)
+		}
 		return nil, fmt.Errorf("cannot copy to the temporary file %s: %w; set TMPDIR to a folder with more room",
 			file.Name(), err)
 	}

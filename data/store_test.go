@@ -208,7 +208,17 @@ func TestAStoreWatchesFilesThatAreReadOnce(t *testing.T) {
 	require.NoError(t, none.Watch(path))
 }
 
-// TestSpooledFilesGoWithTheStore: they hold what was read, and a reader that fails is an error.
+// A closing reader closes the last file of a store, so that writing fails.
+type closing struct{ of *Store }
+
+func (c closing) Read([]byte) (int, error) {
+	if err := c.of.regions[len(c.of.regions)-1].file.Close(); err != nil {
+		return 0, err
+	}
+	return 0, io.EOF
+}
+
+// TestSpooledFilesGoWithTheStore: they hold what was read, and a reader that fails is an error; a file that fails, another.
 func TestSpooledFilesGoWithTheStore(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)
@@ -223,6 +233,13 @@ func TestSpooledFilesGoWithTheStore(t *testing.T) {
 
 	_, err = store.Spool(iotest.ErrReader(os.ErrDeadlineExceeded))
 	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+	require.EqualError(t, err, "cannot be read to the end: i/o timeout")
+	require.NoError(t, store.Close())
+
+	store = NewStore(0)
+	_, err = store.Spool(io.MultiReader(strings.NewReader("rows"), closing{store}, strings.NewReader("lost")))
+	require.ErrorContains(t, err, "cannot copy to the temporary file")
+	require.ErrorContains(t, err, "set TMPDIR to a folder with more room")
 	require.NoError(t, store.Close())
 	left, err := os.ReadDir(dir)
 	require.NoError(t, err)

@@ -105,7 +105,7 @@ func TestWhatIsWrongWithDataThatAreNoFiles(t *testing.T) {
 		"mem://b/none":    "latent: mem://b/none: no such object\n",
 		"mem://b/none*":   "latent: mem://b/none*: nothing matches this pattern\n",
 		"mem://b/*":       "some of the files are Parquet or Arrow and others are not: a table has one format\n",
-		"mem://b/lost":    "mem://b/lost: cannot copy to the temporary file",
+		"mem://b/lost":    "mem://b/lost: cannot be read to the end: ",
 		"mem://b/damaged": "mem://b/damaged: incomplete or damaged Parquet file",
 		"query:x":         "latent: query:x: the query failed after 2 rows: deadlock\n",
 		"ftp://b/x":       "latent: --data ftp://b/x: no such file, and no scheme ftp: this program has mem, query\n",
