@@ -121,6 +121,7 @@ func newFolder[B any](
 	f := &folder[B]{span: of, visit: visit, ended: ended, failed: -1}
 	f.all, workers = f.pass, min(workers, of.len())
 	if table, ok := inMemory(src); ok {
+		f.parts = make([]iter.Seq2[B, error], 0, of.len()) // a process may have none
 		for i := of.first; i < of.last; i++ {
 			f.parts = append(f.parts, table.Every(i, of.shards))
 		}

@@ -63,7 +63,8 @@ func TestTextsAreDescribedByDefault(t *testing.T) {
 	assert.Contains(t, fitJSON(t, "--data", path, "--drop", "sort").Family, "gaussian")
 	assert.Equal(t, "gaussian", fitJSON(t, "--data", path, "--gate", "sort").Family)
 	fails(t, 1, `column "sort" is categorical: row 1 is "a"`, "", "fit", "--data", path, "--family", "gaussian")
-	fails(t, 1, `column "sort" is categorical: row 1 is "a"`, "", "fit", "--data", path, "--cov", "EII,VVV")
+	r = fitJSON(t, "--data", path, "--cov", "EII,VVV") // of the measured columns
+	assert.Equal(t, []string{"gaussian", "gaussian", "categorical"}, []string{r.Columns[0].Family, r.Columns[1].Family, r.Columns[2].Family})
 	commas := file(t, "commas.csv", "name;length;width\na;1,5;2.5\nb;2;3.5\na;3;4\n") // the column that is misspelt is named, not the first of texts
 	fails(t, 1, `column "length" is categorical: row 1 is "1,5"; the table is read with decimal points`, "", "fit", "--data", commas)
 }
