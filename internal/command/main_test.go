@@ -510,7 +510,7 @@ func TestWrongUseIsOneLineWithTheValidChoices(t *testing.T) {
 		{"fit --frobnicate", "unknown flag --frobnicate: latent help fit has all flags\n"},
 		{"help frobnicate", "no command and no model has that name: choose one of fit, select"},
 		{"fit --model lca --family poisson", "--model lca has --family categorical: leave --family poisson out, or take --model mixture"},
-		{"fit --model bpca --covariates V1", "--covariates is a flag of --model bernmix, lds, mixture, regression, and the model is bpca"},
+		{"fit --model bpca --covariates V1", "--covariates is a flag of --model bernmix, hmm, lds, mixture, regression, and the model is bpca"},
 		{"fit extra", "unexpected argument extra: name data by --data extra"},
 		{"version extra", "see latent version --help"},
 		{"--version", "unknown flag --version: choose one of fit, select, predict, check, after, sample, datasets, version"},

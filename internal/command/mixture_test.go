@@ -493,7 +493,7 @@ func TestTheDefaultOfKmaxFitsTheTable(t *testing.T) {
 	} {
 		assert.Equal(t, c.want, fitJSON(t, "--data", file(t, "d.csv", c.text), "--family", c.family).KMax)
 	}
-	assert.Equal(t, 2, fitJSON(t, "--data", file(t, "d.csv", "a,b\n1,0\n2,5\n3,1\n4,9\n5,5\n6,2\n7,7\n")).KMax, "three rows determine a Gaussian")
+	assert.Equal(t, 3, fitJSON(t, "--data", file(t, "d.csv", "a,b\n1,0\n2,5\n3,1\n4,9\n5,5\n6,2\n7,7\n")).KMax, "two rows determine a sphere")
 }
 
 func TestWeightsOfMixturesAreRepeatedRows(t *testing.T) {

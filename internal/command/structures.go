@@ -147,6 +147,10 @@ func (c *selectCommand) compare(s *session, in *tables.Input, progress *keeper) 
 		Seed:      c.Seed,
 		Margin:    number(math.NaN()),
 	}
+	if texts := in.TextColumns(); c.compares == familyAll && len(texts) > 0 { // families of numbers
+		_, err := in.Table.Column(texts[0])
+		return nil, in.Wrap(err)
+	}
 	var first error
 	for _, name := range c.candidates(in) {
 		row, err := c.candidate(s, in, t, name, criterion, progress)

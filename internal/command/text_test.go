@@ -147,7 +147,7 @@ func TestColumnsOnTheirFloorAreNamed(t *testing.T) {
 	stdout, stderr := done(t, "fit", "--data", path, "--restarts", "2", "--family", "gaussian")
 	assert.Regexp(t, "chosen K +[34] of", stdout)
 	assert.Contains(t, stderr, `column "same" is constant and tells no rows apart`)
-	assert.Contains(t, stderr, `column "sum" is a linear combination of other columns, up to the rounding of its values`)
+	assert.Contains(t, stderr, `each of 2 columns ("promo", "sum") is a linear combination of other columns, up to the rounding of its values`)
 	stdout, _ = done(t, "fit", "--data", path, "--restarts", "2", "--family", "gaussian", "--format", "json")
 	assert.Contains(t, stdout, `column \"same\" is constant`)
 	fails(t, 2, "--floor is -1; must be non-negative and finite", "", "fit", "--floor", "-1")
