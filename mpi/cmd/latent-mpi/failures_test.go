@@ -86,9 +86,9 @@ func TestProcessesThatDifferEndWithAnError(t *testing.T) {
 	kernels.Options = append(kernels.Options, "-x", "GODEBUG=cpu.avx512f=off,cpu.avx2=off")
 	failing := map[string][]job.Part{
 		"the parameters of processes 0 and 1 differ: the processes read different rows": {at(here), at(there)},
-		"process 1: --data t.csv: no such file":                                         {at(here), at(nowhere)},
+		"process 1: t.csv: no such file":                                                {at(here), at(nowhere)},
 		"process 1 was started with other arguments than process 0":                     {at(here, "--k", "2"), at(here, "--k", "3")},
-		"--data t.csv: no such file":                                                    {at(nowhere), at(here)},
+		"t.csv: no such file": {at(nowhere), at(here)},
 	}
 	if portable(t) {
 		failing["processes 0 and 1 differ in the machine"] = []job.Part{at(here), kernels}
