@@ -34,8 +34,7 @@ type Classes struct {
 	plan  *Plan
 	score []float64 // K×C; own, or those of the classes that it follows
 	own   []float64
-	seen  []Observed // the chunk, in memory that was lent
-	lent  *[]Observed
+	seen  []Observed
 	units [][]laplace.Block // unit information of each class's cells
 	about []Reference       // of the priors of the evidence
 	spare []float64         // scores of one class
@@ -51,7 +50,8 @@ func (p *Plan) Classes(k int) *Classes {
 // Restore completes sums that come from a checkpoint.
 func (c *Classes) Restore(p *Plan) {
 	if c.plan == nil {
-		c.plan, c.units = p, make([][]laplace.Block, c.K)
+		c.plan, c.seen = p, make([]Observed, len(p.parts))
+		c.units = make([][]laplace.Block, c.K)
 	}
 }
 
@@ -211,13 +211,6 @@ func (c *Classes) Observe(b blocks.Rows, first, n int) error {
 	case b.Entries == nil && b.Stride < b.D:
 		return b.Check()
 	}
-	if c.lent == nil {
-		if c.lent, _ = c.plan.observed.Get().(*[]Observed); c.lent == nil {
-			list := make([]Observed, len(c.plan.parts))
-			c.lent = &list
-		}
-		c.seen = *c.lent
-	}
 	for i := range c.plan.parts {
 		p := &c.plan.parts[i]
 		if err := p.Observe(b, p.at.Columns, first, n, &c.seen[i]); err != nil {
@@ -231,7 +224,7 @@ func (c *Classes) Observe(b blocks.Rows, first, n int) error {
 }
 
 // Chunks observes the rows of a block, some at a time, and calls visit with the first row, the number of rows and their
-// weights, nil for 1, until visit returns an error. After it no rows are observed: other classes have the memory.
+// weights, nil for 1, until visit returns an error.
 func (c *Classes) Chunks(b blocks.Rows, visit func(first, n int, w []float64) error) error {
 	size := ChunkRows(b)
 	for first := 0; first < b.N; first += size {
@@ -246,10 +239,6 @@ func (c *Classes) Chunks(b blocks.Rows, visit func(first, n int, w []float64) er
 		if err := visit(first, n, w); err != nil {
 			return err
 		}
-	}
-	if c.lent != nil {
-		c.plan.observed.Put(c.lent)
-		c.seen, c.lent = nil, nil
 	}
 	return nil
 }

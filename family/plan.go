@@ -6,7 +6,6 @@ import (
 	"iter"
 	"math/rand/v2"
 	"slices"
-	"sync"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -27,8 +26,6 @@ type Plan struct {
 	designed            int     // Designed factors
 	pooled              *Pooled // the table as one class; nil until that is known
 	priors              *proper // of the evidence
-
-	observed *sync.Pool // of *[]Observed, one a factor: chunks of any classes take turns with them
 }
 
 // part is a factor with the places where its numbers begin. Either sums or rows is the factor, the other nil.
@@ -52,7 +49,7 @@ func NewPlan(f Family, columns int) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Plan{priors: new(proper), observed: new(sync.Pool)}
+	p := &Plan{priors: new(proper)}
 	for _, one := range list {
 		l := one.Layout()
 		sums, closed := one.(SumFactor)
