@@ -147,10 +147,6 @@ func (c *selectCommand) compare(s *session, in *tables.Input, progress *keeper) 
 		Seed:      c.Seed,
 		Margin:    number(math.NaN()),
 	}
-	if texts := in.TextColumns(); c.compares == familyAll && len(texts) > 0 { // families of numbers
-		_, err := in.Table.Column(texts[0])
-		return nil, in.Wrap(err)
-	}
 	var first error
 	for _, name := range c.candidates(in) {
 		row, err := c.candidate(s, in, t, name, criterion, progress)
@@ -191,7 +187,7 @@ func (c *selectCommand) candidate(
 ) (outcome.ComparisonRow, error) {
 	one := *c
 	one.Family, one.covariance = name, ""
-	if families.Named(name).Normal {
+	if c.compares != familyAll && families.Named(name).Normal { // --cov all: of the measured columns
 		one.covariance = name
 	}
 	notes, table := len(s.Notes), in.Table
