@@ -47,13 +47,8 @@ func ExampleNewParquetWriter() {
 
 // A Parquet file, as pandas or R's arrow write it: only the columns that are wanted are read.
 func ExampleRead() {
-	folder, err := os.MkdirTemp("", "")
-	if err != nil {
-		panic(err)
-	}
-	defer os.RemoveAll(folder)
-	path := filepath.Join(folder, "eruptions.parquet")
-	writeEruptions(path)
+	path, remove := writeEruptions()
+	defer remove()
 
 	table, err := columnar.Read([]string{path}, columnar.Options{Keep: func(name string) bool { return name != "observer" }})
 	if err != nil {
@@ -66,13 +61,8 @@ func ExampleRead() {
 
 // The row groups of a Parquet file are decoded as a fit asks for their blocks.
 func ExampleOpenRows() {
-	folder, err := os.MkdirTemp("", "")
-	if err != nil {
-		panic(err)
-	}
-	defer os.RemoveAll(folder)
-	path := filepath.Join(folder, "eruptions.parquet")
-	writeEruptions(path)
+	path, remove := writeEruptions()
+	defer remove()
 
 	rows, err := columnar.OpenRows([]string{path}, columnar.Options{Keep: func(name string) bool { return name != "observer" }})
 	if err != nil {
@@ -85,7 +75,12 @@ func ExampleOpenRows() {
 	// Output: 2 2 [1.8 54] <nil>
 }
 
-func writeEruptions(path string) {
+func writeEruptions() (path string, remove func()) {
+	folder, err := os.MkdirTemp("", "")
+	if err != nil {
+		panic(err)
+	}
+	path = filepath.Join(folder, "eruptions.parquet")
 	schema := arrow.NewSchema([]arrow.Field{{Name: "eruptions", Type: arrow.PrimitiveTypes.Float64},
 		{Name: "waiting", Type: arrow.PrimitiveTypes.Int32}, {Name: "observer", Type: arrow.BinaryTypes.String}}, nil)
 	b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
@@ -106,4 +101,5 @@ func writeEruptions(path string) {
 	if err != nil {
 		panic(err)
 	}
+	return path, func() { os.RemoveAll(folder) }
 }

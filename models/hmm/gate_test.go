@@ -152,15 +152,8 @@ func TestGatedLocalStepIsTheSumOverAllPaths(t *testing.T) {
 func enumerateGated(p *hmm.Parameters, structure hmm.Structure, b blocks.Rows, first, end int, weight float64, score []float64) enumeration {
 	k, n := p.K, end-first
 	e := enumeration{smoothed: make([]float64, n*k), bestLog: math.Inf(-1)}
-	total := int(math.Pow(float64(k), float64(n)))
-	logs, path := make([]float64, total), make([]int, n)
-	at := func(number int) []int {
-		for t := range path {
-			path[t] = number % k
-			number /= k
-		}
-		return path
-	}
+	at, total := paths(k, n)
+	logs := make([]float64, total)
 	row := func(t, before int) (source int, probabilities []float64) {
 		if t > 0 {
 			return before, gateAt(p, before, b.Row(first + t)[1:])
@@ -182,7 +175,7 @@ func enumerateGated(p *hmm.Parameters, structure hmm.Structure, b blocks.Rows, f
 		}
 		logs[i] = v
 		if v > e.bestLog {
-			e.bestLog, e.best = v, slices.Clone(path)
+			e.bestLog, e.best = v, slices.Clone(at(i))
 		}
 	}
 	e.logDensity = floats.LogSumExp(logs)

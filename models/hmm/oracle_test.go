@@ -28,23 +28,29 @@ type enumeration struct {
 	bestLog             float64
 }
 
-// enumerate goes over all K^T paths of one sequence. lower (K) is what a step in a state loses, leave (K) what it loses
-// besides where it is not the last.
-func enumerate(p *hmm.Parameters, x, lower, leave []float64) enumeration {
-	k, n := p.K, len(x)
-	e := enumeration{smoothed: make([]float64, n*k), starts: make([]float64, k), moves: make([]float64, k*k), bestLog: math.Inf(-1)}
-	total := int(math.Pow(float64(k), float64(n)))
-	logs, path := make([]float64, total), make([]int, n)
-	at := func(number int) []int {
+// paths returns each of the kⁿ paths by its number, in memory of its own, and how many there are.
+func paths(k, n int) (at func(number int) []int, total int) {
+	path := make([]int, n)
+	return func(number int) []int {
 		for t := range path {
 			path[t] = number % k
 			number /= k
 		}
 		return path
-	}
+	}, int(math.Pow(float64(k), float64(n)))
+}
+
+// enumerate goes over all K^T paths of one sequence. lower (K) is what a step in a state loses, leave (K) what it loses
+// besides where it is not the last.
+func enumerate(p *hmm.Parameters, x, lower, leave []float64) enumeration {
+	k, n := p.K, len(x)
+	e := enumeration{smoothed: make([]float64, n*k), starts: make([]float64, k), moves: make([]float64, k*k), bestLog: math.Inf(-1)}
+	at, total := paths(k, n)
+	logs := make([]float64, total)
 	for i := range logs {
 		v := 0.0
-		for t, z := range at(i) {
+		path := at(i)
+		for t, z := range path {
 			if t == 0 {
 				v += math.Log(p.Start[z])
 			} else {
@@ -56,7 +62,7 @@ func enumerate(p *hmm.Parameters, x, lower, leave []float64) enumeration {
 		}
 		logs[i] = v
 		if v > e.bestLog {
-			e.bestLog, e.best = v, slices.Clone(path)
+			e.bestLog, e.best = v, slices.Clone(at(i))
 		}
 	}
 	e.logDensity = floats.LogSumExp(logs)
@@ -65,7 +71,8 @@ func enumerate(p *hmm.Parameters, x, lower, leave []float64) enumeration {
 		if q > 0 {
 			e.entropy -= q * (v - e.logDensity)
 		}
-		for t, z := range at(i) {
+		path := at(i)
+		for t, z := range path {
 			e.smoothed[t*k+z] += q
 			if t == 0 {
 				e.starts[z] += q
