@@ -27,7 +27,7 @@ import (
 
 // modelFlags say what is fitted and how.
 type modelFlags struct {
-	Model      string          `group:"model" brief:"Model: ${models}." default:"${model}" enum:"${models}" help:"Model: ${titles}. latent help MODEL describes one."`
+	Model      string          `type:"model" group:"model" brief:"Model: ${models}." default:"${model}" enum:"${models}" help:"Model: ${titles}. latent help MODEL describes one."`
 	Family     string          `group:"model" brief:"Family of the columns: gaussian, student-t, poisson, categorical, … Default: gaussian if all columns are measurements, else auto: each by its kind." placeholder:"NAME" help:"Family of the components of a mixture, or of the states of hmm: gaussian (full covariance), gaussian-tied, gaussian-diagonal, gaussian-spherical, poisson, exponential, gamma, lognormal, bernoulli, categorical, ordinal (numbers as ordered levels), multinomial, student-t (of all columns), factor-analysers (a factor analysis of all columns in each component), or auto: each column by its kind and values, measurements together if that is better; identifiers, dates and constant columns are left out. Default: gaussian if all columns are measurements, else auto."`
 	Method     string          `group:"search" placeholder:"NAME" help:"Inference: gfab, fab, em, map, vb, cvb0, closed-form or greedy. gfab, fab, cvb0 and greedy find K in one fit; the others fit every K separately. latent help MODEL lists those of a model, its default first. Flags that the method does not use are rejected."`
 	Weights    string          `group:"table" placeholder:"COL" help:"Frequency weights: leave this column out of the fit and weight the rows by it. blockmodel: the column of the weights of edges."`

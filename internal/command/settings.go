@@ -41,9 +41,22 @@ func newParser(
 	}
 	return kong.New(c, append(options, kong.Name(program),
 		kong.Description("Latent variable models that choose their own size."),
-		kong.Vars{"model": known.Registry[0].Name, "models": strings.Join(known.values(), ","), "titles": known.titles()},
+		kong.NamedMapper("model", modelFlag{known}),
 		kong.WithHyphenPrefixedParameters(true), // --k -1 is about -1, and --na - about a dash
 		kong.ExplicitGroups(flagGroups(name)))...)
+}
+
+// modelFlag is --model, whose texts alone have the names of models: kong expands each variable of the grammar anew for
+// every flag.
+type modelFlag struct{ known *registry }
+
+func (modelFlag) Decode(ctx *kong.DecodeContext, target reflect.Value) error {
+	return ctx.Scan.PopValueInto("string", target.Addr().Interface())
+}
+
+func (m modelFlag) Vars(*kong.Value) kong.Vars {
+	return kong.Vars{"model": m.known.Registry[0].Name, "models": strings.Join(m.known.values(), ","),
+		"titles": m.known.titles()}
 }
 
 // titles are the models for --help.
