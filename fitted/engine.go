@@ -42,8 +42,9 @@ type Tester interface {
 // A Beginner is a [Problem] whose fits can begin at the parameters of a file.
 type Beginner[R any] interface {
 	// Begin has fits begin at the parameters of f, or at its posterior if it has one. Their K, which may be larger, is the
-	// most to which moves may raise it. It returns an error if the parameters are not those of the model.
-	Begin(f *File) error
+	// most to which moves may raise it. Starts after the first are the model's own, with the prior of f; starts says
+	// whether it has those. It returns an error if the parameters are not those of the model.
+	Begin(f *File) (starts bool, err error)
 	// Begun describes where fits begin by the rows of the table, without a step, and has what a criterion scores there.
 	Begun(ctx context.Context, by framework.Criterion, workers int) (R, framework.Evaluation, error)
 }
@@ -70,14 +71,16 @@ type thinner[B, P any] interface {
 	Thinned(ctx context.Context, src framework.Source[B], k int, rng *rand.Rand) (P, error)
 }
 
+// A rescaler is parameters that can have the scale, and with it the prior, of others of the same columns.
+type rescaler[P any] interface{ Rescale(of P) }
+
 // Fit fits the model. It makes the passes itself, unless [WithPasses] has set a Passes in ctx.
 func (e *Engine[R, B, P, S]) Fit(ctx context.Context, o framework.Options) (*framework.Result[R, struct{}], error) {
 	src := Passing[B, P](ctx, e.Source)
 	var res *framework.Result[P, S]
 	var err error
 	if m, ok := e.Model.(thinner[B, P]); e.saved != nil {
-		start := func(context.Context, framework.Source[B], int, *rand.Rand) (P, error) { return e.begin() }
-		res, err = framework.FitFrom(ctx, e.Model, src, start, o)
+		res, err = framework.FitFrom(ctx, e.Model, src, e.start, o)
 	} else if ok && !o.FixedK {
 		res, err = framework.FitFrom(ctx, e.Model, src, m.Thinned, o)
 	} else {
@@ -94,10 +97,24 @@ func (e *Engine[R, B, P, S]) Fit(ctx context.Context, o framework.Options) (*fra
 }
 
 // Begin has fits begin at the parameters of f.
-func (e *Engine[R, B, P, S]) Begin(f *File) (err error) {
+func (e *Engine[R, B, P, S]) Begin(f *File) (starts bool, err error) {
 	e.saved = f
-	_, err = e.begin()
-	return err
+	p, err := e.begin()
+	_, starts = any(p).(rescaler[P])
+	return starts, err
+}
+
+// start is at the saved parameters, and after that start the model's own at their scale.
+func (e *Engine[R, B, P, S]) start(ctx context.Context, src framework.Source[B], k int, rng *rand.Rand) (P, error) {
+	saved, err := e.begin()
+	if framework.StartOf(ctx) == 0 || err != nil {
+		return saved, err
+	}
+	p, err := e.Model.Init(ctx, src, k, rng)
+	if at, is := any(p).(rescaler[P]); is && err == nil {
+		at.Rescale(saved)
+	}
+	return p, err
 }
 
 // begin has the parameters at which fits begin, in new memory.

@@ -70,8 +70,10 @@ func (r Registry) Refit(ctx context.Context, f *Fitted, t *Table, o framework.Op
 		return nil, err
 	}
 	starts, begins := cmp.Or(o.Restarts, how.Restarts), false
-	if b, is := bound.Problem.(Beginner[Found]); is && b.Begin(&f.File) == nil {
-		starts, begins = 1, true
+	if b, is := bound.Problem.(Beginner[Found]); is {
+		if _, err := b.Begin(&f.File); err == nil {
+			starts, begins = 1, true
+		}
 	}
 	res, err := bound.Fit(ctx, framework.Options{K: f.File.K, FixedK: true, Method: method.Engine, Criterion: criterion,
 		Tolerance: how.Tol, MaxIterations: how.MaxIter, Restarts: starts, NoMoves: begins, Seed: o.Seed,

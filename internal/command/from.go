@@ -103,11 +103,15 @@ func (c *fitCommand) begin(s *session, t *task, in *tables.Input, o *framework.O
 		return nil, misused("--from cannot be used with %s: %s model by method %s has no fit that begins at parameters",
 			c.From, wording.A(c.Model), c.Method)
 	}
-	if err := b.Begin(&c.from.saved.File); err != nil {
+	starts, err := b.Begin(&c.from.saved.File)
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w", c.From, err)
 	}
 	if t.DoubleTo = 0; c.K == nil && c.Kmax == nil {
 		o.K = max(o.K, c.from.K, min(2*c.from.K, in.Rows()/2))
+	}
+	if starts && !o.FixedK { // moves from the saved model alone may miss a group that is new
+		o.Restarts = 2
 	}
 	found, at, err := b.Begun(s, o.Criterion, c.Workers)
 	if err != nil {

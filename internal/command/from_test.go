@@ -56,7 +56,7 @@ func TestAFitThatBeginsAtAModelOfItsRowsStaysThere(t *testing.T) {
 		if first.Loglik != 0 {
 			require.InDelta(t, first.Loglik, float64(again.From.LogLik), 1e-6, line)
 		}
-		require.Len(t, again.Restarts, 1, line)
+		require.LessOrEqual(t, len(again.Restarts), 2, line)
 		require.Empty(t, again.From.Lost, line)
 		for k, m := range again.From.Components {
 			require.Equal(t, k+1, m.Was, line)
@@ -65,33 +65,30 @@ func TestAFitThatBeginsAtAModelOfItsRowsStaysThere(t *testing.T) {
 	}
 }
 
-// drawn writes days of rows: two numbers and a level, of kinds of rows in parts of the given sizes.
+// drawn writes days of rows: two numbers, of kinds of rows in parts of the given sizes, and a level that says nothing.
 func drawn(t *testing.T, path string, seed uint64, sizes [3]int, shift float64) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 1))
 	var text strings.Builder
 	text.WriteString("day,a,b,kind\n")
 	for k, n := range sizes {
-		at := [3][2]float64{{shift, 0}, {5, 5}, {10, 0}}[k]
+		at := [3][2]float64{{shift, 0}, {15, 4}, {15, 12}}[k]
 		for range n {
-			level := "xyz"[k]
-			if rng.IntN(5) == 0 {
-				level = "xyz"[rng.IntN(3)]
-			}
+			level := "xy"[rng.IntN(2)]
 			fmt.Fprintf(&text, "%d,%.4f,%.4f,%c\n", rng.IntN(100), at[0]+rng.NormFloat64(), at[1]+rng.NormFloat64(), level)
 		}
 	}
 	require.NoError(t, os.WriteFile(path, []byte(text.String()), 0o600))
 }
 
-// TestAFitThatBeginsAtAModelGrowsAndShrinks to the fit that many starts find, says which components are new, moved and
+// TestAFitThatBeginsAtAModelGrowsAndShrinks to the fit that many starts find, where moves alone miss the third group, says which components are new, moved and
 // lost, keeps the prior of the first table, and is the same for any number of workers.
 func TestAFitThatBeginsAtAModelGrowsAndShrinks(t *testing.T) {
 	dir := t.TempDir() + "/"
 	drawn(t, dir+"1.csv", 1, [3]int{300, 200, 0}, 0)
 	drawn(t, dir+"2.csv", 2, [3]int{200, 150, 150}, 0.5)
 	drawn(t, dir+"3.csv", 3, [3]int{300, 0, 0}, 0.5)
-	columns := "--id day --family auto --columns a=gaussian,b=gaussian --criterion evidence "
+	columns := "--id day --criterion evidence "
 	first := fitFrom(t, columns+"--data "+dir+"1.csv --out "+dir+"1.json")
 	require.Equal(t, 2, first.K)
 	var grown begun
@@ -153,7 +150,7 @@ func TestWhatAFitCannotBeginAt(t *testing.T) {
 	changed("texts.csv", "\n", "\n1,abc,0,x\n")
 	for line, want := range map[string]string{
 		"m.json --data " + dir + "renamed.csv":                   `renamed.csv: columns of the model are missing in the data: "kind"; the data have "a", "b", "sort"`,
-		"m.json --data " + dir + "level.csv":                     `is "w", which is none of the levels "x", "y", "z"; give it one of them, or leave it empty`,
+		"m.json --data " + dir + "level.csv":                     `is "w", which is none of the levels "x", "y"; give it one of them, or leave it empty`,
 		"m.json --data " + dir + "texts.csv":                     `column "a"`,
 		"m.json":                                                 "--from requires --data",
 		"none.json --data iris":                                  "no such file",

@@ -198,6 +198,9 @@ type Posterior struct {
 	bayes *bayes
 }
 
+// Rescale gives the posterior the scale, and with it the prior, of another with the same columns.
+func (p *Posterior) Rescale(of *Posterior) { p.Pooled, p.bayes = of.Pooled, nil }
+
 // Variational gives the parameters a posterior q(Π) = q(π) Π_k q(a_k) q(ξ_k), which the engine fits together with
 // q(Z). Forward and backward recursions use exp(E[ln π]), exp(E[ln a]) and E[ln p(x|ξ_k)], and LogJoint + H(q(Z)) is
 // the evidence lower bound. Redundant states lose their steps, and [framework.PrunedEM] drops them.

@@ -39,6 +39,9 @@ type Parameters struct {
 	observed *family.Information // of the family, at this estimate
 }
 
+// Rescale gives the parameters the scale, and with it the prior, of others with the same columns.
+func (p *Parameters) Rescale(of *Parameters) { p.Pooled, p.plan = of.Pooled, nil }
+
 // Check returns an error for parameters that do not match the model, such as those of another file.
 func (m Model) Check(p *Parameters) error {
 	if p == nil || p.K < 1 || p.D < 1 {

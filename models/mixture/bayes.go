@@ -126,6 +126,9 @@ type Posterior struct {
 	bayes *bayes
 }
 
+// Rescale gives the posterior the scale, and with it the prior, of another with the same columns.
+func (p *Posterior) Rescale(of *Posterior) { p.Pooled, p.bayes = of.Pooled, nil }
+
 // Variational gives the parameters of a mixture a posterior q(Π) = q(β) Π_k q(ξ_k), which the engine fits together
 // with q(Z). Its local step scores with E[ln β_k] and E[ln p(x|ξ_k)], its global step adds the statistics to the
 // prior, and LogJoint + H(q(Z)) is the evidence lower bound (paper K, chapter 4; docs/theory/mixtures.md, section 4).
