@@ -85,14 +85,29 @@ func TestSettingsOfOnesOwnAreFlags(t *testing.T) {
 		require.Contains(t, text, want, line)
 		require.Equal(t, 1, strings.Count(text, "\n"), text)
 	}
-	type colliding struct {
-		Seed            int
-		fitted.Settings `kong:"-"`
+	for flag, settings := range map[string]fitted.Settings{
+		"seed": &struct {
+			Seed            int
+			fitted.Settings `kong:"-"`
+		}{Settings: plain()},
+		"kmax": &struct {
+			Kmax            int
+			fitted.Settings `kong:"-"`
+		}{Settings: plain()},
+		"kmin": &struct {
+			Kmin            int
+			fitted.Settings `kong:"-"`
+		}{Settings: plain()},
+		"quiet": &struct {
+			Quiet           bool
+			fitted.Settings `kong:"-"`
+		}{Settings: plain()},
+	} {
+		d.New = func() fitted.Settings { return settings }
+		status, text = said(command.Host{Name: "own", Models: fitted.Registry{d}}, fit)
+		require.Equal(t, 2, status)
+		require.Equal(t, "own: the model \"drawn\" has the flag --"+flag+", which all models have: rename its setting\n", text)
 	}
-	d.New = func() fitted.Settings { return &colliding{Settings: plain()} }
-	status, text = said(command.Host{Name: "own", Models: fitted.Registry{d}}, fit)
-	require.Equal(t, 2, status)
-	require.Equal(t, "own: the model \"drawn\" has the flag --seed, which all models have: rename its setting\n", text)
 }
 
 // TestAWorkerOpensAModelOfOnesOwn, and makes the shares of a pass that a process alone makes.

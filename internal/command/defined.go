@@ -22,10 +22,11 @@ func ofDefinition(d fitted.Definition) (m model, err error) {
 	}
 	m = model{Definition: d, mixes: d.Joins, settings: d.New}
 	_, m.responds = m.settings().(fitted.Explainer)
-	general := flagFieldsOf(reflect.TypeFor[fittingFlags]())
-	for name := range flagFields(m) {
-		if _, taken := general[name]; taken {
-			return m, fmt.Errorf("the model %q has the flag --%s, which all models have: rename its setting", d.Name, name)
+	for _, general := range []any{fitCommand{}, selectCommand{}, generalFlags{}} {
+		for name := range flagFieldsOf(reflect.TypeOf(general)) {
+			if _, taken := flagFields(m)[name]; taken {
+				return m, fmt.Errorf("the model %q has the flag --%s, which all models have: rename its setting", d.Name, name)
+			}
 		}
 	}
 	return m, nil

@@ -100,10 +100,15 @@ func answer(ctx context.Context, stderr io.Writer, run func() int, wait, abandon
 
 var errLeft = fmt.Errorf("%w before the command was complete; no file is half-written", faults.ErrInterrupted)
 
-type commands struct {
+// generalFlags are those of every command.
+type generalFlags struct {
 	Memory sizeFlag `placeholder:"SIZE" help:"Use at most this much memory, such as 4GB. Default: the free memory of the system."`
 	Quiet  bool     `xor:"log" help:"Write nothing but errors to standard error: no remarks, no progress."`
 	Log    *string  `xor:"log" enum:"text,json" placeholder:"text|json" help:"Write standard error as a log, a line each with its time: errors, remarks and, every ten seconds, the progress of long work."`
+}
+
+type commands struct {
+	generalFlags
 
 	Fit      fitCommand      `cmd:"" example:"fit --data table.csv --report page" help:"Fit a model and choose its size. Without flags: gFAB with a Gaussian mixture on the embedded Old Faithful data."`
 	Select   selectCommand   `cmd:"" example:"select --data table.csv --kmax 6" help:"Score every number of components, or of latent dimensions, in a range by several criteria."`
