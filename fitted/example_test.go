@@ -1,6 +1,7 @@
 package fitted_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -17,6 +19,8 @@ import (
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/grouping"
+	"github.com/latent-go/latent/report"
+	"github.com/latent-go/latent/report/html"
 )
 
 // An exponential distribution of one column, as a model of one's own.
@@ -101,6 +105,43 @@ func ExamplePlain() {
 	// fab FIC
 	// em BICEM
 	// 2 [label probability p1 p2 log_likelihood]
+}
+
+// What a model found is one document, which is written as a page, as JSON, and a table of it as CSV or Parquet.
+func ExampleDescriber() {
+	d := fitted.Plain("geometric", "Geometric mixture", geometric.Model{})
+	table := &fitted.Table{Columns: []data.Column{{Name: "visits"}}, Rows: counts()}
+	bound, err := d.New().Bind(context.Background(), table, fitted.Request{Method: d.Methods[0]})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fit, err := bound.Fit(context.Background(), framework.Options{K: 3, Criterion: framework.GFIC})
+	if err != nil {
+		log.Fatal(err)
+	}
+	found, err := fit.Parameters.(fitted.Describer).Describe()
+	if err != nil {
+		log.Fatal(err)
+	}
+	document := &report.Document{Title: "Visits", Sections: found.Sections}
+	var page bytes.Buffer
+	if err := html.Write(&page, document); err != nil {
+		log.Fatal(err)
+	}
+	object, err := json.Marshal(document)
+	fmt.Println(strings.Contains(page.String(), "Parameters</h2>"), strings.HasPrefix(string(object), `{"title":"Visits"`), err)
+	var file bytes.Buffer
+	if err := found.Sections[0].Tables[0].Write(&file, data.NewCSVWriter); err != nil {
+		log.Fatal(err)
+	}
+	for line := range strings.Lines(file.String()) {
+		fmt.Println(line[:len("1,0.43")])
+	}
+	// Output:
+	// true true <nil>
+	// compon
+	// 1,0.42
+	// 2,0.57
 }
 
 // The methods of a model without curvature are EM alone.

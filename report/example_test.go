@@ -1,9 +1,13 @@
 package report_test
 
 import (
+	"encoding/json"
 	"fmt"
+	"math"
+	"os"
 	"strings"
 
+	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/report"
 )
 
@@ -27,6 +31,23 @@ func Example() {
 	// 1.00×10⁻⁹
 	// 2.04 ± 0.26
 	// 1 −1235
+}
+
+// A file and JSON have all digits, and two numbers of a spread.
+func ExampleTable_Write() {
+	t := report.Table{Caption: "durations", Columns: report.Columns("kind", "rows", "share", "minutes", "test")}
+	t.Add("long", 175, report.Share(0.6439891), report.Spread(4.2896385, 0.412308), 0.25)
+	t.Add("short", 97, report.Share(math.NaN()), report.Spread(2.0363885, 0.263009), "none")
+	if err := t.Write(os.Stdout, data.NewCSVWriter); err != nil {
+		fmt.Println(err)
+	}
+	rows, err := json.Marshal(t.Rows)
+	fmt.Println(string(rows), err)
+	// Output:
+	// kind,rows,share,minutes,minutes sd,test
+	// long,175,0.6439891,4.2896385,0.412308,0.25
+	// short,97,NaN,2.0363885,0.263009,none
+	// [["long",175,0.6439891,{"mean":4.2896385,"sd":0.412308},0.25],["short",97,null,{"mean":2.0363885,"sd":0.263009},"none"]] <nil>
 }
 
 // A grid has cells that are texts already.

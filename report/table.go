@@ -8,20 +8,21 @@ import (
 
 // A Table holds numbers and names. The first cell of a row names the row.
 type Table struct {
-	Caption string
-	Columns []Column
-	Rows    [][]Cell
-	Open    bool // shown at once, not only after a click on its caption
-	Long    bool // omitted from a command's text, which shows its essentials elsewhere
+	Caption string   `json:"caption"`
+	Columns []Column `json:"columns"`
+	Rows    [][]Cell `json:"rows"`
+	Open    bool     `json:"-"` // shown at once, not only after a click on its caption
+	Long    bool     `json:"-"` // omitted from a command's text, which shows its essentials elsewhere
 	// Low and High say what the strongest shades of negative and of positive cells mean; if both are empty, there is no
 	// key.
-	Low, High string
+	Low  string `json:"-"`
+	High string `json:"-"`
 }
 
 // A Column is a column of a Table.
 type Column struct {
-	Name  string
-	Class int // the class, from 1, whose colour the column has; 0: none
+	Name  string `json:"name"`
+	Class int    `json:"class,omitempty"` // the class, from 1, whose colour the column has; 0: none
 }
 
 // Columns returns one column for each name, without a class's colour.

@@ -100,7 +100,7 @@ func (c *sampleCommand) drawPairs(s *session, list fitted.ListSampler) error {
 	}); err != nil {
 		return err
 	}
-	heads, texts, numbers := cellsOf(table)
+	heads, texts, numbers := table.Cells()
 	return s.emitAs(c.Format, c.Out, heads, func(to data.Writer) error { return to.Write(texts, numbers) })
 }
 
