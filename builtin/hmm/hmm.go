@@ -116,8 +116,6 @@ func (m *Settings) Check(r fitted.Request) error {
 		return err
 	case m.LeftRight != nil && first == hmm.Stationary:
 		reason = "stationary cannot be used with --left-right: a chain that never goes back ends in its last state"
-	case m.LeftRight != nil && m.Known != "":
-		return &fitted.SettingError{Setting: "Known", Reason: "cannot be used with --left-right, whose states have an order"}
 	case len(m.Covariates) > 0 && m.LeftRight != nil:
 		return &fitted.SettingError{Setting: "Covariates", Reason: "cannot be used with --left-right"}
 	case len(m.Covariates) > 0 && first == hmm.Stationary:
@@ -135,7 +133,7 @@ func (m *Settings) Check(r fitted.Request) error {
 }
 
 // Bind prepares the model for the sequences.
-func (m *Settings) Bind(_ context.Context, t *fitted.Table, r fitted.Request) (*fitted.Bound, error) {
+func (m *Settings) Bind(ctx context.Context, t *fitted.Table, r fitted.Request) (*fitted.Bound, error) {
 	start, first, err := m.starting()
 	if err != nil {
 		return nil, err
@@ -156,6 +154,15 @@ func (m *Settings) Bind(_ context.Context, t *fitted.Table, r fitted.Request) (*
 		return nil, err
 	}
 	b := classes.Bind(t, rows, r, "state")
+	err = e.base.CheckOrder(ctx, e.steps, gate.Own)
+	if fault, is := errors.AsType[*hmm.OrderError](err); is {
+		labels := classes.Labels(seen)
+		return nil, errors.New("--known: " + fault.Text(func(label int) string { return fmt.Sprintf("%q", labels[label]) },
+			func(row int) int { return e.data.Origin(row) + 1 }))
+	}
+	if err != nil {
+		return nil, err
+	}
 	if structure.Covariates > 0 {
 		if e.steps, err = gatedSteps(t, gate); err != nil {
 			return nil, err

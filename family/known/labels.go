@@ -35,6 +35,19 @@ func (l Labels) Label(xi []float64) int {
 	return max(family.Free, int(*l.label(xi)))
 }
 
+// Exclude sets the scores of classes that rows cannot be in to −Inf. Scores have a finite number in its place, so
+// low that sums over the classes of a row do not see it, as sums of many models have 0 times a score.
+func (l Labels) Exclude(scores []float64) {
+	if l.factor == nil {
+		return
+	}
+	for i, v := range scores {
+		if v < impossible/2 {
+			scores[i] = math.Inf(-1)
+		}
+	}
+}
+
 // Fix sets the values of labelled classes to +Inf: the relevance of classes that must stay (see
 // [optional.Projector]). params are their parameters, K×P.
 func (l Labels) Fix(params, values []float64) {
@@ -83,8 +96,8 @@ func (l Labels) DividePosterior(whole, first, second []float64) {
 	clear(other)
 }
 
-// LogModes is the logarithm of the number of orders of the classes with parameters params, K×P, that rows tell nothing
-// of: those of classes with labels have an order (see [optional.Symmetric]).
+// LogModes is the logarithm of the number of orders of the classes with parameters params, K×P, that rows tell
+// nothing of: those of classes with labels have an order (see [optional.Symmetric]).
 func (l Labels) LogModes(params []float64) float64 {
 	free := 1.0
 	for k := range len(params) / l.size.Params {

@@ -116,7 +116,6 @@ func TestKnownClassesAreRefused(t *testing.T) {
 	fit("is named by --known: it cannot be selected or dropped", statusUsage, "--known", "species", "--select", "a,species")
 	fit("is named by --weights and by --known", statusUsage, "--known", "w", "--weights", "w")
 	fit("the column is named by --known", statusUsage, "--known", "species", "--columns", "species=categorical")
-	fit("--known cannot be used with --left-right", statusUsage, "--model", "hmm", "--left-right", "1", "--known", "species")
 	fit("--known is a flag of --model blockmodel, hmm, mixture, regression", statusUsage, "--model", "factor", "--known", "species")
 	empty := file(t, "empty.csv", "a,b,c\n1,2,\n2,3,\n4,1,\n5,2,\n")
 	fails(t, 1, `column "c" has no value at all`, "", "fit", "--data", empty, "--known", "c")
@@ -125,6 +124,38 @@ func TestKnownClassesAreRefused(t *testing.T) {
 	_, stderr := done(t, "fit", "--data", file(t, "one.csv", "a,c\n1,x\n2,y\n4,y\n5,\n1.5,\n2.5,\n4.1,\n3,\n"), "--known", "c",
 		"--cov", "diag")
 	assert.Contains(t, stderr, `only 1 row is known to be in class "x"`)
+}
+
+// TestKnownStages of a chain from left to right have the order of the steps, and cannot have two.
+func TestKnownStages(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 1))
+	var b strings.Builder
+	b.WriteString("id,x,stage\n")
+	for id := range 10 {
+		for step := range 20 {
+			z, name := min(2, step/6), ""
+			if (step+id)%7 == 0 {
+				name = []string{"new", "mature", "final"}[z]
+			}
+			fmt.Fprintf(&b, "%d,%.3f,%s\n", id, 2*float64(z%2)+rng.NormFloat64(), name)
+		}
+	}
+	table, model := file(t, "stages.csv", b.String()), filepath.Join(t.TempDir(), "m.json")
+	fit := []string{"fit", "--model", "hmm", "--sequence", "id", "--known", "stage", "--left-right", "1", "--kmax", "4", "--data"}
+	text, _ := done(t, append(fit, table, "--start", "first", "--out", model)...)
+	for state, name := range []string{"1, new", "2, mature", "3, final"} {
+		assert.Contains(t, text, name, state)
+	}
+	seen, _ := done(t, "predict", model, "--data", table)
+	for i, row := range records(t, seen)[1:] {
+		if name := records(t, b.String())[1+i][2]; name != "" {
+			assert.Equal(t, name, row[0])
+		}
+	}
+	back := file(t, "back.csv", b.String()+"10,1,mature\n10,2,\n10,2,new\n")
+	fails(t, 1, `row 203 is in "new" after "mature", and row `, "", append(fit, back)...)
+	fails(t, 1, `row 201 is in "mature" after the first state of the chain, farther on than the moves`, "",
+		append(fit, file(t, "far.csv", b.String()+"10,1,mature\n"), "--start", "first")...)
 }
 
 // TestKnownRegressions has labels of a sixth of the rows, with and without a gate; a regressor is no label.

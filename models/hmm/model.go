@@ -101,7 +101,7 @@ func begin(ctx context.Context, src framework.Source[blocks.Sequences], f family
 	var classes *family.Classes
 	var counts []float64
 	if chain.LeftRight > 0 {
-		classes, counts, err = segments(ctx, src, pl, w, k, rng)
+		classes, counts, err = chain.segments(ctx, src, pl, w, k, rng)
 	} else {
 		classes, counts, err = pl.Begin(ctx, steps, w, k, start, rng)
 		// states that look the same may be followed by others

@@ -43,6 +43,11 @@ func paths(k, n int) (at func(number int) []int, total int) {
 // enumerate goes over all K^T paths of one sequence. lower (K) is what a step in a state loses, leave (K) what it loses
 // besides where it is not the last.
 func enumerate(p *hmm.Parameters, x, lower, leave []float64) enumeration {
+	return enumerateWhere(p, x, lower, leave, func(int, int) bool { return true })
+}
+
+// enumerateWhere goes over the paths that are in states where they may be.
+func enumerateWhere(p *hmm.Parameters, x, lower, leave []float64, may func(step, state int) bool) enumeration {
 	k, n := p.K, len(x)
 	e := enumeration{smoothed: make([]float64, n*k), starts: make([]float64, k), moves: make([]float64, k*k), bestLog: math.Inf(-1)}
 	at, total := paths(k, n)
@@ -58,6 +63,9 @@ func enumerate(p *hmm.Parameters, x, lower, leave []float64) enumeration {
 			}
 			if !math.IsNaN(x[t]) {
 				v += distuv.Poisson{Lambda: p.Component(z)[0]}.LogProb(x[t]) - lower[z]
+			}
+			if !may(t, z) {
+				v = math.Inf(-1)
 			}
 		}
 		logs[i] = v

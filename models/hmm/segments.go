@@ -18,9 +18,19 @@ import (
 // (Rabiner 1989, section V.C): equal ones in the first start of a fit, and random shares of the sequence in others.
 
 // segments are the sums of such a start with the steps of each state.
-func segments(ctx context.Context, src framework.Source[blocks.Sequences], pl *family.Plan, w *family.Pooled, k int,
-	rng *rand.Rand) (*family.Classes, []float64, error) {
+func (c Structure) segments(ctx context.Context, src framework.Source[blocks.Sequences], pl *family.Plan,
+	w *family.Pooled, k int, rng *rand.Rand) (*family.Classes, []float64, error) {
 	cuts := shares(ctx, k, rng)
+	labels, err := successionOf(ctx, src, pl, k)
+	if err != nil {
+		return nil, nil, err
+	}
+	var places []int
+	if labels != nil {
+		if places, err = c.placesOf(labels, cuts); err != nil {
+			return nil, nil, err
+		}
+	}
 	classes, counts := pl.Classes(k), make([]float64, k)
 	if err := classes.Center(w); err != nil {
 		return nil, nil, err
@@ -31,6 +41,9 @@ func segments(ctx context.Context, src framework.Source[blocks.Sequences], pl *f
 			return nil, nil, err
 		}
 		states := statesOf(b, cuts)
+		if labels != nil {
+			hold(b, heldIn(b, pl), places, states)
+		}
 		rows := b.Flat()
 		if err := classes.Chunks(rows, func(first, n int, of []float64) error {
 			padded := family.Padded(n)

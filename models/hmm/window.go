@@ -7,6 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"github.com/latent-go/latent/family/known"
 	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/internal/simd"
@@ -72,6 +73,7 @@ func (s *Statistics) read(b blocks.Rows, first, n int) error {
 		linalg.Fill(at(w.scores, k, w.padded), -v)
 	}
 	s.Classes.AddScores(w.scores)
+	known.Of(s.plan).Exclude(w.scores)
 	relative := w.gamma[:w.padded*c.k]
 	copy(relative, w.scores)
 	simd.Softmax(relative, c.k, w.padded, w.shift, w.scale)
