@@ -262,7 +262,7 @@ func (s *Statistics) directions(p *Parameters, of prior.UnitInformation) (list [
 		at += m * m
 		theta := mat.NewDense(m, s.K+1, nil)
 		for i, j := range part {
-			theta.SetRow(i, p.coefficients(j))
+			theta.SetRow(i, p.coefficients(nil, j))
 		}
 		if err := theta.Solve(root, theta); err != nil {
 			return nil, 0, errDependent

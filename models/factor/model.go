@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
@@ -208,11 +209,16 @@ func (p *Parameters) traceRatio(squares []float64, r *root) (sum float64) {
 	if p.Isotropic {
 		return floats.Sum(squares) / p.Noise[0]
 	}
+	var ratio []float64
 	for g, part := range r.parts {
 		m := len(part)
-		ratio := mat.NewDense(m, m, slices.Clone(squares[:m*m]))
-		r.chol[g].SolveRight(ratio.RawMatrix())
-		sum += mat.Trace(ratio)
+		ratio = append(ratio[:0], squares[:m*m]...)
+		r.chol[g].SolveRight(blas64.General{Rows: m, Cols: m, Data: ratio, Stride: m})
+		trace := 0.
+		for i := range m {
+			trace += ratio[i*m+i]
+		}
+		sum += trace
 		squares = squares[m*m:]
 	}
 	return sum

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
@@ -91,24 +92,22 @@ func (s *Statistics) design(g int) *mat.SymDense {
 	return a
 }
 
-// products is Σ x_j (1, z) of column j.
-func (s *Statistics) products(j int) []float64 {
-	r := make([]float64, s.K+1)
+// products appends Σ x_j (1, z) of column j.
+func (s *Statistics) products(dst []float64, j int) []float64 {
+	mean := 0.
 	if s.incomplete() {
-		r[0] = s.X[j]
+		mean = s.X[j]
 	}
-	copy(r[1:], s.XZ[j*s.K:(j+1)*s.K])
-	return r
+	return append(append(dst, mean), s.XZ[j*s.K:(j+1)*s.K]...)
 }
 
-// coefficients is (mean_j − center_j, w_j).
-func (p *Parameters) coefficients(j int) []float64 {
-	a := make([]float64, p.K+1)
+// coefficients appends (mean_j − center_j, w_j).
+func (p *Parameters) coefficients(dst []float64, j int) []float64 {
+	mean := 0.
 	if p.Center != nil {
-		a[0] = p.Mean[j] - p.Center[j]
+		mean = p.Mean[j] - p.Center[j]
 	}
-	copy(a[1:], p.Loadings[j*p.K:(j+1)*p.K])
-	return a
+	return append(append(dst, mean), p.Loadings[j*p.K:(j+1)*p.K]...)
 }
 
 // residuals are Σ E(x − mean − Wz)(x − mean − Wz)ᵀ where XX has entries, Σ E‖x − mean − Wz‖² where Ψ is isotropic and
@@ -118,21 +117,23 @@ func (s *Statistics) residuals(p *Parameters) []float64 {
 		return []float64{s.ResidualAt(p.Loadings)}
 	}
 	list := make([]float64, 0, len(s.XX))
-	design := s.design(0)
+	design, n := s.design(0), s.K+1
+	var a, products, fitted []float64 // of the columns of a part, n each; fitted is design·a
+	of := func(v []float64, i int) []float64 { return v[i*n : (i+1)*n] }
 	for g, part := range p.parts(p.D) {
 		if s.incomplete() {
 			design = s.design(g)
 		}
-		fitted := make([]*mat.VecDense, len(part)) // design·a
+		a, products, fitted = a[:0], products[:0], slices.Grow(fitted[:0], len(part)*n)[:len(part)*n]
 		for i, j := range part {
-			fitted[i] = mat.NewVecDense(s.K+1, nil)
-			fitted[i].MulVec(design, mat.NewVecDense(s.K+1, p.coefficients(j)))
+			a, products = p.coefficients(a, j), s.products(products, j)
+			blas64.Symv(1, design.RawSymmetric(), blas64.Vector{N: n, Data: of(a, i), Inc: 1}, 0,
+				blas64.Vector{N: n, Data: of(fitted, i), Inc: 1})
 		}
-		for _, j := range part {
-			a, r := p.coefficients(j), s.products(j)
-			for l, other := range part {
-				list = append(list, s.XX[len(list)]-linalg.Dot(p.coefficients(other), r)-
-					linalg.Dot(a, s.products(other))+linalg.Dot(a, fitted[l].RawVector().Data))
+		for i := range part {
+			for l := range part {
+				list = append(list, s.XX[len(list)]-linalg.Dot(of(a, l), of(products, i))-
+					linalg.Dot(of(a, i), of(products, l))+linalg.Dot(of(a, i), of(fitted, l)))
 			}
 		}
 	}
@@ -152,7 +153,7 @@ func (s *Statistics) regress(p *Parameters) error {
 		}
 		for _, j := range part {
 			a := mat.NewVecDense(s.K+1, nil)
-			if err := chol.SolveVecTo(a, mat.NewVecDense(s.K+1, s.products(j))); err != nil {
+			if err := chol.SolveVecTo(a, mat.NewVecDense(s.K+1, s.products(nil, j))); err != nil {
 				return fmt.Errorf("factor: E[zzᵀ] of the rows that show column %d is singular at K = %d: %w; allow "+
 					"pruning, or lower K", j+1, s.K, framework.ErrDegenerate)
 			}
