@@ -60,6 +60,7 @@ func refused(t *testing.T, name, want string) {
 	require.NotZero(t, status, name)
 	require.Equal(t, 1, strings.Count(errs, "\n"), errs)
 	require.Contains(t, errs, want)
+	require.NotContains(t, errs, "secret")
 }
 
 // A table of two classes, in two parts.

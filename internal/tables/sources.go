@@ -28,6 +28,9 @@ type Source struct {
 
 var scheme = regexp.MustCompile(`^([a-zA-Z][a-zA-Z0-9+.-]+):`) // a single letter is a disk
 
+// secret is a password in the name of a table, which no message repeats.
+var secret = regexp.MustCompile(`(://[^/@:]*:)[^/@]*(@)|([?&]password=)[^&]*`)
+
 // Source finds the source of what a --data names; nil: a file, a pattern or an embedded data set.
 func (s *Session) Source(name string) (*Source, error) {
 	found := scheme.FindStringSubmatch(name)
@@ -52,7 +55,7 @@ func (s *Session) Source(name string) (*Source, error) {
 func (src *Source) reader(
 	s *Session, f *Options, name string, o data.CSVOptions, far *progress.Reading,
 ) (*Input, *reader, error) {
-	in := &Input{Name: name}
+	in := &Input{Name: secret.ReplaceAllString(name, "$1$3…$2")}
 	if src.Table != nil {
 		r := &reader{whole: func() (*data.Table, error) {
 			return src.Table(s, name, data.RowsOptions{NA: o.NA, Store: o.Store,
