@@ -46,12 +46,12 @@ func TestFilesThatChangeOrVanishEndTheFit(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := table(t, 300, 2)
-			_, err := on(t, address, fileSpec{Path: path}, framework.Options{Recorder: framework.RecorderFunc(func(r framework.Event) error {
+			_, err := on(t, address, fileSpec{Path: path}, framework.Options{Recorder: func(r framework.Event) error {
 				if r.Iteration == 3 {
 					return c.change(path)
 				}
 				return nil
-			})}, Options{})
+			}}, Options{})
 			require.ErrorContains(t, err, c.want)
 			require.ErrorContains(t, err, path)
 			require.ErrorContains(t, err, "worker on")

@@ -11,16 +11,16 @@ import (
 	"github.com/latent-go/latent/internal/parallel"
 )
 
-// A Stage of [FitBest] says how far the search of a model went.
-type Stage int
+// A stage of FitBest says how far the search of a model went.
+type stage int
 
 const (
-	FirstStarts Stage = iota // a few starts from each K, up to where their trials would be polished
-	AllStarts                // all starts of the options, likewise
-	WholeSearch              // the search of Fit
+	someStarts  stage = iota // a few starts from each K, up to where their trials would be polished
+	allStarts                // all starts of the options, likewise
+	wholeSearch              // the search of Fit
 )
 
-func (s Stage) String() string {
+func (s stage) String() string {
 	return [...]string{"first starts", "all starts", "whole search"}[s]
 }
 
@@ -38,7 +38,8 @@ type Compared struct {
 	Value     float64 // of the criterion of the comparison, as far as the search went; NaN if there is none
 	Behind    float64 // the best, in nats
 	Converged bool    // to the tolerance at which trials are made, or closer
-	Stage     Stage   // that the search ended at
+	Stage     string  // that the search ended at: first starts, all starts or whole search
+	Whole     bool    // the search was that of [Fit]
 	Err       error   // explains a missing value
 }
 
@@ -95,7 +96,7 @@ func FitBest[B, P any, S Statistics[S]](ctx context.Context, models []Model[B, P
 type race[B, P any, S Statistics[S]] struct {
 	sweep[B, P, S]
 	by      Criterion
-	stages  []Stage // that each has come to: those at the last of them are in the race
+	stages  []stage // that each has come to: those at the last of them are in the race
 	errs    []error // of fits that there are none of
 	workers int
 	group   bool
@@ -104,7 +105,7 @@ type race[B, P any, S Statistics[S]] struct {
 func newRace[B, P any, S Statistics[S]](ctx context.Context, models []Model[B, P, S], src Source[B], by Criterion,
 	o Options) (*race[B, P, S], error) {
 	n := len(models)
-	r := &race[B, P, S]{by: by, stages: make([]Stage, n), errs: make([]error, n)}
+	r := &race[B, P, S]{by: by, stages: make([]stage, n), errs: make([]error, n)}
 	r.workers, r.group = workersOr(o.Workers), o.Group != nil
 	r.fits = make([]*fit[B, P, S], n)
 	saved := make([][]byte, n)
@@ -120,10 +121,10 @@ func newRace[B, P any, S Statistics[S]](ctx context.Context, models []Model[B, P
 		one := o
 		one.Resume = saved[i]
 		if recorder != nil {
-			one.Recorder = RecorderFunc(func(e Event) error {
+			one.Recorder = func(e Event) error {
 				e.Model = i
-				return recorder.Record(e)
-			})
+				return recorder(e)
+			}
 		}
 		from.number, from.condensed = i, condensing[B, P, S](ctx, m, src)
 		f, err := newFit(m, from, nil, one)
@@ -143,7 +144,7 @@ func newRace[B, P any, S Statistics[S]](ctx context.Context, models []Model[B, P
 }
 
 // stage is the present one.
-func (r *race[B, P, S]) stage() Stage { return slices.Max(r.stages) }
+func (r *race[B, P, S]) stage() stage { return slices.Max(r.stages) }
 
 // run has the fits that are in the race go on to the end of the stage, and reports whether they came there.
 func (r *race[B, P, S]) run(ctx context.Context) bool {
@@ -192,7 +193,7 @@ func (r *race[B, P, S]) run(ctx context.Context) bool {
 func (r *race[B, P, S]) grow(in []*fit[B, P, S]) (any bool) {
 	values := r.values()
 	best := first(values)
-	if best < 0 || r.stage() == WholeSearch {
+	if best < 0 || r.stage() == wholeSearch {
 		return false
 	}
 	least := values[best] - withinReach
@@ -218,7 +219,7 @@ func (f *fit[B, P, S]) doubled() float64 {
 func (r *race[B, P, S]) pass() bool {
 	values := r.values()
 	best, stage, in := first(values), r.stage(), 0
-	if best < 0 || stage == WholeSearch {
+	if best < 0 || stage == wholeSearch {
 		return false
 	}
 	least := values[best] - withinReach
@@ -230,10 +231,10 @@ func (r *race[B, P, S]) pass() bool {
 	for i := range r.fits {
 		switch {
 		case r.stages[i] != stage || !(values[i] >= least):
-		case i == best && (in == 1 || stage == AllStarts):
-			r.stages[i] = WholeSearch
-		case stage == FirstStarts:
-			r.stages[i] = AllStarts
+		case i == best && (in == 1 || stage == allStarts):
+			r.stages[i] = wholeSearch
+		case stage == someStarts:
+			r.stages[i] = allStarts
 		}
 	}
 	return true
@@ -304,7 +305,7 @@ func first(values []float64) int {
 
 // result is that of the best.
 func (r *race[B, P, S]) result(ctx context.Context) (*Comparison[P, S], error) {
-	best := slices.Index(r.stages, WholeSearch)
+	best := slices.Index(r.stages, wholeSearch)
 	if best < 0 {
 		best = first(r.values()) // of what was stopped, if anything
 	}
@@ -336,7 +337,8 @@ func (r *race[B, P, S]) result(ctx context.Context) (*Comparison[P, S], error) {
 	values[best] = r.by.Value(&c.Evaluation)
 	for i, f := range r.fits {
 		one := &c.Compared[i]
-		one.Value, one.Stage, one.Err = values[i], r.stages[i], r.errs[i]
+		one.Value, one.Err = values[i], r.errs[i]
+		one.Stage, one.Whole = r.stages[i].String(), r.stages[i] == wholeSearch
 		switch one.Behind = values[best] - one.Value; {
 		case f == nil:
 		case math.IsNaN(one.Value) && !math.IsNaN(r.valueOf(f)):
@@ -359,7 +361,7 @@ func (r *race[B, P, S]) encode() ([]byte, error) {
 
 // decode takes the stages from a checkpoint, and returns the checkpoints of single fits, nil if there was none.
 func (r *race[B, P, S]) decode(checkpoint []byte) (saved [][]byte, err error) {
-	var stages []Stage
+	var stages []stage
 	if err := unseal(ofComparison, checkpoint, func(dec *gob.Decoder) error {
 		return errors.Join(dec.Decode(&stages), dec.Decode(&saved))
 	}); err != nil {

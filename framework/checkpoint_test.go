@@ -101,7 +101,7 @@ func TestASelectionResumesToTheSameBits(t *testing.T) {
 	options := framework.Options{Method: framework.EM, Restarts: 2, Workers: 2, Tolerance: 1e-6}
 	criteria := []framework.Criterion{framework.BICEM, framework.ICL}
 	var total int
-	options.Recorder = framework.RecorderFunc(func(framework.Event) error { total++; return nil })
+	options.Recorder = func(framework.Event) error { total++; return nil }
 	whole, err := framework.Select(background, poisson{}, src, ks, options, criteria...)
 	require.NoError(t, err)
 	require.Greater(t, total, 30)
@@ -110,13 +110,13 @@ func TestASelectionResumesToTheSameBits(t *testing.T) {
 		o := options
 		seen := 0
 		var recorded []byte
-		o.Recorder = framework.RecorderFunc(func(e framework.Event) (err error) {
+		o.Recorder = func(e framework.Event) (err error) {
 			if seen++; seen == at {
 				cancel()
 				recorded, err = e.Checkpoint()
 			}
 			return err
-		})
+		}
 		part, err := framework.Select(ctx, poisson{}, src, ks, o, criteria...)
 		require.ErrorIs(t, err, context.Canceled)
 		last, err := part.Checkpoint()

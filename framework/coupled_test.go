@@ -172,9 +172,9 @@ func TestAMappedFileThatShrinksIsAnErrorToo(t *testing.T) {
 		require.NoError(t, err)
 		src, err := blocks.FromSlice(values, n, 1)
 		require.NoError(t, err)
-		_, err = framework.Fit(background, model, src, framework.Options{K: 2, Workers: 1, Recorder: framework.RecorderFunc(func(framework.Event) error {
+		_, err = framework.Fit(background, model, src, framework.Options{K: 2, Workers: 1, Recorder: func(framework.Event) error {
 			return os.Truncate(path, 4096)
-		})})
+		}})
 		require.ErrorIs(t, err, panics.ErrFault)
 		require.NoError(t, store.Close())
 		require.NoError(t, file.Close())

@@ -28,7 +28,7 @@ type Evaluation struct {
 	LabelEvidence float64 // ln p(X,Ẑ) with Π integrated out, Ẑ the most probable labels, likewise
 	CodeLength    float64 // of [optional.Coded], likewise
 	Evidence      float64 // the bound of ln p(X|K) under the prior (see [optional.Proper]), likewise
-	// ln M of equivalent modes, likewise, of the final state (see [LogModes]); NaN if unknown
+	// ln M of equivalent modes, likewise, of the final state (docs/theory/evidence.md, section 1); NaN if unknown
 	LogModes float64
 	// parameters and the N that they are charged by (see [optional.Charger]); nil if N is that of all
 	Charges []optional.Charge

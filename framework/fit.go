@@ -120,7 +120,7 @@ func newFit[B, P any, S Statistics[S]](
 		start = sampled(m, start, o)
 	}
 	f := &fit[B, P, S]{
-		origin: from, model: m, can: can, options: o, init: start, ownStart: own, stage: WholeSearch, goal: math.Inf(-1),
+		origin: from, model: m, can: can, options: o, init: start, ownStart: own, stage: wholeSearch, goal: math.Inf(-1),
 	}
 	return f, f.start()
 }
@@ -135,7 +135,7 @@ type fit[B, P any, S Statistics[S]] struct {
 	// ownStart is whether init is the model's, which workers elsewhere know.
 	ownStart bool
 	runs     []*run[B, P, S]
-	stage    Stage   // that infer goes to
+	stage    stage   // that infer goes to
 	goal     float64 // that runs to begin must be able to come to, in nats of the criterion
 
 	adding      sync.Mutex // held while runs are added, and while another fit's checkpoint looks at which there are
@@ -316,7 +316,7 @@ func (f *fit[B, P, S]) infer(ctx context.Context) {
 // extend readies the runs that come next, and reports whether there are any.
 func (f *fit[B, P, S]) extend() bool {
 	best := f.best()
-	if f.stage == WholeSearch && best >= 0 {
+	if f.stage == wholeSearch && best >= 0 {
 		k := f.last()
 		switch r := f.runs[best]; {
 		case f.collapses(r.best().K, k):
@@ -331,8 +331,8 @@ func (f *fit[B, P, S]) extend() bool {
 		}
 	}
 	switch {
-	case f.stage > FirstStarts && f.further():
-	case f.stage < WholeSearch || best < 0:
+	case f.stage > someStarts && f.further():
+	case f.stage < wholeSearch || best < 0:
 		return false
 	case f.pass():
 	case f.moves() && f.runs[best].at.Status == Converged && !f.runs[best].at.Moving:
@@ -440,7 +440,7 @@ func (f *fit[B, P, S]) execute(ctx context.Context, runs []*run[B, P, S]) {
 			r.mu.Lock()
 			r.at.Goal = max(r.at.Goal, f.goal)
 			// nothing competes with a single run
-			r.at.Passed = r.at.Passed || f.stage == WholeSearch && f.options.Restarts == 1 && f.options.DoubleTo <= f.options.K
+			r.at.Passed = r.at.Passed || f.stage == wholeSearch && f.options.Restarts == 1 && f.options.DoubleTo <= f.options.K
 			r.mu.Unlock()
 		}
 		if r.err == nil && r.at.Status == Running {
@@ -470,7 +470,7 @@ func (f *fit[B, P, S]) record(e Event) error {
 	defer f.recording.Unlock()
 	e.snapshot = f.encode
 	if f.recorderErr == nil {
-		if err := quietly("the Recorder", func() error { return f.options.Recorder.Record(e) }); err != nil {
+		if err := quietly("the Recorder", func() error { return f.options.Recorder(e) }); err != nil {
 			f.recorderErr = fmt.Errorf("framework: stopped by the %w: %w", errRecorder, err)
 		}
 	}
@@ -615,7 +615,7 @@ func (f *fit[B, P, S]) score(ctx context.Context, res *Result[P, S]) (err error)
 		e.Evidence, evidenceErr = f.can.evidenceOf(f.model, res.Statistics, res.Parameters, e.Entropy)
 	}
 	if f.options.Criterion.Needs.Prior {
-		if res.Evaluation.LogModes, err = LogModes(ctx, f.model, f.condensed(), res.Parameters,
+		if res.Evaluation.LogModes, err = logModes(ctx, f.model, f.condensed(), res.Parameters,
 			f.options.Workers); err != nil {
 			return err
 		}

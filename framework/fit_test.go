@@ -105,12 +105,12 @@ func TestResumedFitHasTheSameBits(t *testing.T) {
 		ctx, cancel := context.WithCancel(background)
 		o := options
 		seen := 0
-		o.Recorder = framework.RecorderFunc(func(framework.Event) error {
+		o.Recorder = func(framework.Event) error {
 			if seen++; seen == at {
 				cancel()
 			}
 			return nil
-		})
+		}
 		part, err := framework.Fit(ctx, poisson{}, src, o)
 		require.ErrorIs(t, err, context.Canceled)
 		require.NotNil(t, part)
@@ -174,12 +174,12 @@ func TestCheckpointFromRecorderResumes(t *testing.T) {
 	src := table(mixed(300, 5))
 	options := framework.Options{K: 4, Restarts: 3, Workers: 3}
 	var saved []byte
-	options.Recorder = framework.RecorderFunc(func(e framework.Event) (err error) {
+	options.Recorder = func(e framework.Event) (err error) {
 		if e.Iteration == 5 && e.Restart == 1 {
 			saved, err = e.Checkpoint()
 		}
 		return err
-	})
+	}
 	uninterrupted, err := framework.Fit(background, poisson{}, src, options)
 	require.NoError(t, err)
 	options.Recorder, options.Resume = nil, saved
@@ -379,10 +379,10 @@ func TestBadOptionsAreRefused(t *testing.T) {
 func TestRecorderSeesEveryIterationAndCanEndTheFit(t *testing.T) {
 	src := table(mixed(300, 2))
 	var events []framework.Event
-	o := framework.Options{K: 5, Recorder: framework.RecorderFunc(func(e framework.Event) error {
+	o := framework.Options{K: 5, Recorder: func(e framework.Event) error {
 		events = append(events, e)
 		return nil
-	})}
+	}}
 	res, err := framework.Fit(background, poisson{}, src, o)
 	require.NoError(t, err)
 	require.Len(t, events, res.Iterations)
@@ -393,12 +393,12 @@ func TestRecorderSeesEveryIterationAndCanEndTheFit(t *testing.T) {
 	}
 	stop := errors.New("enough")
 	o.Restarts = 3
-	o.Recorder = framework.RecorderFunc(func(e framework.Event) error {
+	o.Recorder = func(e framework.Event) error {
 		if e.Iteration == 3 {
 			return stop
 		}
 		return nil
-	})
+	}
 	_, err = framework.Fit(background, poisson{}, src, o)
 	assert.ErrorIs(t, err, stop)
 }

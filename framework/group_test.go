@@ -152,12 +152,12 @@ func TestWhatHappensToOneProcessHappensToAll(t *testing.T) {
 			return background, poisson{}
 		}, "the parameters of processes 0 and 2 differ: the processes read different rows", nil},
 		"a recorder": {func(_ ranks.Rank, o *framework.Options, _ *framework.Source[blocks.Rows]) (context.Context, framework.Model[blocks.Rows, *rates, *counts]) {
-			o.Recorder = framework.RecorderFunc(func(e framework.Event) error {
+			o.Recorder = func(e framework.Event) error {
 				if e.Iteration == 3 {
 					return enough
 				}
 				return nil
-			})
+			}
 			return background, poisson{}
 		}, "the disk is full", nil},
 		"a broken disk": {func(_ ranks.Rank, _ *framework.Options, src *framework.Source[blocks.Rows]) (context.Context, framework.Model[blocks.Rows, *rates, *counts]) {
@@ -178,33 +178,33 @@ func TestWhatHappensToOneProcessHappensToAll(t *testing.T) {
 		}, errDisk.Error(), nil},
 		"a cancelled context": {func(_ ranks.Rank, o *framework.Options, _ *framework.Source[blocks.Rows]) (context.Context, framework.Model[blocks.Rows, *rates, *counts]) {
 			ctx, cancel := context.WithCancel(background)
-			o.Recorder = framework.RecorderFunc(func(e framework.Event) error {
+			o.Recorder = func(e framework.Event) error {
 				if e.Iteration == 3 {
 					cancel()
 				}
 				return nil
-			})
+			}
 			return ctx, poisson{}
 		}, "cancelled", context.Canceled},
 		"a deadline": {func(_ ranks.Rank, o *framework.Options, _ *framework.Source[blocks.Rows]) (context.Context, framework.Model[blocks.Rows, *rates, *counts]) {
 			ctx := &expiring{Context: background, over: make(chan struct{})}
 			expire := sync.OnceFunc(func() { close(ctx.over) })
-			o.Recorder = framework.RecorderFunc(func(e framework.Event) error {
+			o.Recorder = func(e framework.Event) error {
 				if e.Iteration == 3 {
 					expire()
 				}
 				return nil
-			})
+			}
 			return ctx, poisson{}
 		}, "cancelled", context.DeadlineExceeded},
 		"a panic": {func(ranks.Rank, *framework.Options, *framework.Source[blocks.Rows]) (context.Context, framework.Model[blocks.Rows, *rates, *counts]) {
 			return background, explosive{}
 		}, "the task", nil},
 		"a death": {func(r ranks.Rank, o *framework.Options, _ *framework.Source[blocks.Rows]) (context.Context, framework.Model[blocks.Rows, *rates, *counts]) {
-			o.Recorder = framework.RecorderFunc(func(framework.Event) error {
+			o.Recorder = func(framework.Event) error {
 				r.Leave()
 				select {}
-			})
+			}
 			return background, poisson{}
 		}, "disconnected from the others", nil},
 	} {
@@ -280,14 +280,14 @@ func TestACheckpointOfOneProcessIsThatOfMany(t *testing.T) {
 		o := o
 		o.Group = r
 		if rank, _ := r.Rank(); rank == 0 {
-			o.Recorder = framework.RecorderFunc(func(e framework.Event) (err error) {
+			o.Recorder = func(e framework.Event) (err error) {
 				if e.Iteration == 6 {
 					if saved, err = e.Checkpoint(); err == nil {
 						err = enough
 					}
 				}
 				return err
-			})
+			}
 		}
 		_, err := framework.Fit(background, poisson{}, src, o)
 		return err

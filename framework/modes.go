@@ -8,7 +8,7 @@ import (
 	"github.com/latent-go/latent/framework/optional"
 )
 
-// LogModes is ln M at p(Z|X,p), in nats: a q covers one of M equivalent modes; spread evenly over all of them, it would
+// logModes is ln M at p(Z|X,p), in nats: a q covers one of M equivalent modes; spread evenly over all of them, it would
 // raise [Evidence] by ln M, to estimate ln p(X|K) (docs/theory/evidence.md, section 1). Labels that overlap count for
 // less: with ρ_kl = Π_n (1 − (√q_nk − √q_nl)²), the Bhattacharyya coefficient of q and of q with k and l exchanged,
 //
@@ -16,7 +16,7 @@ import (
 //
 // It makes one pass over the source if it compares labels, and is NaN for a model that is neither an
 // [optional.Assigner] nor [optional.Symmetric].
-func LogModes[B, P any, S Statistics[S]](
+func logModes[B, P any, S Statistics[S]](
 	ctx context.Context, m Model[B, P, S], src Source[B], p P, workers int,
 ) (float64, error) {
 	k := m.Shape(p).K

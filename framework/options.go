@@ -117,7 +117,9 @@ type Options struct {
 	// [optional.Coupled] model, whose q belongs to rows.
 	Group Group
 
-	Recorder Recorder // sees every iteration; may be nil
+	// Recorder sees every iteration; it may be nil. Calls never overlap, but calls of different restarts are interleaved.
+	// An error ends the fit.
+	Recorder func(Event) error
 	// a checkpoint to resume; with other rows or options than those of its fit, Fit returns a *CheckpointError
 	Resume []byte
 }
@@ -155,8 +157,6 @@ func resolved[B, P any, S Statistics[S]](o Options, can *capabilities[B, P, S]) 
 		return o, errors.New("framework: Tolerance is +Inf; must be finite")
 	case o.Restarts > mostRestarts:
 		return o, fmt.Errorf("framework: Restarts is %d; must be at most %d", o.Restarts, mostRestarts)
-	case o.Recorder != nil && isNil(o.Recorder):
-		return o, fmt.Errorf("framework: the Recorder is a nil %T: leave it out", o.Recorder)
 	}
 	if o.Tolerance == 0 {
 		o.Tolerance = DefaultTolerance
@@ -261,7 +261,7 @@ func (s Status) String() string {
 	return statusNames[s]
 }
 
-// Event is one iteration of one run, as a [Recorder] sees it.
+// Event is one iteration of one run, as [Options].Recorder sees it.
 type Event struct {
 	Model     int // index among the models that [FitBest] compares, from 0
 	Restart   int
@@ -276,7 +276,7 @@ type Event struct {
 }
 
 // Checkpoint encodes the current state of the fit or the selection, with all restarts, for [Options].Resume. Call it
-// from Record, or after the fit.
+// from Recorder, or after the fit.
 func (e Event) Checkpoint() ([]byte, error) { return e.snapshot() }
 
 // With returns the event with another checkpoint, for searches outside the engine and for several fits with one
@@ -285,16 +285,6 @@ func (e Event) With(checkpoint func() ([]byte, error)) Event {
 	e.snapshot = checkpoint
 	return e
 }
-
-// A Recorder watches a fit. Calls never overlap, but calls of different restarts are interleaved. An error ends the
-// fit.
-type Recorder interface{ Record(Event) error }
-
-// RecorderFunc is a function that implements [Recorder].
-type RecorderFunc func(Event) error
-
-// Record calls f.
-func (f RecorderFunc) Record(e Event) error { return f(e) }
 
 // Pruned records which latent dimensions a run dropped, and when.
 type Pruned struct {

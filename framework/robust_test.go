@@ -98,7 +98,7 @@ func TestSourceErrorEndsTheFitWhereverItHappens(t *testing.T) {
 
 func TestRecorderCallsNeverOverlap(t *testing.T) {
 	var inside, calls atomic.Int32
-	o := framework.Options{Method: framework.EM, Workers: 4, Restarts: 2, Recorder: framework.RecorderFunc(func(framework.Event) error {
+	o := framework.Options{Method: framework.EM, Workers: 4, Restarts: 2, Recorder: func(framework.Event) error {
 		if inside.Add(1) > 1 {
 			return errors.New("called twice at a time")
 		}
@@ -108,7 +108,7 @@ func TestRecorderCallsNeverOverlap(t *testing.T) {
 		}
 		inside.Add(-1)
 		return nil
-	})}
+	}}
 	_, err := framework.Select(background, poisson{}, table(mixed(200, 1)), []int{1, 2, 3, 4}, o)
 	require.NoError(t, err)
 	assert.Greater(t, calls.Load(), int32(8))
@@ -159,12 +159,12 @@ func TestRecorderErrorKeepsTheBestState(t *testing.T) {
 	uninterrupted, err := framework.Fit(background, poisson{}, src, framework.Options{K: 5})
 	require.NoError(t, err)
 	enough := errors.New("enough")
-	o := framework.Options{K: 5, Recorder: framework.RecorderFunc(func(e framework.Event) error {
+	o := framework.Options{K: 5, Recorder: func(e framework.Event) error {
 		if e.Iteration == 4 {
 			return enough
 		}
 		return nil
-	})}
+	}}
 	part, err := framework.Fit(background, poisson{}, src, o)
 	require.ErrorIs(t, err, enough)
 	require.Equal(t, 4, part.Iterations)

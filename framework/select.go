@@ -232,16 +232,16 @@ type sweep[B, P any, S Statistics[S]] struct {
 }
 
 // record serialises the calls of the fits to one recorder, whose checkpoints are those of all.
-func (w *sweep[B, P, S]) record(r Recorder, checkpoint func() ([]byte, error)) Recorder {
+func (w *sweep[B, P, S]) record(r func(Event) error, checkpoint func() ([]byte, error)) func(Event) error {
 	if r == nil {
 		return nil
 	}
-	return RecorderFunc(func(e Event) error {
+	return func(e Event) error {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		e.snapshot = checkpoint
-		return r.Record(e)
-	})
+		return r(e)
+	}
 }
 
 func (w *sweep[B, P, S]) encode() ([]byte, error) { return seal(ofSelection, w.write) }

@@ -295,11 +295,11 @@ func TestTemperedFitsHaveTheSameBits(t *testing.T) {
 		assert.Equal(t, one.Restarts, other.Restarts)
 	}
 	var saved [][]byte
-	o.Recorder = framework.RecorderFunc(func(e framework.Event) error {
+	o.Recorder = func(e framework.Event) error {
 		b, err := e.Checkpoint()
 		saved = append(saved, bytes.Clone(b))
 		return err
-	})
+	}
 	tempered(t, vague{}, src, o)
 	o.Recorder = nil
 	for i := 0; i < len(saved); i += 5 {
@@ -316,12 +316,12 @@ func TestTemperedFitsHaveTheSameBits(t *testing.T) {
 
 func TestCancelledTemperedFitIsTempered(t *testing.T) {
 	ctx, cancel := context.WithCancel(background)
-	o := framework.Options{K: 3, Method: framework.EM, Temper: 0.25, Recorder: framework.RecorderFunc(func(e framework.Event) error {
+	o := framework.Options{K: 3, Method: framework.EM, Temper: 0.25, Recorder: func(e framework.Event) error {
 		if e.Iteration == 6 {
 			cancel()
 		}
 		return nil
-	})}
+	}}
 	src := table(mixed(400, 3))
 	part, err := framework.Fit(ctx, vague{}, src, o)
 	require.ErrorIs(t, err, context.Canceled)

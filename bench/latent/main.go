@@ -252,10 +252,10 @@ func iterate(
 		Tolerance:     math.SmallestNonzeroFloat64,
 		MaxIterations: iterations,
 		Workers:       workers,
-		Recorder: framework.RecorderFunc(func(framework.Event) error {
+		Recorder: func(framework.Event) error {
 			clock.end = time.Now()
 			return nil
-		}),
+		},
 	})
 	if err != nil {
 		return outcome{}, err

@@ -317,10 +317,10 @@ func (w swept) of(k int, o framework.Options) framework.Options {
 		o.Resume, _ = saved() // bytes that are there
 	}
 	inner := o.Recorder
-	o.Recorder = framework.RecorderFunc(func(e framework.Event) error {
+	o.Recorder = func(e framework.Event) error {
 		w[k], e.K = e.Checkpoint, k
-		return inner.Record(e.With(w.encode))
-	})
+		return inner(e.With(w.encode))
+	}
 	return o
 }
 

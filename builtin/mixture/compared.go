@@ -216,19 +216,24 @@ func (w *winner) Won() (columns []data.Column, what string, all []fitted.Compare
 
 // compared lists how the structures fared, the best first.
 func (e *comparing) compared(all []framework.Compared) (list []fitted.Compared) {
-	for i, one := range all {
-		list = append(list, fitted.Compared{Covariance: e.list[i].Name, Family: e.list[i].Family,
-			Structure: e.list[i].Structure, K: one.K, Value: fitted.Number(one.Value), Behind: fitted.Number(one.Behind),
-			Converged: one.Converged, Stage: one.Stage.String(), Err: one.Err})
+	order := make([]int, len(all))
+	for i := range order {
+		order[i] = i
 	}
-	whole := func(c fitted.Compared) int {
-		if c.Stage == framework.WholeSearch.String() {
+	whole := func(i int) int {
+		if all[i].Whole {
 			return 1 // others may be as good
 		}
 		return 0
 	}
-	slices.SortStableFunc(list, func(a, b fitted.Compared) int {
-		return cmp.Or(cmp.Compare(whole(b), whole(a)), cmp.Compare(b.Value, a.Value)) // NaN is the least
+	slices.SortStableFunc(order, func(i, j int) int {
+		return cmp.Or(cmp.Compare(whole(j), whole(i)), cmp.Compare(all[j].Value, all[i].Value)) // NaN is the least
 	})
+	for _, i := range order {
+		one := all[i]
+		list = append(list, fitted.Compared{Covariance: e.list[i].Name, Family: e.list[i].Family,
+			Structure: e.list[i].Structure, K: one.K, Value: fitted.Number(one.Value), Behind: fitted.Number(one.Behind),
+			Converged: one.Converged, Stage: one.Stage, Err: one.Err})
+	}
 	return list
 }

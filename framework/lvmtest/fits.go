@@ -221,12 +221,12 @@ func (r *run[B, P, S]) checkpoint() {
 				continue
 			}
 			o := o
-			o.Recorder = framework.RecorderFunc(func(e framework.Event) error {
+			o.Recorder = func(e framework.Event) error {
 				if e.Iteration == at {
 					return errStop
 				}
 				return nil
-			})
+			}
 			o.Seed, o.Workers, o.NoMoves = r.Seed, 1, true
 			part, err := framework.Fit(context.Background(), r.Model, src, o)
 			if !errors.Is(err, errStop) {

@@ -115,7 +115,6 @@ func TestBadInputIsOneClearError(t *testing.T) {
 			_, err := framework.Fit[blocks.Rows, *mixture.Parameters, *mixture.Statistics](ctx, nil, x, framework.Options{K: 2})
 			return err
 		}, "the model is nil"},
-		"nil recorder": {fit(good, x, func(o *framework.Options) { o.Recorder = framework.RecorderFunc(nil) }), "the Recorder is a nil framework.RecorderFunc: leave it out"},
 		"no criterion": {fit(good, x, func(o *framework.Options) { o.Criterion.Name = "mine" }), `the criterion "mine" has no Value and no Sweep`},
 		"none besides": {fit(good, x, func(o *framework.Options) { o.Also = make([]framework.Criterion, 1) }), `the criterion "" has no Value and no Sweep`},
 		"none to select": {func() error {
@@ -145,7 +144,7 @@ func TestBadInputIsOneClearError(t *testing.T) {
 			return err
 		}, "the start panicked: oh (bad_test.go:"},
 		"a recorder that panics": {fit(good, x, func(o *framework.Options) {
-			o.Recorder = framework.RecorderFunc(func(framework.Event) error { panic("oh") })
+			o.Recorder = func(framework.Event) error { panic("oh") }
 		}), "the Recorder panicked: oh (bad_test.go:"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -233,13 +233,13 @@ func (k *keeper) attach(part string, o *framework.Options) {
 	k.part, k.latest = part, nil
 	o.Resume = k.state.Parts[part]
 	inner := o.Recorder
-	o.Recorder = framework.RecorderFunc(func(e framework.Event) error {
+	o.Recorder = func(e framework.Event) error {
 		k.latest = e.Checkpoint
 		if k.now().Sub(k.saved) >= max(checkpointLeast, checkpointShares*k.cost) {
 			k.save()
 		}
-		return inner.Record(e)
-	})
+		return inner(e)
+	}
 }
 
 // save writes the file. A fit goes on where that fails: there is more to lose.

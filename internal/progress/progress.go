@@ -140,16 +140,16 @@ func Left(passed time.Duration, share float64) string {
 
 // Recorder shows iterations of fits of the sizes, or of one that finds its size. It never ends a fit: progress that
 // cannot be shown is no error.
-func (l *Line) Recorder(criterion string, sizes []int, o framework.Options) framework.Recorder {
+func (l *Line) Recorder(criterion string, sizes []int, o framework.Options) func(framework.Event) error {
 	t := newSchedule(sizes, o)
-	return framework.RecorderFunc(func(e framework.Event) error {
+	return func(e framework.Event) error {
 		t.see(e.K, e.Restart)
 		l.Show(false, func() string {
 			return fmt.Sprintf("%sstart %d  iteration %d  K %d  %s %s", t, e.Restart+1, e.Iteration, e.K,
 				criterion, wording.Nats(e.Value))
 		})
 		return nil
-	})
+	}
 }
 
 // Draws shows how many draws are done.

@@ -109,7 +109,7 @@ type SearchOptions struct {
 
 	// Recorder, if not nil, receives an event after every pass over the nodes: its iterations are passes, its value is
 	// the exact integrated likelihood in nats.
-	Recorder framework.Recorder `json:"-"`
+	Recorder func(framework.Event) error `json:"-"`
 	// Resume is the checkpoint of an event, from which the search continues. Find returns a *framework.CheckpointError
 	// if the graph or the options differ from those of the checkpoint.
 	Resume []byte `json:"-"`
@@ -291,7 +291,7 @@ func (s *search) keep(i int, d descent, a *partition, source *rand.PCG) (err err
 	s.recording.Lock()
 	defer s.recording.Unlock()
 	if s.stopped == nil {
-		s.stopped = s.o.Recorder.Record(event.With(s.encode))
+		s.stopped = s.o.Recorder(event.With(s.encode))
 	}
 	return s.stopped
 }

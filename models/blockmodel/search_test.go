@@ -241,11 +241,11 @@ func TestASearchGoesOnToTheSameBits(t *testing.T) {
 		o := SearchOptions{K: 4, DoubleTo: 16, Starts: 3, Seed: 5, Workers: 2}
 		whole, err := Find(context.Background(), g, o)
 		require.NoError(t, err)
-		o.Recorder = framework.RecorderFunc(func(e framework.Event) error {
+		o.Recorder = func(e framework.Event) error {
 			checkpoint, err := e.Checkpoint()
 			saved = append(saved, checkpoint)
 			return err
-		})
+		}
 		watched, err := Find(context.Background(), g, o)
 		require.NoError(t, err)
 		require.Equal(t, whole, watched)
@@ -273,7 +273,7 @@ func TestASearchGoesOnToTheSameBits(t *testing.T) {
 		_, err = Find(context.Background(), g, o)
 		require.ErrorContains(t, err, "belongs to a fit to other rows")
 		stop := errors.New("stop")
-		o.Resume, o.Recorder = nil, framework.RecorderFunc(func(framework.Event) error { return stop })
+		o.Resume, o.Recorder = nil, func(framework.Event) error { return stop }
 		_, err = Find(context.Background(), g, o)
 		require.ErrorIs(t, err, stop)
 	}

@@ -397,12 +397,12 @@ func TestSameBitsForAnyNumberOfWorkersAndAfterAResume(t *testing.T) {
 		assert.Equal(t, one.Trace, other.Trace)
 	}
 	ctx, cancel := context.WithCancel(background)
-	part, err := fitRows(ctx, framework.Options{Workers: 2, Recorder: framework.RecorderFunc(func(e framework.Event) error {
+	part, err := fitRows(ctx, framework.Options{Workers: 2, Recorder: func(e framework.Event) error {
 		if e.Iteration == 5 {
 			cancel()
 		}
 		return nil
-	})})
+	}})
 	require.ErrorIs(t, err, context.Canceled)
 	assert.Equal(t, 5, part.Iterations)
 	assert.Equal(t, framework.Cancelled, part.Status)
@@ -445,12 +445,12 @@ func interrupted[P any, M framework.Model[*lineargaussian.Moments, P, *lineargau
 	require.NoError(t, err)
 	for _, at := range []int{1, 5, uninterrupted.Iterations / 2, uninterrupted.Iterations - 1} {
 		ctx, cancel := context.WithCancel(background)
-		o.Resume, o.Recorder = nil, framework.RecorderFunc(func(e framework.Event) error {
+		o.Resume, o.Recorder = nil, func(e framework.Event) error {
 			if e.Iteration == at {
 				cancel()
 			}
 			return nil
-		})
+		}
 		part, err := framework.Fit[*lineargaussian.Moments, P, *lineargaussian.Statistics](ctx, model, m.Source(), o)
 		require.ErrorIs(t, err, context.Canceled)
 		o.Recorder = nil

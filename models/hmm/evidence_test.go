@@ -331,12 +331,12 @@ func TestStartsThatHadNotBegunResumeWithTheirGoal(t *testing.T) {
 	m, o := hmm.Model{Family: normal.Family{}}, framework.Options{K: 4, Seed: 1, Restarts: 10, Workers: 1}
 	whole := fit(t, m, src, o)
 	var saved []byte
-	o.Recorder = framework.RecorderFunc(func(e framework.Event) (err error) {
-		if e.Restart == 2 && saved == nil { // the first of those that are added after two
+	o.Recorder = func(e framework.Event) (err error) {
+		if e.Restart == 2 && saved == nil {
 			saved, err = e.Checkpoint()
 		}
 		return err
-	})
+	}
 	fit(t, m, src, o)
 	require.NotNil(t, saved)
 	o.Recorder, o.Resume = nil, saved

@@ -61,7 +61,7 @@ func TestTheBestOfSeveralStructures(t *testing.T) {
 			require.True(t, one.Converged || one.Behind > 10)
 			require.Equal(t, c.Value-one.Value, one.Behind)
 			if i == c.Model {
-				require.Equal(t, framework.WholeSearch, one.Stage)
+				require.True(t, one.Whole)
 				require.Equal(t, alone.Value, c.Value)
 				require.Equal(t, alone.Parameters, c.Parameters)
 				for i, r := range c.Restarts { // what the others have shown may end one earlier
@@ -71,7 +71,7 @@ func TestTheBestOfSeveralStructures(t *testing.T) {
 				require.Equal(t, alone.Trace, c.Trace)
 				continue
 			}
-			require.Less(t, one.Stage, framework.WholeSearch)
+			require.False(t, one.Whole)
 			require.Greater(t, one.Behind, 0.01)
 			if one.Converged { // what is not polished is lower, but for other maxima of few starts
 				require.LessOrEqual(t, one.Value, alone.Value+0.05)
@@ -121,12 +121,12 @@ func TestComparisonsGoOn(t *testing.T) {
 	o := framework.Options{K: 6, Restarts: 3, Criterion: framework.Evidence, Workers: 2}
 	seen := 0
 	var models []int
-	o.Recorder = framework.RecorderFunc(func(e framework.Event) error {
+	o.Recorder = func(e framework.Event) error {
 		if seen++; !slices.Contains(models, e.Model) {
 			models = append(models, e.Model)
 		}
 		return nil
-	})
+	}
 	whole, err := framework.FitBest(context.Background(), rivals(forms...), src, o.Criterion, o)
 	require.NoError(t, err)
 	require.ElementsMatch(t, []int{0, 1, 2}, models)
@@ -134,12 +134,12 @@ func TestComparisonsGoOn(t *testing.T) {
 	stop := errors.New("enough")
 	for at := 1; at < last; at += 1 + last/12 {
 		seen = 0
-		o.Resume, o.Recorder = nil, framework.RecorderFunc(func(framework.Event) error {
+		o.Resume, o.Recorder = nil, func(framework.Event) error {
 			if seen++; seen >= at {
 				return stop
 			}
 			return nil
-		})
+		}
 		c, err := framework.FitBest(context.Background(), rivals(forms...), src, o.Criterion, o)
 		require.ErrorIs(t, err, stop)
 		require.Equal(t, framework.Cancelled, c.Status)

@@ -63,12 +63,12 @@ func TestMappedFile(t *testing.T) {
 				if runtime.GOOS == "windows" {
 					return // which lets nobody shorten a mapped file
 				}
-				o.Recorder = framework.RecorderFunc(func(e framework.Event) error {
+				o.Recorder = func(e framework.Event) error {
 					if e.Iteration == 3 {
 						return os.Truncate(path, 128+8*n*d/2)
 					}
 					return nil
-				})
+				}
 				_, err = framework.Fit(context.Background(), m, src, o)
 				require.ErrorIs(t, err, panics.ErrFault)
 			})

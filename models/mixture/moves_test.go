@@ -57,12 +57,12 @@ func TestMovesRaiseTheCriterion(t *testing.T) {
 		assert.Equal(t, res.Trace, again.Trace)
 
 		stop := errors.New("stop")
-		o.Recorder = framework.RecorderFunc(func(e framework.Event) error {
+		o.Recorder = func(e framework.Event) error {
 			if e.Iteration == res.Split[0].Iteration {
 				return stop
 			}
 			return nil
-		})
+		}
 		part, err := framework.Fit(t.Context(), m, src, o)
 		require.ErrorIs(t, err, stop)
 		o.Recorder = nil

@@ -245,12 +245,12 @@ func TestResumedFitsKeepTheBits(t *testing.T) {
 		o := framework.Options{K: 5, Seed: 4, Method: method}
 		whole := fit(t, m, src, o)
 		var saved []byte
-		o.Recorder = framework.RecorderFunc(func(e framework.Event) (err error) {
+		o.Recorder = func(e framework.Event) (err error) {
 			if e.Iteration == 5 {
 				saved, err = e.Checkpoint()
 			}
 			return err
-		})
+		}
 		fit(t, m, src, o)
 		o.Recorder, o.Resume = nil, saved
 		resumed := fit(t, m, src, o)

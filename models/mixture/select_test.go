@@ -93,23 +93,23 @@ func resumes(t *testing.T, ks []int, by framework.Criterion, method framework.Me
 		o.Restarts = 1
 	}
 	events, added := 0, 0
-	o.Recorder = framework.RecorderFunc(func(e framework.Event) error {
+	o.Recorder = func(e framework.Event) error {
 		if events++; e.Restart > 0 && added == 0 {
 			added = events
 		}
 		return nil
-	})
+	}
 	whole, err := framework.Select(context.Background(), m, table, ks, o, by)
 	require.NoError(t, err)
 	require.Positive(t, added, "a table where a start falls short")
 	for _, end := range []int{added - 1, added, added + 3, (added + events) / 2} {
 		seen, stop := 0, errors.New("enough")
-		o.Resume, o.Recorder = nil, framework.RecorderFunc(func(framework.Event) error {
+		o.Resume, o.Recorder = nil, func(framework.Event) error {
 			if seen++; seen > end {
 				return stop
 			}
 			return nil
-		})
+		}
 		part, err := framework.Select(context.Background(), m, table, ks, o, by)
 		require.ErrorIs(t, err, stop)
 		o.Resume, err = part.Checkpoint()

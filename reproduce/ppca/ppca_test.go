@@ -919,14 +919,14 @@ func TestEncoding(t *testing.T) {
 	assert.Equal(t, want.Parameters, &fromGob)
 
 	var saved []byte
-	o.Recorder = framework.RecorderFunc(func(e framework.Event) error {
+	o.Recorder = func(e framework.Event) error {
 		if e.Iteration == 5 {
 			var err error
 			saved, err = e.Checkpoint()
 			return err
 		}
 		return nil
-	})
+	}
 	_, err = framework.Fit(background, m, src, o)
 	require.NoError(t, err)
 	o.Recorder, o.Resume = nil, saved
