@@ -277,21 +277,14 @@ func (g axial) MaximizePosterior(sums, anchors, params family.Table, of *family.
 	m := newMaximum(g.structure, params.K, of.Pooled)
 	for k := range params.K {
 		row, xi, scatter := sums.Row(k, 3*d), params.Row(k, 2*d), linalg.Row(m.scatter, k, d)
-		_, variance := g.moments(xi)
 		g.moveMeans(row, anchors.Row(k, d), xi, of, scatter)
 		count, along := l.pseudo(k)
 		m.n[k] = row[0] + count
 		for j, v := range along {
 			scatter[j] += g.scaleOf(of, j) * v
 		}
-		copy(linalg.Row(m.variance, k, d), variance)
-		copy(linalg.Row(m.least, k, d), m.floor)
 	}
-	m.variances()
-	for k := range params.K {
-		_, variance := g.moments(params.Row(k, 2*d))
-		copy(variance, linalg.Row(m.variance, k, d))
-	}
+	g.solve(m, params)
 	return nil
 }
 

@@ -190,11 +190,20 @@ func (g axial) Share(sums, _, params family.Table, w *family.Pooled) error {
 	m := newMaximum(g.structure, params.K, w)
 	for k := range params.K {
 		n, first, second := g.split(sums.Row(k, 3*d))
-		_, variance := g.moments(params.Row(k, 2*d))
 		m.n[k] = n[0]
 		for j, v := range second {
 			m.scatter[k*d+j] = max(0, v-first[j]/n[j]*first[j])
 		}
+	}
+	g.solve(m, params)
+	return m.regular(params, func(k, j int) float64 { return m.variance[k*d+j] })
+}
+
+// solve moves the variances of the parameters to the maximum, whose counts and scatter are there.
+func (g axial) solve(m *maximum, params family.Table) {
+	d := g.columns()
+	for k := range params.K {
+		_, variance := g.moments(params.Row(k, 2*d))
 		copy(linalg.Row(m.variance, k, d), variance)
 		copy(linalg.Row(m.least, k, d), m.floor)
 	}
@@ -203,7 +212,6 @@ func (g axial) Share(sums, _, params family.Table, w *family.Pooled) error {
 		_, variance := g.moments(params.Row(k, 2*d))
 		copy(variance, linalg.Row(m.variance, k, d))
 	}
-	return m.regular(params, func(k, j int) float64 { return m.variance[k*d+j] })
 }
 
 // Information is that of the means, 1/v, and of the own parts.

@@ -124,7 +124,10 @@ func (r *Report) sizes() (list []SizeScore) {
 // of the next best one. The words are those of Kass & Raftery (1995), J. Am. Stat. Assoc. 90, p. 777, for the
 // logarithm of a ratio of evidences.
 func (r *Report) clarity() string {
-	if r.Settings.FixedK {
+	switch {
+	case r.Settings.FixedK && r.Begun != nil && r.Begun.K == r.K:
+		return "K is that of the saved model (--from), and was not compared to others."
+	case r.Settings.FixedK:
 		return "K was given (--k), and not compared to others."
 	}
 	most := ""

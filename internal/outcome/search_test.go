@@ -56,6 +56,8 @@ func TestClarityOfK(t *testing.T) {
 		"more may be better.", r.clarity())
 	r.Settings.FixedK = true
 	assert.Contains(t, r.clarity(), "K was given")
+	r.K, r.Begun = 2, &Begun{K: 2}
+	assert.Contains(t, r.clarity(), "K is that of the saved model (--from)")
 }
 
 func TestEveryPruningRuleIsExplained(t *testing.T) {
