@@ -36,8 +36,13 @@ func (f ClosedForm[R]) Fit(ctx context.Context, o framework.Options) (*framework
 	return s.Open(0)
 }
 
-// Select solves for every K of ks. If the best K by the first criterion is above half of the largest, it doubles the
-// largest K, up to o.DoubleTo, and continues.
+// beyond is the number of K that are tried beyond the best one: at least 3, and a quarter of it. What a further
+// dimension explains falls with K, and what it costs hardly changes, so a criterion that has fallen as often does not
+// rise again.
+func beyond(best int) int { return max(3, best/4) }
+
+// Select solves for every K of ks. Until it has tried so many K beyond the best by the first criterion that this has
+// fallen for good, it raises the largest K, up to o.DoubleTo, and continues.
 func (f ClosedForm[R]) Select(
 	ctx context.Context, ks []int, o framework.Options, criteria ...framework.Criterion,
 ) (*Selection[R], error) {
@@ -56,9 +61,9 @@ func (f ClosedForm[R]) Select(
 				best, highest = ks[looked], v
 			}
 		}
-		more := min(2*largest, o.DoubleTo)
+		more := min(best+beyond(best), o.DoubleTo)
 		further, can := solutions.(Extender)
-		if !can || 2*best <= largest || more <= largest || largest > solutions.Max() {
+		if !can || more <= largest || largest > solutions.Max() {
 			break
 		}
 		for k := largest + 1; k <= more; k++ {

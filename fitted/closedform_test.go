@@ -35,16 +35,18 @@ func (p *peaked) Evaluation(int, framework.Criterion) (framework.Evaluation, err
 
 func (p *peaked) Found(k int, _ framework.Criterion, _ bool) (int, error) { return k, nil }
 
-// A closed form is solved for more K while the best is above half of the largest, as far as it may go and there are
+// A closed form is solved for more K until the criterion has fallen for good, as far as it may go and there are
 // solutions.
-func TestClosedFormGoesOnWhileTheBestKIsLarge(t *testing.T) {
+func TestClosedFormGoesOnUntilTheCriterionFalls(t *testing.T) {
 	for _, c := range []struct{ at, doubleTo, max, largest int }{
 		{at: 5, doubleTo: 60, max: 60, largest: 10},
-		{at: 6, doubleTo: 60, max: 60, largest: 20},
-		{at: 11, doubleTo: 60, max: 60, largest: 40},
+		{at: 7, doubleTo: 60, max: 60, largest: 10},
+		{at: 8, doubleTo: 60, max: 60, largest: 11},
+		{at: 12, doubleTo: 60, max: 60, largest: 15},
+		{at: 40, doubleTo: 60, max: 60, largest: 50},
 		{at: 11, doubleTo: 0, max: 60, largest: 10},
 		{at: 60, doubleTo: 33, max: 60, largest: 33},
-		{at: 60, doubleTo: 60, max: 12, largest: 20},
+		{at: 60, doubleTo: 60, max: 12, largest: 13},
 	} {
 		p := &peaked{max: c.max, at: c.at}
 		s, err := fitted.ClosedForm[int](func(kmax int) (fitted.Solutions[int], error) { return p, p.Extend(kmax) }).Select(context.Background(), []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, framework.Options{DoubleTo: c.doubleTo}, framework.BIC)

@@ -63,18 +63,17 @@ func (p *Parameters) signals() (l []float64, u *mat.Dense, err error) {
 	if err != nil || p.K == 0 {
 		return nil, nil, err
 	}
-	products := make([]float64, p.D*p.D)
-	w := linalg.General(p.D, p.K, q.Loadings)
-	linalg.Mul(false, true, 1, w, w, 0, linalg.General(p.D, p.D, products))
-	eigen, ok := linalg.NewSymmetricEigen(p.D, products)
-	if !ok || p.K > p.D {
+	var svd mat.SVD
+	if p.K > p.D || !svd.Factorize(q.W(), mat.SVDThin) {
 		return nil, nil, errEigen
 	}
-	l = make([]float64, p.K)
-	for k := range l {
-		l[k] = max(0, eigen.Values[k])
+	l = svd.Values(nil)
+	for k, v := range l {
+		l[k] = v * v
 	}
-	return l, eigen.Vectors(p.K), nil
+	u = &mat.Dense{}
+	svd.UTo(u)
+	return l, u, nil
 }
 
 // occam is by how much the evidence is above the highest log-likelihood, in nats, of n complete rows.

@@ -280,6 +280,15 @@ func (r *root) colour(v []float64) {
 // white is U⁻ᵀCU⁻¹ of a symmetric matrix c, D×D.
 func (r *root) white(c []float64, d int) *mat.Dense {
 	m := mat.NewDense(d, d, slices.Clone(c))
+	if len(r.parts) == d { // a column each
+		for i, u := range r.upper {
+			row := m.RawRowView(i)
+			for j, v := range r.upper {
+				row[j] = row[j] / v / u
+			}
+		}
+		return m
+	}
 	for range 2 {
 		for i := range d {
 			r.whiten(m.RawRowView(i), false)
