@@ -170,7 +170,7 @@ func ExampleNewStore() {
 
 // Rows are written as they come.
 func ExampleNewCSVWriter() {
-	heads := append(data.Heads([]string{"height"}), data.Head{Name: "town", Cells: data.Texts})
+	heads := []data.Head{{Name: "height"}, {Name: "town", Cells: data.Texts}}
 	w, err := data.NewCSVWriter(os.Stdout, heads)
 	if err != nil {
 		panic(err)

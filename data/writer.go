@@ -24,15 +24,6 @@ type Head struct {
 	Cells Cells
 }
 
-// Heads returns the heads of columns of numbers.
-func Heads(names []string) []Head {
-	heads := make([]Head, len(names))
-	for j, name := range names {
-		heads[j].Name = name
-	}
-	return heads
-}
-
 // A Writer writes a table block by block, in memory that does not grow with the number of rows. [NewCSVWriter]
 // returns one, and so does [github.com/latent-go/latent/data/columnar.NewParquetWriter].
 type Writer interface {
