@@ -98,6 +98,11 @@ func TestAFileThatChangesWhilePredictReadsIt(t *testing.T) {
 	m, err := known.read(in("m.json"))
 	require.NoError(t, err)
 	text := "waiting,eruptions\n" + strings.Repeat("50.25,2.125\n80.5,4.0625\n", 300_000) // two pieces
+	require.NoError(t, os.WriteFile(in("t.csv"), []byte(text), 0o600))
+	toParquet(t, in("t.csv"), in("t.parquet"))
+	parquet, err := os.ReadFile(in("t.parquet"))
+	require.NoError(t, err)
+	contents := map[string][]byte{"csv": []byte(text), "parquet": parquet}
 	changes := map[string]func(path string) error{
 		"not at all": func(string) error { return nil },
 		"appended": func(path string) error {
@@ -112,14 +117,10 @@ func TestAFileThatChangesWhilePredictReadsIt(t *testing.T) {
 		"removed":  os.Remove,
 	}
 	for name, change := range changes {
-		for _, format := range []string{"csv", "parquet"} {
+		for format, content := range contents {
 			require.NoError(t, os.WriteFile(in("t.csv"), []byte(text), 0o600))
 			path, out := in("read."+format), in(name+"."+format)
-			if format == "csv" {
-				require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
-			} else {
-				toParquet(t, in("t.csv"), path)
-			}
+			require.NoError(t, os.WriteFile(path, content, 0o600))
 			s := sessionOf(t.Context(), nil, io.Discard, io.Discard)
 			s.Store = data.NewStore(1 << 30)
 			c := &predictCommand{Data: path, Saved: in("m.json"), Out: out, Format: "csv"}
