@@ -178,7 +178,7 @@ type Explainer interface {
 
 // Explained says which column a model explains by which.
 type Explained struct {
-	Response string
+	Response string   // empty: the settings ask for no such column, and the model describes its columns as others do
 	Over     string   // the column of what a response is counted over, such as trials; empty: none
 	By       []string // nil: all other columns
 	Powers   []string // those of By that have powers
@@ -190,7 +190,8 @@ type Conditioner interface {
 	CovariateColumns() []string
 }
 
-// A ColumnDescriber is settings of a model that says itself what the columns of its table are.
+// A ColumnDescriber is settings of a model that says itself what the columns of its table are; if they are an
+// [Explainer], where they have a response.
 type ColumnDescriber interface {
 	// DescribeColumns returns families and levels of all columns; the command makes codes of the levels.
 	DescribeColumns(t *data.Named, r Request) ([]data.Column, error)

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/latent-go/latent/builtin/internal/curves"
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
@@ -34,6 +35,7 @@ type chain struct {
 	path      []int          // of the rows that were fitted; nil until it is asked for
 	steps     blocks.Sequences
 	gates     []*classes.GateReport // of moves that depend on covariates, by the state before
+	curves    *curves.Curves        // of states that are regressions; nil of others
 	design    design.Gate
 
 	moveErrors    []fitted.Number // of the transitions, by bootstrap
@@ -72,6 +74,13 @@ func (c *chain) takeGates(e binding) error {
 		return err
 	}
 	c.design = e.gate
+	if e.gate.Seen != nil {
+		table, err := classes.TableOf(e.steps.All().Steps, nil)
+		if err != nil {
+			return err
+		}
+		c.curves = &curves.Curves{Components: c.Components, Design: e.gate.Seen, Expanded: table}
+	}
 	width := 1 + c.model.Structure.Covariates
 	for i, of := range list {
 		g := classes.NewGateReport(e.gate, 1)
@@ -96,6 +105,14 @@ func (c *chain) Gate() any {
 	return c.gates
 }
 
+// Facts are those of the states.
+func (c *chain) Facts() [][2]string {
+	if c.curves != nil {
+		return c.curves.Facts()
+	}
+	return c.Components.Facts()
+}
+
 // Posterior is that of vb; nil of other methods.
 func (c *chain) Posterior() any {
 	if c.posterior == nil {
@@ -115,7 +132,7 @@ func (c *chain) Params() any {
 	return chainEstimates{Parameters: c.params, Transitions: nested(fitted.Numbers(c.params.Transitions), k),
 		Durations: fitted.Numbers(c.model.Durations(c.params)), Stationary: c.stationary(),
 		Errors: chainErrors{Transitions: nested(fitted.Numbers(c.errors), k), Components: c.Components.Errors.Components},
-		Drawn:  nested(c.moveErrors, k), Intervals: nested(c.moveIntervals, k)}
+		Drawn:  nested(c.moveErrors, k), Intervals: nested(c.moveIntervals, k), Regression: c.design.Seen}
 }
 
 // chainEstimates are parameters as a report has them: with a list for each row of the transitions.
@@ -130,6 +147,8 @@ type chainEstimates struct {
 
 	Drawn     [][]fitted.Number   `json:"transitions_bootstrap_standard_errors,omitempty"`
 	Intervals [][][]fitted.Number `json:"transitions_bootstrap_intervals,omitempty"` // two ends each
+
+	Regression *design.Regression `json:"regression,omitempty"` // of states that are regressions
 }
 
 type chainErrors struct {
@@ -165,7 +184,11 @@ func (c *chain) visited(rows []int) ([]int, error) {
 
 // Print shows what is seen in the states, and how they follow one another.
 func (c *chain) Print(p report.Page) {
-	c.Components.Print(p)
+	if c.curves != nil {
+		c.curves.Print(p)
+	} else {
+		c.Components.Print(p)
+	}
 	used := 0 // states that hold steps: those that hold none come last, but for chains from left to right
 	for i, state := range c.List {
 		if state.Rows >= 0.5 {

@@ -4,6 +4,7 @@
 package hmm
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -61,6 +62,7 @@ type Settings struct {
 	classes.CovarianceSettings
 	fitted.SequenceSettings
 	classes.KnownSettings
+	classes.RegressionSettings
 	Covariates []string `json:"covariates,omitempty" placeholder:"COL" help:"Columns without gaps that the state of a row depends on, beside the state of the row before: log odds of moving to each other state against staying. The states do not describe them. Texts, and columns that are categorical by --columns, become indicators of all levels except the first. Requires --method gfab, fab or em; implies --accelerate."`
 	LeftRight  *int     `json:"left_right,omitempty" placeholder:"STATES" range:"[1,inf)" help:"Moves lead to the same state or up to this many states further, never back. gfic charges little for such chains and finds many states: compare by bic, or give --k."`
 }
@@ -104,9 +106,28 @@ func (m *Settings) starting() (start family.Start, first hmm.Initial, err error)
 	return start, first, nil
 }
 
+// checkResponse is about regressions in the states.
+func (m *Settings) checkResponse(r fitted.Request) error {
+	wrong := func(reason string) error { return &fitted.SettingError{Setting: "Response", Reason: reason} }
+	switch {
+	case m.Response == "" && m.About() != "":
+		return &fitted.SettingError{Setting: m.About(), Reason: "requires --response, the column to explain by others"}
+	case m.Response == "":
+		return nil
+	case r.Family != families.Gaussian && r.Family != families.Poisson:
+		return wrong("requires --family gaussian or poisson, and the family is " + r.Family)
+	case r.Method.Prior != nil:
+		return wrong("requires --method gfab, fab or em: regressions have no conjugate prior")
+	}
+	return m.CheckRegression(r, &m.ColumnSettings)
+}
+
 // Check returns an error for a distribution of the first state that the chain cannot have, and for inconsistent priors.
 func (m *Settings) Check(r fitted.Request) error {
 	if err := m.CheckFloor(r); err != nil {
+		return err
+	}
+	if err := m.checkResponse(r); err != nil {
 		return err
 	}
 	_, first, err := m.starting()
@@ -132,14 +153,32 @@ func (m *Settings) Check(r fitted.Request) error {
 	return &fitted.SettingError{Setting: "Start", Reason: reason}
 }
 
+// role says what columns are besides regressors.
+func (m *Settings) role() classes.Role {
+	return classes.Role{Columns: m.Columns, Known: m.Known, Gate: m.Covariates}
+}
+
+// DescribeColumns returns the columns of a regression.
+func (m *Settings) DescribeColumns(t *data.Named, r fitted.Request) ([]data.Column, error) {
+	return m.ColumnsOf(t, r, m.role())
+}
+
 // Bind prepares the model for the sequences.
 func (m *Settings) Bind(ctx context.Context, t *fitted.Table, r fitted.Request) (*fitted.Bound, error) {
 	start, first, err := m.starting()
 	if err != nil {
 		return nil, err
 	}
-	gate := design.GateOf(t.Columns, m.Covariates)
-	rows, seen := r.FamilyOf(t, m), t.Columns[:gate.Own]
+	gate, g := design.GateOf(t.Columns, m.Covariates), (*design.Regression)(nil)
+	var rows family.Family
+	if m.Response == "" {
+		rows = r.FamilyOf(t, m)
+	} else if g, err = m.Design(t.Columns, r, m.role()); err != nil {
+		return nil, err
+	} else {
+		gate, rows = g.Gated(t.Columns, m.Covariates), g.Family(m.LeastVariance(r))
+	}
+	seen := gate.Described(t.Columns)
 	if m.Start == nil && t.Sequences.Rows() == 1 { // nothing tells what one first state depends on
 		first = hmm.Free
 	}
@@ -154,7 +193,12 @@ func (m *Settings) Bind(ctx context.Context, t *fitted.Table, r fitted.Request) 
 		return nil, err
 	}
 	b := classes.Bind(t, rows, r, "state")
-	err = e.base.CheckOrder(ctx, e.steps, gate.Own)
+	if gate.Changes() {
+		if e.steps, err = gatedSteps(t, gate); err != nil {
+			return nil, err
+		}
+	}
+	err = e.base.CheckOrder(ctx, e.steps, gate.Width)
 	if fault, is := errors.AsType[*hmm.OrderError](err); is {
 		labels := classes.Labels(seen)
 		return nil, errors.New("--known: " + fault.Text(func(label int) string { return fmt.Sprintf("%q", labels[label]) },
@@ -163,15 +207,17 @@ func (m *Settings) Bind(ctx context.Context, t *fitted.Table, r fitted.Request) 
 	if err != nil {
 		return nil, err
 	}
+	if g != nil {
+		b.What = g.About()
+	}
+	if gate.Changes() {
+		b.Seen = append((&fitted.Table{Columns: seen}).Names(), gate.Names()...)
+	}
 	if structure.Covariates > 0 {
-		if e.steps, err = gatedSteps(t, gate); err != nil {
-			return nil, err
-		}
-		plan, err := family.NewPlan(rows, gate.Own)
+		plan, err := family.NewPlan(rows, gate.Width)
 		if err != nil {
 			return nil, err
 		}
-		b.Seen = append((&fitted.Table{Columns: seen}).Names(), gate.Names()...)
 		b.What += ", moves by " + wording.Quoted(m.Covariates)
 		b.Accelerate = !plan.Searches() // steep logits make EM slow (docs/theory/experts.md, section 3)
 	}
@@ -270,7 +316,8 @@ func (e binding) found(p *hmm.Parameters, s *hmm.Statistics) (*found, error) {
 	if err := c.takeGates(e); err != nil {
 		return nil, err
 	}
-	return &found{newStates(e.base, c.params, e.request.Family, e.columns, e.gate), c}, nil
+	rows, err := newStates(e.base, c.params, e.request.Family, e.columns, e.gate)
+	return &found{rows, c}, err
 }
 
 // drawSteps adds standard errors of what is seen in the states, and of the transitions.
@@ -301,13 +348,16 @@ type states struct {
 	scoring.Rows
 	model   hmm.Model
 	params  *hmm.Parameters
+	plan    *family.Plan
 	columns []data.Column // that states describe
-	gate    design.Gate   // of covariates
+	gate    design.Gate   // of covariates, and of regressors
 }
 
-func newStates(m hmm.Model, p *hmm.Parameters, family string, columns []data.Column, gate design.Gate) *states {
+func newStates(
+	m hmm.Model, p *hmm.Parameters, name string, columns []data.Column, gate design.Gate,
+) (*states, error) {
 	c := &states{model: m, params: p, columns: columns, gate: gate}
-	c.Takes = fitted.Input{Gaps: !families.NeedsComplete(family), Sequence: true, Given: len(gate.Columns)}
+	c.Takes = fitted.Input{Gaps: !families.NeedsComplete(name), Sequence: true, Given: gate.Given()}
 	c.Says = fitted.Layout{
 		First: []string{"state", "probability"},
 		List:  "responsibilities",
@@ -316,12 +366,18 @@ func newStates(m hmm.Model, p *hmm.Parameters, family string, columns []data.Col
 	}
 	c.Takes.Known, c.Says.Classes = scoring.NameClasses(c.Says.Items, columns,
 		func(k int) int { return m.Label(p, k) })
-	return c
+	if g := gate.Seen; g != nil {
+		c.Takes.Gaps, c.Takes.Optional, c.Takes.Known = true, g.First(), g.Known()
+		c.Says.First = append(c.Says.First, "mean")
+	}
+	var err error
+	c.plan, err = family.NewPlan(m.Family, p.D)
+	return c, err
 }
 
 // seen are rows as the model sees them, in x, which is overwritten and grows.
 func (c *states) seen(b blocks.Rows, x []float64) blocks.Rows {
-	if len(c.gate.Columns) == 0 {
+	if !c.gate.Changes() {
 		return b
 	}
 	return c.gate.Rows(b, x)
@@ -329,28 +385,38 @@ func (c *states) seen(b blocks.Rows, x []float64) blocks.Rows {
 
 // parametersOf are those of a file, whose transitions are a list of rows.
 func parametersOf(f *fitted.File) (*hmm.Parameters, error) {
+	p, _, err := readParameters(f)
+	return p, err
+}
+
+// readParameters also returns the design of regressions; nil if there is none.
+func readParameters(f *fitted.File) (*hmm.Parameters, *design.Regression, error) {
 	var read struct {
 		*hmm.Parameters
-		Transitions [][]float64 `json:"transitions"`
+		Transitions [][]float64        `json:"transitions"`
+		Regression  *design.Regression `json:"regression"`
 	}
 	if err := json.Unmarshal(f.Params, &read); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	p := read.Parameters
 	if p == nil {
-		return nil, errors.New("no parameters")
+		return nil, nil, errors.New("no parameters")
 	}
 	p.Transitions = slices.Concat(read.Transitions...)
-	return p, nil
+	return p, read.Regression, nil
 }
 
 // load takes the parameters out of a model file, and the families of its columns.
 func load(of fitted.Families, f *fitted.File) (fitted.Model, error) {
-	p, err := parametersOf(f)
+	p, g, err := readParameters(f)
 	if err != nil {
 		return nil, err
 	}
-	var s struct{ Covariates []string }
+	s := struct {
+		Covariates []string
+		Floor      *float64
+	}{}
 	if f.Settings != nil {
 		if err := json.Unmarshal(f.Settings, &s); err != nil {
 			return nil, err
@@ -360,17 +426,30 @@ func load(of fitted.Families, f *fitted.File) (fitted.Model, error) {
 		return nil, err
 	}
 	gate := design.GateOf(f.Columns, s.Covariates)
-	if err := f.Matches(p.K, p.D+len(f.Columns)-gate.Own); err != nil {
+	own := f.Columns[:gate.Own]
+	var rows family.Family
+	if g != nil {
+		if err := g.Check(f.Columns, p.D); err != nil {
+			return nil, err
+		}
+		gate, rows = g.Gated(f.Columns, s.Covariates), g.Family(*cmp.Or(s.Floor, new(1.0)))
+	} else if err := classes.CheckColumns(of, f.Family, f.Columns, families.Known, families.Gate); err != nil {
+		return nil, err
+	} else {
+		rows = of.OfRows(f.Family, own)
+	}
+	if err := f.Matches(p.K, p.D+len(f.Columns)-gate.Width); err != nil {
 		return nil, err
 	}
-	if err := classes.CheckColumns(of, f.Family, f.Columns, families.Known, families.Gate); err != nil {
-		return nil, err
-	}
-	m := hmm.Model{Family: of.OfRows(f.Family, f.Columns[:gate.Own])}
+	m := hmm.Model{Family: rows}
 	if m.Structure.Covariates = len(gate.Names()); len(p.Gate) > p.K*p.K*(1+m.Structure.Covariates) {
 		m.Structure.Initial = hmm.Gated
 	}
-	return newStates(m, p, f.Family, f.Columns[:gate.Own], gate), m.Check(p)
+	c, err := newStates(m, p, f.Family, gate.Described(f.Columns), gate)
+	if err != nil {
+		return nil, err
+	}
+	return c, m.Check(p)
 }
 
 // NewScorer returns a [fitted.SequenceScorer]. It says of each step its state on the most probable path and the
@@ -396,7 +475,14 @@ func (c *steps) Score(b blocks.Rows, dst []float64) error {
 }
 
 func (c *steps) ScoreSequences(b blocks.Sequences, dst []float64) (err error) {
-	if b.Steps = c.seen(b.Steps, c.x); len(c.gate.Columns) > 0 {
+	g := c.gate.Seen
+	if g != nil {
+		if err := g.Complete(b.Steps); err != nil {
+			return err
+		}
+	}
+	given := b.Steps
+	if b.Steps = c.seen(b.Steps, c.x); c.gate.Changes() {
 		c.x = b.Steps.X
 	}
 	if c.path, c.logProb, err = c.r.Viterbi(b, c.path, c.logProb); err != nil {
@@ -411,8 +497,18 @@ func (c *steps) ScoreSequences(b blocks.Sequences, dst []float64) (err error) {
 	k, width := c.params.K, c.Says.Width()
 	for t, z := range c.path {
 		own, row := c.smoothed[t*k:(t+1)*k], dst[t*width:(t+1)*width]
-		row[0], row[1], row[width-1] = float64(z+1), own[z], c.course.LogDensity[t]
-		copy(row[2:], own)
+		row[0], row[1], row[2], row[width-1] = float64(z+1), own[z], 0, c.course.LogDensity[t]
+		if g != nil && g.Free(given.Row(t)) { // the probabilities of the states sum to 1, up to rounding
+			row[width-1] = 0
+		}
+		for j := 0; j < k && g != nil; j++ {
+			mean, err := c.plan.Mean(c.params.Component(j), b.Steps.Row(t)[:c.params.D])
+			if err != nil {
+				return err
+			}
+			row[2] += c.course.Predicted[t*k+j] * mean
+		}
+		copy(row[len(c.Says.First):], own)
 	}
 	return nil
 }
@@ -425,6 +521,9 @@ func (c *states) Refit(ctx context.Context, r fitted.Refitting) (*bootstrap.Esti
 
 // Fill fills the gaps of a sequence in.
 func (c *states) Fill(b blocks.Rows, rng *rand.Rand) ([]float64, error) {
+	if c.gate.Seen != nil {
+		return nil, errors.New("gaps of a regression are not filled in: predict has the mean of the response")
+	}
 	x, err := c.model.Fill(blocks.Sequences{Steps: c.seen(b, nil), Ends: []int{b.N}}, c.params, rng)
 	if err != nil || len(c.gate.Columns) == 0 {
 		return x, err
@@ -464,6 +563,10 @@ func (c *states) Distances(b blocks.Rows) (squared []float64, columns []int) {
 
 // Forecast is what is expected after each sequence.
 func (c *states) Forecast(b blocks.Sequences, h int) (list []fitted.Forecast, err error) {
+	if c.gate.Seen != nil {
+		return nil, errors.New("a forecast needs the regressors of the steps to come: predict rows that have them, with a " +
+			"missing response")
+	}
 	ahead, err := c.model.Forecast(b, c.params, h)
 	if err != nil {
 		return nil, err

@@ -35,22 +35,30 @@ func (c *chain) sections() ([]report.Section, error) {
 	if err != nil {
 		return nil, err
 	}
-	densities, err := c.densitiesSection()
+	densities, own := []report.Section(nil), []report.Section(nil)
+	if c.curves != nil {
+		own, err = c.curves.Sections()
+	} else if densities, err = c.densitiesSection(); err == nil {
+		own, err = c.Components.Sections()
+	}
 	if err != nil {
 		return nil, err
 	}
-	own, err := c.Components.Sections()
 	transitions := c.transitionsSection()
 	if c.gates != nil && c.params.K > 1 {
 		transitions = append(transitions, classes.OddsSection("What covariates add", c.aboutOdds(), "state", c.design,
 			c.gates...))
 	}
-	return slices.Concat(transitions, series, own, durations, densities, residuals), err
+	return slices.Concat(transitions, series, own, durations, densities, residuals), nil
 }
 
 // finding says of each state, beside what is seen in it, how long it is stayed in and what follows.
 func (c *chain) finding() (report.Section, error) {
-	list, err := c.Components.Finding()
+	find := c.Components.Finding
+	if c.curves != nil {
+		find = c.curves.Finding
+	}
+	list, err := find()
 	if err != nil || len(list.Items) == 0 {
 		return list, err
 	}
@@ -107,6 +115,9 @@ func (c *chain) seriesSection() ([]report.Section, error) {
 	}
 	columns := slices.DeleteFunc(slices.Clone(c.Order), func(j int) bool { return len(c.Columns[j].Levels) > 0 })
 	columns = columns[:min(len(columns), 3)]
+	if c.curves != nil { // whose terms are not columns of the table
+		columns = []int{0}
+	}
 	if len(columns) == 0 {
 		return nil, nil
 	}

@@ -35,7 +35,9 @@ func ExampleDefinition() {
 	table := &fitted.Table{Rows: rows, Columns: []data.Column{
 		{Name: "y", Family: "gaussian"}, {Name: "x", Family: "regressor"},
 	}}
-	bound, err := (&regression.Settings{Response: "y"}).Bind(ctx, table, request)
+	settings := new(regression.Settings)
+	settings.Response = "y"
+	bound, err := settings.Bind(ctx, table, request)
 	if err != nil {
 		log.Fatal(err)
 	}

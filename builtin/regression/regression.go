@@ -6,13 +6,9 @@ package regression
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
-	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/latent-go/latent/bootstrap"
+	"github.com/latent-go/latent/builtin/internal/curves"
 	"github.com/latent-go/latent/builtin/internal/scoring"
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/fitted"
@@ -21,7 +17,6 @@ import (
 	"github.com/latent-go/latent/internal/classes"
 	"github.com/latent-go/latent/internal/design"
 	"github.com/latent-go/latent/internal/families"
-	"github.com/latent-go/latent/internal/wording"
 	"github.com/latent-go/latent/models/mixture"
 	"github.com/latent-go/latent/report"
 )
@@ -38,192 +33,45 @@ func Definition() fitted.Definition {
 type Settings struct {
 	classes.ColumnSettings
 	classes.StartSettings
-	Response    string   `json:"response,omitempty" placeholder:"COL" help:"The column to explain by the others, by one regression in each component. With --family binomial: 0 and 1, a text of two levels, or with --trials a number of successes."`
-	Regress     []string `json:"regress,omitempty" placeholder:"COL" help:"Explain it by these columns. Default: all others. Texts become indicators of all levels except the first."`
-	Trials      string   `json:"trials,omitempty" family:"binomial" placeholder:"COL" help:"The column with the numbers of trials of --family binomial. Default: 1 each."`
-	Exposure    string   `json:"exposure,omitempty" family:"poisson" placeholder:"COL" help:"The column with the exposures of --family poisson, such as the time that events are counted over. Default: 1 each."`
-	Power       Powers   `json:"power,omitzero" placeholder:"COL=DEGREE,…" help:"Polynomials: x=2 adds the square of column x to the regressors."`
-	Fixed       []string `json:"fixed,omitempty" placeholder:"NAME" help:"Coefficients that all components share, by the names that the text has: intercept, or a regressor. Default: none."`
-	NoIntercept bool     `json:"no_intercept,omitempty" name:"no-intercept" help:"Lines through the origin."`
+	classes.RegressionSettings
+	Trials string `json:"trials,omitempty" family:"binomial" placeholder:"COL" help:"The column with the numbers of trials of --family binomial. Default: 1 each."`
 	classes.GateSettings
 	classes.KnownSettings
 }
 
-// Powers hold the degree of a polynomial for each of some columns.
-type Powers struct {
-	Names  []string // as they were given
-	Degree map[string]int
-	Text   string
-}
-
-// MarshalText returns the text that UnmarshalText has read.
-func (p Powers) MarshalText() ([]byte, error) { return []byte(p.Text), nil }
-
-// UnmarshalText reads COL=DEGREE,…; a comma within a name needs a backslash before it.
-func (p *Powers) UnmarshalText(text []byte) error {
-	*p = Powers{Degree: map[string]int{}, Text: string(text)}
-	for _, item := range wording.Items(p.Text) {
-		at := strings.LastIndex(item, "=")
-		if at < 0 {
-			return fmt.Errorf("%q: write COL=DEGREE,…", item)
-		}
-		name := strings.TrimSpace(item[:at])
-		degree, err := strconv.Atoi(strings.TrimSpace(item[at+1:]))
-		switch {
-		case err != nil || degree < 1 || degree > design.MostDegree:
-			return fmt.Errorf("%s: the degree of a polynomial must be from 1 to %d", item, design.MostDegree)
-		case p.Degree[name] != 0:
-			return fmt.Errorf("column %q is given twice", name)
-		}
-		p.Names, p.Degree[name] = append(p.Names, name), degree
-	}
-	return nil
-}
-
-// size is the column that a response counts over; empty: none.
-func (m *Settings) size() string { return cmp.Or(m.Trials, m.Exposure) }
-
 // Explained names the response and the regressors.
 func (m *Settings) Explained() fitted.Explained {
-	return fitted.Explained{Response: m.Response, Over: m.size(), By: m.Regress, Powers: m.Power.Names}
+	e := m.RegressionSettings.Explained()
+	e.Over = cmp.Or(m.Trials, e.Over)
+	return e
+}
+
+// role says what columns are besides regressors.
+func (m *Settings) role() classes.Role {
+	return classes.Role{Columns: m.Columns, Trials: m.Trials, Known: m.Known, Gate: m.Gate}
+}
+
+// DescribeColumns returns the columns that the model reads.
+func (m *Settings) DescribeColumns(t *data.Named, r fitted.Request) ([]data.Column, error) {
+	return m.ColumnsOf(t, r, m.role())
 }
 
 // Check returns a *[fitted.SettingError] for inconsistent settings.
 func (m *Settings) Check(r fitted.Request) error {
-	wrong := func(setting, reason string, args ...any) error {
-		return &fitted.SettingError{Setting: setting, Reason: fmt.Sprintf(reason, args...)}
-	}
 	_, err := m.Starting()
 	if err := cmp.Or(m.CheckFloor(r), err); err != nil {
 		return err
 	}
-	for _, name := range m.Columns.Names {
-		if m.Columns.Family[name] != families.Categorical {
-			return wrong("Columns", "%s=%s cannot be used with --model regression: regressors are numbers, or categorical",
-				wording.Item(name), m.Columns.Family[name])
-		}
+	if m.Response == "" {
+		return &fitted.SettingError{Setting: "Model",
+			Reason: "regression requires --response, the column to explain by the others"}
 	}
-	switch {
-	case m.Response == "":
-		return wrong("Model", "regression requires --response, the column to explain by the others")
-	case m.Floor != nil && r.Family != families.Gaussian:
-		return wrong("Floor", "requires --family gaussian, and the family is %s", r.Family)
-	case m.Columns.Family[m.Response] != "":
-		return wrong("Columns", "cannot name the response, %q: --family is its distribution", m.Response)
-	}
-	return nil
-}
-
-// numeric is the family of columns of numbers that explain.
-const numeric = "regressor"
-
-// DescribeColumns returns the columns that the model reads: the response, its exposure or trials, the regressors, which
-// may be categorical, and the columns of the gate.
-func (m *Settings) DescribeColumns(t *data.Named, r fitted.Request) ([]data.Column, error) {
-	columns := make([]data.Column, len(t.Names))
-	for j, name := range t.Names {
-		c := data.Column{Name: name}
-		text := t.Levels(name) != nil
-		switch {
-		case name == m.Known:
-			c.Family = families.Known
-			var err error
-			if c.Levels, err = t.Occurring(name); err != nil {
-				return nil, err
-			}
-		case slices.Contains(m.Gate, name) && !slices.Contains(m.Regress, name):
-			c.Family = families.Gate
-			if text || m.Columns.Family[name] == families.Categorical {
-				var err error
-				if c.Levels, err = t.Occurring(name); err != nil {
-					return nil, err
-				}
-			}
-		case j == 0:
-			c.Family = r.Family
-			if text && r.Family == design.Binomial && m.Trials == "" {
-				levels, err := t.Occurring(name)
-				if err != nil {
-					return nil, err
-				}
-				if len(levels) != 2 {
-					return nil, fmt.Errorf("column %.60q, the response, has %s (%s); must have two", name,
-						wording.Counted(len(levels), "level"), wording.Quoted(levels))
-				}
-				c.Levels = levels
-			}
-		case j == 1 && m.size() != "":
-			c.Family = map[bool]string{true: "trials", false: "exposure"}[m.Trials != ""]
-		case text || m.Columns.Family[name] == families.Categorical:
-			var err error
-			if c.Family = families.Categorical; m.Power.Degree[name] > 0 {
-				return nil, fmt.Errorf("--power: column %.60q is categorical", name)
-			}
-			if c.Levels, err = t.Occurring(name); err != nil {
-				return nil, err
-			}
-			if len(c.Levels) < 2 {
-				return nil, fmt.Errorf("column %.60q has 1 level (%.60q); must have at least two: --drop %s", name, c.Levels[0],
-					wording.Item(name))
-			}
-		default:
-			c.Family = numeric
-		}
-		columns[j] = c
-	}
-	_, err := m.design(columns, r)
-	return columns, err
-}
-
-// design finds the terms of columns.
-func (m *Settings) design(columns []data.Column, r fitted.Request) (*design.Regression, error) {
-	g := &design.Regression{Distribution: r.Family, Response: m.Response, Size: m.size(), Intercept: !m.NoIntercept}
-	g.Know(columns)
-	for j, c := range columns[g.First():] {
-		j += g.First()
-		for l := 1; l < len(c.Levels) && c.Family == families.Categorical; l++ {
-			g.Terms = append(g.Terms, design.Term{Name: c.Name + " = " + c.Levels[l], Column: j, Level: l, Against: c.Levels[0]})
-		}
-		for power := 1; power <= max(1, m.Power.Degree[c.Name]) && c.Family == numeric; power++ {
-			t := design.Term{Name: c.Name, Column: j, Power: power}
-			if power > 1 {
-				t.Name = fmt.Sprintf("%s^%d", c.Name, power)
-			}
-			g.Terms = append(g.Terms, t)
-		}
-	}
-	switch {
-	case len(g.Terms) == 0 && len(m.Gate) > 0:
-		return nil, errors.New("there is no column beside the response and the gate to explain it by: --regress " +
-			"names some, which may be the gate's too")
-	case len(g.Terms) == 0:
-		return nil, errors.New("there is no column beside the response to explain it by: take --model mixture")
-	}
-	return g, fix(g, m.Fixed)
-}
-
-// fix finds the coefficients of --fixed.
-func fix(g *design.Regression, names []string) error {
-	all := g.Coefficients()
-	for _, name := range names {
-		place := slices.Index(all, name)
-		switch {
-		case place < 0:
-			return fmt.Errorf("--fixed: no coefficient %.60q; there are %s", name, wording.Quoted(all))
-		case slices.Contains(g.Fixed, place):
-			return fmt.Errorf("--fixed names %q twice", name)
-		}
-		g.Fixed = append(g.Fixed, place)
-	}
-	if len(g.Fixed) == len(all) {
-		return errors.New("--fixed names every coefficient: leave at least one to the components")
-	}
-	return nil
+	return m.CheckRegression(r, &m.ColumnSettings)
 }
 
 // Bind prepares the model for the rows.
 func (m *Settings) Bind(_ context.Context, t *fitted.Table, r fitted.Request) (*fitted.Bound, error) {
-	g, err := m.design(t.Columns, r)
+	g, err := m.Design(t.Columns, r, m.role())
 	if err != nil {
 		return nil, err
 	}
@@ -244,8 +92,7 @@ func (m *Settings) Bind(_ context.Context, t *fitted.Table, r fitted.Request) (*
 	}
 	model := mixture.Model{Family: g.Family(m.LeastVariance(r)), Start: start, Prior: classes.OfEvidence(r.Prior)}
 	b := classes.Bind(&fitted.Table{Rows: table}, model.Family, r, "component")
-	b.What = fmt.Sprintf("%s regressions of %s on %s", g.Distribution, report.Printable(g.Response),
-		wording.Listed(printables(g.Terms), 8))
+	b.What = g.About()
 	if b.KMax = max(1, b.KMin, min(whole.N/(g.Width()+2), classes.MostByDefault)); b.KMax == classes.MostByDefault {
 		b.DoubleTo = classes.Doubling(whole.N, len(t.Columns))
 	}
@@ -272,7 +119,7 @@ func plainProblem(
 			if err != nil {
 				return nil, err
 			}
-			c := &curves{found, g, table}
+			c := &plainCurves{curves.Curves{Components: found, Design: g, Expanded: table}}
 			c.Probabilities, c.Counter = c.responsibilities, classes.LikeliestOf(table, c.Mixture.K, found.Scorer)
 			c.Draw = func(ctx context.Context, o bootstrap.Options) (bootstrap.Outcome, error) {
 				return c.DrawRows(ctx, model, table, o)
@@ -290,7 +137,7 @@ func gatedProblem(g *design.Regression, gate design.Gate, rows blocks.Rows, mode
 			behind := &scoring.Gated{Gate: gate}
 			behind.Model, behind.Params = c.Experts()
 			rows, err := gatedRows(g, columns, behind)
-			return gatedFit{rows, gatedCurves{c, &curves{c.Components, g, table}}}, err
+			return gatedFit{rows, gatedCurves{c, &curves.Curves{Components: c.Components, Design: g, Expanded: table}}}, err
 		})
 }
 
@@ -298,7 +145,7 @@ func gatedProblem(g *design.Regression, gate design.Gate, rows blocks.Rows, mode
 type (
 	plainFit struct {
 		*rows
-		*curves
+		*plainCurves
 	}
 	gatedFit struct {
 		*rows
@@ -306,16 +153,59 @@ type (
 	}
 )
 
-// printables are the names of terms.
-func printables(terms []design.Term) (names []string) {
-	for _, t := range terms {
-		names = append(names, report.Printable(t.Name))
-	}
-	return names
-}
-
 // regressionFile is what JSON and a model file have of the parameters.
 type regressionFile struct {
 	classes.Estimates
 	Regression *design.Regression `json:"regression"`
+}
+
+// plainCurves are the result of a mixture of regressions, the component of the largest weight first.
+type plainCurves struct{ curves.Curves }
+
+// Params have the terms, too.
+func (c *plainCurves) Params() any {
+	return regressionFile{classes.Estimates{Parameters: c.Mixture, Errors: c.Errors}, c.Design}
+}
+
+// responsibilities are the probabilities of the components for the rows of the fitted table.
+func (c *plainCurves) responsibilities(rows []int) ([]float64, error) {
+	return c.Model.Responsibilities(classes.Some(c.Expanded.All(), rows), c.Mixture, nil)
+}
+
+// gatedRegressionFile holds the parameters of JSON and of a model file.
+type gatedRegressionFile struct {
+	classes.GatedEstimates
+	Regression *design.Regression `json:"regression"`
+}
+
+// gatedCurves are the result of regressions with a gate.
+type gatedCurves struct {
+	*classes.Gated
+	curves *curves.Curves
+}
+
+// Params have the terms, too.
+func (g gatedCurves) Params() any {
+	return gatedRegressionFile{g.Gated.Params().(classes.GatedEstimates), g.curves.Design}
+}
+
+// Facts are those of the terms, and of the gate.
+func (g gatedCurves) Facts() [][2]string { return append(g.curves.Facts(), g.GateFact()) }
+
+// Print shows the coefficients, and those of the gate.
+func (g gatedCurves) Print(p report.Page) {
+	g.curves.Print(p)
+	g.PrintGate(p)
+}
+
+// Describe shows the gate after the curves.
+func (g gatedCurves) Describe() (*fitted.Description, error) {
+	return classes.DescribedBy(g.curves.Finding, func() ([]report.Section, error) {
+		first, err := g.curves.Sections()
+		if err != nil {
+			return nil, err
+		}
+		gate, err := g.GateSections()
+		return append(first, gate...), err
+	})
 }

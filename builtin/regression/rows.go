@@ -197,7 +197,7 @@ func (m *rows) NewScorer() (fitted.Scorer, error) {
 				row[2] += w * mean
 			}
 			// without a response the probabilities sum to 1, up to rounding
-			if known := m.design.Known(); math.IsNaN(b.Row(i)[0]) && (known == 0 || math.IsNaN(b.Row(i)[known-1])) {
+			if m.design.Free(b.Row(i)) {
 				l = 0
 			}
 			row[width-1] = l

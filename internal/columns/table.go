@@ -68,6 +68,9 @@ func (in Columns) Prepare(s *tables.Session) (*fitted.Table, error) {
 	}
 	t := &fitted.Table{Columns: named, Pairs: in.Pairs, Data: &in.Named}
 	describer, describes := in.asked.Flags().(fitted.ColumnDescriber)
+	if _, explains := in.asked.Flags().(fitted.Explainer); explains && in.asked.Explained() == nil {
+		describes = false
+	}
 	var err error
 	switch {
 	case of.Pairs:

@@ -21,7 +21,6 @@ func ofDefinition(d fitted.Definition) (m model, err error) {
 			"fit it", d.Name)
 	}
 	m = model{Definition: d, mixes: d.Joins, settings: d.New}
-	_, m.responds = m.settings().(fitted.Explainer)
 	for _, general := range []any{fitCommand{}, selectCommand{}, generalFlags{}} {
 		for name := range flagFieldsOf(reflect.TypeOf(general)) {
 			if _, taken := flagFields(m)[name]; taken {

@@ -78,7 +78,7 @@ func (f *fittingFlags) load(s *tables.Session, label string) (*tables.Input, err
 	if err := f.checkRoles(label); err != nil {
 		return nil, err
 	}
-	gaps, err := f.Missings(f.model().needsAll(f.Family))
+	gaps, err := f.Missings(f.needsAll())
 	if err != nil {
 		return nil, err
 	}
@@ -151,7 +151,7 @@ func (f *fittingFlags) load(s *tables.Session, label string) (*tables.Input, err
 	}
 	if len(given) > 0 {
 		own := in.Names
-		if !f.model().responds { // a regression names its columns
+		if f.Explained() == nil { // a regression names its columns
 			own = without(own, setOf(append([]string{weights}, given...)))
 		}
 		if in.Table, err = all.Select(append(slices.Clone(own), without(given, setOf(own))...)...); err != nil {

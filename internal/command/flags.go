@@ -129,7 +129,7 @@ func (f *modelFlags) check(method string) error {
 	case m.Families == nil:
 	case f.anyFamily:
 		f.Family = m.Families.Names(false)[0]
-		if f.Described().Text != "" && slices.Contains(m.Families.Names(false), families.Auto) {
+		if f.Described().Text != "" && f.Explained() == nil && slices.Contains(m.Families.Names(false), families.Auto) {
 			f.Family = families.Auto
 		}
 	}
@@ -141,7 +141,7 @@ func (f *modelFlags) check(method string) error {
 	if err := cmp.Or(checkFamilies(f.Described(), m), f.checkTags()); err != nil {
 		return err
 	}
-	if f.Described().Text != "" && m.Families.Joint(f.Family) {
+	if f.Described().Text != "" && f.Explained() == nil && m.Families.Joint(f.Family) {
 		return misused("--columns cannot be used with --family %s, which describes all columns together: take auto "+
 			"or gaussian-diagonal", f.Family)
 	}

@@ -21,7 +21,6 @@ type model struct {
 	selecting string   //
 	// the rows are independent: criteria that integrate the parameters out or count labels are theirs
 	mixes    bool
-	responds bool                   // a column is explained by others: --response; rows are complete
 	settings func() fitted.Settings // those that it alone has
 }
 
@@ -144,8 +143,9 @@ func (m model) climbsEvidence(method string) bool {
 }
 
 // needsAll says whether the model has no place for missing values.
-func (m model) needsAll(family string) bool {
-	return !m.Classes && !m.Gaps || m.responds || families.NeedsComplete(family)
+func (f *fittingFlags) needsAll() bool {
+	m := f.model()
+	return !m.Classes && !m.Gaps || f.Explained() != nil || families.NeedsComplete(f.Family)
 }
 
 // checkLabel refuses labels where there are no components to compare them with.

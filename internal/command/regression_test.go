@@ -200,7 +200,7 @@ func TestRegressionIsRefused(t *testing.T) {
 		{1, `row 1 of column "y" is 1: there are more successes than trials`, "--response y --trials s --regress x --family binomial"},
 		{2, "the degree of a polynomial must be from 1 to 9", "--response y --power x=x"},
 		{1, "--power: column \"u\" is not a regressor", "--response y --regress x --power u=2"},
-		{2, "--columns x=poisson cannot be used with --model regression: regressors are numbers, or categorical", "--response y --columns x=poisson"},
+		{2, "--columns x=poisson cannot be used with --response: regressors are numbers, or categorical", "--response y --columns x=poisson"},
 		{2, `--columns cannot name the response, "y"`, "--response y --columns y=categorical"},
 		{1, `--columns: no column "zz" to describe`, "--response y --regress x --columns zz=categorical"},
 		{1, `--fixed: no coefficient "z"; there are "intercept", "x"`, "--response y --regress x --fixed z"},
@@ -211,7 +211,7 @@ func TestRegressionIsRefused(t *testing.T) {
 	}
 	fails(t, 1, `row 2 of column "y" is 2.5: a count is a whole number`, "", "fit", "--model", "regression", "--data", file(t, "h.csv", "y,x\n1,1\n2.5,2\n4,4\n"), "--response", "y", "--family", "poisson")
 	fails(t, 1, `row 2 of column "x" is missing`, "", "fit", "--model", "regression", "--data", file(t, "h.csv", "y,x\n1,1\n2,\n4,4\n"), "--response", "y")
-	fails(t, 2, "--response is a flag of --model regression, and the model is mixture", "", "fit", "--response", "waiting")
+	fails(t, 2, "--response is a flag of --model hmm, regression, and the model is mixture", "", "fit", "--response", "waiting")
 	model := filepath.Join(t.TempDir(), "m.json")
 	done(t, "fit", "--out", model)
 	fails(t, 2, "--given requires a model with a gate, or a regression", "", "sample", model, "-n", "3", "--given", table)

@@ -23,6 +23,8 @@ type Gate struct {
 	Own     int         // columns that the classes describe; those of the gate alone come after them
 	Width   int         // numbers that the classes see of them
 	Seen    *Regression // makes these; nil where they are the columns themselves
+
+	all int // columns of the model
 }
 
 // GateOf is the design of a gate that has the named columns, the last of which no class describes.
@@ -35,8 +37,27 @@ func GateOf(columns []data.Column, names []string) (d Gate) {
 	if d.Own < 0 {
 		d.Own = len(columns)
 	}
-	d.Width = d.Own
+	d.Width, d.all = d.Own, len(columns)
 	return d
+}
+
+// Changes says whether a model sees other numbers than those of the columns.
+func (d *Gate) Changes() bool { return d.Seen != nil || len(d.Columns) > 0 }
+
+// Described are the columns of the numbers that the classes see.
+func (d *Gate) Described(columns []data.Column) []data.Column {
+	if d.Seen != nil {
+		return d.Seen.Columns()
+	}
+	return columns[:d.Own]
+}
+
+// Given is the number of last columns that the model conditions on.
+func (d *Gate) Given() int {
+	if d.Seen != nil {
+		return d.all - d.Seen.First()
+	}
+	return len(d.Columns)
 }
 
 // Names are those of the numbers that the gate sees: of the columns themselves, and of levels an indicator for each but

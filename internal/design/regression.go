@@ -11,6 +11,8 @@ import (
 	"github.com/latent-go/latent/family/regress"
 	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/families"
+	"github.com/latent-go/latent/internal/wording"
+	"github.com/latent-go/latent/report"
 )
 
 // Binomial is the family of responses that count successes.
@@ -114,6 +116,16 @@ func (g *Regression) Gated(columns []data.Column, names []string) Gate {
 	return d
 }
 
+// About says what is explained by what.
+func (g *Regression) About() string {
+	var terms []string
+	for _, t := range g.Terms {
+		terms = append(terms, report.Printable(t.Name))
+	}
+	return fmt.Sprintf("%s regressions of %s on %s", g.Distribution, report.Printable(g.Response),
+		wording.Listed(terms, 8))
+}
+
 // Of is the term's value.
 func (t Term) Of(v float64) float64 {
 	switch {
@@ -155,6 +167,11 @@ func (g *Regression) Check(columns []data.Column, width int) error {
 		}
 	}
 	return nil
+}
+
+// Free says whether a row with the model's columns has neither a response nor a known class.
+func (g *Regression) Free(row []float64) bool {
+	return math.IsNaN(row[0]) && (g.known == 0 || math.IsNaN(row[g.known-1]))
 }
 
 // Sourced is an error about the model's columns in place of those of the design.

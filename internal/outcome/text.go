@@ -52,7 +52,7 @@ func (r *Report) Print(p *text.Page, in *tables.Input) {
 	path := report.Printable(r.saved)
 	drawing, drawn := " and "+r.program+" sample", fmt.Sprintf(", or %s sample %s -n 100", r.program, path)
 	switch {
-	case len(given) > 0 && flag == "--covariates":
+	case len(given) > 0 && flag == "--covariates" || r.responds() && r.kind.Sequences:
 		drawing, drawn = "", ""
 	case r.responds() || len(given) > 0:
 		drawn += " --given FILE"

@@ -94,11 +94,12 @@ func (r Roles) Sequence() string {
 	return ""
 }
 
-// Explained says what is explained by what; nil of other models.
+// Explained says what is explained by what; nil where nothing is.
 func (r Roles) Explained() *fitted.Explained {
 	if e, explains := r.settings.(fitted.Explainer); explains {
-		of := e.Explained()
-		return &of
+		if of := e.Explained(); of.Response != "" {
+			return &of
+		}
 	}
 	return nil
 }

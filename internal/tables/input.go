@@ -313,6 +313,9 @@ func (in *Input) reportGaps(s *Session, x []float64, needsAll bool) error {
 			advice := "--missing keep integrates it out, --missing drop leaves the row out"
 			if needsAll {
 				advice = "this family needs complete rows; --missing drop leaves such rows out"
+				if in.For != nil && in.For.Kind().Sequences {
+					advice = "this family needs complete rows: fill it in"
+				}
 				if in.For != nil && in.For.Explained() == nil {
 					advice += "; full, tied and diagonal covariances, and --family auto, do not need them"
 				}

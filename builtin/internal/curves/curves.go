@@ -1,4 +1,6 @@
-package regression
+// Package curves describes classes that explain a column by others: their coefficients in text and on the page, and the
+// curves of a single regressor.
+package curves
 
 import (
 	"fmt"
@@ -13,38 +15,28 @@ import (
 	"github.com/latent-go/latent/report"
 )
 
-// curves are the result of a mixture of regressions, the component of the largest weight first.
-type curves struct {
+// Curves are classes with a regression each, the largest first.
+type Curves struct {
 	*classes.Components
-	design *design.Regression
-	table  *blocks.Table // of the design
-}
-
-// Params have the terms, too.
-func (c *curves) Params() any {
-	return regressionFile{classes.Estimates{Parameters: c.Mixture, Errors: c.Errors}, c.design}
+	Design   *design.Regression
+	Expanded *blocks.Table // of the design
 }
 
 // Describe returns the contents of the page.
-func (c *curves) Describe() (*fitted.Description, error) {
-	return classes.DescribedBy(c.finding, c.sections)
-}
-
-// responsibilities are the probabilities of the components for the rows of the fitted table.
-func (c *curves) responsibilities(rows []int) ([]float64, error) {
-	return c.Model.Responsibilities(classes.Some(c.table.All(), rows), c.Mixture, nil)
+func (c *Curves) Describe() (*fitted.Description, error) {
+	return classes.DescribedBy(c.Finding, c.Sections)
 }
 
 // Facts explain the terms whose names do not.
-func (c *curves) Facts() [][2]string {
+func (c *Curves) Facts() [][2]string {
 	var list [][2]string
-	if c.design.Size != "" {
-		list = append(list, [2]string{"counts over", report.Printable(c.design.Size)})
+	if c.Design.Size != "" {
+		list = append(list, [2]string{"counts over", report.Printable(c.Design.Size)})
 	}
-	if len(c.design.Fixed) > 0 {
+	if len(c.Design.Fixed) > 0 {
 		var names []string
-		for _, place := range c.design.Fixed {
-			names = append(names, report.Printable(c.design.Coefficients()[place]))
+		for _, place := range c.Design.Fixed {
+			names = append(names, report.Printable(c.Design.Coefficients()[place]))
 		}
 		list = append(list, [2]string{"in common", wording.Listed(names, 8)})
 	}
@@ -55,8 +47,8 @@ func (c *curves) Facts() [][2]string {
 }
 
 // references are the reference levels of indicators.
-func (c *curves) references() (list []string) {
-	for _, t := range c.design.Terms {
+func (c *Curves) references() (list []string) {
+	for _, t := range c.Design.Terms {
 		if t.Level == 1 {
 			name, _, _ := strings.Cut(t.Name, " = ")
 			list = append(list, report.Printable(name+" = "+t.Against))
@@ -73,7 +65,7 @@ type coefficient struct {
 }
 
 // coefficients are the intercept, those of the terms, and the standard deviation.
-func (c *curves) coefficients() (list []coefficient) {
+func (c *Curves) coefficients() (list []coefficient) {
 	for j, s := range c.List[0].Columns {
 		for _, key := range s.Keys {
 			name := key
@@ -91,11 +83,11 @@ func (c *curves) coefficients() (list []coefficient) {
 }
 
 // Print shows the coefficients with their standard errors, as many components as the page is wide.
-func (c *curves) Print(p report.Page) {
+func (c *Curves) Print(p report.Page) {
 	list := c.coefficients()
 	rows := list[:min(len(list), wording.MostRows)]
 	shown, g := p.Widest(min(len(c.List), wording.MostRows), func(n int) *report.Grid {
-		heads := []string{"component"}
+		heads := []string{c.Noun}
 		for k := range n {
 			heads = append(heads, c.Called(k))
 		}
@@ -122,10 +114,10 @@ func (c *curves) Print(p report.Page) {
 		p.Prose(0, "Numbers after ± are standard errors by bootstrap (--format json has intervals).")
 	} else {
 		p.Prose(0,
-			"Numbers after ± are standard errors that assume known components of the rows (those of --bootstrap do not).")
+			"Numbers after ± are standard errors that assume known %ss of the rows (those of --bootstrap do not).", c.Noun)
 	}
 	if left := len(c.List) - shown; left > 0 {
-		p.Prose(0, "%s left out (--format json has all).", wording.Are(left, "component"))
+		p.Prose(0, "%s left out (--format json has all).", wording.Are(left, c.Noun))
 	}
 	if left := len(list) - len(rows); left > 0 {
 		p.Prose(0, "%s left out (--format json has all).", wording.Are(left, "coefficient"))
@@ -143,42 +135,4 @@ func (one coefficient) in(k classes.Component) string {
 		return wording.Readable(float64(s.Values[one.key]))
 	}
 	return fmt.Sprintf("%.4g ± %.2g", float64(s.Values[one.key]), float64(e))
-}
-
-// gatedRegressionFile holds the parameters of JSON and of a model file.
-type gatedRegressionFile struct {
-	classes.GatedEstimates
-	Regression *design.Regression `json:"regression"`
-}
-
-// gatedCurves are the result of regressions with a gate.
-type gatedCurves struct {
-	*classes.Gated
-	curves *curves
-}
-
-// Params have the terms, too.
-func (g gatedCurves) Params() any {
-	return gatedRegressionFile{g.Gated.Params().(classes.GatedEstimates), g.curves.design}
-}
-
-// Facts are those of the terms, and of the gate.
-func (g gatedCurves) Facts() [][2]string { return append(g.curves.Facts(), g.GateFact()) }
-
-// Print shows the coefficients, and those of the gate.
-func (g gatedCurves) Print(p report.Page) {
-	g.curves.Print(p)
-	g.PrintGate(p)
-}
-
-// Describe shows the gate after the curves.
-func (g gatedCurves) Describe() (*fitted.Description, error) {
-	return classes.DescribedBy(g.curves.finding, func() ([]report.Section, error) {
-		first, err := g.curves.sections()
-		if err != nil {
-			return nil, err
-		}
-		gate, err := g.GateSections()
-		return append(first, gate...), err
-	})
 }

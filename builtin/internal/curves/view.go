@@ -1,4 +1,4 @@
-package regression
+package curves
 
 import (
 	"fmt"
@@ -16,8 +16,8 @@ import (
 	"github.com/latent-go/latent/report"
 )
 
-// sections draw the curves, or what is fitted against what is observed, the coefficients, and the weights.
-func (c *curves) sections() ([]report.Section, error) {
+// Sections draw the curves, or what is fitted against what is observed, the coefficients, and the weights.
+func (c *Curves) Sections() ([]report.Section, error) {
 	fit := c.fittedSection
 	if c.oneRegressor() {
 		fit = c.curvesSection
@@ -30,8 +30,8 @@ func (c *curves) sections() ([]report.Section, error) {
 	return slices.Concat(c.coefficientsSection(), first, certainty), err
 }
 
-// finding says how many components there are, and of each how the response depends on the regressors.
-func (c *curves) finding() (report.Section, error) {
+// Finding says how many components there are, and of each how the response depends on the regressors.
+func (c *Curves) Finding() (report.Section, error) {
 	shown := c.Heaviest()
 	list := report.Section{Text: c.Headline(shown), Tables: []report.Table{c.Weights(shown)}}
 	if judged, err := c.Judge(); err != nil {
@@ -42,7 +42,7 @@ func (c *curves) finding() (report.Section, error) {
 	for k, one := range shown {
 		list.Items = append(list.Items, report.Item{
 			Group: k,
-			Name:  "Component " + c.Called(k),
+			Name:  wording.Capital(c.Noun) + " " + c.Called(k),
 			Size:  c.Size(one),
 			Share: float64(one.Weight),
 			Text:  c.equation(one),
@@ -52,9 +52,9 @@ func (c *curves) finding() (report.Section, error) {
 }
 
 // scale is what the linear predictor is.
-func (c *curves) scale() string {
+func (c *Curves) scale() string {
 	name := wording.Isolated(c.responseName())
-	switch c.design.Distribution {
+	switch c.Design.Distribution {
 	case families.Poisson:
 		return "ln of the mean of " + name
 	case design.Binomial:
@@ -64,7 +64,7 @@ func (c *curves) scale() string {
 }
 
 // equation writes a component's regression with its numbers, of many terms the first ones.
-func (c *curves) equation(one classes.Component) string {
+func (c *Curves) equation(one classes.Component) string {
 	const most = 6
 	text, sd, terms := "", "", 0
 	for _, coefficient := range c.coefficients() {
@@ -97,36 +97,36 @@ func (c *curves) equation(one classes.Component) string {
 }
 
 // oneRegressor says whether all terms are powers of one column.
-func (c *curves) oneRegressor() bool {
-	first := c.design.Terms[0].Column
-	return !slices.ContainsFunc(c.design.Terms, func(t design.Term) bool { return t.Power == 0 || t.Column != first })
+func (c *Curves) oneRegressor() bool {
+	first := c.Design.Terms[0].Column
+	return !slices.ContainsFunc(c.Design.Terms, func(t design.Term) bool { return t.Power == 0 || t.Column != first })
 }
 
 // perUnit is what a response is drawn as: of one unit of what it counts over.
-func (c *curves) perUnit(row []float64) float64 {
-	if c.design.Size != "" {
+func (c *Curves) perUnit(row []float64) float64 {
+	if c.Design.Size != "" {
 		return row[0] / row[1]
 	}
 	return row[0]
 }
 
 // responseName is that of the axis.
-func (c *curves) responseName() string {
-	if c.design.Size != "" {
-		return report.Printable(c.design.Response) + " / " + report.Printable(c.design.Size)
+func (c *Curves) responseName() string {
+	if c.Design.Size != "" {
+		return report.Printable(c.Design.Response) + " / " + report.Printable(c.Design.Size)
 	}
-	return report.Printable(c.design.Response)
+	return report.Printable(c.Design.Response)
 }
 
 // shownRows calls visit with the place of each row that a page has room for, its numbers in the design, and its
 // component.
-func (c *curves) shownRows(visit func(place int, row []float64, label int)) (remark string, err error) {
+func (c *Curves) shownRows(visit func(place int, row []float64, label int)) (remark string, err error) {
 	places := wording.Thinned(c.Data.Rows(), classes.MostPoints, nil)
 	labels, err := c.Assign(places)
 	if err != nil {
 		return "", err
 	}
-	all := c.table.All()
+	all := c.Expanded.All()
 	for i, place := range places {
 		if c.Data.Weight(place) > 0 {
 			visit(place, all.Row(place), labels[i])
@@ -139,13 +139,13 @@ func (c *curves) shownRows(visit func(place int, row []float64, label int)) (rem
 }
 
 // curvesSection shows the rows over the only regressor, and the mean of each component.
-func (c *curves) curvesSection() ([]report.Section, error) {
+func (c *Curves) curvesSection() ([]report.Section, error) {
 	shown := c.Heaviest()
-	x := c.design.First() // the first power, if it is there
-	name := report.Printable(c.Data.Names[c.design.Terms[0].Column])
+	x := c.Design.First() // the first power, if it is there
+	name := report.Printable(c.Data.Names[c.Design.Terms[0].Column])
 	chart := report.Chart{Title: "Fitted curves", XName: name}
 	panel := report.Panel{Name: c.responseName(), Height: 340}
-	rows := report.Table{Caption: "rows shown", Columns: report.Columns("row", name, c.responseName(), "component")}
+	rows := report.Table{Caption: "rows shown", Columns: report.Columns("row", name, c.responseName(), c.Noun)}
 	low, high := math.Inf(1), math.Inf(-1)
 	remark, err := c.shownRows(func(place int, row []float64, label int) {
 		low, high = min(low, row[x]), max(high, row[x])
@@ -155,7 +155,7 @@ func (c *curves) curvesSection() ([]report.Section, error) {
 			X:     row[x],
 			Y:     c.perUnit(row),
 			Group: label,
-			Tip:   fmt.Sprintf("row %d\n%.6g, %.6g\ncomponent %d", origin, row[x], c.perUnit(row), label+1),
+			Tip:   fmt.Sprintf("row %d\n%.6g, %.6g\n%s %d", origin, row[x], c.perUnit(row), c.Noun, label+1),
 		})
 	})
 	if err != nil || !(high > low) {
@@ -163,18 +163,18 @@ func (c *curves) curvesSection() ([]report.Section, error) {
 	}
 	chart.X = floats.Span(make([]float64, 121), low, high)
 	curve := report.Table{
-		Caption: "curves", Columns: report.Columns(append([]string{name}, wording.Numbered("component ", len(shown))...)...),
+		Caption: "curves", Columns: report.Columns(append([]string{name}, wording.Numbered(c.Noun+" ", len(shown))...)...),
 	}
-	block := blocks.Rows{D: c.design.Width(), Stride: c.design.Width(), N: len(chart.X)}
+	block := blocks.Rows{D: c.Design.Width(), Stride: c.Design.Width(), N: len(chart.X)}
 	for _, v := range chart.X {
 		block.X = append(block.X, math.NaN())
-		if c.design.Size != "" {
+		if c.Design.Size != "" {
 			block.X = append(block.X, 1)
 		}
-		for _, t := range c.design.Terms {
+		for _, t := range c.Design.Terms {
 			block.X = append(block.X, t.Of(v))
 		}
-		if c.design.Known() > 0 {
+		if c.Design.Known() > 0 {
 			block.X = append(block.X, math.NaN())
 		}
 	}
@@ -191,23 +191,23 @@ func (c *curves) curvesSection() ([]report.Section, error) {
 	}
 	for k, one := range shown {
 		panel.Series = append(panel.Series, report.Series{
-			Name: fmt.Sprintf("component %d", k+1),
+			Name: fmt.Sprintf("%s %d", c.Noun, k+1),
 			Y:    curve.Values(k + 1),
-			Tip:  fmt.Sprintf("component %d\nweight %.4g", k+1, float64(one.Weight)),
+			Tip:  fmt.Sprintf("%s %d\nweight %.4g", c.Noun, k+1, float64(one.Weight)),
 		})
 	}
-	chart.About = "Points are rows, coloured by their most probable component; lines are the means of the components. " +
-		remark + wording.LeftOut(len(c.List)-len(shown), "component", "of less weight")
+	chart.About = fmt.Sprintf("Points are rows, coloured by their most probable %[1]s; lines are the means of the "+
+		"%[1]ss. ", c.Noun) + remark + wording.LeftOut(len(c.List)-len(shown), c.Noun, "of less weight")
 	chart.Panels = []report.Panel{panel}
 	return report.Single(chart.Title, chart, curve, rows), nil
 }
 
 // fittedSection shows the mean of each row's most probable component beside its response.
-func (c *curves) fittedSection() ([]report.Section, error) {
-	chart := report.Chart{Title: "Fitted and observed", XName: "mean of the component"}
+func (c *Curves) fittedSection() ([]report.Section, error) {
+	chart := report.Chart{Title: "Fitted and observed", XName: "mean of the " + c.Noun}
 	panel := report.Panel{Name: c.responseName(), Height: 340}
 	rows := report.Table{
-		Caption: "rows shown", Columns: report.Columns("row", "mean of the component", c.responseName(), "component"),
+		Caption: "rows shown", Columns: report.Columns("row", "mean of the "+c.Noun, c.responseName(), c.Noun),
 	}
 	low, high := math.Inf(1), math.Inf(-1)
 	var fault error
@@ -218,7 +218,7 @@ func (c *curves) fittedSection() ([]report.Section, error) {
 			return
 		}
 		mean, origin := means[label], c.Data.Origin(place)+1
-		if c.design.Size != "" {
+		if c.Design.Size != "" {
 			mean /= row[1]
 		}
 		low, high = min(low, mean), max(high, mean)
@@ -227,7 +227,7 @@ func (c *curves) fittedSection() ([]report.Section, error) {
 			X:     mean,
 			Y:     c.perUnit(row),
 			Group: label,
-			Tip:   fmt.Sprintf("row %d\nmean %.6g, observed %.6g\ncomponent %d", origin, mean, c.perUnit(row), label+1),
+			Tip:   fmt.Sprintf("row %d\nmean %.6g, observed %.6g\n%s %d", origin, mean, c.perUnit(row), c.Noun, label+1),
 		})
 	})
 	if err == nil {
@@ -237,24 +237,24 @@ func (c *curves) fittedSection() ([]report.Section, error) {
 		return nil, err
 	}
 	chart.X = []float64{low, high}
-	panel.Groups = wording.Numbered("component ", min(len(c.List), wording.MostRows))
+	panel.Groups = wording.Numbered(c.Noun+" ", min(len(c.List), wording.MostRows))
 	panel.Series = []report.Series{{Name: "observed = fitted", Y: chart.X}}
-	chart.About = "Points are rows, coloured by their most probable component, at its mean. " + remark
+	chart.About = "Points are rows, coloured by their most probable " + c.Noun + ", at its mean. " + remark
 	chart.Panels = []report.Panel{panel}
 	return report.Single(chart.Title, chart, rows), nil
 }
 
 // coefficientsSection compares the coefficients of the components, with their standard errors.
-func (c *curves) coefficientsSection() []report.Section {
+func (c *Curves) coefficientsSection() []report.Section {
 	shown := c.Heaviest()
 	beside := report.Table{
 		Caption: "coefficients ± standard errors",
-		Columns: append(report.Columns("coefficient"), report.Classes(wording.Numbered("component ", len(shown))...)...),
+		Columns: append(report.Columns("coefficient"), report.Classes(wording.Numbered(c.Noun+" ", len(shown))...)...),
 		Open:    true,
 	}
 	table := report.Table{
 		Caption: "coefficients",
-		Columns: report.Columns("component", "coefficient", "estimate", "standard error (complete data)"),
+		Columns: report.Columns(c.Noun, "coefficient", "estimate", "standard error (complete data)"),
 	}
 	if c.Drawn {
 		table.Columns = append(table.Columns, report.Columns("standard error (bootstrap)")...)
@@ -286,7 +286,7 @@ func (c *curves) coefficientsSection() []report.Section {
 	if c.Drawn {
 		list[0].Text += "± gives standard errors by bootstrap."
 	} else {
-		list[0].Text += "± gives standard errors that assume known components of the rows."
+		list[0].Text += "± gives standard errors that assume known " + c.Noun + "s of the rows."
 	}
 	list[0].Wide = len(shown) > 3
 	return list
