@@ -259,3 +259,54 @@ func TestFillNeedsWholeRows(t *testing.T) {
 	_, err = fill.New(pl, []float64{0.2, 0.3, 0.5})
 	require.ErrorContains(t, err, "takes a part of the row as given")
 }
+
+// TestFilledCellsAreThoseOfTheTruth in at least 9 of 10 tables of two overlapping groups, a quarter of the cells
+// missing, without K: filled cells are as close to what was there as those by the true parameters, but for 3 %, and 20
+// draws but for 15 %.
+func TestFilledCellsAreThoseOfTheTruth(t *testing.T) {
+	found := 0
+	for seed := range uint64(10) {
+		rng := rand.New(rand.NewPCG(seed, 4))
+		const n = 500
+		var whole, x []float64
+		for range n {
+			z := float64(rng.IntN(2))
+			common := rng.NormFloat64()
+			row := []float64{4*z + common, 4*z - common + 0.5*rng.NormFloat64(), 2*common - 3*z + 0.5*rng.NormFloat64()}
+			for _, v := range row {
+				if whole = append(whole, v); rng.IntN(4) == 0 {
+					v = math.NaN()
+				}
+				x = append(x, v)
+			}
+		}
+		table, err := blocks.FromIncomplete(x, n, 3)
+		require.NoError(t, err)
+		m := mixture.Model{Family: normal.Family{}}
+		res, err := framework.Fit(context.Background(), m, table,
+			framework.Options{K: 4, Restarts: 2, Criterion: framework.Evidence})
+		require.NoError(t, err)
+		cov := []float64{1, -1, 2, -1, 1.25, -2, 2, -2, 4.25}
+		truth := &mixture.Parameters{K: 2, D: 3, Weights: []float64{0.5, 0.5}, Pooled: res.Parameters.Pooled,
+			Components: slices.Concat([]float64{0, 0, 0}, cov, []float64{4, 4, -3}, cov)}
+		off := func(p *mixture.Parameters, rng *rand.Rand, draws int) (sum float64) {
+			for range draws {
+				filled, err := m.Fill(table.All(), p, rng)
+				require.NoError(t, err)
+				for i, v := range x {
+					if v != v {
+						sum += (filled[i] - whole[i]) * (filled[i] - whole[i])
+					}
+				}
+			}
+			return math.Sqrt(sum)
+		}
+		means := off(res.Parameters, nil, 1) / off(truth, nil, 1)
+		draws := off(res.Parameters, rng, 20) / off(truth, rng, 20)
+		if res.Parameters.K == 2 && means < 1.03 && math.Abs(draws-1) < 0.15 {
+			found++
+		}
+		t.Logf("K = %d: %.4f of the truth, draws %.4f", res.Parameters.K, means, draws)
+	}
+	assert.GreaterOrEqual(t, found, 9)
+}
