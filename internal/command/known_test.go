@@ -49,9 +49,9 @@ func irisText(t *testing.T) string {
 func TestKnownClassesName(t *testing.T) {
 	table, dir := labelledRows(t), t.TempDir()
 	for name, args := range map[string][]string{
-		"mixture": {"--weights", "w"}, "em": {"--method", "em", "--k", "3", "--cov", "full", "--drop", "w"},
-		"vb": {"--method", "vb", "--k", "3", "--drop", "w"}, "hmm": {"--model", "hmm", "--drop", "w"},
-		"gate": {"--gate", "d", "--drop", "w"}, "noise": {"--noise", "--k", "3", "--cov", "full", "--drop", "w"}, "bootstrap": {"--cov", "diag", "--bootstrap", "20", "--drop", "w"},
+		"mixture": {"--weights", "w", "--kmax", "5", "--restarts", "2"}, "em": {"--method", "em", "--k", "3", "--cov", "full", "--drop", "w"},
+		"vb": {"--method", "vb", "--k", "3", "--drop", "w"}, "hmm": {"--model", "hmm", "--drop", "w", "--kmax", "5", "--restarts", "2"},
+		"gate": {"--gate", "d", "--drop", "w", "--kmax", "5", "--restarts", "2"}, "noise": {"--noise", "--k", "3", "--cov", "full", "--drop", "w"}, "bootstrap": {"--cov", "diag", "--bootstrap", "20", "--drop", "w"},
 	} {
 		model := filepath.Join(dir, name+".json")
 		args = append([]string{"fit", "--data", table, "--known", "species", "--label", "truth", "--out", model}, args...)
@@ -175,7 +175,8 @@ func TestKnownRegressions(t *testing.T) {
 	}
 	table, model := file(t, "lines.csv", b.String()), filepath.Join(t.TempDir(), "m.json")
 	for _, gate := range [][]string{{"--drop", "g"}, {"--gate", "g"}} {
-		fit := append([]string{"fit", "--model", "regression", "--response", "y", "--known", "kind", "--data", table}, gate...)
+		fit := append([]string{"fit", "--model", "regression", "--response", "y", "--known", "kind", "--restarts", "2", "--data",
+			table}, gate...)
 		text, _ := done(t, append(fit, "--out", model, "--report", filepath.Join(filepath.Dir(model), "page"))...)
 		assert.Contains(t, text, "gaussian regressions of y on x,")
 		assert.Contains(t, text, ", down")
