@@ -37,7 +37,7 @@ type Definition struct {
 	Pairs    bool     // rows are two names and an optional number: [Table].Pairs
 	// Sequences says that rows follow one another: [Table].Sequences. The settings then embed [SequenceSettings].
 	Sequences bool
-	Starts    int      // default number of independent starts for a table of up to 5000 rows; 0: one
+	Starts    int      // independent starts by default, for up to 5000 rows (more: two for classes); 0: one
 	Methods   []Method // values of --method, the default first
 	// New returns the settings of a fit.
 	New func() Settings

@@ -47,6 +47,10 @@ type Compared struct {
 // more.
 var ErrSingle = errors.New("one component, while other models have several")
 
+// ErrSpare excludes a model from a comparison at a given K: the model is better without one of its latent dimensions,
+// such as a component without rows, while others have a use for all of them.
+var ErrSpare = errors.New("no use for all K components, while other models have")
+
 // A Comparison is the best of several models.
 type Comparison[P, S any] struct {
 	*Result[P, S]            // of the best
@@ -57,11 +61,11 @@ type Comparison[P, S any] struct {
 // FitBest fits several models of one type to the same rows by the criterion of the options, and compares them by a
 // criterion whose values are comparable, such as [Evidence] or [Completed]. It has three stages. Every model gets
 // the first two starts from each K (or fewer, as in the options), at a loose tolerance. Models at most 10 nats
-// behind the best then get all starts. The best of these gets the whole search, with the outcome of [Fit] to the bit
-// but for runs that are given up, unless the first starts alone doubled K further. The last model, which should have
-// the most parameters, goes first; runs that cannot come near it end early. If K of the best model does not double,
-// only K of models as near to it doubles. Of models that differ by at most 0.01 nats FitBest takes the first. It
-// leaves out models that cannot be fitted and fails if none can.
+// behind the best then get all starts, or four from a K if these agree. The best of these gets the whole search,
+// with the outcome of [Fit] but for runs that are given up or joined, unless the first starts alone doubled K
+// further. The last model, which should have the most parameters, goes first; runs that cannot come near it end
+// early. If K of the best model does not double, only K of models as near to it doubles. Of models that differ by at
+// most 0.01 nats FitBest takes the first. It leaves out models that cannot be fitted and fails if none can.
 //
 // Checkpoints hold the whole comparison. The recorder sees the fits' events interleaved, each with its Model. A
 // cancelled context or an error of the recorder ends the comparison: the best state so far is returned together with
@@ -129,7 +133,7 @@ func newRace[B, P any, S Statistics[S]](ctx context.Context, models []Model[B, P
 		from.number, from.condensed = i, condensing[B, P, S](ctx, m, src)
 		f, err := newFit(m, from, nil, one)
 		if err == nil {
-			err = f.comparable(by)
+			f.compared, err = true, f.comparable(by)
 		}
 		switch {
 		case err == nil:
@@ -215,12 +219,16 @@ func (f *fit[B, P, S]) doubled() float64 {
 	return max(0, f.highest(k, k)-f.highest(0, k-1))
 }
 
-// pass takes those that are not too far behind to the next stage, and reports whether there is one.
+// pass takes those that are not too far behind to the next stage, and reports whether any fit goes on.
 func (r *race[B, P, S]) pass() bool {
 	values := r.values()
 	best, stage, in := first(values), r.stage(), 0
 	if best < 0 || stage == wholeSearch {
 		return false
+	}
+	if r.stages[best] < stage { // more starts, of a higher criterion of their own, have brought the others below it
+		r.stages[best] = stage
+		return true
 	}
 	least := values[best] - withinReach
 	for i := range r.fits {
@@ -240,8 +248,8 @@ func (r *race[B, P, S]) pass() bool {
 	return true
 }
 
-// values are what the models are compared by, as far as their fits are, NaN if there is none, or a single latent
-// dimension stands first by the entropy of the labels alone.
+// values are what the models are compared by, as far as their fits are, NaN if there is none, if a single latent
+// dimension stands first by the entropy of the labels alone, or if K is given, and others alone have a use for it.
 func (r *race[B, P, S]) values() []float64 {
 	v, k := slices.Repeat([]float64{math.NaN()}, len(r.fits)), make([]int, len(r.fits))
 	several, highest, sizes := math.Inf(-1), math.Inf(-1), 0
@@ -262,12 +270,27 @@ func (r *race[B, P, S]) values() []float64 {
 			highest, sizes = plain, k[i]
 		}
 	}
+	spare := make([]bool, len(v))
+	for i, f := range r.fits {
+		spare[i] = k[i] > 0 && f.spares()
+	}
+	used := slices.ContainsFunc(dimensions(len(v)), func(i int) bool { return k[i] > 0 && !spare[i] })
 	for i := range v {
-		if sizes > 1 && k[i] == 1 && v[i] > several {
+		if sizes > 1 && k[i] == 1 && v[i] > several || used && spare[i] {
 			v[i] = math.NaN()
 		}
 	}
 	return v
+}
+
+// spares reports whether the best state has, at a given K, latent dimensions that it would be better without.
+func (f *fit[B, P, S]) spares() bool {
+	if !f.options.FixedK || f.can.projector == nil {
+		return false
+	}
+	best := f.runs[f.best()].best()
+	relevance, err := f.can.relevance(best.S, best.P, best.K)
+	return err == nil && slices.Min(relevance) < 0
 }
 
 func (r *race[B, P, S]) valueOf(f *fit[B, P, S]) float64 {
@@ -342,7 +365,10 @@ func (r *race[B, P, S]) result(ctx context.Context) (*Comparison[P, S], error) {
 		switch one.Behind = values[best] - one.Value; {
 		case f == nil:
 		case math.IsNaN(one.Value) && !math.IsNaN(r.valueOf(f)):
-			one.K, one.Err = 1, ErrSingle
+			at := f.runs[f.best()].best()
+			if one.K, one.Err = at.K, ErrSingle; f.options.FixedK {
+				one.Err = ErrSpare
+			}
 		case math.IsNaN(one.Value):
 			one.Err = f.failure()
 		default:

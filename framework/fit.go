@@ -137,6 +137,7 @@ type fit[B, P any, S Statistics[S]] struct {
 	runs     []*run[B, P, S]
 	stage    stage   // that infer goes to
 	goal     float64 // that runs to begin must be able to come to, in nats of the criterion
+	compared bool    // with fits of other models: what does not change the answer is left out
 
 	adding      sync.Mutex // held while runs are added, and while another fit's checkpoint looks at which there are
 	recording   sync.Mutex
@@ -377,7 +378,13 @@ func (f *fit[B, P, S]) further() (any bool) {
 		f.goal, least = max(f.goal, highest-withinReach), highest-f.reach()
 	}
 	for _, k := range f.sizes() {
-		if left := f.options.Restarts - len(f.beginning(k)); left > 0 && f.highest(k, k) >= least {
+		made := len(f.beginning(k))
+		if left := f.options.Restarts - made; left > 0 && f.highest(k, k) >= least {
+			if f.compared && made >= enoughStarts && f.agree(k) {
+				continue
+			} else if f.compared && made < enoughStarts {
+				left = min(left, enoughStarts-made)
+			}
 			f.add(begun[P, S](left, k))
 			any = true
 		}
@@ -385,19 +392,66 @@ func (f *fit[B, P, S]) further() (any bool) {
 	return any
 }
 
-// pass lets the held runs go on that may be the best, gives up the others, and reports whether any goes on. Of a model
+// enoughStarts is the number of starts from one K after which, where all agree, a comparison makes no others: of 83
+// such searches six further starts brought five more than .3 nats, and at most 3.1 (docs/decisions/engine.md).
+const enoughStarts = 4
+
+// agree reports whether the starts from k latent dimensions all came to the same maximum, of fewer dimensions.
+func (f *fit[B, P, S]) agree(k int) bool {
+	list := f.beginning(k)
+	return !slices.ContainsFunc(list, func(r *run[B, P, S]) bool {
+		ended := r.at.Status == Failed || r.at.Status == GivenUp || r.at.Iteration == 0
+		return ended || r.best().K == k || !r.meets(list[0])
+	})
+}
+
+// meets reports whether two runs cannot be told apart: their K is equal, and what is ahead of one of them as much as
+// they differ by.
+func (r *run[B, P, S]) meets(other *run[B, P, S]) bool {
+	a, b := r.best(), other.best()
+	if r.can.fixedPoint || a.K != b.K {
+		return false
+	}
+	return math.Abs(a.Value-b.Value) <= max(leastGain, r.left(), other.left())
+}
+
+// left is what is ahead of a run, or as optimistically by the change of its last iteration, where the gains decrease no
+// more.
+func (r *run[B, P, S]) left() float64 {
+	if ahead, ok := r.ahead(); ok {
+		return ahead
+	}
+	return optimism * r.at.Change * r.best().Evaluation.N
+}
+
+// polished is how far behind the best with what is ahead a run of a comparison may be, in nats, to go on to the strict
+// tolerance: to there none of 90 runs gained more than what was ahead, or fell by more than .011.
+const polished = 1
+
+// pass lets the held runs go on that may be the best, ends the others, and reports whether any goes on. Of a model
 // that ascends nothing it is not known what is ahead.
 func (f *fit[B, P, S]) pass() (any bool) {
-	highest := f.runs[f.best()].best().Value
+	first, reach := f.runs[f.best()], float64(withinReach)
+	if f.compared {
+		reach = polished
+	}
+	highest := first.best().Value
 	for _, r := range f.runs {
 		if r.at.Status != Running || r.at.Passed {
 			continue
 		}
 		ahead, ok := r.ahead()
+		if f.compared {
+			ahead, ok = r.left(), true
+		}
+		joins := f.compared && r != first && r.meets(first)
 		r.mu.Lock()
-		if ok && !f.can.fixedPoint && r.best().Value+ahead < highest-withinReach {
+		switch {
+		case ok && !f.can.fixedPoint && r.best().Value+ahead < highest-reach && !joins:
 			r.at.Status = GivenUp
-		} else {
+		case joins:
+			r.at.Status, r.at.Joined = Joined, first.index
+		default:
 			r.at.Passed, any = true, true
 		}
 		r.mu.Unlock()
@@ -416,11 +470,13 @@ func (f *fit[B, P, S]) bare() bool {
 	return f.options.Method == EM && !f.can.variational && f.can.penalized == nil
 }
 
-// best is the index of the run with the highest criterion, -1 where there is none.
+// best is the index of the run with the highest criterion, -1 where there is none. Those that have joined another do
+// not count: it may fall by rounding on its way.
 func (f *fit[B, P, S]) best() int {
 	best := -1
 	for i, r := range f.runs {
-		if r.at.Iteration > 0 && r.at.Status != Failed && (best < 0 || r.best().Value > f.runs[best].best().Value) {
+		counts := r.at.Iteration > 0 && r.at.Status != Failed && r.at.Status != Joined
+		if counts && (best < 0 || r.best().Value > f.runs[best].best().Value) {
 			best = i
 		}
 	}
@@ -500,6 +556,9 @@ func (f *fit[B, P, S]) result(ctx context.Context) (*Result[P, S], error) {
 		if r.at.Iteration > 0 {
 			best := r.best()
 			report.K, report.Value = best.K, best.Value
+		}
+		if r.at.Status == Joined {
+			report.Value = f.runs[r.at.Joined].best().Value
 		}
 		report.Same = f.same(i)
 		res.Restarts = append(res.Restarts, report)

@@ -247,11 +247,13 @@ const (
 	Solved
 	// GivenUp: at a loose tolerance the run was too far behind the best one to become it.
 	GivenUp
+	// Joined: at a loose tolerance the run could not be told apart from the best one, which alone went on.
+	Joined
 )
 
 var statusNames = [...]string{
 	"running", "converged", "iteration limit reached", "objective falling", "cancelled", "failed", "closed form",
-	"given up",
+	"given up", "joined",
 }
 
 func (s Status) String() string {

@@ -34,7 +34,7 @@ type modelFlags struct {
 	Prior      hyperparameters `group:"size" placeholder:"KEY=VALUE,…" help:"Prior of --method vb, map, cvb0 or greedy; latent help MODEL explains the keys. For classes and states, rows and covariance (of full covariances) set the weight of the prior of the evidence, in rows."`
 	Temper     *float64        `group:"size" method:"vb" placeholder:"ALPHA" range:"(0,1]" help:"Power of the likelihood, positive and at most 1, in the tempered posterior of --method vb. Default: 1."`
 	SizePrior  string          `group:"size" name:"size-prior" default:"uniform" enum:"uniform,geometric" help:"Prior of K where fits of every K are compared: uniform, or geometric (2^-K)."`
-	Restarts   *int            `group:"search" aliases:"n-init" placeholder:"N" range:"[1,1000000]" help:"Independent starts, of which the best is kept. Default: 10 for mixtures and hmm of at most 5000 rows and 1,000,000 cells (3 with cvb0), 5 for features, else 1."`
+	Restarts   *int            `group:"search" aliases:"n-init" placeholder:"N" range:"[1,1000000]" help:"Independent starts, of which the best is kept. Default: 10 for mixtures and hmm of at most 5000 rows and 1,000,000 cells (3 with cvb0) and 2 for larger tables, 5 for features, else 1."`
 	Seed       uint64          `group:"search" default:"1" help:"Seed of the starts."`
 	Tol        *float64        `group:"search" placeholder:"NATS" range:"(0,inf)" help:"Stop when an iteration changes the criterion by less than this, in nats per row. Default: 1e-9."`
 	MaxIter    *int            `group:"search" placeholder:"N" range:"[1,inf)" help:"Largest number of iterations. Default: 10000."`

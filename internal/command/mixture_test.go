@@ -593,9 +593,11 @@ func TestMixturesOfFewRowsHaveTenStarts(t *testing.T) {
 	stdout, _ := done(t, "fit", "--k", "5", "--method", "em")
 	assert.Contains(t, stdout, fmt.Sprintf("starts          %d of 10 reached this value (to 0.01 nats)", best))
 	assert.NotContains(t, stdout, " start ", "a table of starts is for those who asked for them")
-	assert.Equal(t, 1, known.models["mixture"].starts(methodGFAB, 5001, 2))
+	assert.Equal(t, 2, known.models["mixture"].starts(methodGFAB, 5001, 2), "one of each kind")
+	assert.Equal(t, 1, known.models["mixture"].starts(methodCVB0, 5001, 2))
+	assert.Equal(t, 1, known.models["features"].starts(methodGFAB, 5001, 2))
 	assert.Equal(t, 10, known.models["bernmix"].starts(methodGFAB, 5000, 200))
-	assert.Equal(t, 1, known.models["mixture"].starts(methodGFAB, 3, 400_000), "three million numbers in three rows")
+	assert.Equal(t, 2, known.models["mixture"].starts(methodGFAB, 3, 400_000), "three million numbers in three rows")
 	assert.Len(t, bpcaJSON(t, "--data", "iris").Restarts, 1)
 }
 

@@ -156,12 +156,16 @@ func (m model) checkLabel(name, label string) error {
 	return nil
 }
 
-// starts is the default of --restarts: several make up for local maxima where they cost little. Those of cvb0, which
-// integrates the parameters out, agree, and three show it.
+// starts is the default of --restarts: several make up for local maxima where they cost little, and one of each kind,
+// such as k-means and a hierarchical one, where passes are dear. Those of cvb0, which integrates the parameters out,
+// agree, and three show it.
 func (m model) starts(method string, rows, cols int) int {
+	large := rows > 5000 || cols > 1_000_000/max(1, rows)
 	switch {
-	case m.Starts == 0 || rows > 5000 || cols > 1_000_000/max(1, rows) || m.method(method).ClosedForm:
+	case m.Starts == 0 || m.method(method).ClosedForm || large && (!m.Classes || method == methodCVB0):
 		return 1
+	case large:
+		return 2
 	case method == methodCVB0:
 		return 3
 	}

@@ -61,6 +61,8 @@ func (r *Report) comparedFact() [][2]string {
 		said += ": no other could be fitted"
 		if errors.Is(second.Err, framework.ErrSingle) {
 			said += ", or has several components"
+		} else if errors.Is(second.Err, framework.ErrSpare) {
+			said += fmt.Sprintf(", or has a use for all %d components", r.K)
 		}
 	case second.K == 1 && best.K == 1 && second.Behind <= CloseBy:
 		said += "; of one component others are the same"
