@@ -23,7 +23,7 @@ func (c *helpCommand) Run(s *session, k *kong.Context) error {
 		return s.describeModel(c.Topic)
 	}
 	if topics := s.known.topics(k.Model); c.Topic != "" && !slices.Contains(topics, c.Topic) {
-		return misused("latent help %s: no command and no model has that name: choose one of %s", c.Topic,
+		return misused("%s help %s: no command and no model has that name: choose one of %s", s.name, c.Topic,
 			strings.Join(topics, ", "))
 	}
 	args := []string{"--help"}

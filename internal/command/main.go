@@ -260,13 +260,13 @@ func (s *session) withChoices(err error, args []string) error {
 		if near != "" {
 			near = strings.NewReplacer("one of ", "", `"`, "", ", ", " or ").Replace(near) + " is perhaps meant, and "
 		}
-		return fmt.Errorf("%s: %slatent help %s has all flags", problem, near, command.Name)
+		return fmt.Errorf("%s: %s%s help %s has all flags", problem, near, s.name, command.Name)
 	case unexpected && command != nil && takes(command, "data"):
 		return fmt.Errorf("%w: name data by --data %s", err, word(extra))
 	case unexpected && command != nil:
-		return fmt.Errorf("%w: see latent %s --help", err, command.Name)
+		return fmt.Errorf("%w: see %s %s --help", err, s.name, command.Name)
 	case command != nil && strings.HasPrefix(err.Error(), `expected "<model>"`):
-		return fmt.Errorf("no model is named: give latent %s MODEL.json a file that latent fit --out saved", command.Name)
+		return fmt.Errorf("no model is named: give %s %s MODEL.json a file that %[1]s fit --out saved", s.name, command.Name)
 	case command == nil:
 		for _, command := range at.Model.Children {
 			names = append(names, command.Name)
@@ -275,7 +275,7 @@ func (s *session) withChoices(err error, args []string) error {
 		if strings.HasPrefix(problem, "expected") {
 			problem = "no command"
 		}
-		return fmt.Errorf("%s: choose one of %s, or see latent --help", problem, strings.Join(names, ", "))
+		return fmt.Errorf("%s: choose one of %s, or see %s --help", problem, strings.Join(names, ", "), s.name)
 	}
 	return err
 }

@@ -91,11 +91,7 @@ func gatedSequences(t testing.TB, lengths []int, covariates int, rng *rand.Rand)
 		n += length
 		ends = append(ends, n)
 	}
-	table, err := blocks.FromIncomplete(x, n, 1+covariates)
-	require.NoError(t, err)
-	src, err := blocks.NewSequences(table, ends)
-	require.NoError(t, err)
-	return src
+	return stepsOf(t, x, 1+covariates, ends)
 }
 
 // TestGatedLocalStepIsTheSumOverAllPaths: likelihood, entropy, smoothed states, the best path, filtered states, and the

@@ -101,9 +101,15 @@ func sequencesOf(t testing.TB, lists ...[]float64) *blocks.SequenceTable {
 		x = append(x, list...)
 		ends = append(ends, len(x))
 	}
-	table, err := blocks.FromIncomplete(x, len(x), 1)
+	return stepsOf(t, x, 1, ends)
+}
+
+// stepsOf is a source of sequences of d columns.
+func stepsOf(t testing.TB, x []float64, d int, ends []int) *blocks.SequenceTable {
+	t.Helper()
+	rows, err := blocks.FromIncomplete(x, len(x)/d, d)
 	require.NoError(t, err)
-	src, err := blocks.NewSequences(table, ends)
+	src, err := blocks.NewSequences(rows, ends)
 	require.NoError(t, err)
 	return src
 }

@@ -20,16 +20,6 @@ import (
 	"github.com/latent-go/latent/models/hmm"
 )
 
-// labelled is a source of sequences of a number and a code.
-func labelled(t testing.TB, x []float64, ends []int) *blocks.SequenceTable {
-	t.Helper()
-	rows, err := blocks.FromIncomplete(x, len(x)/2, 2)
-	require.NoError(t, err)
-	src, err := blocks.NewSequences(rows, ends)
-	require.NoError(t, err)
-	return src
-}
-
 // TestKnownStepsFromLeftToRightAreTheSumOverTheirPaths, of which codes name one state, or one of two.
 func TestKnownStepsFromLeftToRightAreTheSumOverTheirPaths(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 1))
@@ -57,7 +47,7 @@ func TestKnownStepsFromLeftToRightAreTheSumOverTheirPaths(t *testing.T) {
 			return math.IsNaN(of[step]) || labels[z] == of[step] || of[step] == 2 && labels[z] >= 0
 		}))
 	}
-	src := labelled(t, x, ends)
+	src := stepsOf(t, x, 2, ends)
 	s, entropy, err := framework.LocalStep(context.Background(), m, src, p, 1)
 	require.NoError(t, err)
 	logProb, smoothed, err := m.Score(src.All(), p, nil, nil)
@@ -90,7 +80,7 @@ func TestKnownStepsThatNoPathHas(t *testing.T) {
 			x[2*i+1] = math.NaN()
 		}
 		x[3], x[7] = 1, 0
-		src := labelled(t, x, nil)
+		src := stepsOf(t, x, 2, nil)
 		_, _, err := framework.LocalStep(context.Background(), m, src, p, 1)
 		assert.ErrorContains(t, err, "no path through the states")
 		_, _, err = m.Score(src.All(), p, nil, nil)
@@ -189,7 +179,7 @@ func TestOrdersOfKnownStates(t *testing.T) {
 				ends = append(ends, len(x)/2)
 			}
 		}
-		src := labelled(t, x, ends)
+		src := stepsOf(t, x, 2, ends)
 		err := m.CheckOrder(context.Background(), src, 2)
 		possible := someOrder(codes, nil, labels, labels, m.Structure)
 		require.Equal(t, possible, err == nil, "seed %d: %v", seed, err)
@@ -233,7 +223,7 @@ func stages(t testing.TB, rng *rand.Rand, pick float64) (*blocks.SequenceTable, 
 		}
 		ends = append(ends, len(truth))
 	}
-	return labelled(t, x, ends), truth
+	return stepsOf(t, x, 2, ends), truth
 }
 
 // TestKnownStagesAreFound in 10 tables of chains from left to right, whose first and last state look the same, at least
@@ -293,5 +283,5 @@ func TestManyKnownStates(t *testing.T) {
 		}
 	}
 	m := hmm.Model{Family: known.Labelled(normal.Family{}, labels), Structure: hmm.Structure{LeftRight: 1}}
-	require.NoError(t, m.CheckOrder(context.Background(), labelled(t, x, ends), 2))
+	require.NoError(t, m.CheckOrder(context.Background(), stepsOf(t, x, 2, ends), 2))
 }
