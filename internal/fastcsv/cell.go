@@ -27,6 +27,9 @@ func ParseDecimal(cell string, decimal byte) (float64, Kind) {
 		return ParseCell(cell)
 	}
 	if strings.Contains(cell, ".") {
+		if IsMissing(strings.TrimSpace(cell)) { // k.A.
+			return math.NaN(), Missing
+		}
 		return math.NaN(), Text
 	}
 	return ParseCell(strings.Replace(cell, ",", ".", 1))

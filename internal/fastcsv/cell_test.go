@@ -26,6 +26,10 @@ func TestWhatACellIs(t *testing.T) {
 		for _, cell := range cells {
 			v, kind := ParseCell(cell)
 			require.Equal(t, want, kind, "%q", cell)
+			if want == Missing {
+				_, kind = ParseDecimal(cell, ',')
+				require.Equal(t, Missing, kind, "%q", cell)
+			}
 			require.True(t, math.IsNaN(v) || kind == OutOfRange, "%q", cell)
 		}
 	}
