@@ -21,12 +21,16 @@ func requireDecimal(t require.TestingT, text string) bool {
 		got, end := decimal([]byte(text+after), 0, '.')
 		withComma, same := decimal([]byte(strings.Replace(text, ".", ",", 1)+strings.Replace(after, ",", ";", 1)), 0, ',')
 		if text == strings.Replace(text, ",", ";", 1) && strings.Count(text, ".") < 2 {
-			require.Equal(t, end, same, "%q", text)
-			require.Equal(t, math.Float64bits(got), math.Float64bits(withComma), "%q", text)
+			if end != same || math.Float64bits(got) != math.Float64bits(withComma) { // require takes longer than reading
+				require.Equal(t, end, same, "%q", text)
+				require.Equal(t, math.Float64bits(got), math.Float64bits(withComma), "%q", text)
+			}
 		}
 		all = end == len(text) && end > 0
 		if all {
-			require.NoError(t, err, "%q", text)
+			if err != nil {
+				require.NoError(t, err, "%q", text)
+			}
 			if math.Float64bits(got) != math.Float64bits(want) {
 				require.Equal(t, math.Float64bits(want), math.Float64bits(got), "%q", text)
 			}
