@@ -35,11 +35,19 @@ type chain struct {
 	path      []int          // of the rows that were fitted; nil until it is asked for
 	steps     blocks.Sequences
 	gates     []*classes.GateReport // of moves that depend on covariates, by the state before
-	curves    *curves.Curves        // of states that are regressions; nil of others
+	within    within                // what is seen in the states: these components, or the curves of regressions
 	design    design.Gate
 
 	moveErrors    []fitted.Number // of the transitions, by bootstrap
 	moveIntervals [][]fitted.Number
+}
+
+// within says what is seen in the states.
+type within interface {
+	Facts() [][2]string
+	Print(p report.Page)
+	Sections() ([]report.Section, error)
+	Finding() (report.Section, error)
 }
 
 func newChain(m hmm.Model, name string, columns []data.Column, t *data.Named,
@@ -59,6 +67,7 @@ func newChain(m hmm.Model, name string, columns []data.Column, t *data.Named,
 	if err != nil {
 		return nil, err
 	}
+	c.within = c.Components
 	c.Noun, c.Assign, c.Probabilities, c.Counter = "state", c.visited, nil, onPaths(src, m, params)
 	for k := range c.List { // steps are not independent
 		c.List[k].WeightError = fitted.Number(math.NaN())
@@ -79,7 +88,7 @@ func (c *chain) takeGates(e binding) error {
 		if err != nil {
 			return err
 		}
-		c.curves = &curves.Curves{Components: c.Components, Design: e.gate.Seen, Expanded: table}
+		c.within = &curves.Curves{Components: c.Components, Design: e.gate.Seen, Expanded: table}
 	}
 	width := 1 + c.model.Structure.Covariates
 	for i, of := range list {
@@ -106,12 +115,7 @@ func (c *chain) Gate() any {
 }
 
 // Facts are those of the states.
-func (c *chain) Facts() [][2]string {
-	if c.curves != nil {
-		return c.curves.Facts()
-	}
-	return c.Components.Facts()
-}
+func (c *chain) Facts() [][2]string { return c.within.Facts() }
 
 // Posterior is that of vb; nil of other methods.
 func (c *chain) Posterior() any {
@@ -184,11 +188,7 @@ func (c *chain) visited(rows []int) ([]int, error) {
 
 // Print shows what is seen in the states, and how they follow one another.
 func (c *chain) Print(p report.Page) {
-	if c.curves != nil {
-		c.curves.Print(p)
-	} else {
-		c.Components.Print(p)
-	}
+	c.within.Print(p)
 	used := 0 // states that hold steps: those that hold none come last, but for chains from left to right
 	for i, state := range c.List {
 		if state.Rows >= 0.5 {

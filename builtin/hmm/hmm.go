@@ -348,7 +348,7 @@ type states struct {
 	scoring.Rows
 	model   hmm.Model
 	params  *hmm.Parameters
-	plan    *family.Plan
+	plan    *family.Plan  // of regressions
 	columns []data.Column // that states describe
 	gate    design.Gate   // of covariates, and of regressors
 }
@@ -369,10 +369,12 @@ func newStates(
 	if g := gate.Seen; g != nil {
 		c.Takes.Gaps, c.Takes.Optional, c.Takes.Known = true, g.First(), g.Known()
 		c.Says.First = append(c.Says.First, "mean")
+		var err error
+		if c.plan, err = family.NewPlan(m.Family, p.D); err != nil {
+			return nil, err
+		}
 	}
-	var err error
-	c.plan, err = family.NewPlan(m.Family, p.D)
-	return c, err
+	return c, nil
 }
 
 // seen are rows as the model sees them, in x, which is overwritten and grows.
@@ -426,7 +428,6 @@ func load(of fitted.Families, f *fitted.File) (fitted.Model, error) {
 		return nil, err
 	}
 	gate := design.GateOf(f.Columns, s.Covariates)
-	own := f.Columns[:gate.Own]
 	var rows family.Family
 	if g != nil {
 		if err := g.Check(f.Columns, p.D); err != nil {
@@ -436,7 +437,7 @@ func load(of fitted.Families, f *fitted.File) (fitted.Model, error) {
 	} else if err := classes.CheckColumns(of, f.Family, f.Columns, families.Known, families.Gate); err != nil {
 		return nil, err
 	} else {
-		rows = of.OfRows(f.Family, own)
+		rows = of.OfRows(f.Family, f.Columns[:gate.Own])
 	}
 	if err := f.Matches(p.K, p.D+len(f.Columns)-gate.Width); err != nil {
 		return nil, err
@@ -497,18 +498,22 @@ func (c *steps) ScoreSequences(b blocks.Sequences, dst []float64) (err error) {
 	k, width := c.params.K, c.Says.Width()
 	for t, z := range c.path {
 		own, row := c.smoothed[t*k:(t+1)*k], dst[t*width:(t+1)*width]
-		row[0], row[1], row[2], row[width-1] = float64(z+1), own[z], 0, c.course.LogDensity[t]
-		if g != nil && g.Free(given.Row(t)) { // the probabilities of the states sum to 1, up to rounding
+		row[0], row[1], row[width-1] = float64(z+1), own[z], c.course.LogDensity[t]
+		copy(row[len(c.Says.First):], own)
+		if g == nil {
+			continue
+		}
+		if g.Free(given.Row(t)) { // the probabilities of the states sum to 1, up to rounding
 			row[width-1] = 0
 		}
-		for j := 0; j < k && g != nil; j++ {
+		row[2] = 0
+		for j := range k {
 			mean, err := c.plan.Mean(c.params.Component(j), b.Steps.Row(t)[:c.params.D])
 			if err != nil {
 				return err
 			}
 			row[2] += c.course.Predicted[t*k+j] * mean
 		}
-		copy(row[len(c.Says.First):], own)
 	}
 	return nil
 }

@@ -35,30 +35,22 @@ func (c *chain) sections() ([]report.Section, error) {
 	if err != nil {
 		return nil, err
 	}
-	densities, own := []report.Section(nil), []report.Section(nil)
-	if c.curves != nil {
-		own, err = c.curves.Sections()
-	} else if densities, err = c.densitiesSection(); err == nil {
-		own, err = c.Components.Sections()
-	}
+	densities, err := c.densitiesSection()
 	if err != nil {
 		return nil, err
 	}
+	own, err := c.within.Sections()
 	transitions := c.transitionsSection()
 	if c.gates != nil && c.params.K > 1 {
 		transitions = append(transitions, classes.OddsSection("What covariates add", c.aboutOdds(), "state", c.design,
 			c.gates...))
 	}
-	return slices.Concat(transitions, series, own, durations, densities, residuals), nil
+	return slices.Concat(transitions, series, own, durations, densities, residuals), err
 }
 
 // finding says of each state, beside what is seen in it, how long it is stayed in and what follows.
 func (c *chain) finding() (report.Section, error) {
-	find := c.Components.Finding
-	if c.curves != nil {
-		find = c.curves.Finding
-	}
-	list, err := find()
+	list, err := c.within.Finding()
 	if err != nil || len(list.Items) == 0 {
 		return list, err
 	}
@@ -115,7 +107,7 @@ func (c *chain) seriesSection() ([]report.Section, error) {
 	}
 	columns := slices.DeleteFunc(slices.Clone(c.Order), func(j int) bool { return len(c.Columns[j].Levels) > 0 })
 	columns = columns[:min(len(columns), 3)]
-	if c.curves != nil { // whose terms are not columns of the table
+	if c.design.Seen != nil { // whose terms are not columns of the table
 		columns = []int{0}
 	}
 	if len(columns) == 0 {
@@ -249,6 +241,9 @@ const mostCurve = 161
 // densitiesSection shows what is seen in the states: of the columns of numbers that tell them apart best, all values
 // and the density, or the probabilities, of each state by its share of the steps.
 func (c *chain) densitiesSection() ([]report.Section, error) {
+	if c.design.Seen != nil { // a response has a density for each value of the regressors
+		return nil, nil
+	}
 	var list []report.Section
 	normal := c.Gaussians()
 	for _, j := range c.Order {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/fitted"
@@ -35,25 +34,17 @@ type Powers struct {
 // MarshalText returns the text that UnmarshalText has read.
 func (p Powers) MarshalText() ([]byte, error) { return []byte(p.Text), nil }
 
-// UnmarshalText reads COL=DEGREE,…; a comma within a name needs a backslash before it.
-func (p *Powers) UnmarshalText(text []byte) error {
-	*p = Powers{Degree: map[string]int{}, Text: string(text)}
-	for _, item := range wording.Items(p.Text) {
-		at := strings.LastIndex(item, "=")
-		if at < 0 {
-			return fmt.Errorf("%q: write COL=DEGREE,…", item)
+// UnmarshalText reads COL=DEGREE,….
+func (p *Powers) UnmarshalText(text []byte) (err error) {
+	*p = Powers{Text: string(text)}
+	p.Names, p.Degree, err = byColumn(p.Text, "DEGREE", func(value string) (int, error) {
+		degree, err := strconv.Atoi(value)
+		if err != nil || degree < 1 || degree > design.MostDegree {
+			return 0, fmt.Errorf("the degree of a polynomial must be from 1 to %d", design.MostDegree)
 		}
-		name := strings.TrimSpace(item[:at])
-		degree, err := strconv.Atoi(strings.TrimSpace(item[at+1:]))
-		switch {
-		case err != nil || degree < 1 || degree > design.MostDegree:
-			return fmt.Errorf("%s: the degree of a polynomial must be from 1 to %d", item, design.MostDegree)
-		case p.Degree[name] != 0:
-			return fmt.Errorf("column %q is given twice", name)
-		}
-		p.Names, p.Degree[name] = append(p.Names, name), degree
-	}
-	return nil
+		return degree, nil
+	})
+	return err
 }
 
 // Explained names the response and the regressors.

@@ -59,22 +59,33 @@ type ColumnFamilies struct {
 // MarshalText is the text as it was given.
 func (c ColumnFamilies) MarshalText() ([]byte, error) { return []byte(c.Text), nil }
 
-// UnmarshalText reads COL=FAMILY,…; the last = of an item is the one that counts, and a comma of a name has a backslash
-// before it.
-func (c *ColumnFamilies) UnmarshalText(text []byte) error {
-	*c = ColumnFamilies{Family: map[string]string{}, Text: string(text)}
-	for _, item := range wording.Items(c.Text) {
+// UnmarshalText reads COL=FAMILY,….
+func (c *ColumnFamilies) UnmarshalText(text []byte) (err error) {
+	*c = ColumnFamilies{Text: string(text)}
+	c.Names, c.Family, err = byColumn(c.Text, "FAMILY", func(family string) (string, error) { return family, nil })
+	return err
+}
+
+// byColumn reads COL=VALUE,…: the names of the columns as they were given, and the values. The last = of an item is the
+// one that counts, and a comma of a name has a backslash before it.
+func byColumn[V any](text, form string, read func(value string) (V, error)) ([]string, map[string]V, error) {
+	names, of := []string(nil), map[string]V{}
+	for _, item := range wording.Items(text) {
 		at := strings.LastIndex(item, "=")
 		if at < 0 {
-			return fmt.Errorf("%q: write COL=FAMILY,…", item)
+			return nil, nil, fmt.Errorf("%q: write COL=%s,…", item, form)
 		}
-		name, family := strings.TrimSpace(item[:at]), strings.TrimSpace(item[at+1:])
-		if c.Family[name] != "" {
-			return fmt.Errorf("column %q is given twice", name)
+		name := strings.TrimSpace(item[:at])
+		v, err := read(strings.TrimSpace(item[at+1:]))
+		if err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", item, err)
 		}
-		c.Names, c.Family[name] = append(c.Names, name), family
+		if _, twice := of[name]; twice {
+			return nil, nil, fmt.Errorf("column %q is given twice", name)
+		}
+		names, of[name] = append(names, name), v
 	}
-	return nil
+	return names, of, nil
 }
 
 // StartSettings say how a fit begins.
