@@ -5,7 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
+	"sync"
 
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
@@ -21,15 +24,23 @@ func ofDefinition(d fitted.Definition) (m model, err error) {
 			"fit it", d.Name)
 	}
 	m = model{Definition: d, mixes: d.Joins, settings: d.New}
-	for _, general := range []any{fitCommand{}, selectCommand{}, generalFlags{}} {
-		for name := range flagFieldsOf(reflect.TypeOf(general)) {
-			if _, taken := flagFields(m)[name]; taken {
-				return m, fmt.Errorf("the model %q has the flag --%s, which all models have: rename its setting", d.Name, name)
-			}
+	own := flagFields(m)
+	for _, name := range flagsOfAll() {
+		if _, taken := own[name]; taken {
+			return m, fmt.Errorf("the model %q has the flag --%s, which all models have: rename its setting", d.Name, name)
 		}
 	}
 	return m, nil
 }
+
+// flagsOfAll are the flags that fit, select, or all commands have whatever the model is.
+var flagsOfAll = sync.OnceValue(func() (names []string) {
+	for _, general := range []any{fitCommand{}, selectCommand{}, generalFlags{}} {
+		names = slices.AppendSeq(names, maps.Keys(flagFieldsOf(reflect.TypeOf(general))))
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+})
 
 // checkOwn refuses settings of the model that do not go together.
 func (f *modelFlags) checkOwn() error {
