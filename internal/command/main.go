@@ -163,6 +163,9 @@ func (s *session) writeNotes() {
 // run is the command as a function: it returns the exit status.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) (status int) {
 	s := sessionOf(ctx, stdin, stdout, stderr)
+	if slices.Equal(args, []string{"--version"}) { // which other programs have
+		args = []string{"version"}
+	}
 	s.args = args
 	defer s.closePasses()
 	defer s.release()

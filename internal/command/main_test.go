@@ -513,7 +513,7 @@ func TestWrongUseIsOneLineWithTheValidChoices(t *testing.T) {
 		{"fit --model bpca --covariates V1", "--covariates is a flag of --model bernmix, hmm, lds, mixture, regression, and the model is bpca"},
 		{"fit extra", "unexpected argument extra: name data by --data extra"},
 		{"version extra", "see latent version --help"},
-		{"--version", "unknown flag --version: choose one of fit, select, predict, check, after, sample, datasets, version"},
+		{"--verison", "unknown flag --verison: choose one of fit, select, predict, check, after, sample, datasets, version"},
 		{"fit --model x", `"mixture","bernmix","hmm","regression","bpca"`},
 		{"fit --family x", "gaussian, gaussian-tied, gaussian-diagonal, gaussian-spherical, poisson, exponential, gamma, lognormal, bernoulli, categorical, ordinal, multinomial, auto"},
 		{"fit --model bpca --family poisson", "--family poisson cannot be used with --model bpca: its only one is gaussian"},

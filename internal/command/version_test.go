@@ -20,5 +20,7 @@ func TestTheVersionSaysWhatWasBuilt(t *testing.T) {
 	require.Equal(t, "v0.2.1-0.20261122142258-0123456789ab, go1.26.1 plan9/arm", built("v0.2.1-0.20261122142258-0123456789ab", revision))
 	require.Equal(t, "(unknown), go1.26.1 plan9/arm", built(""))
 	stdout, _ := done(t, "version")
+	also, _ := done(t, "--version")
+	require.Equal(t, stdout, also)
 	require.Regexp(t, `^latent .+, `+runtime.Version()+` `+runtime.GOOS+`/`+runtime.GOARCH+"\nkernels: .+, products of matrices: .+\n$", stdout)
 }
