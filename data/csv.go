@@ -56,7 +56,9 @@ const (
 )
 
 // ReadCSV reads a table from comma-separated values, as RFC 4180 and [encoding/csv] understand
-// them: quoted fields may hold commas and line ends, and empty lines are skipped.
+// them: quoted fields may hold commas and line ends, and empty lines are skipped. Lines above the table are left out
+// ([Table.Preamble]): remarks that begin with #, and titles, which have one field where the rows have several (above
+// two columns, titles that an empty line parts from them).
 //
 // A cell is missing if it is empty, NA, NaN, N/A, NULL, k.A., another text that pandas reads as missing (except
 // None), or a spreadsheet's error such as #DIV/0!. Blanks around numbers and around names in the header are ignored.
@@ -127,6 +129,7 @@ type csvBuilder struct {
 	before      *blocksBefore // nil: the text is read from its beginning
 	names       []string
 	encoding    string // of the text, if it is not in UTF-8
+	preamble    string // what stands above the table
 	unnamed     bool   // the names are made up, and the first row is among these
 	nameless    []string
 	years       bool     // the header has years for names
@@ -203,7 +206,7 @@ func (b *csvBuilder) begin(r io.Reader, o CSVOptions) (*records, error) {
 	}
 	// Where commas separate fields they are no decimals of those without quotes, whatever an earlier table had.
 	b.Decimal, b.decimalSeen = records.decimal, records.seen && !(records.Comma == ',' && records.decimal == ',')
-	b.firstLine = records.line(0)
+	b.firstLine, b.preamble = records.line(0), records.preamble
 	header := o.Header == HeaderYes
 	if o.Header == HeaderAuto {
 		if header, err = b.isHeader(first, records); err != nil {
@@ -446,6 +449,7 @@ func (b *csvBuilder) table() (*Table, error) {
 		nameless: b.nameless,
 		years:    b.years,
 		encoding: b.encoding,
+		preamble: b.preamble,
 		unsure:   b.unsure,
 		first:    b.first(),
 		rows:     b.Rows,

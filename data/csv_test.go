@@ -248,7 +248,6 @@ func TestReadCSVRefusesInOneLine(t *testing.T) {
 	}
 }
 
-// TestLargeNumbersAmongTextAreText: 12e4567 may be part of a hash.
 // The line that tells Excel the separator is no header, and errors count it.
 func TestExcelsLineOfTheSeparator(t *testing.T) {
 	for _, c := range [][2]string{
@@ -274,6 +273,7 @@ func TestExcelsLineOfTheSeparator(t *testing.T) {
 	require.Equal(t, []string{"sep=x"}, table.Names)
 }
 
+// TestLargeNumbersAmongTextAreText: 12e4567 may be part of a hash.
 func TestLargeNumbersAmongTextAreText(t *testing.T) {
 	table, err := ReadCSV(strings.NewReader("commit,n\n12e4567,1\nabcdef0,2\n"), CSVOptions{})
 	require.NoError(t, err)

@@ -124,3 +124,7 @@ func encodingFound(open func() (io.Reader, error)) string {
 // Encoding returns the encoding of the CSV file if it is not UTF-8: the one of [CSVOptions], or UTF-16 or
 // Windows-1252 if the file was recognised as such. It returns "" for UTF-8.
 func (t *Table) Encoding() string { return t.encoding }
+
+// Preamble returns the lines that stand above the table in its CSV file and are no part of it: remarks that begin with
+// #, and titles ([ReadCSV]).
+func (t *Table) Preamble() string { return t.preamble }

@@ -28,6 +28,7 @@ type records struct {
 	limits   Limits
 	decimal  byte     // what decimals follow
 	seen     bool     // the text shows it, or it was given
+	preamble string   // what stands above the table
 	second   []string // row of the text, where it is near; nil: not
 	unsure   []int    // columns whose decimals may be thousands
 	lines    int      // that the fast path has read
@@ -68,6 +69,11 @@ func newRecords(r io.Reader, o CSVOptions) (*records, error) {
 	if onlyReturns(head) {
 		return nil, errors.New("the lines end in carriage returns alone, as on old Macs; save the table with line feeds")
 	}
+	above, lines := preamble(head, o.Comma, o.Decimal)
+	c.preamble = strings.TrimSpace(string(head[:above]))
+	_, _ = br.Discard(above)
+	head = head[above:]
+	c.lines += lines
 	if o.Comma == 0 {
 		c.Comma = separator(head, o.Decimal)
 	}

@@ -34,6 +34,7 @@ type Table struct {
 	unnamed   bool     // the first row was read as data, though a header could be there
 	nameless  []string // columns without a name in the header
 	encoding  string   // of the CSV file, if it was not in UTF-8
+	preamble  string   // what stands above the table in the CSV file
 	years     bool     // the header has years for names
 	unsure    []string // columns whose decimals may be thousands
 	spellings []Spelling
@@ -235,6 +236,7 @@ func (t *Table) dropRows(drop func(row int) bool) (complete *Table, dropped int,
 		unnamed:   t.unnamed && !missing[0],
 		nameless:  t.nameless,
 		encoding:  t.encoding,
+		preamble:  t.preamble,
 		spellings: t.spellings,
 		unsure:    t.unsure,
 		years:     t.years,

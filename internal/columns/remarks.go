@@ -27,6 +27,7 @@ const (
 // chose a family.
 func (in Columns) Remark(s *tables.Session) {
 	in.noteCodes(s)
+	in.noteSpellings(s)
 	if !in.asked.AnyFamily && *in.asked.Family != families.Auto || in.asked.Kind.Families == nil ||
 		in.asked.Explained() != nil ||
 		len(in.asked.Described().Names) > 0 {
@@ -70,6 +71,29 @@ func (in Columns) noteCodes(s *tables.Session) {
 	if len(found) > 0 {
 		s.Note("%s: far from all other numbers of the column, like codes for missing values: %s: %s if they are codes",
 			in.Name, wording.Abridged(found, ", ", func(text string) string { return text }), strings.Join(flags, " "))
+	}
+}
+
+// noteSpellings notes texts that differ in case, or in blanks around them, alone.
+func (in Columns) noteSpellings(s *tables.Session) {
+	var alike []string
+	for _, name := range in.Names {
+		if slices.Contains(in.asked.Aside(), name) {
+			continue
+		}
+		first := map[string]string{}
+		for _, level := range in.Levels(name) {
+			key := strings.ToLower(strings.TrimSpace(level))
+			if other, seen := first[key]; seen {
+				alike = append(alike, fmt.Sprintf("%.60q and %.60q of %.60q", other, level, name))
+				continue
+			}
+			first[key] = level
+		}
+	}
+	if len(alike) > 0 {
+		s.Note("%s: levels of their own, though they differ in case or blanks alone: %s: write them alike if they mean "+
+			"the same", in.Name, wording.Abridged(alike, ", ", func(text string) string { return text }))
 	}
 }
 

@@ -102,6 +102,8 @@ func TestRemarksOnColumns(t *testing.T) {
 		{rain, `few different numbers, as codes have: "grade" (3 values`, []string{"--drop", "date", "--family", "gaussian"}},
 		{rain, `one series is left: --model hmm describes its rows as steps, if they are in the order of "date"`, []string{"--select", "date,temp"}},
 		{series, `one series is left: --model hmm describes its rows as steps, if they are in the order of "day"`, nil},
+		{"# of 2024\n" + strings.Replace(counts, "a,", "A ,", 1), `levels of their own, though they differ in case or blanks alone: "A " and "a" of "Hair"`, nil},
+		{"# of 2024\n" + series, `left out above the table: "# of 2024"`, nil},
 	} {
 		path := file(t, "d.csv", c.text)
 		_, stderr := done(t, append([]string{"fit", "--data", path, "--k", "1"}, c.args...)...)

@@ -39,6 +39,9 @@ func (f *Options) noteNumbers(s *Session, in *Input) {
 	if in.Encoding() != "" && f.Encoding == "" {
 		s.Note("%s: read as %s, as it is not UTF-8 (--encoding)", in.Name, in.Encoding())
 	}
+	if above := in.Preamble(); above != "" {
+		s.Note("%s: left out above the table: %.60q", in.Name, above)
+	}
 	if in.HeaderOfYears() {
 		s.Note("%s: the first row names the columns, though some names are years (--header no)", in.Name)
 	}

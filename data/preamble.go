@@ -1,0 +1,47 @@
+package data
+
+import (
+	"bytes"
+	"encoding/csv"
+)
+
+const preambleLines = 50 // among which the first row of a table is looked for
+
+// preamble is how many bytes and lines of a text stand above its table: remarks that begin with #, and titles, which
+// are lines of one field above rows of several. Above rows of two fields a title has to be parted by an empty line: it
+// may be a header that leaves out the name of the rows' names.
+func preamble(head []byte, comma rune, decimal byte) (size, lines int) {
+	remarks := bytes.HasPrefix(bytes.TrimSpace(head), []byte{'#'})
+	for parted := remarks; lines < preambleLines; lines++ {
+		rest := head[size:]
+		end := bytes.IndexByte(rest, '\n') + 1
+		if end == 0 {
+			break
+		}
+		line, separated := bytes.TrimSpace(rest[:end]), comma
+		if separated == 0 {
+			separated = separator(rest, decimal)
+		}
+		parted = parted || len(line) == 0
+		switch fields := widthOf(rest, separated); {
+		case len(line) == 0:
+		case fields > 2, fields == 2 && (parted || lines == 0):
+			return size, lines
+		case line[0] != '#' && bytes.ContainsRune(line, separated): // a row of the table
+			return 0, 0
+		}
+		size += end
+	}
+	return 0, 0
+}
+
+// widthOf is how many fields each of the first two rows of a text has; 0 where they differ or have one.
+func widthOf(text []byte, comma rune) int {
+	rows := csv.NewReader(bytes.NewReader(text))
+	rows.Comma = comma
+	first, _ := rows.Read()
+	if _, err := rows.Read(); err != nil || len(first) < 2 {
+		return 0
+	}
+	return len(first)
+}

@@ -1,0 +1,39 @@
+package data
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestWhatStandsAboveATableIsLeftOut(t *testing.T) {
+	for _, c := range []struct{ above, table string }{
+		{"# exported 2024-12-01, from the shop\n#\n", "a,b\n1,2\n3,4\n"},
+		{"# a;b;c, d\r\n\r\n", "a;b\r\n1;2\r\n3;4\r\n"},
+		{"Report\n\n", "a,b\n1,2\n"},
+		{"Report\nof 2024\n", "a,b,c\n1,2,3\n"},
+		{"\ufeff\"Report\"\n", "a\tb\tc\n1\t2\t3\n"},
+		{"", "#a,b\n1,2\n"},        // a header
+		{"# of\n", "#a,b\n1,2\n"},  // likewise
+		{"", "a\n1\n2\n"},          // a column of its own
+		{"", "#a\nx\n\"y,z\"\n"},   // likewise
+		{"", "\"x, y\",b\n1,2\n"},  // a name with a comma
+		{"", "a,b,c\n\n\n4,5,6\n"}, // gaps
+	} {
+		want, err := requireFastPathAgrees(t, c.table, CSVOptions{})
+		require.NoError(t, err, c.table)
+		require.Empty(t, want.Preamble(), c.table)
+		got, err := requireFastPathAgrees(t, c.above+c.table, CSVOptions{})
+		require.NoError(t, err, c.above)
+		require.Equal(t, strings.TrimSpace(strings.TrimPrefix(c.above, "\ufeff")), got.Preamble())
+		require.Equal(t, want.Names, got.Names, c.above)
+		require.Equal(t, want.flat, got.flat, c.above)
+		require.Equal(t, want.Rows(), got.Rows(), c.above)
+	}
+	// The one name of a header of R, which leaves out that of the rows' names, is no title.
+	_, err := ReadCSV(strings.NewReader("\"x\"\n\"1\",5\n\"2\",6\n"), CSVOptions{})
+	require.ErrorContains(t, err, "write.table of R leaves out")
+	_, err = ReadCSV(strings.NewReader("# remark\n\na,b\n1,2\n1\n"), CSVOptions{})
+	require.ErrorContains(t, err, "line 5 has 1 field separated by ',', expected 2 as in line 3")
+}
