@@ -37,6 +37,7 @@ func TestThinFitsSayWhatWouldHelp(t *testing.T) {
 		{"few rows", plenty + cloud(3, 40), []string{"--k", "2"}, `component 2 has 3 rows \(401, 402, 403\)`},
 		{"no more than columns", head + cloud(400, 0) + cloud(3, 7), []string{"--k", "2", "--cov", "full"},
 			`component 2 has 3 rows \(401, 402, 403\), no more than columns: its covariance is hardly determined`},
+		{"a covariance of all", head + cloud(400, 0) + cloud(3, 7), []string{"--k", "2", "--cov", "EEE"}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

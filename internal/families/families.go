@@ -274,15 +274,27 @@ func (s Set) Names(single bool) (names []string) {
 // Joint families describe all columns together.
 func (s Set) Joint(name string) bool { return s.named(name).Joint != nil }
 
-// WholeMatrix says whether a family has a D×D covariance.
-func WholeMatrix(name string) bool {
+// structure is the name of a covariance structure, such as VVE, in a family of that name; empty: it has none.
+func structure(name string) string {
 	names, forms := normal.Structures()
 	for i, form := range forms {
 		if (normal.Family{Covariance: form}).Name() == name {
-			return names[i][2] != 'I'
+			return names[i]
 		}
 	}
-	return false
+	return ""
+}
+
+// WholeMatrix says whether a family has a D×D covariance.
+func WholeMatrix(name string) bool {
+	s := structure(name)
+	return s != "" && s[2] != 'I'
+}
+
+// OwnMatrix says whether more than the volume of a family's covariance differs between components.
+func OwnMatrix(name string) bool {
+	s := structure(name)
+	return s != "" && strings.Contains(s[1:], "V")
 }
 
 // NeedsComplete says whether a family has no place for missing values.

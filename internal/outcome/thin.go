@@ -1,12 +1,14 @@
 package outcome
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/families"
@@ -49,6 +51,13 @@ func (r *Report) crowded() string {
 // hasMatrix says whether a component has a D×D covariance.
 func (r *Report) hasMatrix() bool { return r.correlated() > 0 && !r.responds() }
 
+// hasOwn says whether more than the volume of it differs between components.
+func (r *Report) hasOwn() bool {
+	return r.hasMatrix() && slices.ContainsFunc(r.Columns, func(c data.Column) bool {
+		return families.OwnMatrix(cmp.Or(c.Block, r.Family))
+	})
+}
+
 // correlated is how many columns have one.
 func (r *Report) correlated() int { return len(families.Correlated(r.Family, r.Columns)) }
 
@@ -58,7 +67,7 @@ func (r *Report) noteThin(s *tables.Session, in *tables.Input) error {
 		return nil
 	}
 	least := 2.
-	if r.hasMatrix() {
+	if r.hasOwn() {
 		least = float64(r.correlated())
 	}
 	var thin []int
@@ -205,7 +214,7 @@ func (r *Report) thin(in *tables.Input, class []int, k int) string {
 	case len(cells) > 0:
 		return what + ": " + wrong(cells) +
 			wording.Either(r.mixes(), ", or have outliers in a component of their own: --noise", "")
-	case r.hasMatrix():
+	case r.hasOwn():
 		return what + ", no more than columns: its covariance is hardly determined"
 	}
 	return ""
