@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework/blocks"
@@ -109,84 +108,114 @@ func (g gaussian) above(cov []float64, times float64, floor []float64) bool {
 // among Σ ⪰ F = diag(floor): of F^−½SF^−½ it raises the eigenvalues below 1 to 1. (Both terms are
 // those of the eigenvalues, which for given ones are least when the vectors are those of S.)
 func (g gaussian) raise(cov, floor []float64) (ok bool) {
-	d := g.d
-	values, vectors, ok := g.inMetric(cov, 1, floor)
-	for i, v := range values {
-		lift := 2 - v // v is 1 more than the eigenvalue
-		if !(lift > 0) {
-			continue
-		}
-		for a := range d {
-			for c := a; c < d; c++ {
-				cov[a*d+c] += lift * (math.Sqrt(floor[a]) * vectors.At(a, i)) * (math.Sqrt(floor[c]) * vectors.At(c, i))
-			}
-		}
-	}
-	linalg.Mirror(d, cov)
-	return ok
-}
-
-// inMetric has the eigenvalues and vectors of F^−½ΣF^−½ + more·I, as the squared singular values of F^−½ times a
-// Cholesky factor: so small ones beside large ones keep their digits.
-func (g gaussian) inMetric(
-	cov []float64, more float64, floor []float64,
-) (values []float64, vectors *mat.Dense, ok bool) {
 	d, root := g.d, slices.Clone(cov)
 	for a := range d {
-		root[a*d+a] += more * floor[a]
+		root[a*d+a] += floor[a]
 	}
-	if _, ok := linalg.NewCholesky(d, root); !ok {
-		return nil, nil, false
+	if _, ok = linalg.PrecisionRoot(d, root, root); !ok {
+		return false
 	}
-	factor := mat.NewDense(d, d, nil)
-	for a := range d {
-		for c := range a + 1 {
-			factor.Set(a, c, root[c*d+a]/math.Sqrt(floor[a]))
+	near, ok := g.inMetric(root, floor)
+	if !ok {
+		return false
+	}
+	vectors := near.vectors[:0]
+	for i, v := range near.values { // 1/v is 1 more than the eigenvalue
+		lift := 2 - 1/v
+		if !(lift > 0) {
+			break
+		}
+		vectors = near.vectors[:(i+1)*d]
+		for a, u := range linalg.Row(vectors, i, d) {
+			vectors[i*d+a] = math.Sqrt(lift) * math.Sqrt(floor[a]) * u
 		}
 	}
-	var svd mat.SVD
-	if !svd.Factorize(factor, mat.SVDFullU) {
-		return nil, nil, false
-	}
-	values, vectors = svd.Values(nil), new(mat.Dense)
-	for i, v := range values {
-		values[i] = v * v
-	}
-	svd.UTo(vectors)
-	return values, vectors, true
+	addGram(d, 1, vectors, cov)
+	return true
 }
 
-// onFloor are the eigenvalues and vectors of F^−½ΣF^−½ of a covariance that lies on its floor, where
-// some of the eigenvalues are 1 but for rounding: then they are 1, and ln|Σ| is exact. Rounding of Σ's
-// entries is multiplied by its condition, which is up to 1e10 there: in ln|Σ| it would hide what
-// iterations gain. ok is false where nothing is on the floor.
-func (g gaussian) onFloor(cov, floor []float64) (values []float64, vectors *mat.Dense, logDet float64, ok bool) {
+// addGram adds αXᵀX of rows of d columns to dst, of order d.
+func addGram(d int, alpha float64, rows, dst []float64) {
+	x := linalg.General(len(rows)/d, d, rows)
+	if x.Rows > 0 {
+		linalg.MulSerial(true, false, alpha, x, x, 1, linalg.General(d, d, dst))
+	}
+	linalg.Mirror(d, dst)
+}
+
+// metric is a covariance beside its floor F, by the inverse of F^−½ΣF^−½: of the eigenvalues of this those near 1 keep
+// their digits beside ones of 1e10.
+type metric struct {
+	root            []float64 // upper triangular B, BᵀB = F^½Σ⁻¹F^½
+	values, vectors []float64 // of BᵀB: descending, and in rows
+}
+
+// inMetric takes R, RᵀR = Σ⁻¹, which becomes B.
+func (g gaussian) inMetric(root, floor []float64) (near metric, ok bool) {
+	d := g.d
+	for a := range d {
+		for c := a; c < d; c++ {
+			root[a*d+c] *= math.Sqrt(floor[c])
+		}
+	}
+	var axes linalg.Axes
+	near = metric{root: root, vectors: make([]float64, d*d)}
+	product(d, true, false, root, root, near.vectors)
+	ok = axes.Find(d, near.vectors, true)
+	near.values = axes.Values
+	return near, ok
+}
+
+// onFloor keeps of the eigenvalues and vectors of a covariance, given by its R, those that are 1 but for rounding:
+// there it lies on its floor, and ln|Σ| is exact with a 1 in their place. Rounding of Σ's entries is multiplied by its
+// condition, which is up to 1e10 there: in ln|Σ| it would hide what iterations gain. ok is false where nothing is on
+// the floor.
+func (g gaussian) onFloor(cov, root, floor []float64) (near metric, ok bool) {
 	d := g.d
 	if g.above(slices.Clone(cov), 1.001, floor) {
-		return nil, nil, 0, false
+		return near, false
 	}
-	if values, vectors, ok = g.inMetric(cov, 0, floor); !ok {
-		return nil, nil, 0, false
+	if near, ok = g.inMetric(slices.Clone(root), floor); !ok {
+		return near, false
 	}
-	ok = false
-	for i := range values {
-		scale := 0.0 // of the terms that cancel in the eigenvalue
-		for a := range d {
-			scale += math.Abs(vectors.At(a, i)) * math.Sqrt(cov[a*d+a]/floor[a])
+	kept := 0
+	for i, v := range near.values {
+		vector, scale := linalg.Row(near.vectors, i, d), 0.0 // of the terms that cancel in the eigenvalue
+		for a, u := range vector {
+			scale += math.Abs(u) * math.Sqrt(cov[a*d+a]/floor[a])
 		}
-		if math.Abs(values[i]-1) < variances.Ulps*scale*scale {
-			values[i], ok = 1, true
+		if math.Abs(1/v-1) < variances.Ulps*scale*scale {
+			near.values[kept] = v
+			copy(linalg.Row(near.vectors, kept, d), vector)
+			kept++
 		}
-		logDet += math.Log(values[i]) + math.Log(floor[i])
 	}
-	return values, vectors, logDet, ok
+	near.values, near.vectors = near.values[:kept], near.vectors[:kept*d]
+	return near, kept > 0
 }
 
-// narrow is the ratio of a column's variance to what the columns before or after it leave of it, from which
-// on it is worth while to look at the floor.
+// excess is what rounding has added to ln|Σ|.
+func (near metric) excess() (sum float64) {
+	for _, v := range near.values {
+		sum -= math.Log(v)
+	}
+	return sum
+}
+
+// narrow is the ratio of a column's variance to what the columns after it leave of it, from which on it is worth
+// while to look at the floor.
 const narrow = 1e3
 
-// Refine removes the rounding from the score of a class on its floor: R is the triangular factor of Λ^−½VᵀF^−½.
+// narrowest is the highest such ratio of a covariance, given by its R too.
+func (g gaussian) narrowest(cov, root []float64) (most float64) {
+	for i := 0; i < g.d*g.d; i += g.d + 1 {
+		most = max(most, root[i]*root[i]*cov[i])
+	}
+	return most
+}
+
+// Refine removes the rounding from the score of a class on its floor. With w = Bu of its eigenvalues v, R becomes UR,
+// UᵀU = I + Σ(1/v − 1)wwᵀ/v.
 func (g gaussian) Refine(w *family.Pooled, xi, score []float64) {
 	if len(w.Floor) == 0 {
 		return
@@ -194,33 +223,32 @@ func (g gaussian) Refine(w *family.Pooled, xi, score []float64) {
 	d := g.d
 	_, cov := g.split(xi, 0)
 	_, root := g.split(score, 1)
-	most := 0.0
-	for a := range d {
-		most = max(most, root[a*d+a]*root[a*d+a]*cov[a*d+a])
-	}
-	if most < narrow {
+	if g.narrowest(cov, root) < narrow {
 		return
 	}
-	values, vectors, logDet, ok := g.onFloor(cov, w.Floor)
+	near, ok := g.onFloor(cov, root, w.Floor)
 	if !ok {
 		return
 	}
-	half := mat.NewDense(d, d, nil)
-	for i, v := range values {
-		for a := range d {
-			half.Set(i, a, vectors.At(a, i)/math.Sqrt(v)/math.Sqrt(w.Floor[a]))
-		}
+	rows := linalg.General(len(near.values), d, make([]float64, len(near.vectors)))
+	linalg.MulSerial(false, true, 1, linalg.General(rows.Rows, d, near.vectors), linalg.General(d, d, near.root), 0, rows)
+	scaled := slices.Clone(rows.Data)
+	for i, v := range near.values {
+		linalg.Scale((1/v-1)/v, linalg.Row(scaled, i, d))
 	}
-	var qr mat.QR
-	var r mat.Dense
-	qr.Factorize(half)
-	qr.RTo(&r)
+	upper := near.root
+	linalg.MulSerial(true, false, 1, linalg.General(rows.Rows, d, scaled), rows, 0, linalg.General(d, d, upper))
 	for a := range d {
-		for c := a; c < d; c++ {
-			root[a*d+c] = math.Copysign(1, r.At(a, a)) * r.At(a, c)
-		}
+		upper[a*d+a]++
 	}
-	score[0] = -(logDet + float64(d)*math.Log(2*math.Pi)) / 2
+	if _, ok := linalg.NewCholesky(d, upper); !ok {
+		return
+	}
+	for a := range d {
+		clear(upper[a*d : a*d+a])
+	}
+	product(d, false, false, upper, slices.Clone(root), root)
+	score[0] += near.excess() / 2
 }
 
 // observed is the covariance of the table without a floor.

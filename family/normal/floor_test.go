@@ -113,13 +113,16 @@ func TestBoundIsTheConstrainedMaximum(t *testing.T) {
 // TestScoresOnTheFloorAreExact where the entries of Σ do not tell ln|Σ| any more.
 func TestScoresOnTheFloorAreExact(t *testing.T) {
 	rng := seeded(3)
-	const d = 3
-	g, floor := gaussian{d: d, floor: 1}, []float64{1e-10, 4e-10, 9e-10}
-	w := &family.Pooled{Floor: floor}
-	for range 20 {
-		u := normals(rng, d) // S = uuᵀ and rounding: two eigenvalues come to lie on the floor
+	for i := range 40 {
+		d := []int{3, 40}[i%2]
+		g, floor, logDet := gaussian{d: d, floor: 1}, make([]float64, d), 0.0
+		for a := range floor {
+			floor[a] = 1e-10 * float64((1+a%3)*(1+a%3))
+			logDet += math.Log(floor[a])
+		}
+		u := normals(rng, d) // S = uuᵀ and rounding: all eigenvalues but one come to lie on the floor
 		xi, score := make([]float64, d+d*d), make([]float64, 1+d+d*d)
-		w.Parameters = xi
+		w := &family.Pooled{Floor: floor, Parameters: xi}
 		size := 0.0
 		for a := range d {
 			size += u[a] * u[a] / floor[a]
@@ -127,17 +130,29 @@ func TestScoresOnTheFloorAreExact(t *testing.T) {
 				xi[d+a*d+c] = u[a] * u[c] * (1 + 1e-16*rng.NormFloat64())
 			}
 		}
+		logDet += math.Log(size)
 		require.NoError(t, g.Bound(w, family.Table{K: 1, Stride: 0, Data: xi}))
 		require.NoError(t, g.Score(xi, score))
 		g.Refine(w, xi, score)
-		want := -(math.Log(size*36e-30) + d*math.Log(2*math.Pi)) / 2
-		assert.InDelta(t, want, score[0], 1e-12)
+		assert.InDelta(t, -(logDet+float64(d)*math.Log(2*math.Pi))/2, score[0], 1e-12*math.Abs(logDet))
 		_, root := g.split(score, 1)
-		logDet := 0.0
 		for a := range d {
-			logDet -= 2 * math.Log(root[a*d+a])
+			logDet += 2 * math.Log(root[a*d+a])
+			assert.Zero(t, slices.IndexFunc(root[a*d:(a+1)*d], func(v float64) bool { return v != 0 })-a)
 		}
-		assert.InDelta(t, math.Log(size*36e-30), logDet, 1e-9)
+		assert.InDelta(t, 0, logDet, 1e-9)
+		for a := range d { // F^½Σ⁻¹F^½ = I − (1 − 1/s)F^−½uuᵀF^−½/s
+			for c := range d {
+				got, want := 0.0, -(1-1/size)*u[a]*u[c]/math.Sqrt(floor[a]*floor[c])/size
+				if a == c {
+					want++
+				}
+				for i := range d {
+					got += root[i*d+a] * root[i*d+c] * math.Sqrt(floor[a]*floor[c])
+				}
+				assert.InDelta(t, want, got, 1e-9)
+			}
+		}
 	}
 }
 

@@ -30,22 +30,17 @@ func (f *normalInformation) set(g gaussian, cov, all, floor []float64) {
 
 // logDetOf is ln|a|, which may be on the floor; −Inf where a is not positive definite.
 func (f *normalInformation) logDetOf(g gaussian, a, floor []float64) float64 {
-	f.scratch = append(f.scratch[:0], a...)
-	chol, ok := linalg.NewCholesky(f.d, f.scratch)
+	f.scratch = linalg.Resize(f.scratch, f.d*f.d)
+	logDet, ok := linalg.PrecisionRoot(f.d, a, f.scratch)
 	if !ok {
 		return math.Inf(-1)
 	}
-	most := 0.0
-	for i := range f.d {
-		u := f.scratch[i*f.d+i]
-		most = max(most, a[i*f.d+i]/(u*u))
-	}
-	if most >= narrow && len(floor) > 0 {
-		if _, _, logDet, ok := g.onFloor(a, floor); ok {
-			return logDet
+	if len(floor) > 0 && g.narrowest(a, f.scratch) >= narrow {
+		if near, ok := g.onFloor(a, f.scratch, floor); ok {
+			logDet -= near.excess()
 		}
 	}
-	return chol.LogDet()
+	return logDet
 }
 
 func (f *normalInformation) Dims() (r, c int) { n := f.SymmetricDim(); return n, n }

@@ -244,9 +244,13 @@ func (m *maximum) lift(shared []float64) {
 	if g.above(shared, 1/floats.Min(m.level), m.floor) {
 		return
 	}
-	if values, _, ok := g.inMetric(shared, 0, m.floor); ok {
+	root := make([]float64, m.d*m.d)
+	if _, ok := linalg.PrecisionRoot(m.d, shared, root); !ok {
+		return
+	}
+	if near, ok := g.inMetric(root, m.floor); ok {
 		for k, level := range m.level {
-			m.level[k] = max(level, 1/floats.Min(values))
+			m.level[k] = max(level, near.values[0])
 		}
 	}
 }

@@ -109,9 +109,12 @@ func (b *bounded) loss(t testing.TB, covs [][]float64) (sum float64) {
 func (b *bounded) slack(t testing.TB, covs [][]float64) float64 {
 	least := math.Inf(1)
 	for _, cov := range covs {
-		values, _, ok := gaussian{d: b.d}.inMetric(cov, 0, b.floor)
+		root := make([]float64, b.d*b.d)
+		_, ok := linalg.PrecisionRoot(b.d, cov, root)
 		require.True(t, ok)
-		least = min(least, floats.Min(values))
+		near, ok := gaussian{d: b.d}.inMetric(root, b.floor)
+		require.True(t, ok)
+		least = min(least, 1/near.values[0])
 	}
 	return least
 }
