@@ -188,6 +188,10 @@ func (m Model) Responsibilities(b blocks.Rows, p *Parameters, dst []float64) ([]
 
 // Score returns LogProb and Responsibilities at the cost of one. It overwrites the slices from their beginnings, and
 // grows those that are too short.
+//
+// All three compute at every call what depends on p alone, such as roots of covariances, which takes a hundred times as
+// long as one row does: for rows that come one by one take a Scorer, one in each goroutine, or a model of package
+// fitted, whose Score any number of goroutines may call.
 func (m Model) Score(b blocks.Rows, p *Parameters, logProb, r []float64) ([]float64, []float64, error) {
 	score, err := m.Scorer(p)
 	if err != nil {

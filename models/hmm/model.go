@@ -435,6 +435,10 @@ func (Model) LabelEntropy(s *Statistics) float64 { return s.Labels }
 
 // Score returns LogProb and Responsibilities at the cost of one. It overwrites the slices from their beginnings, and
 // grows those that are too short.
+//
+// All three compute at every call what depends on p alone, such as roots of covariances: for short sequences that come
+// one by one take a Reader, one in each goroutine, or a model of package fitted, whose Score any number of goroutines
+// may call.
 func (m Model) Score(b blocks.Sequences, p *Parameters, logProb, smoothed []float64) ([]float64, []float64, error) {
 	r, err := m.Reader(p)
 	if err != nil {
