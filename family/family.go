@@ -259,14 +259,14 @@ type Pooled struct {
 	// table's mean of it for lognormal columns (see [Bounder]); 0 of columns without one, and empty where there is none at
 	// all.
 	Floor []float64 `json:"floor,omitempty"`
-	// Reference is the centre ξ of a unit-information prior if rows lie so far out that it differs from Parameters: these
-	// rows have no weight in it.
+	// Reference is the centre ξ of a unit-information prior if it differs from Parameters: rows that lie far out have no
+	// weight in it, and of a singular covariance matrix it has the variances alone.
 	Reference []float64 `json:"reference,omitempty"`
 	// Regressors are location and scatter of the regressors, without the weight of rows far out.
 	Regressors []float64 `json:"regressors,omitempty"`
 }
 
-// Center is the centre of a unit-information prior: Reference, or Parameters if no row lies far out.
+// Center is the centre of a unit-information prior: Reference, or Parameters if there is none.
 func (w *Pooled) Center() []float64 {
 	if len(w.Reference) > 0 {
 		return w.Reference

@@ -59,14 +59,14 @@ type columnScatter struct {
 // settle.
 const referenceRounds = 200
 
-// refer puts location and scatter that wild rows do not move into w.Reference, where there are such rows: parameters as
-// those of the pooled table. It reads the source once, and again only where there are.
+// refer puts location and scatter that wild rows do not move, and that have full rank, into w.Reference, where those of
+// the table are others: parameters as those of the pooled table. It reads the source once, and again only where rows
+// are wild.
 func (p *Plan) refer(ctx context.Context, src framework.Source[blocks.Rows], w *Pooled) error {
-	groups := p.scatters(w)
+	groups, moved := p.scatters(w)
 	if len(groups) == 0 {
 		return nil
 	}
-	moved := false
 	for range referenceRounds {
 		sums, err := p.scatterSums(ctx, src, groups)
 		if err != nil {
@@ -92,8 +92,9 @@ func (p *Plan) refer(ctx context.Context, src framework.Source[blocks.Rows], w *
 	return nil
 }
 
-// scatters are the groups of columns of the plan's factors, as they are in the pooled table.
-func (p *Plan) scatters(w *Pooled) (list []*columnScatter) {
+// scatters are the groups of columns of the plan's factors, as they are in the pooled table, or reduced: variances in
+// place of a singular matrix.
+func (p *Plan) scatters(w *Pooled) (list []*columnScatter, reduced bool) {
 	for i := range p.parts {
 		f := &p.parts[i]
 		if of, ok := f.Factor.(Regressing); ok {
@@ -120,12 +121,13 @@ func (p *Plan) scatters(w *Pooled) (list []*columnScatter) {
 			if s.Cov = append(s.Cov, rest[g]); matrix {
 				s.Cov = append([]float64(nil), rest...)
 			}
+			whole := s.Whole()
 			if s.Ready() {
-				list = append(list, s)
+				list, reduced = append(list, s), reduced || !whole
 			}
 		}
 	}
-	return list
+	return list, reduced
 }
 
 // scatterSums sums up the rows.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -156,7 +157,8 @@ func (in Columns) rows(s *tables.Session) (*fitted.Table, error) {
 		return nil, err
 	}
 	// said before D² numbers are made
-	matrix := families.WholeMatrix(*in.asked.Family) || *in.asked.Family == families.StudentT
+	name := strings.TrimSuffix(*in.asked.Family, families.NoiseSuffix)
+	matrix := families.WholeMatrix(name) || name == families.StudentT
 	if matrix && n <= d && len(*in.asked.Structures) == 0 {
 		return nil, fmt.Errorf("%s and %s: a covariance matrix needs more rows than columns: --family "+
 			"gaussian-diagonal or gaussian-spherical, or --model bpca --method vb", wording.Counted(n, "row"), wording.Counted(d,

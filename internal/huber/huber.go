@@ -12,6 +12,7 @@ package huber
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -31,7 +32,42 @@ type Scatter struct {
 	Mean, Cov []float64 // D; D² or 1
 	Far       float64   // c
 
-	root linalg.Cholesky
+	root     linalg.Cholesky
+	diagonal bool // of a singular matrix: see Whole
+}
+
+// Whole reports whether the scatter has full rank, but for constant columns. Of a singular one, such as that of no more
+// rows than columns, only the variances are kept: a prior about the matrix itself would expect every class to have no
+// scatter where the table has none, and charge nothing for a density without bound.
+func (s *Scatter) Whole() bool {
+	const least = 1e-10 // of a column's variance
+	if !s.Matrix {
+		return true
+	}
+	width, root := len(s.Mean), slices.Clone(s.Cov)
+	for a := range width {
+		if v := &root[a*(width+1)]; *v == 0 {
+			*v = 1
+		}
+	}
+	_, whole := linalg.NewCholesky(width, root)
+	for a := range width {
+		whole = whole && root[a*(width+1)]*root[a*(width+1)] > least*s.Cov[a*(width+1)]
+	}
+	if !whole {
+		s.diagonal = true
+		s.dropCovariances()
+	}
+	return whole
+}
+
+// dropCovariances leaves only the variances.
+func (s *Scatter) dropCovariances() {
+	for at := range s.Cov {
+		if at%(len(s.Mean)+1) != 0 {
+			s.Cov[at] = 0
+		}
+	}
 }
 
 // Ready factorises the scatter; false if there is none. Directions without scatter are given some, as no row lies far
@@ -136,6 +172,9 @@ func (s *Scatter) Move(t *Sums) (change float64) {
 			}
 			s.Cov[a*size+b], s.Cov[b*size+a] = next, next
 		}
+	}
+	if s.diagonal {
+		s.dropCovariances()
 	}
 	return change
 }

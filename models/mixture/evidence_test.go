@@ -10,12 +10,15 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/integrate/quad"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/blocks"
+	"github.com/latent-go/latent/internal/evidencetest"
 	"github.com/latent-go/latent/laplace"
 	"github.com/latent-go/latent/models/mixture"
 	"github.com/latent-go/latent/prior"
@@ -257,5 +260,54 @@ func TestEvidenceIsTheCollapsedEvidenceToFirstOrder(t *testing.T) {
 		second, err := framework.CollapsedEvidence(context.Background(), of, src, res.Parameters, 1)
 		require.NoError(t, err)
 		assert.InDelta(t, []float64{0, 0.93, 2.59}[k-1], second-res.Value, 0.1, "K = %d", k)
+	}
+}
+
+// Of no more rows than columns the covariance matrix is singular, and the prior is about the variances alone: the value
+// of one class is that of quadrature over its matrix logarithm, and full covariances have no bonus over the true ones.
+func TestEvidenceOfNoMoreRowsThanColumns(t *testing.T) {
+	x := []float64{1.01234567, 10.7712345, 3.0234891, 50.3198237}
+	value := evident(t, mixture.Model{Family: normal.Family{}}, source(t, x, 2, 2), 1).Value
+	nodes, weights := make([]float64, 20), make([]float64, 20)
+	quad.Hermite{}.FixedLocations(nodes, weights, math.Inf(-1), math.Inf(1))
+	worth := prior.UnitInformation{}.CovarianceOr(2)
+	rows := mat.NewDense(2, 2, []float64{2, 2, 2, 2}) // of standardised columns
+	var covariance mat.SymDense
+	var terms []float64
+	for i, a := range nodes {
+		for j, b := range nodes {
+			for l, c := range nodes {
+				root := mat.NewDense(2, 2, nil)
+				root.Exp(mat.NewDense(2, 2, []float64{
+					a / math.Sqrt(worth), c / math.Sqrt(2*worth), c / math.Sqrt(2*worth), b / math.Sqrt(worth),
+				})) // half of X, whose entries have variances 2/ν and 1/ν
+				covariance.SymOuterK(1, root)
+				terms = append(terms, evidencetest.MeanOut(2, rows, &covariance)+
+					math.Log(weights[i]*weights[j]*weights[l]/math.Pow(math.Pi, 1.5)))
+			}
+		}
+	}
+	exact := floats.LogSumExp(terms) - 2*math.Log((x[2]-x[0])/2*(x[3]-x[1])/2)
+	t.Logf("E − ln p(X) = %.4f", value-exact)
+	assert.Less(t, value, exact+0.01)
+	assert.Greater(t, value, exact-0.5)
+
+	const d = 30
+	last := 0.0
+	for _, n := range []int{10, 25} {
+		rng, x := rand.New(rand.NewPCG(1, 2)), make([]float64, n*d)
+		for i := range x {
+			x[i] = rng.NormFloat64()
+		}
+		src := source(t, x, n, d)
+		sphere := evident(t, mixture.Model{Family: normal.Family{Covariance: normal.EII}}, src, 1).Value
+		for _, of := range []family.Family{normal.Family{}, normal.StudentT{}} {
+			full := evident(t, mixture.Model{Family: of}, src, 1).Value
+			assert.Less(t, full, sphere, "%d rows, %s", n, of.Name())
+			if of.Name() == "gaussian" {
+				assert.Less(t, full, last, "%d rows", n)
+				last = full
+			}
+		}
 	}
 }
