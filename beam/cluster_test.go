@@ -23,9 +23,10 @@ import (
 // A standalone is a cluster of Flink: a JobManager, TaskManagers of one slot each, and Beam's job server, all of them
 // processes of this host.
 type standalone struct {
-	t                    *testing.T
+	t                    testing.TB
 	dir, rest, jobServer string
 	managers             []*exec.Cmd
+	started              []*os.Process // all that has been
 }
 
 // conf takes the ports of the JobManager and of its REST. Sizes of memory are what Flink's scripts would compute.
@@ -54,7 +55,7 @@ heartbeat.interval: 1000
 heartbeat.timeout: 10000
 `
 
-func newStandalone(t *testing.T, managers int) *standalone {
+func newStandalone(t testing.TB, managers int) *standalone {
 	c := &standalone{t: t, dir: t.TempDir()}
 	rest, jobs := freePort(t), freePort(t)
 	c.rest, c.jobServer = fmt.Sprintf("localhost:%d", rest), fmt.Sprintf("localhost:%d", jobs)
@@ -84,6 +85,7 @@ func (c *standalone) java(args ...string) *exec.Cmd {
 	}
 	cmd := exec.Command("java", append(append(flags, "-cp", classpath), args...)...)
 	require.NoError(c.t, cmd.Start())
+	c.started = append(c.started, cmd.Process)
 	c.t.Cleanup(func() {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
@@ -173,15 +175,13 @@ func TestAClusterOfFlinkHasTheBitsOfOneProcessWhateverDies(t *testing.T) {
 			s := fileSpec{Path: path, Mark: filepath.Join(t.TempDir(), "mark")}
 			runs, before := 0, len(c.parallelism())
 			r := RunnerFunc(func(ctx context.Context, p *sdk.Pipeline, tasks int) error {
-				if runs++; runs == 2 {
-					done := inPass(t, s.Mark, dies.do)
-					defer func() { <-done }()
-				}
+				runs++
 				began := time.Now()
 				err := onFlink.Run(ctx, p, tasks)
 				t.Logf("pipeline %d, %d tasks: %v: %v", runs, tasks, time.Since(began), err)
 				return err
 			})
+			o.Recorder = inSecondPass(t, s.Mark, dies.do)
 			got, err := on(t, "", s, o, Options{Runner: r, Parts: 2})
 			require.NoError(t, err)
 			require.Equal(t, want.Parameters, got.Parameters)
@@ -193,4 +193,15 @@ func TestAClusterOfFlinkHasTheBitsOfOneProcessWhateverDies(t *testing.T) {
 			c.await(2)
 		})
 	}
+}
+
+// BenchmarkAClusterOfFlink is what a pass costs beyond the computing, with the processor time of Flink and its job
+// server beside that of the driver.
+func BenchmarkAClusterOfFlink(b *testing.B) {
+	c := newStandalone(b, 2)
+	address, _ := worker(b)
+	r, err := Portable(b.Context(), c.jobServer, address, 0)
+	require.NoError(b, err)
+	defer r.Close()
+	benchmarkPasses(b, r, 30, c.started...)
 }

@@ -10,8 +10,9 @@
 //		…open the file, make the model…
 //	})
 //
-// The driver calls [Fit]; a worker is the same program and calls [Serve]. A pass is one pipeline: its elements are
-// spans of shards, its workers run [framework.Share]. Beam moves neither rows nor sums: workers open the data
-// themselves, once, and keep them open from pass to pass; parameters and sums are files in a folder that all see, made
-// for the run and removed afterwards. What a pass costs, and when another way is better, says docs/guides/beam.md.
+// The driver calls [Fit]; a worker is the same program and calls [Serve]. A run is one pipeline, whose workers make the
+// passes by [framework.Share] until the fit is over: a pass is no job of the runner. Beam moves neither rows nor sums:
+// workers open the data themselves, once, and keep them open from pass to pass; parameters and sums are files in a
+// folder that all see, made for the run and removed afterwards. What a pass costs, and when another way is better, says
+// docs/guides/beam.md.
 package beam

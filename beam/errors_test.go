@@ -2,6 +2,7 @@ package beam
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"net"
 	"os"
@@ -97,21 +98,15 @@ func TestAWorkerThatIsKilledIsReplaced(t *testing.T) {
 		runners = append(runners, r)
 	}
 	s := fileSpec{Path: path, Mark: filepath.Join(t.TempDir(), "mark")}
-	passes := 0
+	runs := 0
 	r := RunnerFunc(func(ctx context.Context, p *sdk.Pipeline, tasks int) error {
-		passes++
-		switch {
-		case passes < 3:
-			return runners[0].Run(ctx, p, tasks)
-		case passes == 3:
-			inPass(t, s.Mark, func() { _ = process.Kill() })
-			return runners[0].Run(ctx, p, tasks)
-		}
-		return runners[1].Run(ctx, p, tasks)
+		runs++
+		return runners[min(runs, 2)-1].Run(ctx, p, tasks)
 	})
+	o.Recorder = inSecondPass(t, s.Mark, func() { _ = process.Kill() })
 	got, err := on(t, "", s, o, Options{Runner: r, Parts: 2})
 	require.NoError(t, err)
-	require.Greater(t, passes, 4)
+	require.Equal(t, 2, runs)
 	require.Equal(t, want.Parameters, got.Parameters)
 	require.Equal(t, want.Trace, got.Trace)
 }
@@ -164,48 +159,83 @@ func TestACancelledFitEndsAtOnceAndLeavesNothing(t *testing.T) {
 	require.Empty(t, left)
 }
 
-// A worker that the runner has given up, in the middle of a task, leaves no outcome: the task is another's.
-func TestACancelledTaskHasNoOutcome(t *testing.T) {
-	path, dir := table(t, 300, 2), t.TempDir()
+// begun is a run of one pass over a file, which nobody has made.
+func begun(t *testing.T) (d *Passes, pass string) {
+	path := table(t, 300, 2)
 	w, err := ofFile.open(t.Context(), fileSpec{Path: path})
 	require.NoError(t, err)
 	p, err := w.Model.Init(t.Context(), w.Source, 2, rand.New(rand.NewPCG(1, 1)))
 	require.NoError(t, err)
-	files, err := filesOf(w.Files)
+	spec, err := encode(fileSpec{Path: path})
 	require.NoError(t, err)
-	o := order{Job: "file", Build: build(), Files: files, Rows: 300, Shards: 16}
-	o.Spec, err = encode(fileSpec{Path: path})
+	state, err := encode(framework.State[parameters]{Parameters: p})
 	require.NoError(t, err)
-	o.State, err = encode(framework.State[parameters]{Parameters: p})
+	d, err = Begin(t.Context(), "file", spec, 300, w.Files, Options{Dir: t.TempDir(), Parts: 2, Runner: RunnerFunc(nil)})
 	require.NoError(t, err)
-	text, err := encode(o)
+	t.Cleanup(func() { require.NoError(t, d.Close()) })
+	o := d.order
+	o.State, o.Shards = state, 16
+	pass = passName(1)
+	hash, err := put(t.Context(), d.folder, pass+orderName, o)
 	require.NoError(t, err)
-	require.NoError(t, seal(filepath.Join(dir, orderName), text))
-	f, task := passFn{Dir: dir, Order: hashOf(text)}, Task{0, 16}
+	require.NoError(t, d.post(t.Context(), func(b *board) { b.Passes[pass] = hash }))
+	return d, pass
+}
+
+func handOf(d *Passes, slot int) *hand {
+	return &hand{Folder: d.folder, slot: slot, name: fmt.Sprint("worker ", slot), at: map[string]*taken{}}
+}
+
+// A worker that the runner has given up, in the middle of a task, leaves no outcome: the task is another's.
+func TestACancelledTaskHasNoOutcome(t *testing.T) {
+	d, pass := begun(t)
+	hash, sums := d.board.Passes[pass], filepath.Join(d.address, pass+sumsName+"0")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	require.ErrorIs(t, f.ProcessElement(ctx, task, func(Task) {}), context.Canceled)
-	require.NoFileExists(t, task.path(dir))
-	require.NoError(t, f.ProcessElement(t.Context(), task, func(Task) {}))
-	require.FileExists(t, task.path(dir))
+	_, err := handOf(d, 0).one(ctx, pass, hash)
+	require.ErrorIs(t, err, context.Canceled)
+	require.NoFileExists(t, sums)
+	first, second := handOf(d, 0), handOf(d, 1)
+	for _, w := range []*hand{first, second} { // the second task
+		made, err := w.one(t.Context(), pass, hash)
+		require.NoError(t, err)
+		require.Equal(t, w == first, made)
+	}
+	require.NoFileExists(t, sums)
+	second.at[pass].claims[0] = sighting{second.at[pass].claims[0].text, time.Now().Add(-2 * silence)} // a while later
+	made, err := second.one(t.Context(), pass, hash)
+	require.NoError(t, err)
+	require.True(t, made)
+	require.FileExists(t, sums)
+	made, err = first.one(t.Context(), pass, hash)
+	require.NoError(t, err)
+	require.False(t, made)
+	require.Nil(t, first.at[pass].tasks, "the pass is over")
+}
+
+func TestWorkersLeaveARunWhoseDriverIsGone(t *testing.T) {
+	d, _ := begun(t)
+	w := handOf(d, 0)
+	b := board{Beat: -1}
+	now := time.Now()
+	require.NoError(t, w.gone(&b, d.board, now), "it has changed")
+	require.NoError(t, w.gone(&b, d.board, now.Add(absence)))
+	require.ErrorIs(t, w.gone(&b, d.board, now.Add(absence+1)), errNoDriver)
 }
 
 func TestDamagedFilesOfARunAreNoSums(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "sums")
-	require.NoError(t, seal(path, []byte("what was written")))
-	text, err := unseal(path)
+	dir := directory(t.TempDir())
+	_, err := put(t.Context(), dir, "sums", "what was written")
 	require.NoError(t, err)
-	require.Equal(t, "what was written", string(text))
-	whole, err := os.ReadFile(path)
+	var text string
+	require.NoError(t, get(t.Context(), dir, "sums", &text))
+	require.Equal(t, "what was written", text)
+	whole, err := dir.Get(t.Context(), "sums")
 	require.NoError(t, err)
 	for range 20 {
 		damaged := append([]byte(nil), whole...)
 		damaged[rand.IntN(len(damaged))] ^= 1
-		require.NoError(t, os.WriteFile(path, damaged, 0o666))
-		_, err = unseal(path)
-		require.ErrorContains(t, err, "is damaged")
+		require.ErrorContains(t, unseal("sums", damaged, &text), "sums is damaged")
 	}
-	require.NoError(t, os.WriteFile(path, whole[:10], 0o666))
-	_, err = unseal(path)
-	require.ErrorContains(t, err, "is damaged")
+	require.ErrorContains(t, unseal("sums", whole[:10], &text), "sums is damaged")
 }

@@ -2,15 +2,12 @@ package beam
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"path/filepath"
-
-	"github.com/latent-go/latent/internal/atomicfile"
 )
 
 // A file is one that rows are read from, as it was when the fit began.
@@ -56,44 +53,34 @@ func unchanged(files []file) error {
 	return nil
 }
 
-// Files that driver and workers exchange begin with the hash of what follows: a name leads to a whole file or to none,
-// by a rename, and what is read is what was written.
+// Files that driver and workers exchange begin with the hash of what follows, so that what is read is what was written.
 
-// seal writes a file.
-func seal(path string, content []byte) error {
+// put seals a value and writes it; the hash names it.
+func put(ctx context.Context, f Folder, name string, v any) (hash string, err error) {
+	content, err := encode(v)
+	if err != nil {
+		return "", err
+	}
 	sum := sha256.Sum256(content)
-	return atomicfile.Write(path, func(w io.Writer) error {
-		if _, err := w.Write(sum[:]); err != nil {
-			return err
-		}
-		_, err := w.Write(content)
-		return err
-	})
+	return hex.EncodeToString(sum[:]), f.Put(ctx, name, append(sum[:], content...))
 }
 
-// unseal reads a file that seal wrote.
-func unseal(path string) ([]byte, error) {
-	text, err := os.ReadFile(path)
+// get reads a value that put wrote.
+func get(ctx context.Context, f Folder, name string, v any) error {
+	text, err := f.Get(ctx, name)
 	if err != nil {
-		return nil, err
+		return err
 	}
+	return unseal(name, text, v)
+}
+
+// unseal decodes the content of a file.
+func unseal(name string, text []byte, v any) error {
 	if len(text) >= sha256.Size {
 		content := text[sha256.Size:]
-		if sum := sha256.Sum256(content); bytes.Equal(sum[:], text[:sha256.Size]) {
-			return content, nil
+		if sum := sha256.Sum256(content); bytes.Equal(sum[:], text[:sha256.Size]) && decode(content, v) == nil {
+			return nil
 		}
 	}
-	return nil, fmt.Errorf("%s is damaged: its content is not what was written", path)
-}
-
-// hashOf names content.
-func hashOf(content []byte) string {
-	sum := sha256.Sum256(content)
-	return hex.EncodeToString(sum[:])
-}
-
-const orderName = "order"
-
-func (t Task) path(dir string) string {
-	return filepath.Join(dir, fmt.Sprintf("shards-%d-%d", t.First, t.Last))
+	return fmt.Errorf("%s is damaged: its content is not what was written", name)
 }

@@ -97,6 +97,7 @@ type order struct {
 	Rows    int
 	State   []byte // a framework.State
 	Shards  int
+	Parts   int // tasks
 	Threads int
 }
 

@@ -24,6 +24,7 @@ import (
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/data/columnar"
 	"github.com/latent-go/latent/family/normal"
+	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/models/mixture"
 )
@@ -175,6 +176,16 @@ func inPass(t testing.TB, mark string, do func()) (done <-chan struct{}) {
 		_ = os.Remove(mark)
 	}()
 	return over
+}
+
+// inSecondPass is a recorder that does something once a worker is in the middle of the second pass.
+func inSecondPass(t testing.TB, mark string, do func()) func(framework.Event) error {
+	return func(e framework.Event) error {
+		if e.Iteration == 1 {
+			inPass(t, mark, do)
+		}
+		return nil
+	}
 }
 
 // table writes n rows of three clusters.

@@ -119,7 +119,7 @@ func TestAJobAsksForAsManySlotsAsItHasTasks(t *testing.T) {
 	for _, most := range []int{0, 2, 9} {
 		r, err := Portable(t.Context(), listener.Addr().String(), "", most)
 		require.NoError(t, err)
-		err = r.Run(t.Context(), pipelineOf(t.TempDir(), "", tasks(16, 5)), 5)
+		err = r.Run(t.Context(), pipelineOf(t.TempDir(), 5), 5)
 		require.ErrorContains(t, err, "no cluster")
 		require.NoError(t, r.Close())
 	}

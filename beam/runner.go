@@ -73,7 +73,7 @@ func Prism(ctx context.Context, workers string) (Runner, error) {
 // Portable returns the runner behind a job service, such as that of Flink, at an address. workers is where each host of
 // the cluster finds its worker pool (see [Serve]), such as localhost:50000; empty: a worker in this process, for a
 // cluster on this machine. parallelism bounds the tasks that are made at a time; 0: all of a pass. Each takes a slot of
-// the cluster. For slots that are not there Flink waits some minutes, and then the job fails.
+// the cluster until the fit is over. For slots that are not there Flink waits some minutes, and then the job fails.
 func Portable(ctx context.Context, endpoint, workers string, parallelism int) (Runner, error) {
 	if parallelism < 0 {
 		return nil, fmt.Errorf("beam: a parallelism of %d: must be at least 1, or 0 for all tasks of a pass", parallelism)
