@@ -13,6 +13,7 @@ import (
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/framework/optional"
+	"github.com/latent-go/latent/prior"
 	"github.com/latent-go/latent/report"
 )
 
@@ -39,6 +40,9 @@ type Definition struct {
 	Sequences bool
 	Starts    int      // independent starts by default, for up to 5000 rows (more: two for classes); 0: one
 	Methods   []Method // values of --method, the default first
+	// UnitKeys are the keys of [Request].Prior that replace the prior of the evidence, [UnitKeys] or the first of them;
+	// nil: it is fixed.
+	UnitKeys []string
 	// New returns the settings of a fit.
 	New func() Settings
 	// Load builds a model from a file, and checks that its parts are consistent, since somebody may have changed the
@@ -71,6 +75,19 @@ type Method struct {
 
 // Iterates reports whether the method has iterations: it is neither a closed form nor a search.
 func (m Method) Iterates() bool { return !m.ClosedForm && m.Search == "" }
+
+// Integrates reports whether values of c bound or estimate ln p(X|K) with the parameters integrated out under a prior,
+// so that their exponentials compare K: the evidence and the collapsed evidence; as the method's own criterion, the
+// ELBO, and exact ICL, which is that bound for the most probable labels.
+func (m Method) Integrates(c framework.Criterion) bool {
+	switch c.Name {
+	case framework.Evidence.Name, framework.Collapsed.Name:
+		return true
+	case framework.ELBO.Name, framework.ExactICL.Name:
+		return m.Criteria[0].Name == c.Name
+	}
+	return false
+}
 
 // MethodNamed returns the method of that name, if the model has it.
 func (d Definition) MethodNamed(name string) (Method, bool) {
@@ -210,6 +227,23 @@ type Request struct {
 	FixedK     bool
 	Families   Families    // of the definition; nil: those of package family
 	Comparison *Comparison // of a model that compares; nil: no structures are compared
+}
+
+// UnitKeys are the numbers of rows that priors of the evidence are worth (see [prior.UnitInformation]).
+var UnitKeys = []string{"rows", "covariance"}
+
+// UnitInformation returns the prior of the evidence that the request gives, and whether it gives one.
+func (r Request) UnitInformation() (_ prior.UnitInformation, given bool) {
+	rows, covariance := r.Prior[UnitKeys[0]], r.Prior[UnitKeys[1]]
+	return prior.UnitInformation{Rows: rows, Covariance: covariance}, rows != 0 || covariance != 0
+}
+
+// EvidencePrior returns it for the field Prior of a model; nil if none is given.
+func (r Request) EvidencePrior() prior.Prior {
+	if unit, given := r.UnitInformation(); given {
+		return unit
+	}
+	return nil
 }
 
 // A Chooser is a Settings of a model whose default method depends on the table.

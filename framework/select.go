@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 
 	"github.com/latent-go/latent/framework/sizes"
@@ -45,9 +46,16 @@ func (s *Selection[P, S]) BestUnder(j int, prior sizes.Prior) int {
 
 // SizePosterior is the posterior of the size by criterion j, proportional to π_K exp(L(K)) for each entry of K and
 // summing to 1 (see [sizes.Posterior]). It is valid for criteria that approximate or bound ln p(X|K), unlike AIC, and
-// for the fitted sizes alone: a size without a value gets 0. It returns an error if no size is left.
+// for the fitted sizes alone: a size without a value gets 0, as does one whose fit has a smaller size that is another
+// entry. It returns an error if no size is left.
 func (s *Selection[P, S]) SizePosterior(j int, prior sizes.Prior) ([]float64, error) {
-	return sizes.Posterior(s.under(j, prior), nil)
+	values := s.under(j, prior)
+	for i, fit := range s.Fits {
+		if fit != nil && fit.Shape.K < s.K[i] && slices.Contains(s.K, fit.Shape.K) {
+			values[i] = math.Inf(-1)
+		}
+	}
+	return sizes.Posterior(values, nil)
 }
 
 // under is criterion j plus the log prior, and −Inf where there is no value.

@@ -28,7 +28,7 @@ func Definition(families fitted.Families) fitted.Definition {
 	return fitted.Definition{Name: "features", Title: "Binary features", Part: "feature", Several: true, Starts: 5,
 		About:   "binary factors: a row has any of several features",
 		Example: "iris", Families: families, New: func() fitted.Settings { return new(Settings) }, Load: load,
-		Methods: fitted.ByEvidence(framework.ICL, framework.ELBO)}
+		Methods: fitted.ByEvidence(framework.ICL, framework.ELBO), UnitKeys: fitted.UnitKeys[:1]}
 }
 
 // Settings choose the noise of the columns.
@@ -38,10 +38,10 @@ type Settings struct{ fitted.NoiseSettings }
 func (*Settings) Check(fitted.Request) error { return nil }
 
 // Bind prepares the model for the rows.
-func (m *Settings) Bind(_ context.Context, t *fitted.Table, _ fitted.Request) (*fitted.Bound, error) {
+func (m *Settings) Bind(_ context.Context, t *fitted.Table, r fitted.Request) (*fitted.Bound, error) {
 	const most = 8 // 2^8 states a row are cheap
 	n, _ := t.Rows.Dims()
-	e := problem{table: t, model: features.Model{Isotropic: m.Isotropic()}}
+	e := problem{table: t, model: features.Model{Isotropic: m.Isotropic(), Prior: r.EvidencePrior()}}
 	b := &fitted.Bound{Problem: e, What: "binary features, a variance of the noise for each column",
 		KMax: max(1, min(most, n-1))}
 	if e.model.Isotropic {

@@ -36,7 +36,8 @@ func Definition(of fitted.Families) fitted.Definition {
 	}
 	return fitted.Definition{Name: "hmm", Starts: 10, Title: "Hidden Markov model",
 		About: "a hidden Markov model: rows are steps of sequences", Part: "state", Classes: true, Sequences: true,
-		Example: "geyser", Families: of, New: func() fitted.Settings { return new(Settings) },
+		UnitKeys: fitted.UnitKeys,
+		Example:  "geyser", Families: of, New: func() fitted.Settings { return new(Settings) },
 		Load: func(f *fitted.File) (fitted.Model, error) { return load(of, f) }, Methods: methods(),
 		Help: "latent select uses em, and gfab for the evidence. --prior of map and vb also takes start and transitions " +
 			"(Dirichlet, of the first state and of each row) and stay (added for the same state). " + classes.AboutPrior}
@@ -188,7 +189,7 @@ func (m *Settings) Bind(ctx context.Context, t *fitted.Table, r fitted.Request) 
 	}
 	e := binding{table: t, request: r, gate: gate, columns: seen, steps: t.Sequences,
 		base: hmm.Model{Family: rows, Structure: structure, Start: start, Workers: r.Workers,
-			Prior: classes.OfEvidence(r.Prior)}}
+			Prior: r.EvidencePrior()}}
 	if e.data, err = classes.DataOf(t); err != nil {
 		return nil, err
 	}

@@ -44,7 +44,8 @@ func PPCA(families fitted.Families) fitted.Definition {
 
 func pcaOf(name, title string, families fitted.Families) fitted.Definition {
 	return fitted.Definition{Name: name, Title: title, Example: "satellite", Families: families,
-		New: func() fitted.Settings { return new(PCASettings) },
+		UnitKeys: fitted.UnitKeys[:1],
+		New:      func() fitted.Settings { return new(PCASettings) },
 		Load: func(f *fitted.File) (fitted.Model, error) {
 			m, err := loadPrincipal(f)
 			return &pca{principal: m}, err
@@ -101,7 +102,7 @@ func compares(c framework.Criterion, m fitted.Method) bool {
 // or block by block if there are more columns than rows.
 func pcaProblem(ctx context.Context, t *fitted.Table, r fitted.Request) (fitted.Problem[fitted.Found], error) {
 	if r.Method.ClosedForm {
-		return solvedPCA(ctx, t, r.Workers)
+		return solvedPCA(ctx, t, r)
 	}
 	estimated := func(p *bpca.Parameters, stat *lineargaussian.Statistics) (fitted.Found, error) {
 		p, err := bpca.Model{}.Estimates(stat, p)
@@ -116,7 +117,7 @@ func pcaProblem(ctx context.Context, t *fitted.Table, r fitted.Request) (fitted.
 	v := r.Prior
 	variational := bpca.Variational{Prior: bpca.Prior{AlphaShape: v["a_alpha"], AlphaRate: v["b_alpha"],
 		LambdaShape: v["a_lambda"], LambdaRate: v["b_lambda"], FixedAlpha: v["alpha"], Unit: v["unit"]}}
-	vb := r.Method.Name == "vb"
+	model, vb := bpca.Model{Prior: r.EvidencePrior()}, r.Method.Name == "vb"
 	if n, d := t.Rows.Dims(); d > n {
 		if vb {
 			return &fitted.Engine[fitted.Found, blocks.Rows, *bpca.Posterior, *lineargaussian.Statistics]{
@@ -124,7 +125,7 @@ func pcaProblem(ctx context.Context, t *fitted.Table, r fitted.Request) (fitted.
 			}, nil
 		}
 		return &fitted.Engine[fitted.Found, blocks.Rows, *bpca.Parameters, *lineargaussian.Statistics]{
-			Model: bpca.Model{}, Source: t.Rows, Found: estimated,
+			Model: model, Source: t.Rows, Found: estimated,
 		}, nil
 	}
 	moments, err := lineargaussian.Summarize(ctx, t.Rows, r.Workers)
@@ -136,18 +137,22 @@ func pcaProblem(ctx context.Context, t *fitted.Table, r fitted.Request) (fitted.
 			Model: bpca.CompressedVariational{Variational: variational}, Source: moments.Source(), Found: inferred}, nil
 	}
 	return &fitted.Engine[fitted.Found, *lineargaussian.Moments, *bpca.Parameters, *lineargaussian.Statistics]{
-		Model: bpca.Compressed{}, Source: moments.Source(), Found: estimated}, nil
+		Model: bpca.Compressed{Model: model}, Source: moments.Source(), Found: estimated}, nil
 }
 
 // solvedPCA computes all K up to a largest from one spectrum. If the table is wide, it decomposes only when it knows
 // how many eigenvalues are needed: the solutions use the sum of the others alone.
-func solvedPCA(ctx context.Context, t *fitted.Table, workers int) (fitted.ClosedForm[fitted.Found], error) {
+func solvedPCA(ctx context.Context, t *fitted.Table, r fitted.Request) (fitted.ClosedForm[fitted.Found], error) {
 	solve := func(s *lineargaussian.Spectrum, kmax int) (fitted.Solutions[fitted.Found], error) {
 		all, err := bpca.Solve(s, kmax)
-		return pcaSolutions{all, t.Columns}, err
+		if err != nil {
+			return nil, err
+		}
+		all.Prior, _ = r.UnitInformation()
+		return pcaSolutions{all, t.Columns}, nil
 	}
 	if n, d := t.Rows.Dims(); n >= d && d >= 400 {
-		moments, err := lineargaussian.Summarize(ctx, t.Rows, workers)
+		moments, err := lineargaussian.Summarize(ctx, t.Rows, r.Workers)
 		return func(kmax int) (fitted.Solutions[fitted.Found], error) {
 			decompose := moments.Spectrum
 			if 16*kmax <= d {
@@ -160,7 +165,7 @@ func solvedPCA(ctx context.Context, t *fitted.Table, workers int) (fitted.Closed
 			return solve(s, kmax)
 		}, err
 	}
-	s, err := lineargaussian.Decompose(ctx, t.Rows, workers)
+	s, err := lineargaussian.Decompose(ctx, t.Rows, r.Workers)
 	return func(kmax int) (fitted.Solutions[fitted.Found], error) { return solve(s, kmax) }, err
 }
 

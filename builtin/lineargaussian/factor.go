@@ -38,7 +38,7 @@ func Factor(families fitted.Families) fitted.Definition {
 		}
 	}
 	return fitted.Definition{Name: "factor", Title: "Factor analysis", About: "factor analysis, canonical correlation",
-		Example: "satellite", Families: families, Gaps: true, Methods: methods,
+		Example: "satellite", Families: families, Gaps: true, Methods: methods, UnitKeys: fitted.UnitKeys[:1],
 		Help: "closed-form gives the result of gfab without iterations, and requires a complete table; for other tables " +
 			"gfab is the default.",
 		New: func() fitted.Settings { return new(FactorSettings) }, Load: loadFactor,
@@ -219,7 +219,7 @@ func (m *FactorSettings) problem(
 		}
 		return t.found(p.Canonical())
 	}
-	model := factor.Model{Structure: t.st}
+	model := factor.Model{Structure: t.st, Prior: r.EvidencePrior()}
 	if slices.ContainsFunc(t.Rows.All().X, math.IsNaN) {
 		return &fitted.Engine[fitted.Found, blocks.Rows, *factor.Parameters, *factor.Statistics]{
 			Model: model, Source: t.Rows, Found: found}, nil
@@ -231,7 +231,11 @@ func (m *FactorSettings) problem(
 	if r.Method.ClosedForm {
 		return fitted.ClosedForm[fitted.Found](func(kmax int) (fitted.Solutions[fitted.Found], error) {
 			all, err := factor.Solve(moments, t.st, kmax)
-			return factorSolutions{all, t}, err
+			if err != nil {
+				return nil, err
+			}
+			all.Prior, _ = r.UnitInformation()
+			return factorSolutions{all, t}, nil
 		}), nil
 	}
 	return &fitted.Engine[fitted.Found, *lineargaussian.Moments, *factor.Parameters, *factor.Statistics]{

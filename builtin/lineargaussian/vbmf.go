@@ -1,11 +1,13 @@
 package lineargaussian
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/latent-go/latent/fitted"
@@ -135,7 +137,26 @@ func (e factorization) Fit(ctx context.Context, o framework.Options) (*fit, erro
 	shape := framework.Shape{K: sol.Rank, Component: sol.Rank * len(e.mean), Shared: 1}
 	n, _ := e.Rows.Dims()
 	evaluation := framework.Evaluation{Shape: shape, N: float64(n), LogLikelihood: math.NaN(), Entropy: math.NaN()}
-	return fitted.Solved[fitted.Found](e.found(file, sol.Point()), framework.ELBO, -sol.FreeEnergy, evaluation), ctx.Err()
+	res := fitted.Solved[fitted.Found](e.found(file, sol.Point()), framework.ELBO, -sol.FreeEnergy, evaluation)
+	if options.Priors == nil && !o.FixedK {
+		res.Met, err = e.below(sol, options)
+	}
+	return res, cmp.Or(err, ctx.Err())
+}
+
+// below has the bounds at smaller ranks, which fall with the rank, as far as they say anything of it.
+func (e factorization) below(sol *vbmf.Solution, o vbmf.Options) (met []float64, err error) {
+	const nothing = 15 // nats: a probability of 3e-7
+	met = slices.Repeat([]float64{math.Inf(-1)}, sol.Rank+1)
+	for at := sol; ; {
+		met[at.Rank] = -at.FreeEnergy
+		if o.MaxRank = at.Rank - 1; o.MaxRank < 1 || at.FreeEnergy > sol.FreeEnergy+nothing {
+			return met, nil
+		}
+		if at, err = e.spectrum.Complete(o); err != nil {
+			return nil, err
+		}
+	}
 }
 
 func (e factorization) iterated(
@@ -165,7 +186,7 @@ func (e factorization) Select(
 			continue
 		}
 		var err error
-		if fits[i], err = e.Fit(ctx, framework.Options{K: ks[i]}); err != nil {
+		if fits[i], err = e.Fit(ctx, framework.Options{K: ks[i], FixedK: true}); err != nil {
 			return nil, err
 		}
 	}

@@ -37,7 +37,8 @@ func Definition(of fitted.Families) fitted.Definition {
 	}
 	return fitted.Definition{Name: "mixture", Starts: 10, Title: "Mixture",
 		About: "components, each with its own distribution", Part: "component", Classes: true, Joins: true, Compares: true,
-		Example: "faithful", Families: of, Methods: methods(classes.Keys(weights)...),
+		UnitKeys: fitted.UnitKeys,
+		Example:  "faithful", Families: of, Methods: methods(classes.Keys(weights)...),
 		New: func() fitted.Settings { return new(Settings) }, Aliases: []fitted.Alias{{Name: "lca",
 			About: "latent class analysis", Family: families.Categorical, Example: "housevotes84"}},
 		Load: func(f *fitted.File) (fitted.Model, error) { return load(of, f) },
@@ -51,7 +52,8 @@ func Bernoulli() fitted.Definition {
 	of := families.Only{families.Bernoulli}
 	return fitted.Definition{Name: "bernmix", Starts: 10, Title: "Bernoulli mixture",
 		About: "a mixture with Bernoulli columns only", Part: "component", Classes: true, Joins: true,
-		Example: "housevotes84", Families: of, Methods: methods("a", "b"),
+		UnitKeys: fitted.UnitKeys,
+		Example:  "housevotes84", Families: of, Methods: methods("a", "b"),
 		New:  func() fitted.Settings { return new(BernoulliSettings) },
 		Load: func(f *fitted.File) (fitted.Model, error) { return load(of, f) },
 		Help: "The method is chosen as for mixture. --prior of map, vb and cvb0: a (Dirichlet of the weights) and b " +
@@ -224,7 +226,7 @@ func bindingOf(t *fitted.Table, r fitted.Request, of fitted.Settings, s *classes
 
 // model estimates parameters.
 func (e binding) model() mixture.Model {
-	return mixture.Model{Family: e.family, Start: e.start, Prior: classes.OfEvidence(e.request.Prior)}
+	return mixture.Model{Family: e.family, Start: e.start, Prior: e.request.EvidencePrior()}
 }
 
 // bind readies a mixture, behind a gate of these columns, if any.

@@ -25,7 +25,8 @@ import (
 func Definition() fitted.Definition {
 	return fitted.Definition{Name: "regression", Title: "Mixture of regressions",
 		About: "a mixture of regressions of one column on other columns", Part: "component", Classes: true, Starts: 10,
-		Example: "NPreg", Families: families.Only{families.Gaussian, families.Poisson, design.Binomial},
+		UnitKeys: fitted.UnitKeys,
+		Example:  "NPreg", Families: families.Only{families.Gaussian, families.Poisson, design.Binomial},
 		New: func() fitted.Settings { return new(Settings) }, Load: load, Methods: fitted.OfClasses(framework.Slope)}
 }
 
@@ -90,7 +91,7 @@ func (m *Settings) Bind(_ context.Context, t *fitted.Table, r fitted.Request) (*
 	if err != nil {
 		return nil, err
 	}
-	model := mixture.Model{Family: g.Family(m.LeastVariance(r)), Start: start, Prior: classes.OfEvidence(r.Prior)}
+	model := mixture.Model{Family: g.Family(m.LeastVariance(r)), Start: start, Prior: r.EvidencePrior()}
 	b := classes.Bind(&fitted.Table{Rows: table}, model.Family, r, "component")
 	b.What = g.About()
 	if b.KMax = max(1, b.KMin, min(whole.N/(g.Width()+2), classes.MostByDefault)); b.KMax == classes.MostByDefault {

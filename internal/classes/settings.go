@@ -195,7 +195,7 @@ func wrongPrior(format string, args ...any) error {
 // Prior returns the prior of the families of rows that a request has; nil stands for their defaults. Keys of chains or
 // weights are taken elsewhere.
 func Prior(r fitted.Request, rows family.Family, elsewhere ...string) (prior.Prior, error) {
-	if OfEvidence(r.Prior) != nil {
+	if _, given := r.UnitInformation(); given {
 		return nil, nil
 	}
 	own, names, taken := family.Priors{}, Parts(rows), slices.Clone(elsewhere)
@@ -218,17 +218,6 @@ func Prior(r fitted.Request, rows family.Family, elsewhere ...string) (prior.Pri
 		return nil, nil
 	}
 	return own, nil
-}
-
-// UnitKeys are those of the prior of the evidence, in rows (see [prior.UnitInformation]).
-var UnitKeys = []string{"rows", "covariance"}
-
-// OfEvidence returns the prior of the evidence; nil if none is given.
-func OfEvidence(values map[string]float64) prior.Prior {
-	if values["rows"] == 0 && values["covariance"] == 0 {
-		return nil
-	}
-	return prior.UnitInformation{Rows: values["rows"], Covariance: values["covariance"]}
 }
 
 // ---- Rows

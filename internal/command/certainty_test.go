@@ -58,6 +58,52 @@ func TestFitByTheEvidenceSaysHowSureItIs(t *testing.T) {
 	}
 }
 
+// Criteria that integrate the parameters out under another prior say how sure K is, too; the K found is the most
+// probable. What one fit finds on its way is what latent select finds of each K.
+func TestMethodsThatIntegrateSayHowSureTheyAre(t *testing.T) {
+	shape := schemas(t)["fit"]
+	words := file(t, "words.csv", "doc,word,n\na,x,9\na,y,8\nb,x,7\nb,y,9\nc,u,9\nc,v,8\nd,u,6\nd,v,9\ne,u,5\ne,v,7\n")
+	for _, c := range []struct {
+		args   []string
+		within float64 // of the probability by latent select
+	}{
+		{[]string{"--data", "zoo", "--kmax", "6"}, 0.05},
+		{[]string{"--model", "bernmix", "--data", "zoo", "--select", "hair,eggs,milk,feathers", "--method", "vb"}, 1e-9},
+		{[]string{"--model", "topics", "--data", words, "--kmax", "3"}, 0.2},
+		{[]string{"--model", "vbmf", "--data", "iris", "--drop", "Species"}, 1e-9},
+		{[]string{"--model", "blockmodel", "--kmax", "6"}, 1e-9},
+		{[]string{"--model", "bpca", "--data", "iris", "--drop", "Species", "--method", "vb", "--restarts", "2"}, 1e-9},
+	} {
+		text, _ := done(t, append([]string{"fit", "--format", "json"}, c.args...)...)
+		conforms(t, shape, text, c.args)
+		assert.NotContains(t, text, "evidence_bound", c.args)
+		var r struct {
+			K         int
+			Method    string
+			Prior     map[string]string
+			Posterior []outcome.SizeProbability `json:"size_posterior"`
+			Credible  []int
+		}
+		require.NoError(t, json.Unmarshal([]byte(text), &r))
+		assert.Equal(t, map[string]string{"form": "conjugate"}, r.Prior, c.args)
+		of := map[int]float64{}
+		for _, one := range r.Posterior {
+			of[one.K] = float64(one.Probability)
+		}
+		assert.Greater(t, of[r.K], 0.3, c.args)
+		assert.Contains(t, r.Credible, r.K, c.args)
+		text, _ = done(t, append([]string{"select", "--format", "json", "--method", r.Method}, c.args...)...)
+		var s outcome.Selection
+		require.NoError(t, json.Unmarshal([]byte(text), &s))
+		for _, one := range s.Posterior {
+			assert.InDelta(t, float64(one.Probability), of[one.K], c.within, "%v: K = %d", c.args, one.K)
+		}
+	}
+	text, _ := done(t, "fit", "--model", "bernmix", "--data", "zoo", "--select", "hair,eggs,milk", "--method", "vb",
+		"--temper", "0.5", "--format", "json")
+	assert.NotContains(t, text, "size_posterior", "of a tempered bound")
+}
+
 // One K is not compared, and other criteria say nothing of probabilities.
 func TestFitSaysNothingOfKThatWereNotCompared(t *testing.T) {
 	text, _ := done(t, "fit", "--data", "ruspini", "--criterion", "evidence", "--k", "4", "--format", "json")
@@ -103,6 +149,10 @@ func TestPriorOfTheEvidence(t *testing.T) {
 		{"--model", "hmm", "--data", "earthquakes", "--family", "poisson", "--drop", "year"},
 		{"--model", "regression", "--data", "NOdata", "--response", "NO"},
 		{"--model", "regression", "--data", "NPreg", "--response", "yn", "--regress", "x", "--gate", "x"},
+		{"--data", "faithful", "--method", "em", "--criterion", "evidence"},
+		{"--model", "features", "--data", "ruspini"},
+		{"--model", "factor", "--data", "crabs", "--drop", "class", "--method", "gfab", "--criterion", "evidence"},
+		{"--model", "bpca", "--data", "crabs", "--drop", "class", "--criterion", "evidence"},
 	} {
 		args = append(args, "--k", "2", "--restarts", "1")
 		usual, other := fitJSON(t, args...), fitJSON(t, append(args, "--prior", "rows=3")...)
@@ -110,12 +160,20 @@ func TestPriorOfTheEvidence(t *testing.T) {
 		assert.Equal(t, number(3), other.EvidencePrior.Rows, args)
 		assert.Greater(t, math.Abs(float64(usual.Value-other.Value)), 0.01, args)
 	}
+	var solved []float64 // by closed forms; one model, by three names
+	for _, args := range [][]string{
+		{"--model", "bpca", "--method", "closed-form"}, {"--model", "ppca"}, {"--model", "factor", "--noise", "isotropic"},
+	} {
+		args = append(args, "--data", "crabs", "--drop", "class", "--criterion", "evidence", "--prior", "rows=2")
+		solved = append(solved, float64(fitJSON(t, args...).Value))
+	}
+	assert.InDeltaSlice(t, []float64{solved[0], solved[0], solved[0]}, solved, 1e-9)
 	text, _ := done(t, "fit", "--data", "faithful", "--k", "2", "--cov", "full", "--prior", "rows=2.5,covariance=4")
 	assert.Contains(t, text, "unit information, worth 2.5 rows, of covariances 4")
 	for _, c := range [][]string{
 		{"--prior rows=3 belongs to the evidence, and fits use gfic: leave one out", "--criterion", "gfic"},
-		{"--prior rows=3 belongs to the evidence and requires classes or states, and --method gfab", "--method", "em"},
-		{"--prior rows=3 belongs to the evidence and requires classes or states, and --method gfab", "--model", "features"},
+		{"--prior rows=3 belongs to the evidence, and cannot be used with --method vb", "--method", "vb"},
+		{"--prior rows=3 belongs to the evidence, whose prior --model lds fixes", "--model", "lds"},
 	} {
 		fails(t, 2, c[0], "", append([]string{"fit", "--data", "faithful", "--prior", "rows=3"}, c[1:]...)...)
 	}

@@ -16,7 +16,6 @@ import (
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/sizes"
-	"github.com/latent-go/latent/internal/classes"
 	"github.com/latent-go/latent/internal/families"
 	"github.com/latent-go/latent/internal/outcome"
 	"github.com/latent-go/latent/internal/roles"
@@ -31,7 +30,7 @@ type modelFlags struct {
 	Family     string          `group:"model" brief:"Family of the columns: gaussian, student-t, poisson, categorical, … Default: gaussian if all columns are measurements, else auto: each by its kind." placeholder:"NAME" help:"Family of the components of a mixture, or of the states of hmm: gaussian (full covariance), gaussian-tied, gaussian-diagonal, gaussian-spherical, poisson, exponential, gamma, lognormal, bernoulli, categorical, ordinal (numbers as ordered levels), multinomial, student-t (of all columns), factor-analysers (a factor analysis of all columns in each component), or auto: each column by its kind and values, measurements together if that is better; identifiers, dates and constant columns are left out. Default: gaussian if all columns are measurements, else auto."`
 	Method     string          `group:"search" placeholder:"NAME" help:"Inference: gfab, fab, em, map, vb, cvb0, closed-form or greedy. gfab, fab, cvb0 and greedy find K in one fit; the others fit every K separately. latent help MODEL lists those of a model, its default first. Flags that the method does not use are rejected."`
 	Weights    string          `group:"table" placeholder:"COL" help:"Frequency weights: leave this column out of the fit and weight the rows by it. blockmodel: the column of the weights of edges."`
-	Prior      hyperparameters `group:"size" placeholder:"KEY=VALUE,…" help:"Prior of --method vb, map, cvb0 or greedy; latent help MODEL explains the keys. For classes and states, rows and covariance (of full covariances) set the weight of the prior of the evidence, in rows."`
+	Prior      hyperparameters `group:"size" placeholder:"KEY=VALUE,…" help:"Prior of --method vb, map, cvb0 or greedy; latent help MODEL explains the keys. The prior of the evidence is worth so many rows: rows and, for full covariances of classes and states, covariance."`
 	Temper     *float64        `group:"size" method:"vb" placeholder:"ALPHA" range:"(0,1]" help:"Power of the likelihood, positive and at most 1, in the tempered posterior of --method vb. Default: 1."`
 	SizePrior  string          `group:"size" name:"size-prior" default:"uniform" enum:"uniform,geometric" help:"Prior of K where fits of every K are compared: uniform, or geometric (2^-K)."`
 	Restarts   *int            `group:"search" aliases:"n-init" placeholder:"N" range:"[1,1000000]" help:"Independent starts, of which the best is kept. Default: 10 for mixtures and hmm of at most 5000 rows and 1,000,000 cells (3 with cvb0) and 2 for larger tables, 5 for features, else 1."`
@@ -232,10 +231,13 @@ func (f *modelFlags) checkPrior() error {
 	case f.Prior.text == "":
 		return nil
 	case f.Prior.ofEvidence():
-		if !m.climbsEvidence(f.Method) {
-			return misused("--prior %s belongs to the evidence and requires classes or states, and --method gfab", f.Prior.text)
+		switch {
+		case m.UnitKeys == nil:
+			return misused("--prior %s belongs to the evidence, whose prior --model %s fixes", f.Prior.text, f.Model)
+		case !m.hasEvidence(f.Method):
+			return misused("--prior %s belongs to the evidence, and cannot be used with --method %s", f.Prior.text, f.Method)
 		}
-		return f.Prior.among(classes.UnitKeys...)
+		return f.Prior.among(m.UnitKeys...)
 	case m.informed(f.Method):
 		return nil
 	}
@@ -431,7 +433,7 @@ func (h *hyperparameters) among(known ...string) error {
 func (h *hyperparameters) ofEvidence() bool { return h.unit() != nil }
 
 // unit is the prior of the evidence, nil where none was given.
-func (h *hyperparameters) unit() prior.Prior { return classes.OfEvidence(h.values) }
+func (h *hyperparameters) unit() prior.Prior { return fitted.Request{Prior: h.values}.EvidencePrior() }
 
 // usedBy refuses the prior of the evidence where fits do not climb it.
 func (h *hyperparameters) usedBy(c framework.Criterion) error {

@@ -137,9 +137,10 @@ func (m model) withMethods(list []fitted.Method) model {
 	return m
 }
 
-// climbsEvidence says whether a method's own criterion is the evidence of classes.
-func (m model) climbsEvidence(method string) bool {
-	return m.Classes && m.criteria(method)[0].Name == framework.Evidence.Name
+// hasEvidence says whether the evidence compares a method's fits, or can.
+func (m model) hasEvidence(method string) bool {
+	return slices.ContainsFunc(append(m.criteria(method), m.further(method, false)...),
+		func(c framework.Criterion) bool { return c.Name == framework.Evidence.Name })
 }
 
 // needsAll says whether the model has no place for missing values.

@@ -197,7 +197,7 @@ func (c *selectCommand) scores(s *session, in *tables.Input, progress *keeper) (
 	t := &outcome.Selection{Model: c.Model, Family: c.Family, Method: c.Method, D: in.Cols(),
 		Rows: in.Rows(), Columns: task.columns,
 		KMin: c.Kmin, KMax: all.K[len(all.K)-1], Prior: c.SizePrior, Seed: c.Seed, Chosen: map[string]int{}, What: task.What}
-	if err := t.Fill(all, criteria, in, c.sizePrior()); err != nil {
+	if err := t.Fill(all, c.model().method(c.Method), criteria, in, c.sizePrior()); err != nil {
 		return nil, err
 	}
 	all.Remark(s.Session, in)

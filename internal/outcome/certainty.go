@@ -52,19 +52,20 @@ func howSure(posterior []SizeProbability, credible []int) string {
 	return fmt.Sprintf("%s; at least %.0f %%: K = %s", strings.Join(parts, ", "), 100*mass, strings.Join(sizes, ", "))
 }
 
-// Evidence is what a fit by the evidence has in JSON.
+// Evidence is what a fit has in JSON whose criterion integrates the parameters out; the first three by the evidence.
 type Evidence struct {
-	Bound         fitted.Number     `json:"evidence_bound"`         // E
-	LogModes      *fitted.Number    `json:"ln_modes,omitempty"`     // ln M
-	LogEvidence   *fitted.Number    `json:"log_evidence,omitempty"` // E + ln M
+	Bound         *fitted.Number    `json:"evidence_bound,omitempty"` // E
+	LogModes      *fitted.Number    `json:"ln_modes,omitempty"`       // ln M
+	LogEvidence   *fitted.Number    `json:"log_evidence,omitempty"`   // E + ln M
 	EvidencePrior priorView         `json:"prior"`
 	SizePosterior []SizeProbability `json:"size_posterior,omitempty"`
 	Credible      []int             `json:"credible,omitempty"`
 }
 
-// priorView says what the parameters' prior is worth.
+// priorView says what the parameters' prior is, and what it is worth.
 type priorView struct {
 	Form       string        `json:"form"`
+	Given      string        `json:"given,omitempty"` // the keys of --prior
 	Rows       fitted.Number `json:"rows,omitempty"`
 	Covariance fitted.Number `json:"covariance,omitempty"` // of a class, with axes in any direction
 }
@@ -85,13 +86,18 @@ func (r *Report) evidencePrior(given prior.Prior) priorView {
 // certainty adds what the evidence says of the fit, and of the K that were compared: those that were fitted, or that
 // the search met.
 func (r *Report) certainty(f *Fit, given prior.Prior, size sizes.Prior) error {
-	if !r.byEvidence() {
-		return nil
+	c, err := framework.CriterionByName(r.Criterion)
+	if err != nil || !r.method().Integrates(c) || r.Settings.Temper != 0 {
+		return nil // a criterion of an author says nothing of K
 	}
-	r.Evidence = &Evidence{Bound: r.Value, EvidencePrior: r.evidencePrior(given)}
-	if modes := fitted.Number(f.Evaluation.LogModes); modes == modes {
-		total := r.Value + modes
-		r.LogModes, r.LogEvidence = &modes, &total
+	r.Evidence = &Evidence{EvidencePrior: priorView{Form: "conjugate", Given: r.Settings.Prior}}
+	if r.byEvidence() {
+		bound := r.Value
+		r.Bound, r.EvidencePrior = &bound, r.evidencePrior(given)
+		if modes := fitted.Number(f.Evaluation.LogModes); modes == modes {
+			total := r.Value + modes
+			r.LogModes, r.LogEvidence = &modes, &total
+		}
 	}
 	scores := slices.Clone(r.ByK)
 	for k, v := range f.Met {
@@ -125,11 +131,18 @@ func (r *Report) certaintyFacts() [][2]string {
 	if r.SizePosterior != nil {
 		sure = howSure(r.SizePosterior, r.Credible)
 	}
+	if r.SizePosterior != nil && strings.EqualFold(r.Criterion, framework.ExactICL.Name) {
+		sure += "; of the best labels of each K"
+	}
 	if r.ByK == nil {
 		if r.SizePosterior != nil {
 			sure += "; of the K that the search met"
 		}
-		sure += ": latent " + r.selecting() + " --criteria evidence fits each"
+		with := " --criteria evidence"
+		if !r.byEvidence() {
+			with = " --method " + r.Method
+		}
+		sure += ": latent " + r.selecting() + with + " fits each"
 	}
 	return [][2]string{{"p(K|data)", sure}}
 }
@@ -145,6 +158,12 @@ func (r *Report) evidenceFacts() (facts [][2]string) {
 		facts = append(facts, [2]string{"ln p(data|K)", text})
 	}
 	text := r.EvidencePrior.Form
+	switch given := r.EvidencePrior.Given; {
+	case given != "":
+		text += ", " + given
+	case !r.byEvidence():
+		text += ", at its defaults (--prior; latent help " + r.Model + ")"
+	}
 	if r.EvidencePrior.Rows > 0 {
 		text += ", worth " + wording.Readable(float64(r.EvidencePrior.Rows)) +
 			wording.Either(r.EvidencePrior.Rows == 1, " row", " rows")

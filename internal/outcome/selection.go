@@ -52,7 +52,8 @@ type Selection struct {
 	Criteria []string       `json:"criteria"`
 	Prior    string         `json:"size_prior"`
 	Chosen   map[string]int `json:"chosen"` // K by criterion
-	// Posterior is p(K|X) among the K compared, and Credible the smallest set of 90 %: with the criterion evidence.
+	// Posterior is p(K|X) among the K compared, and Credible the smallest set of 90 %: with the first criterion that
+	// integrates the parameters out.
 	Posterior []SizeProbability `json:"posterior,omitempty"`
 	Credible  []int             `json:"credible,omitempty"`
 	Table     []selectionRow    `json:"table"`
@@ -85,7 +86,9 @@ type selectionRow struct {
 }
 
 // Fill has the criteria that were asked for, what each chooses, and a row for each K.
-func (t *Selection) Fill(all *Scores, asked []framework.Criterion, in *tables.Input, prior sizes.Prior) error {
+func (t *Selection) Fill(
+	all *Scores, by fitted.Method, asked []framework.Criterion, in *tables.Input, prior sizes.Prior,
+) error {
 	for j, one := range asked {
 		name := strings.ToLower(one.Name)
 		t.Criteria = append(t.Criteria, name)
@@ -94,7 +97,8 @@ func (t *Selection) Fill(all *Scores, asked []framework.Criterion, in *tables.In
 			return all.Without(one)
 		}
 		t.Chosen[name] = all.K[best]
-		if one.Name == framework.Evidence.Name && (j == 0 || t.Method != "em") { // EM chooses starts by the first
+		// EM chooses starts by the first
+		if t.Posterior == nil && by.Integrates(one) && (j == 0 || t.Method != "em") {
 			if err := t.posterior(all, j, prior); err != nil {
 				return err
 			}
