@@ -274,7 +274,7 @@ func (g axial) MaximizePosterior(sums, anchors, params family.Table, of *family.
 	for k := range params.K {
 		l.add(g.relative(params, k, of))
 	}
-	m := newMaximum(g.structure, params.K, of.Pooled)
+	m := memoryOf(of).maximum.begin(g.structure, params.K, of.Pooled)
 	for k := range params.K {
 		row, xi, scatter := sums.Row(k, 3*d), params.Row(k, 2*d), linalg.Row(m.scatter, k, d)
 		g.moveMeans(row, anchors.Row(k, d), xi, of, scatter)
@@ -349,8 +349,11 @@ func (w *whitening) factorize() (ok bool) {
 type normalMemory struct {
 	scales                 logScales
 	axes                   linalg.Axes
-	vectors, columns, half []float64      // D×D
-	scatter, with, all     []float64      // D×D
+	vectors, columns, half []float64   // D×D
+	scatter, with          []float64   // D×D
+	all, scatters          []float64   // D×D, or K×D×D
+	covs                   [][]float64 // K, of the parameters
+	maximum                maximum
 	shift, values          []float64      // D
 	counts                 []float64      // K
 	of                     *family.Memory // which this is the value of
@@ -662,11 +665,13 @@ func (g ellipsoidal) MaximizePosterior(sums, anchors, params family.Table, of *f
 	}
 	d, memory := g.d, memoryOf(of)
 	l := newLogScales(g.structure.form, d, of)
-	columns, scatters, covs := make([]float64, params.K*d*d), make([]float64, params.K*d*d), make([][]float64, params.K)
+	columns, scatters := linalg.Resize(memory.all, params.K*d*d), linalg.Resize(memory.scatters, params.K*d*d)
+	memory.all, memory.scatters, memory.covs = columns, scatters, memory.covs[:0]
 	for k := range params.K {
 		xi := params.Row(k, d+d*d)
-		_, covs[k] = g.split(xi, 0)
-		values, own, err := w.axes(covs[k], memory, true)
+		_, cov := g.split(xi, 0)
+		memory.covs = append(memory.covs, cov)
+		values, own, err := w.axes(cov, memory, true)
 		if err == nil {
 			l.add(values)
 			copy(linalg.Row(columns, k, d*d), own)
@@ -677,15 +682,15 @@ func (g ellipsoidal) MaximizePosterior(sums, anchors, params family.Table, of *f
 			return family.ClassError(k, err)
 		}
 	}
-	m, pulled := newMaximum(g.structure, params.K, of.Pooled), make([]float64, d*d)
-	m.conditional = true
+	m, pulled := memory.maximum.begin(g.structure, params.K, of.Pooled), linalg.Resize(memory.scatter, d*d)
+	m.conditional, memory.scatter = true, pulled
 	for k := range params.K {
 		count, along := l.pseudo(k)
 		m.n[k] = sums.Row(k, 1)[0] + count
 		assemble(linalg.Row(columns, k, d*d), along, pulled)
 		floats.Add(linalg.Row(scatters, k, d*d), pulled)
 	}
-	return m.covariances(scatters, covs)
+	return m.covariances(scatters, memory.covs)
 }
 
 // Integrals are those of the means, and of volume, shape and orientation.

@@ -26,43 +26,40 @@ func (m *maximum) setLeast(axes, least []float64) {
 	if m.floor == nil {
 		return
 	}
-	g, spread := m.scales()
-	m.turned(g, axes)
-	m.turned(spread, axes)
-	m.leastOf(g, spread, least)
+	m.g, m.s = linalg.Resize(m.g, m.d*m.d), linalg.Resize(m.s, m.d*m.d)
+	m.scales(axes, m.g, m.s)
+	m.leastOf(m.g, m.s, least)
 }
 
-// scales are F and S as D×D matrices.
-func (m *maximum) scales() (floor, spread []float64) {
-	floor = make([]float64, m.d*m.d)
-	for a, f := range m.floor {
-		floor[a*m.d+a] = f
-	}
-	return floor, slices.Clone(m.spread)
+// scales puts DᵀFD and DᵀSD, D×D, into floor and spread.
+func (m *maximum) scales(axes, floor, spread []float64) {
+	clear(floor)
+	m.addFloor(floor, 1)
+	copy(spread, m.spread)
+	m.turned(floor, axes)
+	m.turned(spread, axes)
 }
 
 // leastOf puts c_j into least, given G and DᵀSD.
 func (m *maximum) leastOf(g, spread, least []float64) {
-	inverse := diagonalOf(spread, m.d) // 1/√s
-	for j, v := range inverse {
-		inverse[j] = 1 / math.Sqrt(v)
+	m.inverse = diagonalOf(spread, linalg.Resize(m.inverse, m.d)) // 1/√s
+	for j, v := range m.inverse {
+		m.inverse[j] = 1 / math.Sqrt(v)
 	}
-	for j := range m.d {
+	for j, s := range m.inverse {
 		sum := 0.0
 		for l, v := range linalg.Row(g, j, m.d) {
-			sum += math.Abs(v) * inverse[l]
+			sum += math.Abs(v) * m.inverse[l]
 		}
-		least[j] = sum / inverse[j]
+		least[j] = sum / s
 	}
 }
 
 // turned replaces a symmetric matrix A by DᵀAD.
 func (m *maximum) turned(a, axes []float64) {
-	d := m.d
-	product := make([]float64, d*d)
-	linalg.MulSerial(false, false, 1, linalg.General(d, d, a), linalg.General(d, d, axes), 0,
-		linalg.General(d, d, product))
-	linalg.MulSerial(true, false, 1, linalg.General(d, d, axes), linalg.General(d, d, product), 0, linalg.General(d, d, a))
+	m.half = linalg.Resize(m.half, m.d*m.d)
+	product(m.d, false, false, a, axes, m.half)
+	product(m.d, true, false, axes, m.half, a)
 }
 
 // onFloor says whether some variance is at its least.
@@ -159,7 +156,8 @@ func (m *maximum) improve(axes, scatters []float64, covs [][]float64) error {
 	d := m.d
 	candidates := [3][]float64{slices.Clone(axes), slices.Clone(axes), slices.Clone(axes)}
 	for k, cov := range covs {
-		raised := m.lifted(linalg.Row(scatters, k, d*d), m.n[k])
+		raised := slices.Clone(linalg.Row(scatters, k, d*d))
+		m.addFloor(raised, m.n[k])
 		if !eigenvectors(d, cov, linalg.Row(candidates[1], k, d*d)) ||
 			!eigenvectors(d, raised, linalg.Row(candidates[2], k, d*d)) {
 			return family.ClassError(k, variances.Singular())
@@ -203,13 +201,11 @@ func (m *maximum) improve(axes, scatters []float64, covs [][]float64) error {
 	return nil
 }
 
-// lifted is W + nF, along whose axes what has no extent is separated by its floor.
-func (m *maximum) lifted(scatter []float64, n float64) []float64 {
-	sum := slices.Clone(scatter)
+// addFloor makes W + nF of W, along whose axes what has no extent is separated by its floor.
+func (m *maximum) addFloor(scatter []float64, n float64) {
 	for a, f := range m.floor {
-		sum[a*m.d+a] += n * f
+		scatter[a*m.d+a] += n * f
 	}
-	return sum
 }
 
 // eigenvectors puts the eigenvectors of a symmetric matrix, that of the largest eigenvalue first, into the columns of
@@ -226,7 +222,7 @@ func eigenvectors(d int, a, dst []float64) (ok bool) {
 func (m *maximum) along(k int, axes, scatter []float64) {
 	w := slices.Clone(scatter)
 	m.turned(w, axes)
-	for j, v := range diagonalOf(w, m.d) {
+	for j, v := range diagonalOf(w, linalg.Row(m.scatter, k, m.d)) {
 		m.scatter[k*m.d+j] = max(0, v)
 	}
 	m.setLeast(axes, linalg.Row(m.least, k, m.d))

@@ -79,8 +79,8 @@ func (b *bounded) step(t testing.TB) {
 		return
 	}
 	for k, cov := range b.covs {
-		copy(linalg.Row(m.scatter, k, b.d), diagonalOf(linalg.Row(b.scatters, k, b.d*b.d), b.d))
-		copy(linalg.Row(m.variance, k, b.d), diagonalOf(cov, b.d))
+		diagonalOf(linalg.Row(b.scatters, k, b.d*b.d), linalg.Row(m.scatter, k, b.d))
+		diagonalOf(cov, linalg.Row(m.variance, k, b.d))
 		copy(linalg.Row(m.least, k, b.d), m.floor)
 	}
 	m.variances()
@@ -186,7 +186,7 @@ func (b *bounded) near(t testing.TB, rng *rand.Rand, size float64) (covs [][]flo
 			}
 			floats.AddConst(-floats.Sum(shape)/float64(d), shape)
 		}
-		axes, values := identity(d), diagonalOf(cov, d)
+		axes, values := identity(d), diagonalOf(cov, make([]float64, d))
 		if name[2] != 'I' {
 			e, ok := linalg.NewSymmetricEigen(d, slices.Clone(cov))
 			require.True(t, ok)

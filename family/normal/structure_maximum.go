@@ -34,17 +34,20 @@ type maximum struct {
 	// conditional says that the maximum is one given other parameters: common axes need not come to theirs, as the next
 	// global step goes on, and gains more.
 	conditional bool
+	turns       axesMemory
+	g, s, half  []float64 // D×D, scratch
+	inverse     []float64 // D, scratch
 }
 
-func newMaximum(s structure, k int, w *family.Pooled) *maximum {
-	m := &maximum{
-		structure: s,
-		k:         k,
-		n:         make([]float64, k),
-		scatter:   make([]float64, k*s.d),
-		variance:  make([]float64, k*s.d),
-		least:     make([]float64, k*s.d),
-		level:     make([]float64, k),
+func newMaximum(s structure, k int, w *family.Pooled) *maximum { return new(maximum).begin(s, k, w) }
+
+// begin makes it the step of K classes, in the memory of the step before.
+func (m *maximum) begin(s structure, k int, w *family.Pooled) *maximum {
+	m.structure, m.k, m.conditional, m.floor, m.spread = s, k, false, nil, nil
+	m.n, m.level = linalg.Resize(m.n, k), linalg.Resize(m.level, k)
+	for _, list := range []*[]float64{&m.scatter, &m.variance, &m.least} {
+		*list = linalg.Resize(*list, k*s.d)
+		clear(*list)
 	}
 	if w != nil && len(w.Floor) > 0 {
 		m.floor, m.spread = w.Floor, w.Parameters[s.d:]
