@@ -411,20 +411,23 @@ func product(d int, transA, transB bool, a, b, c []float64) {
 		linalg.MulSerial(transA, transB, 1, linalg.General(d, d, a), linalg.General(d, d, b), 0, linalg.General(d, d, c))
 		return
 	}
-	rowA, alongA, alongB, columnB := d, 1, d, 1
+	rowA, alongA := d, 1
 	if transA {
 		rowA, alongA = 1, d
 	}
-	if transB {
-		alongB, columnB = 1, d
-	}
 	for i := range d {
-		for j := range d {
-			sum := 0.0
-			for k := range d {
-				sum += a[i*rowA+k*alongA] * b[k*alongB+j*columnB]
+		row := c[i*d : (i+1)*d]
+		clear(row)
+		for j := 0; transB && j < d; j++ {
+			for k, v := range b[j*d : (j+1)*d] {
+				row[j] += a[i*rowA+k*alongA] * v
 			}
-			c[i*d+j] = sum
+		}
+		for k := 0; !transB && k < d; k++ {
+			f := a[i*rowA+k*alongA]
+			for j, v := range b[k*d : (k+1)*d] {
+				row[j] += f * v
+			}
 		}
 	}
 }
