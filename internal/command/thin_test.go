@@ -34,6 +34,7 @@ func TestThinFitsSayWhatWouldHelp(t *testing.T) {
 			`^\S+: "y" of row 401 is 99999, where other rows have -\S+ to \S+; correct or mark what is wrong \(--na\)$`},
 		{"both ends", plenty + "7e5,0.1,0.3,1\n-8e5,0.1,0.3,1\n", []string{"--k", "1"},
 			`"x" of row 401 is 700000, where other rows have -\S+ to \S+, "x" of row 402 is -800000, where`},
+		{"code of what is missing", plenty + "-30,0.1,0.3,1\n", []string{"--k", "1"}, `"x" of row 401 is -30, where other rows have`},
 		{"few rows", plenty + cloud(3, 40), []string{"--k", "2"}, `component 2 has 3 rows \(401, 402, 403\)`},
 		{"no more than columns", head + cloud(400, 0) + cloud(3, 7), []string{"--k", "2", "--cov", "full"},
 			`component 2 has 3 rows \(401, 402, 403\), no more than columns: its covariance is hardly determined`},
