@@ -380,7 +380,7 @@ func (f *fit[B, P, S]) further() (any bool) {
 	for _, k := range f.sizes() {
 		made := len(f.beginning(k))
 		if left := f.options.Restarts - made; left > 0 && f.highest(k, k) >= least {
-			if f.compared && made >= enoughStarts && f.agree(k) {
+			if f.compared && (made >= enoughStarts && f.agree(k) || f.outdone(k)) {
 				continue
 			} else if f.compared && made < enoughStarts {
 				left = min(left, enoughStarts-made)
@@ -395,6 +395,12 @@ func (f *fit[B, P, S]) further() (any bool) {
 // enoughStarts is the number of starts from one K after which, where all agree, a comparison makes no others: of 83
 // such searches six further starts brought five more than .3 nats, and at most 3.1 (docs/decisions/engine.md).
 const enoughStarts = 4
+
+// outdone reports whether starts from more latent dimensions than k have come about as far: they find what those from k
+// do, which may have too few.
+func (f *fit[B, P, S]) outdone(k int) bool {
+	return f.highest(k+1, math.MaxInt) >= f.highest(k, k)-polished
+}
 
 // agree reports whether the starts from k latent dimensions all came to the same maximum, of fewer dimensions.
 func (f *fit[B, P, S]) agree(k int) bool {
