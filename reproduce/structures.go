@@ -23,10 +23,23 @@ type structureFit struct {
 	ComponentIndex, GroupsIndex float64 // adjusted Rand indices
 }
 
-// A structureRule chooses among fits of one table.
+// structureFits are those of one table: of each structure alone, and that of their comparison.
+type structureFits struct {
+	Alone    []structureFit
+	Compared structureFit
+}
+
+// A structureRule chooses among fits of one table; nil takes what their comparison came to.
 type structureRule struct {
 	name   string
 	choose func(fits []structureFit) int
+}
+
+func (r structureRule) of(fits structureFits) structureFit {
+	if r.choose == nil {
+		return fits.Compared
+	}
+	return fits.Alone[r.choose(fits.Alone)]
 }
 
 var structureRules = []structureRule{
@@ -36,14 +49,20 @@ var structureRules = []structureRule{
 	{"E − H of several", ofSeveral},
 	{"BIC", highest(func(f structureFit) float64 { return f.BIC })},
 	{"ICL", highest(func(f structureFit) float64 { return f.BIC - f.Entropy })},
+	{"one comparison", nil},
 }
 
 var byEvidence = highest(func(f structureFit) float64 { return f.Evidence })
 
-// byDefault is the place among them of what latent fit does.
-const byDefault = 3
+// byDefault and compared are the places among them of the rule of latent fit, and of the comparison that it makes.
+const byDefault, compared = 3, 6
 
 func (f structureFit) completed() float64 { return f.Evidence - f.Entropy }
+
+// sameAs says that two fits can hardly be told apart.
+func (f structureFit) sameAs(other structureFit) bool {
+	return f.K == other.K && math.Abs(f.Evidence-other.Evidence) <= 0.01
+}
 
 // highest is the rule of the largest value.
 func highest(value func(structureFit) float64) func([]structureFit) int {
@@ -84,34 +103,48 @@ func structureCells(s *Settings) (cells []groupCell) {
 }
 
 // structures are the fits of a drawn table.
-func (c groupCell) structures(ctx context.Context, seed uint64) (fits []structureFit, err error) {
+func (c groupCell) structures(ctx context.Context, seed uint64) (fits structureFits, err error) {
 	x, classes := c.draw(seed)
 	src, err := blocks.FromSlice(x, c.n, c.d)
 	if err != nil {
-		return nil, err
+		return fits, err
 	}
+	o := framework.Options{K: 10, DoubleTo: c.n / (c.d + 1), Restarts: 5, Seed: seed, Workers: 1,
+		Also: []framework.Criterion{framework.BIC}}
+	var models []framework.Model[blocks.Rows, *mixture.Parameters, *mixture.Statistics]
 	for _, form := range structureForms {
 		m := mixture.Model{Family: normal.Family{Covariance: form}}
-		o := framework.Options{K: 10, DoubleTo: c.n / (c.d + 1), Restarts: 5, Seed: seed, Workers: 1,
-			Also: []framework.Criterion{framework.BIC}}
 		fit, err := framework.Fit(ctx, m, src, o)
 		if err != nil {
-			return nil, err
+			return fits, err
 		}
-		q, _, tree, err := hierarchy(m, src, fit.Parameters)
+		one, err := structureFitOf(m, src, fit, classes)
 		if err != nil {
-			return nil, err
+			return fits, err
 		}
-		k, e := fit.Parameters.K, &fit.Evaluation
-		groups, err := tree.Cut(tree.Proposed())
-		if err != nil {
-			return nil, err
-		}
-		fits = append(fits, structureFit{K: k, Evidence: e.Evidence, Entropy: e.LabelEntropy,
-			BIC: framework.BIC.Value(e), ComponentIndex: agreeing(q, k, singles(k), classes),
-			GroupsIndex: agreeing(q, k, groups, classes)})
+		models, fits.Alone = append(models, m), append(fits.Alone, one)
 	}
-	return fits, nil
+	best, err := framework.FitBest(ctx, models, src, framework.Completed, o)
+	if err == nil {
+		fits.Compared, err = structureFitOf(models[best.Model].(mixture.Model), src, best.Result, classes)
+	}
+	return fits, err
+}
+
+// structureFitOf is what is known of a fit.
+func structureFitOf(m mixture.Model, src *blocks.Table,
+	fit *framework.Result[*mixture.Parameters, *mixture.Statistics], classes []int) (f structureFit, err error) {
+	q, _, tree, err := hierarchy(m, src, fit.Parameters)
+	if err != nil {
+		return f, err
+	}
+	groups, err := tree.Cut(tree.Proposed())
+	if err != nil {
+		return f, err
+	}
+	k, e := fit.Parameters.K, &fit.Evaluation
+	return structureFit{K: k, Evidence: e.Evidence, Entropy: e.LabelEntropy, BIC: framework.BIC.Value(e),
+		ComponentIndex: agreeing(q, k, singles(k), classes), GroupsIndex: agreeing(q, k, groups, classes)}, nil
 }
 
 func structureStudy() *Experiment {
@@ -120,18 +153,19 @@ func structureStudy() *Experiment {
 		Title:  "Which covariance structure, and by what: the default of mixtures beside the classes of drawn tables",
 		Source: "Beyond the papers: after Celeux & Govaert (1995) and Biernacki, Celeux & Govaert (2000)",
 		About: "Tables as in the study of groups, of other seeds, and two spherical classes of 1000 rows that " +
-			"overlap. Each " +
-			"has a fit by the evidence E of every structure that latent fit compares, and rules choose among the fits: full " +
-			"covariances alone, the evidence, less the entropy H of the labels, and that where a structure with K = 1 has no " +
-			"part if the best by E has several components (the default), BIC and ICL. The rule was chosen on other tables, of " +
-			"real data and known shapes, spheres that overlap among them. Indices are adjusted Rand indices beside the classes.",
-		Revision: 1,
-	}, func(s *Settings) (jobs []Job[[]structureFit], err error) {
+			"overlap. Each has a fit by the evidence E of every structure that latent fit compares, and rules choose among " +
+			"the fits: full covariances alone, the evidence, less the entropy H of the labels, and that where a structure " +
+			"with K = 1 has no part if the best by E has several components (the default), BIC and ICL. One comparison is " +
+			"the default as latent fit makes it, which leaves out starts that would hardly change the answer. The rule was " +
+			"chosen on other tables, of real data and known shapes, spheres that overlap among them. Indices are adjusted " +
+			"Rand indices beside the classes.",
+		Revision: 2,
+	}, func(s *Settings) (jobs []Job[structureFits], err error) {
 		for i, c := range structureCells(s) {
 			for seed := range c.repeats {
-				jobs = append(jobs, Job[[]structureFit]{
+				jobs = append(jobs, Job[structureFits]{
 					Key: fmt.Sprintf("cell-%d-seed-%d", i+1, seed), Cost: float64(c.n*c.d) / 300,
-					Run: func(ctx context.Context) ([]structureFit, error) {
+					Run: func(ctx context.Context) (structureFits, error) {
 						return c.structures(ctx, uint64(100000+1000*i+seed))
 					}})
 			}
@@ -140,7 +174,7 @@ func structureStudy() *Experiment {
 	}, structureConclude)
 }
 
-func structureConclude(s *Settings, results [][]structureFit) (*Outcome, error) {
+func structureConclude(s *Settings, results []structureFits) (*Outcome, error) {
 	header := []string{"classes", "tables"}
 	for _, r := range structureRules {
 		header = append(header, r.name)
@@ -160,6 +194,7 @@ func structureConclude(s *Settings, results [][]structureFit) (*Outcome, error) 
 		n := len(structureRules)
 		tallies[name] = &tally{own: make([]float64, n), joined: make([]float64, n), singles: make([]float64, n)}
 	}
+	same := 0
 	for _, c := range structureCells(s) {
 		name := groupShapes[c.shape]
 		if c.spheres {
@@ -169,13 +204,16 @@ func structureConclude(s *Settings, results [][]structureFit) (*Outcome, error) 
 			for _, to := range []*tally{tallies[name], tallies["all"]} {
 				to.n++
 				for i, r := range structureRules {
-					f := results[0][r.choose(results[0])]
+					f := r.of(results[0])
 					to.own[i] += f.ComponentIndex
 					to.joined[i] += f.GroupsIndex
 					if f.K == 1 {
 						to.singles[i]++
 					}
 				}
+			}
+			if structureRules[byDefault].of(results[0]).sameAs(results[0].Compared) {
+				same++
 			}
 			results = results[1:]
 		}
@@ -209,5 +247,10 @@ func structureConclude(s *Settings, results [][]structureFit) (*Outcome, error) 
 			Agrees: all.own[byDefault] >= max(all.own[4], all.own[5]),
 			Measured: fmt.Sprintf("components %.3f and %.3f; groups %.3f and %.3f", mean(all.own[4]), mean(all.own[5]),
 				mean(all.joined[4]), mean(all.joined[5]))},
+		{Paper: "One comparison, with fewer starts, is no further from the classes than the rule on fits of each structure.",
+			Agrees: all.own[compared] >= all.own[byDefault]-0.005*float64(all.n),
+			Measured: fmt.Sprintf("components %.3f and %.3f; groups %.3f and %.3f; the same fit, to 0.01 nats, in %d of %d "+
+				"tables", mean(all.own[compared]), mean(all.own[byDefault]), mean(all.joined[compared]),
+				mean(all.joined[byDefault]), same, all.n)},
 	}}, nil
 }

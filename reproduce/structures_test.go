@@ -10,7 +10,7 @@ import (
 // Of five fits the entropy moves the choice, and leaves K = 1 to the evidence.
 func TestRulesOfStructuresByHand(t *testing.T) {
 	chosen := func(fits ...structureFit) (list []int) {
-		for _, r := range structureRules {
+		for _, r := range structureRules[:compared] {
 			list = append(list, r.choose(fits))
 		}
 		return list
@@ -27,9 +27,10 @@ func TestRulesOfStructuresByHand(t *testing.T) {
 func TestStructuresOfClearClasses(t *testing.T) {
 	fits, err := groupCell{shape: 0, d: 2, n: 200, apart: 6, spheres: true}.structures(context.Background(), 1)
 	require.NoError(t, err)
-	require.Len(t, fits, len(structureForms))
-	best := fits[structureRules[byDefault].choose(fits)]
-	require.Equal(t, fits[0], best)
+	require.Len(t, fits.Alone, len(structureForms))
+	best := structureRules[byDefault].of(fits)
+	require.Equal(t, fits.Alone[0], best)
+	require.True(t, best.sameAs(structureRules[compared].of(fits)))
 	require.Equal(t, 2, best.K)
 	require.Greater(t, best.ComponentIndex, 0.95)
 }
