@@ -75,3 +75,13 @@ func forward(alpha, e, scale, entry, move []float64, k, n int, least float64) in
 func backward(e, alpha, gamma, scale, beta, back []float64, k, n int) {
 	backwardPortable(e, alpha, gamma, scale, beta, back, k, n)
 }
+
+func reassign(
+	q, old []float32, n, one, alpha, beta, floor float64, mine, words, tokens, work []float64,
+) {
+	reassignPortable(q, old, n, one, alpha, beta, floor, mine, words, tokens, work)
+}
+
+func tally(q []float32, n, weight float64, mine, squares, sum, square []float64) float64 {
+	return tallyPortable(q, n, weight, mine, squares, sum, square)
+}

@@ -101,6 +101,10 @@ func TestNothingOutsideIsTouched(t *testing.T) {
 				}
 			}
 			for k := 1; k <= 17; k++ {
+				next = 0
+				q, old := halves(take, k), halves(take, k)
+				Reassign(q, old, 1, 1, 1, 1, take(k), take(k), take(k), take(k))
+				Tally(q, 1, 1, take(k), take(k), take(k), take(k))
 				side := Padded(k)
 				for _, n := range []int{0, 1, 2, 7} {
 					next = 0
@@ -137,4 +141,11 @@ func TestNothingOutsideIsTouched(t *testing.T) {
 			Product(false, false, 70, 60, 40, 1, take(2800), 40, take(2400), 60, 1, take(4200), 60) // packed
 		}
 	})
+}
+
+// halves are n numbers of 32 bits before or after a fence.
+func halves(take func(n int) []float64, n int) []float32 {
+	s := take((n + 1) / 2)
+	clear(s)
+	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(s))), n+n%2)[n%2:]
 }

@@ -114,6 +114,16 @@ func rowScoresAVX2(dst *float64, dstRow int, x *float64, xRow int, rows int, d i
 //go:noescape
 func nearerAVX2(dst *float64, gap *float64, x *float64, d int, n int, m *float64, w *float64, total *float64)
 
+// reassignAVX2 is Reassign for k > 0; sum is 0.
+//
+//go:noescape
+func reassignAVX2(q *float32, old *float32, k int, n float64, one float64, alpha float64, beta float64, floor float64, mine *float64, words *float64, tokens *float64, weights *float64, sum *float64)
+
+// tallyAVX2 is Tally for k > 0; it adds to total.
+//
+//go:noescape
+func tallyAVX2(q *float32, k int, n float64, weight float64, mine *float64, squares *float64, sum *float64, square *float64, total *float64)
+
 // forward8AVX2 makes n > 0 steps of forward with rows of 8 numbers and 2·pairs rows of move, and puts the number of steps before a sum that is not above least into done.
 //
 //go:noescape
@@ -243,6 +253,16 @@ func rowScoresAVX512(dst *float64, dstRow int, x *float64, xRow int, rows int, d
 //
 //go:noescape
 func nearerAVX512(dst *float64, gap *float64, x *float64, d int, n int, m *float64, w *float64, total *float64)
+
+// reassignAVX512 is Reassign for k > 0; sum is 0.
+//
+//go:noescape
+func reassignAVX512(q *float32, old *float32, k int, n float64, one float64, alpha float64, beta float64, floor float64, mine *float64, words *float64, tokens *float64, weights *float64, sum *float64)
+
+// tallyAVX512 is Tally for k > 0; it adds to total.
+//
+//go:noescape
+func tallyAVX512(q *float32, k int, n float64, weight float64, mine *float64, squares *float64, sum *float64, square *float64, total *float64)
 
 // forward8AVX512 makes n > 0 steps of forward with rows of 8 numbers and 2·pairs rows of move, and puts the number of steps before a sum that is not above least into done.
 //

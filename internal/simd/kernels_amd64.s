@@ -3876,6 +3876,305 @@ end189:
 	VZEROUPPER
 	RET
 
+// func reassignAVX2(q *float32, old *float32, k int, n float64, one float64, alpha float64, beta float64, floor float64, mine *float64, words *float64, tokens *float64, weights *float64, sum *float64)
+// Requires: AVX, FMA3
+TEXT ·reassignAVX2(SB), NOSPLIT, $0-104
+	MOVQ         old+8(FP), AX
+	MOVQ         mine+64(FP), CX
+	MOVQ         words+72(FP), DX
+	MOVQ         tokens+80(FP), BX
+	MOVQ         weights+88(FP), SI
+	VBROADCASTSD one+32(FP), Y0
+	VBROADCASTSD alpha+40(FP), Y3
+	VBROADCASTSD beta+48(FP), Y4
+	VBROADCASTSD floor+56(FP), Y5
+	VXORPD       Y1, Y1, Y1
+	VXORPD       Y2, Y2, Y2
+	MOVQ         k+16(FP), DI
+
+loop191:
+	CMPQ      DI, $0x04
+	JL        end192
+	VCVTPS2PD (AX), Y6
+	VMULPD    Y0, Y6, Y6
+	VMOVUPD   (CX), Y7
+	VSUBPD    Y6, Y7, Y7
+	VMAXPD    Y7, Y1, Y7
+	VADDPD    Y3, Y7, Y7
+	VMOVUPD   (DX), Y8
+	VSUBPD    Y6, Y8, Y8
+	VMAXPD    Y8, Y1, Y8
+	VADDPD    Y4, Y8, Y8
+	VMOVUPD   (BX), Y9
+	VSUBPD    Y6, Y9, Y9
+	VMAXPD    Y9, Y1, Y9
+	VADDPD    Y5, Y9, Y9
+	VMULPD    Y8, Y7, Y7
+	VDIVPD    Y9, Y7, Y7
+	VMOVUPD   Y7, (SI)
+	VADDPD    Y7, Y2, Y2
+	ADDQ      $0x00000020, CX
+	ADDQ      $0x00000020, DX
+	ADDQ      $0x00000020, BX
+	ADDQ      $0x00000020, SI
+	ADDQ      $0x00000010, AX
+	SUBQ      $0x04, DI
+	JMP       loop191
+
+end192:
+	TESTQ        DI, DI
+	JZ           done193
+	LEAQ         tailMasks<>+0(SB), R8
+	MOVQ         $0x00000004, R9
+	SUBQ         DI, R9
+	VMOVDQU      (R8)(R9*8), Y6
+	VEXTRACTF128 $0x01, Y6, X8
+	VMOVUPS      X6, X7
+	VSHUFPS      $0xdd, X8, X7, X7
+	VMASKMOVPS   (AX), X7, X7
+	VCVTPS2PD    X7, Y7
+	VMULPD       Y0, Y7, Y7
+	VMASKMOVPD   (CX), Y6, Y0
+	VSUBPD       Y7, Y0, Y0
+	VMAXPD       Y0, Y1, Y0
+	VADDPD       Y3, Y0, Y0
+	VMASKMOVPD   (DX), Y6, Y3
+	VSUBPD       Y7, Y3, Y3
+	VMAXPD       Y3, Y1, Y3
+	VADDPD       Y4, Y3, Y3
+	VMASKMOVPD   (BX), Y6, Y4
+	VSUBPD       Y7, Y4, Y4
+	VMAXPD       Y4, Y1, Y4
+	VADDPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VDIVPD       Y4, Y0, Y0
+	VMASKMOVPD   Y0, Y6, (SI)
+	VANDPD       Y6, Y0, Y0
+	VADDPD       Y0, Y2, Y2
+
+done193:
+	MOVQ         sum+96(FP), AX
+	VEXTRACTF128 $0x01, Y2, X0
+	VADDPD       X0, X2, X0
+	VUNPCKHPD    X0, X0, X1
+	VADDSD       X1, X0, X0
+	VADDSD       (AX), X0, X0
+	VMOVSD       X0, (AX)
+	VBROADCASTSD constant16<>+0(SB), Y1
+	VBROADCASTSD n+24(FP), Y2
+	VBROADCASTSD (AX), Y0
+	VDIVPD       Y0, Y1, Y1
+	MOVQ         q+0(FP), AX
+	MOVQ         old+8(FP), CX
+	MOVQ         mine+64(FP), DX
+	MOVQ         weights+88(FP), BX
+	MOVQ         k+16(FP), SI
+
+loop194:
+	CMPQ        SI, $0x04
+	JL          end195
+	VMOVUPD     (BX), Y0
+	VMULPD      Y1, Y0, Y0
+	VCVTPS2PD   (CX), Y3
+	VMOVUPD     (DX), Y4
+	VCVTPD2PSY  Y0, X0
+	VMOVUPS     X0, (AX)
+	VCVTPS2PD   X0, Y0
+	VSUBPD      Y3, Y0, Y0
+	VFMADD231PD Y0, Y2, Y4
+	VMOVUPD     Y4, (DX)
+	ADDQ        $0x00000020, DX
+	ADDQ        $0x00000020, BX
+	ADDQ        $0x00000010, AX
+	ADDQ        $0x00000010, CX
+	SUBQ        $0x04, SI
+	JMP         loop194
+
+end195:
+	TESTQ        SI, SI
+	JZ           done196
+	LEAQ         tailMasks<>+0(SB), DI
+	MOVQ         $0x00000004, R8
+	SUBQ         SI, R8
+	VMOVDQU      (DI)(R8*8), Y0
+	VEXTRACTF128 $0x01, Y0, X4
+	VMOVUPS      X0, X3
+	VSHUFPS      $0xdd, X4, X3, X3
+	VMASKMOVPD   (BX), Y0, Y4
+	VMULPD       Y1, Y4, Y4
+	VMASKMOVPS   (CX), X3, X1
+	VCVTPS2PD    X1, Y1
+	VMASKMOVPD   (DX), Y0, Y5
+	VCVTPD2PSY   Y4, X4
+	VMASKMOVPS   X4, X3, (AX)
+	VCVTPS2PD    X4, Y3
+	VSUBPD       Y1, Y3, Y3
+	VFMADD231PD  Y3, Y2, Y5
+	VMASKMOVPD   Y5, Y0, (DX)
+
+done196:
+	VZEROUPPER
+	RET
+
+// func tallyAVX2(q *float32, k int, n float64, weight float64, mine *float64, squares *float64, sum *float64, square *float64, total *float64)
+// Requires: AVX, AVX2, FMA3
+TEXT ·tallyAVX2(SB), NOSPLIT, $0-72
+	MOVQ         q+0(FP), AX
+	MOVQ         mine+32(FP), CX
+	MOVQ         squares+40(FP), DX
+	MOVQ         sum+48(FP), BX
+	MOVQ         square+56(FP), SI
+	VBROADCASTSD n+16(FP), Y0
+	VBROADCASTSD weight+24(FP), Y1
+	VXORPD       Y2, Y2, Y2
+	MOVQ         k+8(FP), DI
+
+loop197:
+	CMPQ         DI, $0x04
+	JL           end198
+	VCVTPS2PD    (AX), Y3
+	VADDPD       constant42<>+0(SB), Y3, Y4
+	VCMPPD       $0x11, constant18<>+0(SB), Y4, Y6
+	VMULPD       constant19<>+0(SB), Y4, Y5
+	VBLENDVPD    Y6, Y5, Y4, Y5
+	VANDPD       constant20<>+0(SB), Y6, Y7
+	VPSRLQ       $0x34, Y5, Y4
+	VPOR         constant21<>+0(SB), Y4, Y4
+	VSUBPD       constant22<>+0(SB), Y4, Y4
+	VSUBPD       Y7, Y4, Y4
+	VPAND        constant23<>+0(SB), Y5, Y5
+	VPOR         constant16<>+0(SB), Y5, Y5
+	VCMPPD       $0x1e, constant24<>+0(SB), Y5, Y6
+	VMULPD       constant15<>+0(SB), Y5, Y7
+	VBLENDVPD    Y6, Y7, Y5, Y5
+	VANDPD       constant16<>+0(SB), Y6, Y6
+	VADDPD       Y6, Y4, Y4
+	VSUBPD       constant16<>+0(SB), Y5, Y5
+	VADDPD       constant25<>+0(SB), Y5, Y6
+	VDIVPD       Y6, Y5, Y6
+	VMULPD       Y6, Y6, Y7
+	VBROADCASTSD constant26<>+0(SB), Y8
+	VFMADD213PD  constant27<>+0(SB), Y7, Y8
+	VFMADD213PD  constant28<>+0(SB), Y7, Y8
+	VFMADD213PD  constant29<>+0(SB), Y7, Y8
+	VFMADD213PD  constant30<>+0(SB), Y7, Y8
+	VFMADD213PD  constant31<>+0(SB), Y7, Y8
+	VFMADD213PD  constant32<>+0(SB), Y7, Y8
+	VMULPD       Y7, Y8, Y8
+	VMULPD       constant15<>+0(SB), Y5, Y7
+	VMULPD       Y5, Y7, Y7
+	VADDPD       Y7, Y8, Y8
+	VMULPD       Y6, Y8, Y8
+	VFMADD231PD  constant33<>+0(SB), Y4, Y8
+	VSUBPD       Y8, Y7, Y8
+	VSUBPD       Y5, Y8, Y8
+	VMULPD       constant34<>+0(SB), Y4, Y4
+	VSUBPD       Y8, Y4, Y8
+	VFMADD231PD  Y8, Y3, Y2
+	VMULPD       Y0, Y3, Y4
+	VMULPD       Y4, Y3, Y3
+	VMOVUPD      (CX), Y5
+	VADDPD       Y4, Y5, Y5
+	VMOVUPD      Y5, (CX)
+	VMOVUPD      (BX), Y5
+	VFMADD231PD  Y4, Y1, Y5
+	VMOVUPD      Y5, (BX)
+	VMOVUPD      (DX), Y4
+	VADDPD       Y3, Y4, Y4
+	VMOVUPD      Y4, (DX)
+	VMOVUPD      (SI), Y4
+	VFMADD231PD  Y3, Y1, Y4
+	VMOVUPD      Y4, (SI)
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
+	ADDQ         $0x00000020, BX
+	ADDQ         $0x00000020, SI
+	ADDQ         $0x00000010, AX
+	SUBQ         $0x04, DI
+	JMP          loop197
+
+end198:
+	TESTQ        DI, DI
+	JZ           done199
+	LEAQ         tailMasks<>+0(SB), R8
+	MOVQ         $0x00000004, R9
+	SUBQ         DI, R9
+	VMOVDQU      (R8)(R9*8), Y3
+	VEXTRACTF128 $0x01, Y3, X5
+	VMOVUPS      X3, X4
+	VSHUFPS      $0xdd, X5, X4, X4
+	VMASKMOVPS   (AX), X4, X4
+	VCVTPS2PD    X4, Y4
+	VADDPD       constant42<>+0(SB), Y4, Y5
+	VCMPPD       $0x11, constant18<>+0(SB), Y5, Y7
+	VMULPD       constant19<>+0(SB), Y5, Y6
+	VBLENDVPD    Y7, Y6, Y5, Y6
+	VANDPD       constant20<>+0(SB), Y7, Y8
+	VPSRLQ       $0x34, Y6, Y5
+	VPOR         constant21<>+0(SB), Y5, Y5
+	VSUBPD       constant22<>+0(SB), Y5, Y5
+	VSUBPD       Y8, Y5, Y5
+	VPAND        constant23<>+0(SB), Y6, Y6
+	VPOR         constant16<>+0(SB), Y6, Y6
+	VCMPPD       $0x1e, constant24<>+0(SB), Y6, Y7
+	VMULPD       constant15<>+0(SB), Y6, Y8
+	VBLENDVPD    Y7, Y8, Y6, Y6
+	VANDPD       constant16<>+0(SB), Y7, Y7
+	VADDPD       Y7, Y5, Y5
+	VSUBPD       constant16<>+0(SB), Y6, Y6
+	VADDPD       constant25<>+0(SB), Y6, Y7
+	VDIVPD       Y7, Y6, Y7
+	VMULPD       Y7, Y7, Y8
+	VBROADCASTSD constant26<>+0(SB), Y9
+	VFMADD213PD  constant27<>+0(SB), Y8, Y9
+	VFMADD213PD  constant28<>+0(SB), Y8, Y9
+	VFMADD213PD  constant29<>+0(SB), Y8, Y9
+	VFMADD213PD  constant30<>+0(SB), Y8, Y9
+	VFMADD213PD  constant31<>+0(SB), Y8, Y9
+	VFMADD213PD  constant32<>+0(SB), Y8, Y9
+	VMULPD       Y8, Y9, Y9
+	VMULPD       constant15<>+0(SB), Y6, Y8
+	VMULPD       Y6, Y8, Y8
+	VADDPD       Y8, Y9, Y9
+	VMULPD       Y7, Y9, Y9
+	VFMADD231PD  constant33<>+0(SB), Y5, Y9
+	VSUBPD       Y9, Y8, Y9
+	VSUBPD       Y6, Y9, Y9
+	VMULPD       constant34<>+0(SB), Y5, Y5
+	VSUBPD       Y9, Y5, Y9
+	VFMADD231PD  Y9, Y4, Y2
+	VMULPD       Y0, Y4, Y0
+	VMULPD       Y0, Y4, Y4
+	VMASKMOVPD   (CX), Y3, Y5
+	VADDPD       Y0, Y5, Y5
+	VMASKMOVPD   Y5, Y3, (CX)
+	VMASKMOVPD   (BX), Y3, Y5
+	VFMADD231PD  Y0, Y1, Y5
+	VMASKMOVPD   Y5, Y3, (BX)
+	VMASKMOVPD   (DX), Y3, Y0
+	VADDPD       Y4, Y0, Y0
+	VMASKMOVPD   Y0, Y3, (DX)
+	VMASKMOVPD   (SI), Y3, Y0
+	VFMADD231PD  Y4, Y1, Y0
+	VMASKMOVPD   Y0, Y3, (SI)
+
+done199:
+	MOVQ         total+64(FP), AX
+	VEXTRACTF128 $0x01, Y2, X0
+	VADDPD       X0, X2, X0
+	VUNPCKHPD    X0, X0, X1
+	VADDSD       X1, X0, X0
+	VADDSD       (AX), X0, X0
+	VMOVSD       X0, (AX)
+	VZEROUPPER
+	RET
+
+DATA constant42<>+0(SB)/8, $0x01a56e1fc2f8f359
+DATA constant42<>+8(SB)/8, $0x01a56e1fc2f8f359
+DATA constant42<>+16(SB)/8, $0x01a56e1fc2f8f359
+DATA constant42<>+24(SB)/8, $0x01a56e1fc2f8f359
+GLOBL constant42<>(SB), RODATA|NOPTR, $32
+
 // func forward8AVX2(alpha *float64, e *float64, scale *float64, entry *float64, move *float64, pairs int, n int, least float64, done *int)
 // Requires: AVX, AVX2, FMA3
 TEXT ·forward8AVX2(SB), NOSPLIT, $0-72
@@ -3890,7 +4189,7 @@ TEXT ·forward8AVX2(SB), NOSPLIT, $0-72
 	VMOVSD  least+56(FP), X3
 	XORQ    BX, BX
 
-loop191:
+loop200:
 	VMULPD       (CX), Y0, Y4
 	VMOVUPD      Y4, (AX)
 	VMULPD       32(CX), Y1, Y5
@@ -3902,7 +4201,7 @@ loop191:
 	VADDSD       X0, X1, X1
 	VMOVSD       X1, (DX)
 	VUCOMISD     X3, X1
-	JBE          end192
+	JBE          end201
 	VDIVSD       X1, X2, X0
 	VBROADCASTSD X0, Y6
 	MOVQ         move+32(FP), DI
@@ -3913,7 +4212,7 @@ loop191:
 	MOVQ         AX, R8
 	MOVQ         pairs+40(FP), R9
 
-loop193:
+loop202:
 	VBROADCASTSD (R8), Y9
 	VFMADD231PD  (DI), Y9, Y0
 	VFMADD231PD  32(DI), Y9, Y1
@@ -3923,7 +4222,7 @@ loop193:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000080, DI
 	DECQ         R9
-	JNZ          loop193
+	JNZ          loop202
 	VADDPD       Y7, Y0, Y0
 	VADDPD       Y8, Y1, Y1
 	VMULPD       Y6, Y0, Y0
@@ -3937,9 +4236,9 @@ loop193:
 	ADDQ         $0x00000008, DX
 	INCQ         BX
 	CMPQ         BX, SI
-	JL           loop191
+	JL           loop200
 
-end192:
+end201:
 	MOVQ done+64(FP), AX
 	MOVQ BX, (AX)
 	VZEROUPPER
@@ -3965,7 +4264,7 @@ TEXT ·backward8AVX2(SB), NOSPLIT, $0-64
 	VMOVUPD 32(DI), Y1
 	VMOVSD  constant16<>+0(SB), X2
 
-loop194:
+loop203:
 	VDIVSD       (BX), X2, X3
 	VBROADCASTSD X3, Y3
 	VMULPD       (CX), Y0, Y4
@@ -3986,7 +4285,7 @@ loop194:
 	MOVQ         AX, R8
 	MOVQ         pairs+48(FP), R9
 
-loop195:
+loop204:
 	VBROADCASTSD (R8), Y5
 	VFMADD231PD  (DI), Y5, Y0
 	VFMADD231PD  32(DI), Y5, Y1
@@ -3996,7 +4295,7 @@ loop195:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000080, DI
 	DECQ         R9
-	JNZ          loop195
+	JNZ          loop204
 	VADDPD       Y3, Y0, Y0
 	VADDPD       Y4, Y1, Y1
 	VMOVAPD      Y0, Y0
@@ -4006,7 +4305,7 @@ loop195:
 	SUBQ         $0x00000040, DX
 	SUBQ         $0x08, BX
 	DECQ         SI
-	JNZ          loop194
+	JNZ          loop203
 	MOVQ         beta+32(FP), AX
 	VMOVUPD      Y0, (AX)
 	VMOVUPD      Y1, 32(AX)
@@ -4029,7 +4328,7 @@ TEXT ·forward16AVX2(SB), NOSPLIT, $0-72
 	VMOVSD  least+56(FP), X5
 	XORQ    BX, BX
 
-loop196:
+loop205:
 	VMULPD       (CX), Y0, Y6
 	VMOVUPD      Y6, (AX)
 	VMULPD       32(CX), Y1, Y7
@@ -4047,7 +4346,7 @@ loop196:
 	VADDSD       X0, X1, X1
 	VMOVSD       X1, (DX)
 	VUCOMISD     X5, X1
-	JBE          end197
+	JBE          end206
 	VDIVSD       X1, X4, X0
 	VBROADCASTSD X0, Y10
 	MOVQ         move+32(FP), DI
@@ -4062,7 +4361,7 @@ loop196:
 	MOVQ         AX, R8
 	MOVQ         pairs+40(FP), R9
 
-loop198:
+loop207:
 	VBROADCASTSD (R8), Y15
 	VFMADD231PD  (DI), Y15, Y0
 	VFMADD231PD  32(DI), Y15, Y1
@@ -4076,7 +4375,7 @@ loop198:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000100, DI
 	DECQ         R9
-	JNZ          loop198
+	JNZ          loop207
 	VADDPD       Y11, Y0, Y0
 	VADDPD       Y12, Y1, Y1
 	VADDPD       Y13, Y2, Y2
@@ -4098,9 +4397,9 @@ loop198:
 	ADDQ         $0x00000008, DX
 	INCQ         BX
 	CMPQ         BX, SI
-	JL           loop196
+	JL           loop205
 
-end197:
+end206:
 	MOVQ done+64(FP), AX
 	MOVQ BX, (AX)
 	VZEROUPPER
@@ -4128,7 +4427,7 @@ TEXT ·backward16AVX2(SB), NOSPLIT, $0-64
 	VMOVUPD 96(DI), Y3
 	VMOVSD  constant16<>+0(SB), X4
 
-loop199:
+loop208:
 	VDIVSD       (BX), X4, X5
 	VBROADCASTSD X5, Y5
 	VMULPD       (CX), Y0, Y6
@@ -4163,7 +4462,7 @@ loop199:
 	MOVQ         AX, R8
 	MOVQ         pairs+48(FP), R9
 
-loop200:
+loop209:
 	VBROADCASTSD (R8), Y9
 	VFMADD231PD  (DI), Y9, Y0
 	VFMADD231PD  32(DI), Y9, Y1
@@ -4177,7 +4476,7 @@ loop200:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000100, DI
 	DECQ         R9
-	JNZ          loop200
+	JNZ          loop209
 	VADDPD       Y5, Y0, Y0
 	VADDPD       Y6, Y1, Y1
 	VADDPD       Y7, Y2, Y2
@@ -4191,7 +4490,7 @@ loop200:
 	SUBQ         $0x00000080, DX
 	SUBQ         $0x08, BX
 	DECQ         SI
-	JNZ          loop199
+	JNZ          loop208
 	MOVQ         beta+32(FP), AX
 	VMOVUPD      Y0, (AX)
 	VMOVUPD      Y1, 32(AX)
@@ -4207,9 +4506,9 @@ TEXT ·expAVX512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop201:
+loop210:
 	CMPQ              DX, $0x08
-	JL                end202
+	JL                end211
 	VMOVUPD           (CX), Z0
 	VBROADCASTSD      constant00<>+0(SB), Z1
 	VMAXPD            Z0, Z1, Z0
@@ -4238,11 +4537,11 @@ loop201:
 	ADDQ              $0x40, CX
 	ADDQ              $0x40, AX
 	SUBQ              $0x08, DX
-	JMP               loop201
+	JMP               loop210
 
-end202:
+end211:
 	TESTQ             DX, DX
-	JZ                done203
+	JZ                done212
 	MOVQ              $0x000000ff, BX
 	BZHIQ             DX, BX, BX
 	KMOVW             BX, K1
@@ -4272,7 +4571,7 @@ end202:
 	VSCALEFPD         Z1, Z2, Z0
 	VMOVUPD           Z0, K1, (AX)
 
-done203:
+done212:
 	VZEROUPPER
 	RET
 
@@ -4283,9 +4582,9 @@ TEXT ·logAVX512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop204:
+loop213:
 	CMPQ             DX, $0x08
-	JL               end205
+	JL               end214
 	VMOVUPD          (CX), Z0
 	VGETEXPPD        Z0, Z1
 	VGETMANTPD       $0x00, Z0, Z2
@@ -4323,11 +4622,11 @@ loop204:
 	ADDQ             $0x40, CX
 	ADDQ             $0x40, AX
 	SUBQ             $0x08, DX
-	JMP              loop204
+	JMP              loop213
 
-end205:
+end214:
 	TESTQ            DX, DX
-	JZ               done206
+	JZ               done215
 	MOVQ             $0x000000ff, BX
 	BZHIQ            DX, BX, BX
 	KMOVW            BX, K1
@@ -4366,7 +4665,7 @@ end205:
 	VBROADCASTSD     constant38<>+0(SB), K2, Z5
 	VMOVUPD          Z5, K1, (AX)
 
-done206:
+done215:
 	VZEROUPPER
 	RET
 
@@ -4381,24 +4680,24 @@ TEXT ·softmaxAVX512(SB), NOSPLIT, $0-40
 	SHLQ         $0x03, SI
 	VBROADCASTSD constant39<>+0(SB), Z0
 
-loop207:
+loop216:
 	CMPQ         CX, $0x08
-	JL           end208
+	JL           end217
 	VBROADCASTSD constant36<>+0(SB), Z1
 	MOVQ         k+8(FP), R8
 	MOVQ         AX, DI
 
-loop209:
+loop218:
 	VMAXPD (DI), Z1, Z1
 	ADDQ   SI, DI
 	DECQ   R8
-	JNZ    loop209
+	JNZ    loop218
 	VPXORQ Z2, Z2, Z2
 	VPXORQ Z3, Z3, Z3
 	MOVQ   k+8(FP), R8
 	MOVQ   AX, DI
 
-loop210:
+loop219:
 	VMOVUPD           (DI), Z4
 	VSUBPD            Z1, Z4, Z4
 	VMAXPD            Z4, Z0, Z4
@@ -4429,18 +4728,18 @@ loop210:
 	VFMADD231PD       Z4, Z5, Z3
 	ADDQ              SI, DI
 	DECQ              R8
-	JNZ               loop210
+	JNZ               loop219
 	VBROADCASTSD      constant16<>+0(SB), Z4
 	VDIVPD            Z2, Z4, Z4
 	MOVQ              k+8(FP), R8
 	MOVQ              AX, DI
 
-loop211:
+loop220:
 	VMULPD           (DI), Z4, Z5
 	VMOVUPD          Z5, (DI)
 	ADDQ             SI, DI
 	DECQ             R8
-	JNZ              loop211
+	JNZ              loop220
 	VGETEXPPD        Z2, Z5
 	VGETMANTPD       $0x00, Z2, Z6
 	VCMPPD.BCST      $0x1e, constant24<>+0(SB), Z6, K1
@@ -4479,9 +4778,9 @@ loop211:
 	ADDQ             $0x40, DX
 	ADDQ             $0x40, BX
 	SUBQ             $0x08, CX
-	JMP              loop207
+	JMP              loop216
 
-end208:
+end217:
 	VZEROUPPER
 	RET
 
@@ -4494,9 +4793,9 @@ TEXT ·complementAVX512(SB), NOSPLIT, $0-32
 	VBROADCASTSD constant16<>+0(SB), Z1
 	VPXORQ       Z2, Z2, Z2
 
-loop212:
+loop221:
 	CMPQ         CX, $0x08
-	JL           end213
+	JL           end222
 	VBROADCASTSD constant16<>+0(SB), Z4
 	VMOVUPD      (AX), Z3
 	VMINPD       Z3, Z0, Z3
@@ -4508,9 +4807,9 @@ loop212:
 	VPORQ.BCST   constant16<>+0(SB), Z1, Z1
 	ADDQ         $0x40, AX
 	SUBQ         $0x08, CX
-	JMP          loop212
+	JMP          loop221
 
-end213:
+end222:
 	MOVQ    mantissas+16(FP), AX
 	VMOVUPD Z1, (AX)
 	MOVQ    exponents+24(FP), AX
@@ -4525,19 +4824,19 @@ TEXT ·finiteAVX512(SB), NOSPLIT, $0-24
 	MOVQ   n+8(FP), CX
 	VPXORQ Z0, Z0, Z0
 
-loop214:
+loop223:
 	CMPQ    CX, $0x08
-	JL      end215
+	JL      end224
 	VMOVUPD (AX), Z1
 	VSUBPD  Z1, Z1, Z1
 	VADDPD  Z1, Z0, Z0
 	ADDQ    $0x40, AX
 	SUBQ    $0x08, CX
-	JMP     loop214
+	JMP     loop223
 
-end215:
+end224:
 	TESTQ     CX, CX
-	JZ        done216
+	JZ        done225
 	MOVQ      $0x000000ff, DX
 	BZHIQ     CX, DX, DX
 	KMOVW     DX, K1
@@ -4545,7 +4844,7 @@ end215:
 	VSUBPD    Z1, Z1, Z1
 	VADDPD    Z1, Z0, Z0
 
-done216:
+done225:
 	MOVQ          sum+16(FP), AX
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VADDPD        Y1, Y0, Y1
@@ -4576,18 +4875,18 @@ TEXT ·columnsAVX512(SB), NOSPLIT, $0-56
 	VPXORQ Z3, Z3, Z3
 	VPXORQ Z4, Z4, Z4
 
-loop217:
+loop226:
 	CMPQ DX, $0x08
-	JL   end218
+	JL   end227
 	MOVQ CX, R9
 	MOVQ AX, R10
 	MOVQ d+24(FP), R11
 	LEAQ (CX)(BX*8), R12
 	LEAQ (R12)(BX*8), R12
 
-loop220:
+loop229:
 	CMPQ            R11, $0x04
-	JL              end221
+	JL              end230
 	PREFETCHT0      (R12)
 	PREFETCHT0      64(R12)
 	PREFETCHT0      128(R12)
@@ -4621,12 +4920,12 @@ loop220:
 	ADDQ            $0x00000020, R9
 	LEAQ            (R10)(DI*4), R10
 	SUBQ            $0x04, R11
-	JMP             loop220
+	JMP             loop229
 
-end221:
-loop222:
+end230:
+loop231:
 	CMPQ            R11, $0x02
-	JL              end223
+	JL              end232
 	PREFETCHT0      (R12)
 	PREFETCHT0      64(R12)
 	ADDQ            $0x00000080, R12
@@ -4648,11 +4947,11 @@ loop222:
 	ADDQ            $0x00000010, R9
 	LEAQ            (R10)(DI*2), R10
 	SUBQ            $0x02, R11
-	JMP             loop222
+	JMP             loop231
 
-end223:
+end232:
 	TESTQ           R11, R11
-	JZ              even219
+	JZ              even228
 	SUBQ            $0x08, R9
 	SUBQ            DI, R10
 	LEAQ            (R9)(BX*4), R11
@@ -4671,13 +4970,13 @@ end223:
 	VMOVUPD         Z7, (R10)
 	VMOVUPD         Z5, (R10)(DI*1)
 
-even219:
+even228:
 	LEAQ (CX)(BX*8), CX
 	ADDQ $0x00000040, AX
 	SUBQ $0x08, DX
-	JMP  loop217
+	JMP  loop226
 
-end218:
+end227:
 	VADDPD        Z2, Z1, Z1
 	VADDPD        Z3, Z1, Z1
 	VADDPD        Z4, Z1, Z1
@@ -4706,9 +5005,9 @@ TEXT ·withinAVX512(SB), NOSPLIT, $0-48
 	VPBROADCASTD SI, Z2
 	VMOVDQU32    lanePlaces<>+0(SB), Z1
 
-loop224:
+loop233:
 	CMPQ          BX, $0x08
-	JL            end225
+	JL            end234
 	VMOVUPD       (CX), Z3
 	VSUBPD        (DX), Z3, Z3
 	VCMPPD        $0x16, Z0, Z3, K1
@@ -4721,9 +5020,9 @@ loop224:
 	ADDQ          $0x00000040, CX
 	ADDQ          $0x00000040, DX
 	SUBQ          $0x08, BX
-	JMP           loop224
+	JMP           loop233
 
-end225:
+end234:
 	SUBQ AX, DI
 	SHRQ $0x02, DI
 	MOVQ DI, ret+40(FP)
@@ -4759,14 +5058,14 @@ TEXT ·gatherAVX512(SB), NOSPLIT, $0-56
 	SHLQ $0x03, BX
 	SHLQ $0x03, SI
 
-loop226:
+loop235:
 	MOVQ list+40(FP), DI
 	MOVQ count+48(FP), R8
 	MOVQ CX, R9
 
-loop227:
+loop236:
 	CMPQ        R8, $0x04
-	JL          end228
+	JL          end237
 	MOVLQSX     (DI), R10
 	MOVLQSX     4(DI), R11
 	MOVLQSX     8(DI), R12
@@ -4780,13 +5079,13 @@ loop227:
 	ADDQ        $0x00000020, R9
 	ADDQ        $0x00000010, DI
 	SUBQ        $0x04, R8
-	JMP         loop227
+	JMP         loop236
 
-end228:
+end237:
 	ADDQ BX, AX
 	ADDQ SI, CX
 	DECQ DX
-	JNZ  loop226
+	JNZ  loop235
 	VZEROUPPER
 	RET
 
@@ -4797,18 +5096,18 @@ TEXT ·raiseAVX512(SB), NOSPLIT, $0-24
 	MOVQ v+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop229:
+loop238:
 	CMPQ    DX, $0x08
-	JL      end230
+	JL      end239
 	VMOVUPD (CX), Z0
 	VMAXPD  (AX), Z0, Z0
 	VMOVUPD Z0, (AX)
 	ADDQ    $0x00000040, AX
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x08, DX
-	JMP     loop229
+	JMP     loop238
 
-end230:
+end239:
 	VZEROUPPER
 	RET
 
@@ -4826,27 +5125,27 @@ TEXT ·factoriseAVX512(SB), NOSPLIT, $8-48
 	VBROADCASTSD share+40(FP), Z0
 	VBROADCASTSD constant16<>+0(SB), Z1
 
-loop231:
+loop240:
 	CMPQ BX, $0x08
-	JL   end232
+	JL   end241
 	MOVQ AX, R8
 	MOVQ CX, R9
 	MOVQ m+24(FP), R10
 
-loop233:
+loop242:
 	VMULPD  (R8), Z0, Z2
 	VMOVUPD Z2, (R9)
 	ADDQ    SI, R9
 	ADDQ    DI, R8
 	ADDQ    SI, R8
 	DECQ    R10
-	JNZ     loop233
+	JNZ     loop242
 	VMOVAPD Z1, Z2
 	MOVQ    AX, R8
 	MOVQ    CX, R9
 	MOVQ    m+24(FP), R10
 
-loop234:
+loop243:
 	VMOVUPD (R8), Z3
 	VSUBPD  (R9), Z3, Z4
 	VMINPD  Z4, Z2, Z2
@@ -4856,9 +5155,9 @@ loop234:
 	MOVQ    R8, R12
 	MOVQ    R10, R13
 	DECQ    R13
-	JZ      end235
+	JZ      end244
 
-loop236:
+loop245:
 	ADDQ   SI, R11
 	ADDQ   SI, R12
 	ADDQ   DI, R12
@@ -4867,32 +5166,32 @@ loop236:
 	MOVQ   R12, R15
 	MOVQ   R13, BP
 
-loop237:
+loop246:
 	VMOVUPD      (R15), Z5
 	VFNMADD231PD (R14), Z4, Z5
 	VMOVUPD      Z5, (R15)
 	ADDQ         SI, R14
 	ADDQ         SI, R15
 	DECQ         BP
-	JNZ          loop237
+	JNZ          loop246
 	VMOVUPD      Z4, (R11)
 	DECQ         R13
-	JNZ          loop236
+	JNZ          loop245
 
-end235:
+end244:
 	ADDQ    SI, R9
 	ADDQ    DI, R8
 	ADDQ    SI, R8
 	DECQ    R10
-	JNZ     loop234
+	JNZ     loop243
 	VMOVUPD Z2, (DX)
 	ADDQ    $0x00000040, AX
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x08, BX
-	JMP     loop231
+	JMP     loop240
 
-end232:
+end241:
 	VZEROUPPER
 	RET
 
@@ -4908,57 +5207,57 @@ TEXT ·solveAVX512(SB), NOSPLIT, $0-48
 	MOVQ  m+24(FP), DI
 	IMULQ SI, DI
 
-loop238:
+loop247:
 	CMPQ BX, $0x08
-	JL   end239
+	JL   end248
 	MOVQ CX, R8
 	MOVQ AX, R9
 	MOVQ m+24(FP), R10
 
-down240:
+down249:
 	DECQ    R10
-	JZ      up241
+	JZ      up250
 	MOVQ    R8, R11
 	MOVQ    R9, R12
 	MOVQ    R10, R13
 	VMOVUPD (R9), Z0
 
-loop242:
+loop251:
 	ADDQ         SI, R11
 	ADDQ         SI, R12
 	VMOVUPD      (R12), Z1
 	VFNMADD231PD (R11), Z0, Z1
 	VMOVUPD      Z1, (R12)
 	DECQ         R13
-	JNZ          loop242
+	JNZ          loop251
 	ADDQ         DI, R8
 	ADDQ         SI, R8
 	ADDQ         SI, R9
-	JMP          down240
+	JMP          down249
 
-up241:
+up250:
 	MOVQ R9, R14
 	SUBQ AX, R14
 	ADDQ DX, R14
 
-loop243:
+loop252:
 	VMOVUPD (R9), Z0
 	VMULPD  (R14), Z0, Z0
 	MOVQ    R8, R11
 	MOVQ    R9, R12
 	MOVQ    R10, R13
 	TESTQ   R13, R13
-	JZ      done244
+	JZ      done253
 
-loop245:
+loop254:
 	ADDQ         SI, R11
 	ADDQ         SI, R12
 	VMOVUPD      (R12), Z1
 	VFNMADD231PD (R11), Z1, Z0
 	DECQ         R13
-	JNZ          loop245
+	JNZ          loop254
 
-done244:
+done253:
 	VMOVUPD Z0, (R9)
 	SUBQ    DI, R8
 	SUBQ    SI, R8
@@ -4966,14 +5265,14 @@ done244:
 	SUBQ    SI, R14
 	INCQ    R10
 	CMPQ    R10, m+24(FP)
-	JL      loop243
+	JL      loop252
 	ADDQ    $0x00000040, AX
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x08, BX
-	JMP     loop238
+	JMP     loop247
 
-end239:
+end248:
 	VZEROUPPER
 	RET
 
@@ -4996,78 +5295,78 @@ TEXT ·invertAVX512(SB), NOSPLIT, $0-32
 	IMULQ SI, R8
 	ADDQ  R8, AX
 
-loop246:
+loop255:
 	CMPQ DX, $0x08
-	JL   end247
+	JL   end256
 	MOVQ AX, DI
 	MOVQ CX, R8
 	XORQ R9, R9
 
-rows248:
+rows257:
 	MOVQ  DI, R10
 	MOVQ  R9, R11
 	TESTQ R11, R11
-	JZ    alone249
+	JZ    alone258
 
-loop250:
+loop259:
 	ADDQ   SI, R10
 	MOVQ   DI, R12
 	MOVQ   R10, R13
 	MOVQ   R9, R14
 	VPXORQ Z0, Z0, Z0
 
-before251:
+before260:
 	ADDQ         BX, R12
 	ADDQ         BX, R13
 	CMPQ         R14, R11
-	JE           column252
+	JE           column261
 	VMOVUPD      (R12), Z1
 	VFNMADD231PD (R13), Z1, Z0
 	DECQ         R14
-	JMP          before251
+	JMP          before260
 
-column252:
-loop253:
+column261:
+loop262:
 	VMOVUPD      (R12), Z1
 	VFNMADD231PD (R13), Z1, Z0
 	ADDQ         BX, R12
 	ADDQ         SI, R13
 	DECQ         R14
-	JNZ          loop253
+	JNZ          loop262
 	VMOVUPD      Z0, (R10)
 	DECQ         R11
-	JNZ          loop250
+	JNZ          loop259
 
-alone249:
+alone258:
 	MOVQ    DI, R10
 	MOVQ    DI, R11
 	MOVQ    R9, R12
 	VMOVUPD (R8), Z0
 	TESTQ   R12, R12
-	JZ      store254
+	JZ      store263
 
-loop255:
+loop264:
 	ADDQ         BX, R10
 	ADDQ         SI, R11
 	VMOVUPD      (R10), Z1
 	VFNMADD231PD (R11), Z1, Z0
 	DECQ         R12
-	JNZ          loop255
+	JNZ          loop264
 
-store254:
+store263:
 	VMOVUPD Z0, (DI)
 	SUBQ    SI, DI
 	SUBQ    BX, DI
 	SUBQ    BX, R8
 	INCQ    R9
 	CMPQ    R9, m+16(FP)
-	JL      rows248
+	JL      rows257
 	ADDQ    $0x00000040, AX
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x08, DX
-	JMP     loop246
+	JMP     loop255
 
-end247:
+end256:
 	VZEROUPPER
 	RET
 
@@ -5080,9 +5379,9 @@ TEXT ·rotateAVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSD c+24(FP), Z0
 	VBROADCASTSD s+32(FP), Z1
 
-loop256:
+loop265:
 	CMPQ    DX, $0x08
-	JL      end257
+	JL      end266
 	VMOVUPD (AX), Z2
 	VMOVUPD (CX), Z3
 	VMULPD  Z0, Z2, Z4
@@ -5096,9 +5395,9 @@ loop256:
 	ADDQ    $0x00000040, AX
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x08, DX
-	JMP     loop256
+	JMP     loop265
 
-end257:
+end266:
 	MOVQ      $0x000000ff, BX
 	BZHIQ     DX, BX, BX
 	KMOVW     BX, K1
@@ -5127,15 +5426,15 @@ TEXT ·gaussianScoresAVX512(SB), NOSPLIT, $0-72
 	SHLQ $0x03, SI
 	LEAQ (SI)(SI*2), DI
 
-loop258:
+loop267:
 	CMPQ DX, $0x20
-	JL   end259
+	JL   end268
 	MOVQ CX, R8
 	MOVQ work+64(FP), R9
 	MOVQ m+40(FP), R10
 	MOVQ d+16(FP), R11
 
-loop260:
+loop269:
 	VBROADCASTSD (R10), Z0
 	VMOVUPD      (R8), Z1
 	VSUBPD       Z0, Z1, Z1
@@ -5153,7 +5452,7 @@ loop260:
 	ADDQ         $0x00000100, R9
 	ADDQ         $0x00000008, R10
 	DECQ         R11
-	JNZ          loop260
+	JNZ          loop269
 	VPXORQ       Z0, Z0, Z0
 	VPXORQ       Z1, Z1, Z1
 	VPXORQ       Z2, Z2, Z2
@@ -5162,9 +5461,9 @@ loop260:
 	MOVQ         root+48(FP), R9
 	MOVQ         d+16(FP), R10
 
-loop261:
+loop270:
 	CMPQ         R10, $0x04
-	JL           end262
+	JL           end271
 	VPXORQ       Z4, Z4, Z4
 	VPXORQ       Z5, Z5, Z5
 	VPXORQ       Z6, Z6, Z6
@@ -5252,9 +5551,9 @@ loop261:
 	MOVQ         R9, R12
 	MOVQ         R10, R13
 	SUBQ         $0x04, R13
-	JZ           none263
+	JZ           none272
 
-loop264:
+loop273:
 	VMOVUPD      (R11), Z20
 	VMOVUPD      64(R11), Z21
 	VMOVUPD      128(R11), Z22
@@ -5282,9 +5581,9 @@ loop264:
 	ADDQ         $0x00000100, R11
 	ADDQ         $0x00000008, R12
 	DECQ         R13
-	JNZ          loop264
+	JNZ          loop273
 
-none263:
+none272:
 	VFMADD231PD Z4, Z4, Z0
 	VFMADD231PD Z5, Z5, Z1
 	VFMADD231PD Z6, Z6, Z2
@@ -5303,11 +5602,11 @@ none263:
 	VFMADD231PD Z19, Z19, Z3
 	LEAQ        32(R9)(SI*4), R9
 	SUBQ        $0x04, R10
-	JMP         loop261
+	JMP         loop270
 
-end262:
+end271:
 	CMPQ         R10, $0x03
-	JNE          next266
+	JNE          next275
 	VPXORQ       Z4, Z4, Z4
 	VPXORQ       Z5, Z5, Z5
 	VPXORQ       Z6, Z6, Z6
@@ -5374,11 +5673,11 @@ end262:
 	VFMADD231PD  Z13, Z13, Z1
 	VFMADD231PD  Z14, Z14, Z2
 	VFMADD231PD  Z15, Z15, Z3
-	JMP          end265
+	JMP          end274
 
-next266:
+next275:
 	CMPQ         R10, $0x02
-	JNE          next267
+	JNE          next276
 	VPXORQ       Z4, Z4, Z4
 	VPXORQ       Z5, Z5, Z5
 	VPXORQ       Z6, Z6, Z6
@@ -5418,11 +5717,11 @@ next266:
 	VFMADD231PD  Z9, Z9, Z1
 	VFMADD231PD  Z10, Z10, Z2
 	VFMADD231PD  Z11, Z11, Z3
-	JMP          end265
+	JMP          end274
 
-next267:
+next276:
 	CMPQ         R10, $0x01
-	JNE          next268
+	JNE          next277
 	VPXORQ       Z4, Z4, Z4
 	VPXORQ       Z5, Z5, Z5
 	VPXORQ       Z6, Z6, Z6
@@ -5440,10 +5739,10 @@ next267:
 	VFMADD231PD  Z5, Z5, Z1
 	VFMADD231PD  Z6, Z6, Z2
 	VFMADD231PD  Z7, Z7, Z3
-	JMP          end265
+	JMP          end274
 
-next268:
-end265:
+next277:
+end274:
 	VBROADCASTSD      c+32(FP), Z4
 	VADDPD            (AX), Z4, Z5
 	VFNMADD231PD.BCST constant15<>+0(SB), Z0, Z5
@@ -5460,18 +5759,18 @@ end265:
 	ADDQ              $0x00000100, CX
 	ADDQ              $0x00000100, AX
 	SUBQ              $0x20, DX
-	JMP               loop258
+	JMP               loop267
 
-end259:
-loop269:
+end268:
+loop278:
 	CMPQ DX, $0x08
-	JL   end270
+	JL   end279
 	MOVQ CX, R8
 	MOVQ work+64(FP), R9
 	MOVQ m+40(FP), R10
 	MOVQ d+16(FP), R11
 
-loop271:
+loop280:
 	VBROADCASTSD (R10), Z0
 	VMOVUPD      (R8), Z1
 	VSUBPD       Z0, Z1, Z1
@@ -5480,15 +5779,15 @@ loop271:
 	ADDQ         $0x00000040, R9
 	ADDQ         $0x00000008, R10
 	DECQ         R11
-	JNZ          loop271
+	JNZ          loop280
 	VPXORQ       Z0, Z0, Z0
 	MOVQ         work+64(FP), R8
 	MOVQ         root+48(FP), R9
 	MOVQ         d+16(FP), R10
 
-loop272:
+loop281:
 	CMPQ         R10, $0x04
-	JL           end273
+	JL           end282
 	VPXORQ       Z1, Z1, Z1
 	VMOVUPD      (R8), Z2
 	VBROADCASTSD (R9), Z3
@@ -5522,9 +5821,9 @@ loop272:
 	MOVQ         R9, R12
 	MOVQ         R10, R13
 	SUBQ         $0x04, R13
-	JZ           none274
+	JZ           none283
 
-loop275:
+loop284:
 	VMOVUPD      (R11), Z5
 	VBROADCASTSD 32(R12), Z6
 	VFMADD231PD  Z5, Z6, Z1
@@ -5537,20 +5836,20 @@ loop275:
 	ADDQ         $0x00000040, R11
 	ADDQ         $0x00000008, R12
 	DECQ         R13
-	JNZ          loop275
+	JNZ          loop284
 
-none274:
+none283:
 	VFMADD231PD Z1, Z1, Z0
 	VFMADD231PD Z2, Z2, Z0
 	VFMADD231PD Z3, Z3, Z0
 	VFMADD231PD Z4, Z4, Z0
 	LEAQ        32(R9)(SI*4), R9
 	SUBQ        $0x04, R10
-	JMP         loop272
+	JMP         loop281
 
-end273:
+end282:
 	CMPQ         R10, $0x03
-	JNE          next277
+	JNE          next286
 	VPXORQ       Z1, Z1, Z1
 	VMOVUPD      (R8), Z2
 	VBROADCASTSD (R9), Z3
@@ -5572,11 +5871,11 @@ end273:
 	VFMADD231PD  Z1, Z1, Z0
 	VFMADD231PD  Z2, Z2, Z0
 	VFMADD231PD  Z3, Z3, Z0
-	JMP          end276
+	JMP          end285
 
-next277:
+next286:
 	CMPQ         R10, $0x02
-	JNE          next278
+	JNE          next287
 	VPXORQ       Z1, Z1, Z1
 	VMOVUPD      (R8), Z2
 	VBROADCASTSD (R9), Z3
@@ -5589,20 +5888,20 @@ next277:
 	VFMADD231PD  Z3, Z4, Z2
 	VFMADD231PD  Z1, Z1, Z0
 	VFMADD231PD  Z2, Z2, Z0
-	JMP          end276
+	JMP          end285
 
-next278:
+next287:
 	CMPQ         R10, $0x01
-	JNE          next279
+	JNE          next288
 	VPXORQ       Z1, Z1, Z1
 	VMOVUPD      (R8), Z2
 	VBROADCASTSD (R9), Z3
 	VFMADD231PD  Z2, Z3, Z1
 	VFMADD231PD  Z1, Z1, Z0
-	JMP          end276
+	JMP          end285
 
-next279:
-end276:
+next288:
+end285:
 	VBROADCASTSD      c+32(FP), Z1
 	VADDPD            (AX), Z1, Z1
 	VFNMADD231PD.BCST constant15<>+0(SB), Z0, Z1
@@ -5610,9 +5909,9 @@ end276:
 	ADDQ              $0x00000040, CX
 	ADDQ              $0x00000040, AX
 	SUBQ              $0x08, DX
-	JMP               loop269
+	JMP               loop278
 
-end270:
+end279:
 	VZEROUPPER
 	RET
 
@@ -5625,9 +5924,9 @@ TEXT ·diagonalScoresAVX512(SB), NOSPLIT, $0-56
 	MOVQ DX, BX
 	SHLQ $0x03, BX
 
-loop280:
+loop289:
 	CMPQ   DX, $0x20
-	JL     end281
+	JL     end290
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -5637,7 +5936,7 @@ loop280:
 	MOVQ   h+48(FP), R8
 	MOVQ   d+16(FP), R9
 
-loop282:
+loop291:
 	VBROADCASTSD (DI), Z4
 	VBROADCASTSD (R8), Z5
 	VMOVUPD      (SI), Z6
@@ -5660,7 +5959,7 @@ loop282:
 	ADDQ         $0x00000008, DI
 	ADDQ         $0x00000008, R8
 	DECQ         R9
-	JNZ          loop282
+	JNZ          loop291
 	VBROADCASTSD c+32(FP), Z4
 	VADDPD       (AX), Z4, Z5
 	VSUBPD       Z0, Z5, Z5
@@ -5677,19 +5976,19 @@ loop282:
 	ADDQ         $0x00000100, CX
 	ADDQ         $0x00000100, AX
 	SUBQ         $0x20, DX
-	JMP          loop280
+	JMP          loop289
 
-end281:
-loop283:
+end290:
+loop292:
 	CMPQ   DX, $0x08
-	JL     end284
+	JL     end293
 	VPXORQ Z0, Z0, Z0
 	MOVQ   CX, SI
 	MOVQ   m+40(FP), DI
 	MOVQ   h+48(FP), R8
 	MOVQ   d+16(FP), R9
 
-loop285:
+loop294:
 	VBROADCASTSD (DI), Z1
 	VBROADCASTSD (R8), Z2
 	VMOVUPD      (SI), Z3
@@ -5700,7 +5999,7 @@ loop285:
 	ADDQ         $0x00000008, DI
 	ADDQ         $0x00000008, R8
 	DECQ         R9
-	JNZ          loop285
+	JNZ          loop294
 	VBROADCASTSD c+32(FP), Z1
 	VADDPD       (AX), Z1, Z1
 	VSUBPD       Z0, Z1, Z1
@@ -5708,9 +6007,9 @@ loop285:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, AX
 	SUBQ         $0x08, DX
-	JMP          loop283
+	JMP          loop292
 
-end284:
+end293:
 	VZEROUPPER
 	RET
 
@@ -5726,9 +6025,9 @@ TEXT ·diagonalMomentsAVX512(SB), NOSPLIT, $0-56
 	SHLQ $0x03, DI
 	LEAQ (DI)(DI*2), R8
 
-loop286:
+loop295:
 	CMPQ         BX, $0x04
-	JL           end287
+	JL           end296
 	VPXORQ       Z0, Z0, Z0
 	VPXORQ       Z1, Z1, Z1
 	VPXORQ       Z2, Z2, Z2
@@ -5745,9 +6044,9 @@ loop286:
 	MOVQ         w+48(FP), R10
 	MOVQ         n+32(FP), R11
 
-loop288:
+loop297:
 	CMPQ        R11, $0x08
-	JL          end289
+	JL          end298
 	VMOVUPD     (R10), Z12
 	VMOVUPD     (R9), Z13
 	VSUBPD      Z8, Z13, Z13
@@ -5772,9 +6071,9 @@ loop288:
 	ADDQ        $0x00000040, R9
 	ADDQ        $0x00000040, R10
 	SUBQ        $0x08, R11
-	JMP         loop288
+	JMP         loop297
 
-end289:
+end298:
 	VUNPCKLPD       Z1, Z0, Z8
 	VUNPCKHPD       Z1, Z0, Z0
 	VADDPD          Z0, Z8, Z8
@@ -5810,11 +6109,11 @@ end289:
 	ADDQ            $0x00000020, CX
 	ADDQ            $0x00000020, SI
 	SUBQ            $0x04, BX
-	JMP             loop286
+	JMP             loop295
 
-end287:
+end296:
 	CMPQ         BX, $0x03
-	JNE          next291
+	JNE          next300
 	VPXORQ       Z0, Z0, Z0
 	VPXORQ       Z1, Z1, Z1
 	VPXORQ       Z2, Z2, Z2
@@ -5827,9 +6126,9 @@ end287:
 	MOVQ         w+48(FP), BX
 	MOVQ         n+32(FP), SI
 
-loop292:
+loop301:
 	CMPQ        SI, $0x08
-	JL          end293
+	JL          end302
 	VMOVUPD     (BX), Z9
 	VMOVUPD     (DX), Z10
 	VSUBPD      Z6, Z10, Z10
@@ -5849,9 +6148,9 @@ loop292:
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x08, SI
-	JMP         loop292
+	JMP         loop301
 
-end293:
+end302:
 	VEXTRACTF64X4 $0x01, Z0, Y6
 	VADDPD        Y6, Y0, Y6
 	VEXTRACTF128  $0x01, Y6, X0
@@ -5900,11 +6199,11 @@ end293:
 	VADDSD        X0, X1, X1
 	VADDSD        16(CX), X1, X1
 	VMOVSD        X1, 16(CX)
-	JMP           end290
+	JMP           end299
 
-next291:
+next300:
 	CMPQ         BX, $0x02
-	JNE          next294
+	JNE          next303
 	VPXORQ       Z0, Z0, Z0
 	VPXORQ       Z1, Z1, Z1
 	VPXORQ       Z2, Z2, Z2
@@ -5914,9 +6213,9 @@ next291:
 	MOVQ         w+48(FP), BX
 	MOVQ         n+32(FP), SI
 
-loop295:
+loop304:
 	CMPQ        SI, $0x08
-	JL          end296
+	JL          end305
 	VMOVUPD     (BX), Z6
 	VMOVUPD     (DX), Z7
 	VSUBPD      Z4, Z7, Z7
@@ -5931,9 +6230,9 @@ loop295:
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x08, SI
-	JMP         loop295
+	JMP         loop304
 
-end296:
+end305:
 	VEXTRACTF64X4 $0x01, Z0, Y4
 	VADDPD        Y4, Y0, Y4
 	VEXTRACTF128  $0x01, Y4, X0
@@ -5966,20 +6265,20 @@ end296:
 	VADDSD        X0, X1, X1
 	VADDSD        8(CX), X1, X1
 	VMOVSD        X1, 8(CX)
-	JMP           end290
+	JMP           end299
 
-next294:
+next303:
 	CMPQ         BX, $0x01
-	JNE          next297
+	JNE          next306
 	VPXORQ       Z0, Z0, Z0
 	VPXORQ       Z1, Z1, Z1
 	VBROADCASTSD (SI), Z2
 	MOVQ         w+48(FP), BX
 	MOVQ         n+32(FP), SI
 
-loop298:
+loop307:
 	CMPQ        SI, $0x08
-	JL          end299
+	JL          end308
 	VMOVUPD     (BX), Z3
 	VMOVUPD     (DX), Z4
 	VSUBPD      Z2, Z4, Z4
@@ -5989,9 +6288,9 @@ loop298:
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x08, SI
-	JMP         loop298
+	JMP         loop307
 
-end299:
+end308:
 	VEXTRACTF64X4 $0x01, Z0, Y2
 	VADDPD        Y2, Y0, Y2
 	VEXTRACTF128  $0x01, Y2, X0
@@ -6008,10 +6307,10 @@ end299:
 	VADDSD        X0, X1, X1
 	VADDSD        (CX), X1, X1
 	VMOVSD        X1, (CX)
-	JMP           end290
+	JMP           end299
 
-next297:
-end290:
+next306:
+end299:
 	VZEROUPPER
 	RET
 
@@ -6023,37 +6322,37 @@ TEXT ·deviationsAVX512(SB), NOSPLIT, $0-40
 	MOVQ d+16(FP), DX
 	MOVQ anchor+32(FP), BX
 
-loop300:
+loop309:
 	MOVQ         n+24(FP), SI
 	VBROADCASTSD (BX), Z0
 
-loop301:
+loop310:
 	CMPQ    SI, $0x08
-	JL      end302
+	JL      end311
 	VMOVUPD (CX), Z1
 	VSUBPD  Z0, Z1, Z1
 	VMOVUPD Z1, (AX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, AX
 	SUBQ    $0x08, SI
-	JMP     loop301
+	JMP     loop310
 
-end302:
+end311:
 	ADDQ         $0x00000008, BX
 	DECQ         DX
-	JNZ          loop300
+	JNZ          loop309
 	MOVQ         n+24(FP), CX
 	VBROADCASTSD constant16<>+0(SB), Z0
 
-loop303:
+loop312:
 	CMPQ    CX, $0x08
-	JL      end304
+	JL      end313
 	VMOVUPD Z0, (AX)
 	ADDQ    $0x00000040, AX
 	SUBQ    $0x08, CX
-	JMP     loop303
+	JMP     loop312
 
-end304:
+end313:
 	VZEROUPPER
 	RET
 
@@ -6063,9 +6362,9 @@ TEXT ·productsAVX512(SB), NOSPLIT, $0-56
 	MOVQ   columns+48(FP), AX
 	MOVQ   w+24(FP), CX
 	TESTQ  CX, CX
-	JNZ    triangular305
+	JNZ    triangular314
 	CMPQ   AX, $0x04
-	JNE    next307
+	JNE    next316
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -6089,9 +6388,9 @@ TEXT ·productsAVX512(SB), NOSPLIT, $0-56
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop308:
+loop317:
 	CMPQ        DX, $0x08
-	JL          end309
+	JL          end318
 	VMOVUPD     (CX), Z16
 	VMOVUPD     (CX)(BX*1), Z17
 	VMOVUPD     (CX)(BX*2), Z18
@@ -6119,9 +6418,9 @@ loop308:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop308
+	JMP         loop317
 
-end309:
+end318:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -6180,11 +6479,11 @@ end309:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done306
+	JMP           done315
 
-next307:
+next316:
 	CMPQ   AX, $0x03
-	JNE    next310
+	JNE    next319
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -6204,9 +6503,9 @@ next307:
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop311:
+loop320:
 	CMPQ        DX, $0x08
-	JL          end312
+	JL          end321
 	VMOVUPD     (CX), Z12
 	VMOVUPD     (CX)(BX*1), Z13
 	VMOVUPD     (CX)(BX*2), Z14
@@ -6229,9 +6528,9 @@ loop311:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop311
+	JMP         loop320
 
-end312:
+end321:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -6290,11 +6589,11 @@ end312:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done306
+	JMP           done315
 
-next310:
+next319:
 	CMPQ   AX, $0x02
-	JNE    next313
+	JNE    next322
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -6310,9 +6609,9 @@ next310:
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop314:
+loop323:
 	CMPQ        DX, $0x08
-	JL          end315
+	JL          end324
 	VMOVUPD     (CX), Z8
 	VMOVUPD     (CX)(BX*1), Z9
 	VMOVUPD     (AX), Z10
@@ -6330,9 +6629,9 @@ loop314:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop314
+	JMP         loop323
 
-end315:
+end324:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -6391,11 +6690,11 @@ end315:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done306
+	JMP           done315
 
-next313:
+next322:
 	CMPQ   AX, $0x01
-	JNE    next316
+	JNE    next325
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -6407,9 +6706,9 @@ next313:
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop317:
+loop326:
 	CMPQ        DX, $0x08
-	JL          end318
+	JL          end327
 	VMOVUPD     (CX), Z4
 	VMOVUPD     (AX), Z5
 	VFMADD231PD Z4, Z5, Z0
@@ -6422,9 +6721,9 @@ loop317:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop317
+	JMP         loop326
 
-end318:
+end327:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -6483,12 +6782,12 @@ end318:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done306
+	JMP           done315
 
-next316:
-triangular305:
+next325:
+triangular314:
 	CMPQ   AX, $0x04
-	JNE    next319
+	JNE    next328
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -6507,9 +6806,9 @@ triangular305:
 	LEAQ   (BX)(BX*2), SI
 	MOVQ   w+24(FP), DI
 
-loop320:
+loop329:
 	CMPQ        DX, $0x08
-	JL          end321
+	JL          end330
 	VMOVUPD     (CX), Z10
 	VMOVUPD     (CX)(BX*1), Z11
 	VMOVUPD     (CX)(BX*2), Z12
@@ -6537,9 +6836,9 @@ loop320:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop320
+	JMP         loop329
 
-end321:
+end330:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -6598,11 +6897,11 @@ end321:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done306
+	JMP           done315
 
-next319:
+next328:
 	CMPQ   AX, $0x03
-	JNE    next322
+	JNE    next331
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -6617,9 +6916,9 @@ next319:
 	LEAQ   (BX)(BX*2), SI
 	MOVQ   w+24(FP), SI
 
-loop323:
+loop332:
 	CMPQ        DX, $0x08
-	JL          end324
+	JL          end333
 	VMOVUPD     (CX), Z6
 	VMOVUPD     (CX)(BX*1), Z7
 	VMOVUPD     (CX)(BX*2), Z8
@@ -6640,9 +6939,9 @@ loop323:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop323
+	JMP         loop332
 
-end324:
+end333:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -6687,11 +6986,11 @@ end324:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done306
+	JMP           done315
 
-next322:
+next331:
 	CMPQ   AX, $0x02
-	JNE    next325
+	JNE    next334
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -6703,9 +7002,9 @@ next322:
 	LEAQ   (BX)(BX*2), SI
 	MOVQ   w+24(FP), SI
 
-loop326:
+loop335:
 	CMPQ        DX, $0x08
-	JL          end327
+	JL          end336
 	VMOVUPD     (CX), Z3
 	VMOVUPD     (CX)(BX*1), Z4
 	VMOVUPD     (SI), Z5
@@ -6720,9 +7019,9 @@ loop326:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop326
+	JMP         loop335
 
-end327:
+end336:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -6753,11 +7052,11 @@ end327:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done306
+	JMP           done315
 
-next325:
+next334:
 	CMPQ   AX, $0x01
-	JNE    next328
+	JNE    next337
 	VPXORQ Z0, Z0, Z0
 	MOVQ   wy+8(FP), AX
 	MOVQ   y+16(FP), CX
@@ -6767,9 +7066,9 @@ next325:
 	LEAQ   (BX)(BX*2), BX
 	MOVQ   w+24(FP), BX
 
-loop329:
+loop338:
 	CMPQ        DX, $0x08
-	JL          end330
+	JL          end339
 	VMOVUPD     (CX), Z1
 	VMOVUPD     (BX), Z2
 	ADDQ        $0x00000040, BX
@@ -6779,9 +7078,9 @@ loop329:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop329
+	JMP         loop338
 
-end330:
+end339:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -6798,10 +7097,10 @@ end330:
 	VSHUFF64X2    $0xdd, Z0, Z0, Z0
 	VADDPD        Z0, Z1, Z1
 	VEXTRACTF64X4 $0x00, Z1, (AX)
-	JMP           done306
+	JMP           done315
 
-next328:
-done306:
+next337:
+done315:
 	VZEROUPPER
 	RET
 
@@ -6811,9 +7110,9 @@ TEXT ·tileAVX512(SB), NOSPLIT, $0-88
 	MOVQ   rows+56(FP), AX
 	MOVQ   columns+64(FP), CX
 	CMPQ   CX, $0x10
-	JLE    other332
+	JLE    other341
 	CMPQ   AX, $0x08
-	JNE    next333
+	JNE    next342
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -6856,7 +7155,7 @@ TEXT ·tileAVX512(SB), NOSPLIT, $0-88
 	VPXORQ Z22, Z22, Z22
 	VPXORQ Z23, Z23, Z23
 
-loop334:
+loop343:
 	VMOVUPD      (CX), Z24
 	VMOVUPD      64(CX), Z25
 	VMOVUPD.Z    128(CX), K1, Z26
@@ -6895,7 +7194,7 @@ loop334:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop334
+	JNZ          loop343
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6979,11 +7278,11 @@ loop334:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z24, Z23
 	VMOVUPD      Z23, K1, 128(AX)
-	JMP          done331
+	JMP          done340
 
-next333:
+next342:
 	CMPQ   AX, $0x07
-	JNE    next335
+	JNE    next344
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -7022,7 +7321,7 @@ next333:
 	VPXORQ Z19, Z19, Z19
 	VPXORQ Z20, Z20, Z20
 
-loop336:
+loop345:
 	VMOVUPD      (CX), Z21
 	VMOVUPD      64(CX), Z22
 	VMOVUPD.Z    128(CX), K1, Z23
@@ -7057,7 +7356,7 @@ loop336:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop336
+	JNZ          loop345
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7131,11 +7430,11 @@ loop336:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z21, Z20
 	VMOVUPD      Z20, K1, 128(AX)
-	JMP          done331
+	JMP          done340
 
-next335:
+next344:
 	CMPQ   AX, $0x06
-	JNE    next337
+	JNE    next346
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -7171,7 +7470,7 @@ next335:
 	VPXORQ Z16, Z16, Z16
 	VPXORQ Z17, Z17, Z17
 
-loop338:
+loop347:
 	VMOVUPD      (CX), Z18
 	VMOVUPD      64(CX), Z19
 	VMOVUPD.Z    128(CX), K1, Z20
@@ -7202,7 +7501,7 @@ loop338:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop338
+	JNZ          loop347
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7266,11 +7565,11 @@ loop338:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z18, Z17
 	VMOVUPD      Z17, K1, 128(AX)
-	JMP          done331
+	JMP          done340
 
-next337:
+next346:
 	CMPQ   AX, $0x05
-	JNE    next339
+	JNE    next348
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -7302,7 +7601,7 @@ next337:
 	VPXORQ Z13, Z13, Z13
 	VPXORQ Z14, Z14, Z14
 
-loop340:
+loop349:
 	VMOVUPD      (CX), Z15
 	VMOVUPD      64(CX), Z16
 	VMOVUPD.Z    128(CX), K1, Z17
@@ -7329,7 +7628,7 @@ loop340:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop340
+	JNZ          loop349
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7383,11 +7682,11 @@ loop340:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z15, Z14
 	VMOVUPD      Z14, K1, 128(AX)
-	JMP          done331
+	JMP          done340
 
-next339:
+next348:
 	CMPQ   AX, $0x04
-	JNE    next341
+	JNE    next350
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -7416,7 +7715,7 @@ next339:
 	VPXORQ Z10, Z10, Z10
 	VPXORQ Z11, Z11, Z11
 
-loop342:
+loop351:
 	VMOVUPD      (CX), Z12
 	VMOVUPD      64(CX), Z13
 	VMOVUPD.Z    128(CX), K1, Z14
@@ -7439,7 +7738,7 @@ loop342:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop342
+	JNZ          loop351
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7483,11 +7782,11 @@ loop342:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z12, Z11
 	VMOVUPD      Z11, K1, 128(AX)
-	JMP          done331
+	JMP          done340
 
-next341:
+next350:
 	CMPQ   AX, $0x03
-	JNE    next343
+	JNE    next352
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -7512,7 +7811,7 @@ next341:
 	VPXORQ Z7, Z7, Z7
 	VPXORQ Z8, Z8, Z8
 
-loop344:
+loop353:
 	VMOVUPD      (CX), Z9
 	VMOVUPD      64(CX), Z10
 	VMOVUPD.Z    128(CX), K1, Z11
@@ -7531,7 +7830,7 @@ loop344:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop344
+	JNZ          loop353
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7565,11 +7864,11 @@ loop344:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z9, Z8
 	VMOVUPD      Z8, K1, 128(AX)
-	JMP          done331
+	JMP          done340
 
-next343:
+next352:
 	CMPQ   AX, $0x02
-	JNE    next345
+	JNE    next354
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -7591,7 +7890,7 @@ next343:
 	VPXORQ Z4, Z4, Z4
 	VPXORQ Z5, Z5, Z5
 
-loop346:
+loop355:
 	VMOVUPD      (CX), Z6
 	VMOVUPD      64(CX), Z7
 	VMOVUPD.Z    128(CX), K1, Z8
@@ -7606,7 +7905,7 @@ loop346:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop346
+	JNZ          loop355
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7630,11 +7929,11 @@ loop346:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z6, Z5
 	VMOVUPD      Z5, K1, 128(AX)
-	JMP          done331
+	JMP          done340
 
-next345:
+next354:
 	CMPQ   AX, $0x01
-	JNE    next347
+	JNE    next356
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -7653,7 +7952,7 @@ next345:
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
 
-loop348:
+loop357:
 	VMOVUPD      (CX), Z3
 	VMOVUPD      64(CX), Z4
 	VMOVUPD.Z    128(CX), K1, Z5
@@ -7664,7 +7963,7 @@ loop348:
 	ADDQ         BX, AX
 	ADDQ         SI, CX
 	DECQ         DX
-	JNZ          loop348
+	JNZ          loop357
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7678,14 +7977,14 @@ loop348:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z3, Z2
 	VMOVUPD      Z2, K1, 128(AX)
-	JMP          done331
+	JMP          done340
 
-next347:
-other332:
+next356:
+other341:
 	CMPQ   CX, $0x08
-	JLE    other349
+	JLE    other358
 	CMPQ   AX, $0x08
-	JNE    next350
+	JNE    next359
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -7720,7 +8019,7 @@ other332:
 	VPXORQ Z14, Z14, Z14
 	VPXORQ Z15, Z15, Z15
 
-loop351:
+loop360:
 	VMOVUPD      (CX), Z16
 	VMOVUPD.Z    64(CX), K1, Z17
 	VBROADCASTSD (AX), Z18
@@ -7750,7 +8049,7 @@ loop351:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop351
+	JNZ          loop360
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7810,11 +8109,11 @@ loop351:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z16, Z15
 	VMOVUPD      Z15, K1, 64(AX)
-	JMP          done331
+	JMP          done340
 
-next350:
+next359:
 	CMPQ   AX, $0x07
-	JNE    next352
+	JNE    next361
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -7846,7 +8145,7 @@ next350:
 	VPXORQ Z12, Z12, Z12
 	VPXORQ Z13, Z13, Z13
 
-loop353:
+loop362:
 	VMOVUPD      (CX), Z14
 	VMOVUPD.Z    64(CX), K1, Z15
 	VBROADCASTSD (AX), Z16
@@ -7873,7 +8172,7 @@ loop353:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop353
+	JNZ          loop362
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7926,11 +8225,11 @@ loop353:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z14, Z13
 	VMOVUPD      Z13, K1, 64(AX)
-	JMP          done331
+	JMP          done340
 
-next352:
+next361:
 	CMPQ   AX, $0x06
-	JNE    next354
+	JNE    next363
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -7960,7 +8259,7 @@ next352:
 	VPXORQ Z10, Z10, Z10
 	VPXORQ Z11, Z11, Z11
 
-loop355:
+loop364:
 	VMOVUPD      (CX), Z12
 	VMOVUPD.Z    64(CX), K1, Z13
 	VBROADCASTSD (AX), Z14
@@ -7984,7 +8283,7 @@ loop355:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop355
+	JNZ          loop364
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -8030,11 +8329,11 @@ loop355:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z12, Z11
 	VMOVUPD      Z11, K1, 64(AX)
-	JMP          done331
+	JMP          done340
 
-next354:
+next363:
 	CMPQ   AX, $0x05
-	JNE    next356
+	JNE    next365
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -8061,7 +8360,7 @@ next354:
 	VPXORQ Z8, Z8, Z8
 	VPXORQ Z9, Z9, Z9
 
-loop357:
+loop366:
 	VMOVUPD      (CX), Z10
 	VMOVUPD.Z    64(CX), K1, Z11
 	VBROADCASTSD (AX), Z12
@@ -8082,7 +8381,7 @@ loop357:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop357
+	JNZ          loop366
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -8121,11 +8420,11 @@ loop357:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z10, Z9
 	VMOVUPD      Z9, K1, 64(AX)
-	JMP          done331
+	JMP          done340
 
-next356:
+next365:
 	CMPQ   AX, $0x04
-	JNE    next358
+	JNE    next367
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -8150,7 +8449,7 @@ next356:
 	VPXORQ Z6, Z6, Z6
 	VPXORQ Z7, Z7, Z7
 
-loop359:
+loop368:
 	VMOVUPD      (CX), Z8
 	VMOVUPD.Z    64(CX), K1, Z9
 	VBROADCASTSD (AX), Z10
@@ -8168,7 +8467,7 @@ loop359:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop359
+	JNZ          loop368
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -8200,11 +8499,11 @@ loop359:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z8, Z7
 	VMOVUPD      Z7, K1, 64(AX)
-	JMP          done331
+	JMP          done340
 
-next358:
+next367:
 	CMPQ   AX, $0x03
-	JNE    next360
+	JNE    next369
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -8226,7 +8525,7 @@ next358:
 	VPXORQ Z4, Z4, Z4
 	VPXORQ Z5, Z5, Z5
 
-loop361:
+loop370:
 	VMOVUPD      (CX), Z6
 	VMOVUPD.Z    64(CX), K1, Z7
 	VBROADCASTSD (AX), Z8
@@ -8241,7 +8540,7 @@ loop361:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop361
+	JNZ          loop370
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -8266,11 +8565,11 @@ loop361:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z6, Z5
 	VMOVUPD      Z5, K1, 64(AX)
-	JMP          done331
+	JMP          done340
 
-next360:
+next369:
 	CMPQ   AX, $0x02
-	JNE    next362
+	JNE    next371
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -8290,7 +8589,7 @@ next360:
 	VPXORQ Z2, Z2, Z2
 	VPXORQ Z3, Z3, Z3
 
-loop363:
+loop372:
 	VMOVUPD      (CX), Z4
 	VMOVUPD.Z    64(CX), K1, Z5
 	VBROADCASTSD (AX), Z6
@@ -8302,7 +8601,7 @@ loop363:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop363
+	JNZ          loop372
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -8320,11 +8619,11 @@ loop363:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z4, Z3
 	VMOVUPD      Z3, K1, 64(AX)
-	JMP          done331
+	JMP          done340
 
-next362:
+next371:
 	CMPQ   AX, $0x01
-	JNE    next364
+	JNE    next373
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -8342,7 +8641,7 @@ next362:
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 
-loop365:
+loop374:
 	VMOVUPD      (CX), Z2
 	VMOVUPD.Z    64(CX), K1, Z3
 	VBROADCASTSD (AX), Z4
@@ -8351,7 +8650,7 @@ loop365:
 	ADDQ         BX, AX
 	ADDQ         SI, CX
 	DECQ         DX
-	JNZ          loop365
+	JNZ          loop374
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -8362,14 +8661,14 @@ loop365:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z2, Z1
 	VMOVUPD      Z1, K1, 64(AX)
-	JMP          done331
+	JMP          done340
 
-next364:
-other349:
+next373:
+other358:
 	CMPQ   CX, $0x00
-	JLE    other366
+	JLE    other375
 	CMPQ   AX, $0x08
-	JNE    next367
+	JNE    next376
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -8396,7 +8695,7 @@ other349:
 	VPXORQ Z6, Z6, Z6
 	VPXORQ Z7, Z7, Z7
 
-loop368:
+loop377:
 	VMOVUPD.Z    (CX), K1, Z8
 	VBROADCASTSD (AX), Z9
 	VFMADD231PD  Z8, Z9, Z0
@@ -8417,7 +8716,7 @@ loop368:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop368
+	JNZ          loop377
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -8453,11 +8752,11 @@ loop368:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z8, Z7
 	VMOVUPD      Z7, K1, (AX)
-	JMP          done331
+	JMP          done340
 
-next367:
+next376:
 	CMPQ   AX, $0x07
-	JNE    next369
+	JNE    next378
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -8482,7 +8781,7 @@ next367:
 	VPXORQ Z5, Z5, Z5
 	VPXORQ Z6, Z6, Z6
 
-loop370:
+loop379:
 	VMOVUPD.Z    (CX), K1, Z7
 	VBROADCASTSD (AX), Z8
 	VFMADD231PD  Z7, Z8, Z0
@@ -8501,7 +8800,7 @@ loop370:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop370
+	JNZ          loop379
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -8533,11 +8832,11 @@ loop370:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z7, Z6
 	VMOVUPD      Z6, K1, (AX)
-	JMP          done331
+	JMP          done340
 
-next369:
+next378:
 	CMPQ   AX, $0x06
-	JNE    next371
+	JNE    next380
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -8561,7 +8860,7 @@ next369:
 	VPXORQ Z4, Z4, Z4
 	VPXORQ Z5, Z5, Z5
 
-loop372:
+loop381:
 	VMOVUPD.Z    (CX), K1, Z6
 	VBROADCASTSD (AX), Z7
 	VFMADD231PD  Z6, Z7, Z0
@@ -8578,7 +8877,7 @@ loop372:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop372
+	JNZ          loop381
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -8606,11 +8905,11 @@ loop372:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z6, Z5
 	VMOVUPD      Z5, K1, (AX)
-	JMP          done331
+	JMP          done340
 
-next371:
+next380:
 	CMPQ   AX, $0x05
-	JNE    next373
+	JNE    next382
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -8632,7 +8931,7 @@ next371:
 	VPXORQ Z3, Z3, Z3
 	VPXORQ Z4, Z4, Z4
 
-loop374:
+loop383:
 	VMOVUPD.Z    (CX), K1, Z5
 	VBROADCASTSD (AX), Z6
 	VFMADD231PD  Z5, Z6, Z0
@@ -8647,7 +8946,7 @@ loop374:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop374
+	JNZ          loop383
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -8671,11 +8970,11 @@ loop374:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z5, Z4
 	VMOVUPD      Z4, K1, (AX)
-	JMP          done331
+	JMP          done340
 
-next373:
+next382:
 	CMPQ   AX, $0x04
-	JNE    next375
+	JNE    next384
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -8696,7 +8995,7 @@ next373:
 	VPXORQ Z2, Z2, Z2
 	VPXORQ Z3, Z3, Z3
 
-loop376:
+loop385:
 	VMOVUPD.Z    (CX), K1, Z4
 	VBROADCASTSD (AX), Z5
 	VFMADD231PD  Z4, Z5, Z0
@@ -8709,7 +9008,7 @@ loop376:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop376
+	JNZ          loop385
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -8729,11 +9028,11 @@ loop376:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z4, Z3
 	VMOVUPD      Z3, K1, (AX)
-	JMP          done331
+	JMP          done340
 
-next375:
+next384:
 	CMPQ   AX, $0x03
-	JNE    next377
+	JNE    next386
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -8752,7 +9051,7 @@ next375:
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
 
-loop378:
+loop387:
 	VMOVUPD.Z    (CX), K1, Z3
 	VBROADCASTSD (AX), Z4
 	VFMADD231PD  Z3, Z4, Z0
@@ -8763,7 +9062,7 @@ loop378:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop378
+	JNZ          loop387
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -8779,11 +9078,11 @@ loop378:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z3, Z2
 	VMOVUPD      Z2, K1, (AX)
-	JMP          done331
+	JMP          done340
 
-next377:
+next386:
 	CMPQ   AX, $0x02
-	JNE    next379
+	JNE    next388
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -8801,7 +9100,7 @@ next377:
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 
-loop380:
+loop389:
 	VMOVUPD.Z    (CX), K1, Z2
 	VBROADCASTSD (AX), Z3
 	VFMADD231PD  Z2, Z3, Z0
@@ -8810,7 +9109,7 @@ loop380:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop380
+	JNZ          loop389
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -8822,11 +9121,11 @@ loop380:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z2, Z1
 	VMOVUPD      Z1, K1, (AX)
-	JMP          done331
+	JMP          done340
 
-next379:
+next388:
 	CMPQ   AX, $0x01
-	JNE    next381
+	JNE    next390
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -8843,14 +9142,14 @@ next379:
 	SHLQ   $0x03, SI
 	VPXORQ Z0, Z0, Z0
 
-loop382:
+loop391:
 	VMOVUPD.Z    (CX), K1, Z1
 	VBROADCASTSD (AX), Z2
 	VFMADD231PD  Z1, Z2, Z0
 	ADDQ         BX, AX
 	ADDQ         SI, CX
 	DECQ         DX
-	JNZ          loop382
+	JNZ          loop391
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -8858,11 +9157,11 @@ loop382:
 	VMOVUPD.Z    (AX), K1, Z2
 	VFMADD213PD  Z2, Z1, Z0
 	VMOVUPD      Z0, K1, (AX)
-	JMP          done331
+	JMP          done340
 
-next381:
-other366:
-done331:
+next390:
+other375:
+done340:
 	VZEROUPPER
 	RET
 
@@ -8875,24 +9174,24 @@ TEXT ·bitsAVX512(SB), NOSPLIT, $0-40
 	SHLQ   $0x03, CX
 	VPXORQ Z0, Z0, Z0
 
-loop383:
+loop392:
 	MOVQ AX, BX
 	MOVQ d+24(FP), SI
 
-loop384:
+loop393:
 	CMPQ        SI, $0x08
-	JL          end385
+	JL          end394
 	VMOVUPD     (BX), Z1
 	VMOVAPD     Z1, Z2
 	VFMSUB213PD Z1, Z1, Z2
 	VPORQ       Z2, Z0, Z0
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x08, SI
-	JMP         loop384
+	JMP         loop393
 
-end385:
+end394:
 	TESTQ       SI, SI
-	JZ          done386
+	JZ          done395
 	MOVQ        $0x000000ff, DI
 	BZHIQ       SI, DI, DI
 	KMOVW       DI, K1
@@ -8901,10 +9200,10 @@ end385:
 	VFMSUB213PD Z1, Z1, Z2
 	VPORQ       Z2, Z0, Z0
 
-done386:
+done395:
 	ADDQ          CX, AX
 	DECQ          DX
-	JNZ           loop383
+	JNZ           loop392
 	VPANDQ.BCST   constant41<>+0(SB), Z0, Z0
 	MOVQ          sum+32(FP), AX
 	VEXTRACTF64X4 $0x01, Z0, Y1
@@ -8931,46 +9230,46 @@ TEXT ·rowScoresAVX512(SB), NOSPLIT, $0-72
 	MOVQ rows+32(FP), DX
 	MOVQ AX, BX
 	CMPQ DX, $0x01
-	JLE  beyond387
+	JLE  beyond396
 	ADDQ CX, BX
 
-beyond387:
+beyond396:
 	MOVQ BX, SI
 	CMPQ DX, $0x02
-	JLE  beyond388
+	JLE  beyond397
 	ADDQ CX, SI
 
-beyond388:
+beyond397:
 	MOVQ SI, DI
 	CMPQ DX, $0x03
-	JLE  beyond389
+	JLE  beyond398
 	ADDQ CX, DI
 
-beyond389:
+beyond398:
 	MOVQ DI, R8
 	CMPQ DX, $0x04
-	JLE  beyond390
+	JLE  beyond399
 	ADDQ CX, R8
 
-beyond390:
+beyond399:
 	MOVQ R8, R9
 	CMPQ DX, $0x05
-	JLE  beyond391
+	JLE  beyond400
 	ADDQ CX, R9
 
-beyond391:
+beyond400:
 	MOVQ R9, R10
 	CMPQ DX, $0x06
-	JLE  beyond392
+	JLE  beyond401
 	ADDQ CX, R10
 
-beyond392:
+beyond401:
 	MOVQ R10, R11
 	CMPQ DX, $0x07
-	JLE  beyond393
+	JLE  beyond402
 	ADDQ CX, R11
 
-beyond393:
+beyond402:
 	MOVQ dst+0(FP), CX
 	MOVQ eta+48(FP), DX
 	MOVQ k+64(FP), R12
@@ -8979,9 +9278,9 @@ beyond393:
 	SHLQ $0x03, R13
 	ADDQ R13, DX
 
-loop394:
+loop403:
 	CMPQ   R12, $0x02
-	JL     end395
+	JL     end404
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -9006,9 +9305,9 @@ loop394:
 	ANDQ   $-8, R14
 	SHLQ   $0x03, R14
 	NEGQ   R14
-	JZ     short396
+	JZ     short405
 
-loop397:
+loop406:
 	VMOVUPD     (DX)(R14*1), Z16
 	VMOVUPD     (R13)(R14*1), Z17
 	VMOVUPD     (AX)(R14*1), Z18
@@ -9036,12 +9335,12 @@ loop397:
 	VFMADD231PD Z16, Z18, Z7
 	VFMADD231PD Z17, Z18, Z15
 	ADDQ        $0x40, R14
-	JNZ         loop397
+	JNZ         loop406
 
-short396:
+short405:
 	MOVQ        d+40(FP), R14
 	ANDQ        $0x07, R14
-	JZ          even398
+	JZ          even407
 	MOVQ        $0x000000ff, R15
 	BZHIQ       R14, R15, R15
 	KMOVW       R15, K1
@@ -9072,7 +9371,7 @@ short396:
 	VFMADD231PD Z16, Z18, Z7
 	VFMADD231PD Z17, Z18, Z15
 
-even398:
+even407:
 	VUNPCKHPD  Z1, Z0, Z16
 	VUNPCKLPD  Z1, Z0, Z0
 	VADDPD     Z16, Z0, Z0
@@ -9132,11 +9431,11 @@ even398:
 	SHLQ       $0x03, R13
 	ADDQ       R13, DX
 	SUBQ       $0x02, R12
-	JMP        loop394
+	JMP        loop403
 
-end395:
+end404:
 	TESTQ  R12, R12
-	JZ     done399
+	JZ     done408
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -9150,9 +9449,9 @@ end395:
 	ANDQ   $-8, R12
 	SHLQ   $0x03, R12
 	NEGQ   R12
-	JZ     short400
+	JZ     short409
 
-loop401:
+loop410:
 	VMOVUPD     (DX)(R12*1), Z8
 	VMOVUPD     (AX)(R12*1), Z9
 	VFMADD231PD Z8, Z9, Z0
@@ -9171,12 +9470,12 @@ loop401:
 	VMOVUPD     (R11)(R12*1), Z9
 	VFMADD231PD Z8, Z9, Z7
 	ADDQ        $0x40, R12
-	JNZ         loop401
+	JNZ         loop410
 
-short400:
+short409:
 	MOVQ        d+40(FP), R12
 	ANDQ        $0x07, R12
-	JZ          even402
+	JZ          even411
 	MOVQ        $0x000000ff, R13
 	BZHIQ       R12, R13, R13
 	KMOVW       R13, K1
@@ -9198,7 +9497,7 @@ short400:
 	VMOVUPD.Z   (R11), K1, Z9
 	VFMADD231PD Z8, Z9, Z7
 
-even402:
+even411:
 	VUNPCKHPD  Z1, Z0, Z8
 	VUNPCKLPD  Z1, Z0, Z0
 	VADDPD     Z8, Z0, Z0
@@ -9226,7 +9525,7 @@ even402:
 	SHLQ       $0x03, AX
 	ADDQ       AX, CX
 
-done399:
+done408:
 	VZEROUPPER
 	RET
 
@@ -9242,9 +9541,9 @@ TEXT ·nearerAVX512(SB), NOSPLIT, $0-64
 	SHLQ   $0x03, DI
 	VPXORQ Z0, Z0, Z0
 
-loop403:
+loop412:
 	CMPQ   BX, $0x20
-	JL     end404
+	JL     end413
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
 	VPXORQ Z3, Z3, Z3
@@ -9253,7 +9552,7 @@ loop403:
 	MOVQ   m+40(FP), R9
 	MOVQ   d+24(FP), R10
 
-loop405:
+loop414:
 	VBROADCASTSD (R9), Z5
 	VMOVUPD      (R8), Z6
 	VSUBPD       Z5, Z6, Z6
@@ -9270,7 +9569,7 @@ loop405:
 	ADDQ         DI, R8
 	ADDQ         $0x00000008, R9
 	DECQ         R10
-	JNZ          loop405
+	JNZ          loop414
 	VMINPD       (CX), Z1, Z1
 	VMOVUPD      Z1, (AX)
 	VFMADD231PD  (SI), Z1, Z0
@@ -9288,18 +9587,18 @@ loop405:
 	ADDQ         $0x00000100, CX
 	ADDQ         $0x00000100, SI
 	SUBQ         $0x20, BX
-	JMP          loop403
+	JMP          loop412
 
-end404:
-loop406:
+end413:
+loop415:
 	CMPQ   BX, $0x08
-	JL     end407
+	JL     end416
 	VPXORQ Z1, Z1, Z1
 	MOVQ   DX, R8
 	MOVQ   m+40(FP), R9
 	MOVQ   d+24(FP), R10
 
-loop408:
+loop417:
 	VBROADCASTSD (R9), Z2
 	VMOVUPD      (R8), Z3
 	VSUBPD       Z2, Z3, Z3
@@ -9307,7 +9606,7 @@ loop408:
 	ADDQ         DI, R8
 	ADDQ         $0x00000008, R9
 	DECQ         R10
-	JNZ          loop408
+	JNZ          loop417
 	VMINPD       (CX), Z1, Z1
 	VMOVUPD      Z1, (AX)
 	VFMADD231PD  (SI), Z1, Z0
@@ -9316,9 +9615,9 @@ loop408:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, SI
 	SUBQ         $0x08, BX
-	JMP          loop406
+	JMP          loop415
 
-end407:
+end416:
 	MOVQ          total+56(FP), AX
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VADDPD        Y1, Y0, Y1
@@ -9328,6 +9627,268 @@ end407:
 	VADDSD        X1, X0, X0
 	VADDSD        (AX), X0, X0
 	VMOVSD        X0, (AX)
+	VZEROUPPER
+	RET
+
+// func reassignAVX512(q *float32, old *float32, k int, n float64, one float64, alpha float64, beta float64, floor float64, mine *float64, words *float64, tokens *float64, weights *float64, sum *float64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·reassignAVX512(SB), NOSPLIT, $0-104
+	MOVQ         old+8(FP), AX
+	MOVQ         mine+64(FP), CX
+	MOVQ         words+72(FP), DX
+	MOVQ         tokens+80(FP), BX
+	MOVQ         weights+88(FP), SI
+	VBROADCASTSD one+32(FP), Z0
+	VBROADCASTSD alpha+40(FP), Z3
+	VBROADCASTSD beta+48(FP), Z4
+	VBROADCASTSD floor+56(FP), Z5
+	VPXORQ       Z1, Z1, Z1
+	VPXORQ       Z2, Z2, Z2
+	MOVQ         k+16(FP), DI
+
+loop418:
+	CMPQ      DI, $0x08
+	JL        end419
+	VCVTPS2PD (AX), Z6
+	VMULPD    Z0, Z6, Z6
+	VMOVUPD   (CX), Z7
+	VSUBPD    Z6, Z7, Z7
+	VMAXPD    Z7, Z1, Z7
+	VADDPD    Z3, Z7, Z7
+	VMOVUPD   (DX), Z8
+	VSUBPD    Z6, Z8, Z8
+	VMAXPD    Z8, Z1, Z8
+	VADDPD    Z4, Z8, Z8
+	VMOVUPD   (BX), Z9
+	VSUBPD    Z6, Z9, Z9
+	VMAXPD    Z9, Z1, Z9
+	VADDPD    Z5, Z9, Z9
+	VMULPD    Z8, Z7, Z7
+	VDIVPD    Z9, Z7, Z7
+	VMOVUPD   Z7, (SI)
+	VADDPD    Z7, Z2, Z2
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, DX
+	ADDQ      $0x00000040, BX
+	ADDQ      $0x00000040, SI
+	ADDQ      $0x00000020, AX
+	SUBQ      $0x08, DI
+	JMP       loop418
+
+end419:
+	TESTQ       DI, DI
+	JZ          done420
+	MOVQ        $0x000000ff, R8
+	BZHIQ       DI, R8, R8
+	KMOVW       R8, K1
+	VCVTPS2PD.Z (AX), K1, Z6
+	VMULPD      Z0, Z6, Z6
+	VMOVUPD.Z   (CX), K1, Z0
+	VSUBPD      Z6, Z0, Z0
+	VMAXPD      Z0, Z1, Z0
+	VADDPD      Z3, Z0, Z0
+	VMOVUPD.Z   (DX), K1, Z3
+	VSUBPD      Z6, Z3, Z3
+	VMAXPD      Z3, Z1, Z3
+	VADDPD      Z4, Z3, Z3
+	VMOVUPD.Z   (BX), K1, Z4
+	VSUBPD      Z6, Z4, Z4
+	VMAXPD      Z4, Z1, Z4
+	VADDPD      Z5, Z4, Z4
+	VMULPD      Z3, Z0, Z0
+	VDIVPD      Z4, Z0, Z0
+	VMOVUPD     Z0, K1, (SI)
+	VMOVAPD.Z   Z0, K1, Z0
+	VADDPD      Z0, Z2, Z2
+
+done420:
+	MOVQ          sum+96(FP), AX
+	VEXTRACTF64X4 $0x01, Z2, Y0
+	VADDPD        Y0, Y2, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPD        X1, X0, X1
+	VUNPCKHPD     X1, X1, X0
+	VADDSD        X0, X1, X1
+	VADDSD        (AX), X1, X1
+	VMOVSD        X1, (AX)
+	VBROADCASTSD  constant16<>+0(SB), Z1
+	VBROADCASTSD  n+24(FP), Z2
+	VBROADCASTSD  (AX), Z0
+	VDIVPD        Z0, Z1, Z1
+	MOVQ          q+0(FP), AX
+	MOVQ          old+8(FP), CX
+	MOVQ          mine+64(FP), DX
+	MOVQ          weights+88(FP), BX
+	MOVQ          k+16(FP), SI
+
+loop421:
+	CMPQ        SI, $0x08
+	JL          end422
+	VMOVUPD     (BX), Z0
+	VMULPD      Z1, Z0, Z0
+	VCVTPS2PD   (CX), Z3
+	VMOVUPD     (DX), Z4
+	VCVTPD2PS   Z0, Y0
+	VMOVUPS     Y0, (AX)
+	VCVTPS2PD   Y0, Z0
+	VSUBPD      Z3, Z0, Z0
+	VFMADD231PD Z0, Z2, Z4
+	VMOVUPD     Z4, (DX)
+	ADDQ        $0x00000040, DX
+	ADDQ        $0x00000040, BX
+	ADDQ        $0x00000020, AX
+	ADDQ        $0x00000020, CX
+	SUBQ        $0x08, SI
+	JMP         loop421
+
+end422:
+	TESTQ       SI, SI
+	JZ          done423
+	MOVQ        $0x000000ff, DI
+	BZHIQ       SI, DI, DI
+	KMOVW       DI, K1
+	VMOVUPD.Z   (BX), K1, Z0
+	VMULPD      Z1, Z0, Z0
+	VCVTPS2PD.Z (CX), K1, Z1
+	VMOVUPD.Z   (DX), K1, Z3
+	VCVTPD2PS   Z0, Y10
+	VMOVUPS     Z10, K1, (AX)
+	VCVTPS2PD   Y10, Z0
+	VSUBPD      Z1, Z0, Z0
+	VFMADD231PD Z0, Z2, Z3
+	VMOVUPD     Z3, K1, (DX)
+
+done423:
+	VZEROUPPER
+	RET
+
+// func tallyAVX512(q *float32, k int, n float64, weight float64, mine *float64, squares *float64, sum *float64, square *float64, total *float64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·tallyAVX512(SB), NOSPLIT, $0-72
+	MOVQ         q+0(FP), AX
+	MOVQ         mine+32(FP), CX
+	MOVQ         squares+40(FP), DX
+	MOVQ         sum+48(FP), BX
+	MOVQ         square+56(FP), SI
+	VBROADCASTSD n+16(FP), Z0
+	VBROADCASTSD weight+24(FP), Z1
+	VPXORQ       Z2, Z2, Z2
+	MOVQ         k+8(FP), DI
+
+loop424:
+	CMPQ             DI, $0x08
+	JL               end425
+	VCVTPS2PD        (AX), Z3
+	VADDPD.BCST      constant42<>+0(SB), Z3, Z4
+	VGETEXPPD        Z4, Z5
+	VGETMANTPD       $0x00, Z4, Z4
+	VCMPPD.BCST      $0x1e, constant24<>+0(SB), Z4, K1
+	VMULPD.BCST      constant15<>+0(SB), Z4, K1, Z4
+	VADDPD.BCST      constant16<>+0(SB), Z5, K1, Z5
+	VSUBPD.BCST      constant16<>+0(SB), Z4, Z4
+	VADDPD.BCST      constant25<>+0(SB), Z4, Z6
+	VDIVPD           Z6, Z4, Z6
+	VMULPD           Z6, Z6, Z7
+	VBROADCASTSD     constant26<>+0(SB), Z8
+	VFMADD213PD.BCST constant27<>+0(SB), Z7, Z8
+	VFMADD213PD.BCST constant28<>+0(SB), Z7, Z8
+	VFMADD213PD.BCST constant29<>+0(SB), Z7, Z8
+	VFMADD213PD.BCST constant30<>+0(SB), Z7, Z8
+	VFMADD213PD.BCST constant31<>+0(SB), Z7, Z8
+	VFMADD213PD.BCST constant32<>+0(SB), Z7, Z8
+	VMULPD           Z7, Z8, Z8
+	VMULPD.BCST      constant15<>+0(SB), Z4, Z7
+	VMULPD           Z4, Z7, Z7
+	VADDPD           Z7, Z8, Z8
+	VMULPD           Z6, Z8, Z8
+	VFMADD231PD.BCST constant33<>+0(SB), Z5, Z8
+	VSUBPD           Z8, Z7, Z8
+	VSUBPD           Z4, Z8, Z8
+	VMULPD.BCST      constant34<>+0(SB), Z5, Z5
+	VSUBPD           Z8, Z5, Z8
+	VFMADD231PD      Z8, Z3, Z2
+	VMULPD           Z0, Z3, Z4
+	VMULPD           Z4, Z3, Z3
+	VMOVUPD          (CX), Z5
+	VADDPD           Z4, Z5, Z5
+	VMOVUPD          Z5, (CX)
+	VMOVUPD          (BX), Z5
+	VFMADD231PD      Z4, Z1, Z5
+	VMOVUPD          Z5, (BX)
+	VMOVUPD          (DX), Z4
+	VADDPD           Z3, Z4, Z4
+	VMOVUPD          Z4, (DX)
+	VMOVUPD          (SI), Z4
+	VFMADD231PD      Z3, Z1, Z4
+	VMOVUPD          Z4, (SI)
+	ADDQ             $0x00000040, CX
+	ADDQ             $0x00000040, DX
+	ADDQ             $0x00000040, BX
+	ADDQ             $0x00000040, SI
+	ADDQ             $0x00000020, AX
+	SUBQ             $0x08, DI
+	JMP              loop424
+
+end425:
+	TESTQ            DI, DI
+	JZ               done426
+	MOVQ             $0x000000ff, R8
+	BZHIQ            DI, R8, R8
+	KMOVW            R8, K1
+	VCVTPS2PD.Z      (AX), K1, Z3
+	VADDPD.BCST      constant42<>+0(SB), Z3, Z4
+	VGETEXPPD        Z4, Z5
+	VGETMANTPD       $0x00, Z4, Z4
+	VCMPPD.BCST      $0x1e, constant24<>+0(SB), Z4, K2
+	VMULPD.BCST      constant15<>+0(SB), Z4, K2, Z4
+	VADDPD.BCST      constant16<>+0(SB), Z5, K2, Z5
+	VSUBPD.BCST      constant16<>+0(SB), Z4, Z4
+	VADDPD.BCST      constant25<>+0(SB), Z4, Z6
+	VDIVPD           Z6, Z4, Z6
+	VMULPD           Z6, Z6, Z7
+	VBROADCASTSD     constant26<>+0(SB), Z8
+	VFMADD213PD.BCST constant27<>+0(SB), Z7, Z8
+	VFMADD213PD.BCST constant28<>+0(SB), Z7, Z8
+	VFMADD213PD.BCST constant29<>+0(SB), Z7, Z8
+	VFMADD213PD.BCST constant30<>+0(SB), Z7, Z8
+	VFMADD213PD.BCST constant31<>+0(SB), Z7, Z8
+	VFMADD213PD.BCST constant32<>+0(SB), Z7, Z8
+	VMULPD           Z7, Z8, Z8
+	VMULPD.BCST      constant15<>+0(SB), Z4, Z7
+	VMULPD           Z4, Z7, Z7
+	VADDPD           Z7, Z8, Z8
+	VMULPD           Z6, Z8, Z8
+	VFMADD231PD.BCST constant33<>+0(SB), Z5, Z8
+	VSUBPD           Z8, Z7, Z8
+	VSUBPD           Z4, Z8, Z8
+	VMULPD.BCST      constant34<>+0(SB), Z5, Z5
+	VSUBPD           Z8, Z5, Z8
+	VFMADD231PD      Z8, Z3, Z2
+	VMULPD           Z0, Z3, Z0
+	VMULPD           Z0, Z3, Z3
+	VMOVUPD.Z        (CX), K1, Z4
+	VADDPD           Z0, Z4, Z4
+	VMOVUPD          Z4, K1, (CX)
+	VMOVUPD.Z        (BX), K1, Z4
+	VFMADD231PD      Z0, Z1, Z4
+	VMOVUPD          Z4, K1, (BX)
+	VMOVUPD.Z        (DX), K1, Z0
+	VADDPD           Z3, Z0, Z0
+	VMOVUPD          Z0, K1, (DX)
+	VMOVUPD.Z        (SI), K1, Z0
+	VFMADD231PD      Z3, Z1, Z0
+	VMOVUPD          Z0, K1, (SI)
+
+done426:
+	MOVQ          total+64(FP), AX
+	VEXTRACTF64X4 $0x01, Z2, Y0
+	VADDPD        Y0, Y2, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPD        X1, X0, X1
+	VUNPCKHPD     X1, X1, X0
+	VADDSD        X0, X1, X1
+	VADDSD        (AX), X1, X1
+	VMOVSD        X1, (AX)
 	VZEROUPPER
 	RET
 
@@ -9344,7 +9905,7 @@ TEXT ·forward8AVX512(SB), NOSPLIT, $0-72
 	VMOVSD  least+56(FP), X2
 	XORQ    BX, BX
 
-loop409:
+loop427:
 	VMULPD        (CX), Z0, Z3
 	VMOVUPD       Z3, (AX)
 	VEXTRACTF64X4 $0x01, Z3, Y0
@@ -9355,7 +9916,7 @@ loop409:
 	VADDSD        X0, X4, X4
 	VMOVSD        X4, (DX)
 	VUCOMISD      X2, X4
-	JBE           end410
+	JBE           end428
 	VDIVSD        X4, X1, X0
 	VBROADCASTSD  X0, Z4
 	MOVQ          move+32(FP), DI
@@ -9364,7 +9925,7 @@ loop409:
 	MOVQ          AX, R8
 	MOVQ          pairs+40(FP), R9
 
-loop411:
+loop429:
 	VBROADCASTSD (R8), Z6
 	VFMADD231PD  (DI), Z6, Z0
 	VBROADCASTSD 8(R8), Z6
@@ -9372,7 +9933,7 @@ loop411:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000080, DI
 	DECQ         R9
-	JNZ          loop411
+	JNZ          loop429
 	VADDPD       Z5, Z0, Z0
 	VMULPD       Z4, Z0, Z0
 	VMULPD       Z4, Z3, Z3
@@ -9382,9 +9943,9 @@ loop411:
 	ADDQ         $0x00000008, DX
 	INCQ         BX
 	CMPQ         BX, SI
-	JL           loop409
+	JL           loop427
 
-end410:
+end428:
 	MOVQ done+64(FP), AX
 	MOVQ BX, (AX)
 	VZEROUPPER
@@ -9409,7 +9970,7 @@ TEXT ·backward8AVX512(SB), NOSPLIT, $0-64
 	VMOVUPD (DI), Z0
 	VMOVSD  constant16<>+0(SB), X1
 
-loop412:
+loop430:
 	VDIVSD       (BX), X1, X2
 	VBROADCASTSD X2, Z2
 	VMULPD       (CX), Z0, Z3
@@ -9423,7 +9984,7 @@ loop412:
 	MOVQ         AX, R8
 	MOVQ         pairs+48(FP), R9
 
-loop413:
+loop431:
 	VBROADCASTSD (R8), Z3
 	VFMADD231PD  (DI), Z3, Z0
 	VBROADCASTSD 8(R8), Z3
@@ -9431,7 +9992,7 @@ loop413:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000080, DI
 	DECQ         R9
-	JNZ          loop413
+	JNZ          loop431
 	VADDPD       Z2, Z0, Z0
 	VMOVAPD      Z0, Z0
 	SUBQ         $0x00000040, AX
@@ -9439,7 +10000,7 @@ loop413:
 	SUBQ         $0x00000040, DX
 	SUBQ         $0x08, BX
 	DECQ         SI
-	JNZ          loop412
+	JNZ          loop430
 	MOVQ         beta+32(FP), AX
 	VMOVUPD      Z0, (AX)
 	VZEROUPPER
@@ -9459,7 +10020,7 @@ TEXT ·forward16AVX512(SB), NOSPLIT, $0-72
 	VMOVSD  least+56(FP), X3
 	XORQ    BX, BX
 
-loop414:
+loop432:
 	VMULPD        (CX), Z0, Z4
 	VMOVUPD       Z4, (AX)
 	VMULPD        64(CX), Z1, Z5
@@ -9473,7 +10034,7 @@ loop414:
 	VADDSD        X1, X0, X0
 	VMOVSD        X0, (DX)
 	VUCOMISD      X3, X0
-	JBE           end415
+	JBE           end433
 	VDIVSD        X0, X2, X0
 	VBROADCASTSD  X0, Z6
 	MOVQ          move+32(FP), DI
@@ -9484,7 +10045,7 @@ loop414:
 	MOVQ          AX, R8
 	MOVQ          pairs+40(FP), R9
 
-loop416:
+loop434:
 	VBROADCASTSD (R8), Z9
 	VFMADD231PD  (DI), Z9, Z0
 	VFMADD231PD  64(DI), Z9, Z1
@@ -9494,7 +10055,7 @@ loop416:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000100, DI
 	DECQ         R9
-	JNZ          loop416
+	JNZ          loop434
 	VADDPD       Z7, Z0, Z0
 	VADDPD       Z8, Z1, Z1
 	VMULPD       Z6, Z0, Z0
@@ -9508,9 +10069,9 @@ loop416:
 	ADDQ         $0x00000008, DX
 	INCQ         BX
 	CMPQ         BX, SI
-	JL           loop414
+	JL           loop432
 
-end415:
+end433:
 	MOVQ done+64(FP), AX
 	MOVQ BX, (AX)
 	VZEROUPPER
@@ -9536,7 +10097,7 @@ TEXT ·backward16AVX512(SB), NOSPLIT, $0-64
 	VMOVUPD 64(DI), Z1
 	VMOVSD  constant16<>+0(SB), X2
 
-loop417:
+loop435:
 	VDIVSD       (BX), X2, X3
 	VBROADCASTSD X3, Z3
 	VMULPD       (CX), Z0, Z4
@@ -9557,7 +10118,7 @@ loop417:
 	MOVQ         AX, R8
 	MOVQ         pairs+48(FP), R9
 
-loop418:
+loop436:
 	VBROADCASTSD (R8), Z5
 	VFMADD231PD  (DI), Z5, Z0
 	VFMADD231PD  64(DI), Z5, Z1
@@ -9567,7 +10128,7 @@ loop418:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000100, DI
 	DECQ         R9
-	JNZ          loop418
+	JNZ          loop436
 	VADDPD       Z3, Z0, Z0
 	VADDPD       Z4, Z1, Z1
 	VMOVAPD      Z0, Z0
@@ -9577,7 +10138,7 @@ loop418:
 	SUBQ         $0x00000080, DX
 	SUBQ         $0x08, BX
 	DECQ         SI
-	JNZ          loop417
+	JNZ          loop435
 	MOVQ         beta+32(FP), AX
 	VMOVUPD      Z0, (AX)
 	VMOVUPD      Z1, 64(AX)

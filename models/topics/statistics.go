@@ -27,7 +27,6 @@ type scratch struct {
 	estimates     bool        // the concentrations
 	each, all     rising      // of α and Kα
 	mine, squares []float64   // of a document, K each
-	q, logs       []float64   // of its entries, entries×K
 	phi           []float64   // p.Topics, where it has been asked for
 	fresh         []float32
 	topics        float64 // logTopics at β, where it is known
@@ -56,36 +55,15 @@ func (s *Statistics) empty(p *Parameters) {
 	s.mine, s.squares = linalg.Resize(s.mine, p.K), linalg.Resize(s.squares, p.K)
 }
 
-// nothing is added to a probability, whose logarithm then is finite.
-const nothing = 1e-300
-
 // add adds a document of a weight, and returns the entropy of its q, entries×K.
 func (s *Statistics) add(columns []int, counts []float64, weight float64, q []float32) (entropy float64) {
 	k, tokens := s.p.K, 0.0
-	s.q, s.logs = linalg.Resize(s.q, len(q)), linalg.Resize(s.logs, len(q))
-	for i, v := range q {
-		s.q[i] = float64(v) + nothing
-	}
-	simd.Log(s.logs, s.q)
 	clear(s.mine)
 	clear(s.squares)
-	mine, squares := s.mine, s.squares
 	for e, w := range columns {
 		n := count(counts, e)
 		tokens += n
-		row := s.q[e*k : (e+1)*k]
-		mine, squares, logs := mine[:len(row)], squares[:len(row)], s.logs[e*k:][:len(row)] // no bounds to check
-		sum, square, h := s.Counts[w*k:][:len(row)], s.Squares[w*k:][:len(row)], 0.0
-		for j, v := range row {
-			expected := n * v
-			squared := expected * v
-			mine[j] += expected
-			squares[j] += squared
-			sum[j] += weight * expected
-			square[j] += weight * squared
-			h += v * logs[j]
-		}
-		entropy -= n * h
+		entropy -= n * simd.Tally(q[e*k:(e+1)*k], n, weight, s.mine, s.squares, s.Counts[w*k:], s.Squares[w*k:])
 	}
 	s.N, s.beta = s.N+weight*tokens, 0
 	s.addDocument(tokens, weight)

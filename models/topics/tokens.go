@@ -10,6 +10,7 @@ import (
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/framework/optional"
+	"github.com/latent-go/latent/internal/simd"
 	"github.com/latent-go/latent/laplace"
 )
 
@@ -107,43 +108,11 @@ func (m Model) Update(b blocks.Rows, p *Parameters, _ *laplace.Tilt, now, next o
 		olds, news := before.entries(d), after.entries(d)
 		for e, w := range columns {
 			n := count(counts, e)
-			one := min(n, 1) // a token; less in fractional counts
-			old, q := olds[e*k:(e+1)*k], news[e*k:(e+1)*k]
-			sum := without(weights, old, one, mine, p.Counts[w*k:(w+1)*k], p.Tokens, p.Alpha, p.Beta, floor)
-			scale, mine, old, q := 1/sum, mine[:k], old[:k], q[:k]
-			for j, v := range weights[:k] {
-				v := float32(v * scale)
-				mine[j] += n * (float64(v) - float64(old[j]))
-				q[j] = v
-			}
+			simd.Reassign(news[e*k:(e+1)*k], olds[e*k:(e+1)*k], n, p.Alpha, p.Beta, floor, mine, p.Counts[w*k:(w+1)*k],
+				p.Tokens, weights)
 		}
 	}
 	return nil
-}
-
-// without puts (α + n_dk − q)(β + n_wk − q)/(Vβ + n_k − q) into weights, and returns their sum.
-func without(
-	weights []float64, old []float32, one float64, mine, words, tokens []float64, alpha, beta, floor float64,
-) (sum float64) {
-	old, mine, words, tokens = old[:len(weights)], mine[:len(weights)], words[:len(weights)], tokens[:len(weights)]
-	for j := range weights {
-		out := one * float64(old[j])
-		a, b := mine[j]-out, words[j]-out
-		if a < 0 { // by rounding, or before the first sums of q
-			a = 0
-		}
-		if b < 0 {
-			b = 0
-		}
-		c := tokens[j] - out
-		if c < 0 {
-			c = 0
-		}
-		v := (alpha + a) * (beta + b) / (floor + c)
-		weights[j] = v
-		sum += v
-	}
-	return sum
 }
 
 // Rounds of [foldIn], and what of a document's tokens may still change topic in the last of them.
