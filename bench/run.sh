@@ -6,8 +6,8 @@
 #     ONLY='choose|vbmf' bench/run.sh DIR  # the workloads that match
 #
 # It needs Go and Python 3 with NumPy and scikit-learn (Debian: python3-sklearn); R with
-# mclust (r-cran-mclust) and pcaMethods (r-bioc-pcamethods), SciPy and pandas take part where
-# they are installed. The programs of a workload take turns, REPEAT times (3).
+# mclust (r-cran-mclust) and pcaMethods (r-bioc-pcamethods), SciPy, pandas and pyarrow take part
+# where they are installed. The programs of a workload take turns, REPEAT times (3).
 set -euo pipefail
 
 [ $# = 1 ] || { sed -n '2,10s/^# \{0,1\}//p' "$0"; exit 2; }
@@ -37,6 +37,7 @@ available() {
 	sklearn) has sklearn ;;
 	scipy.sparse) has scipy.sparse ;;
 	pandas) has pandas ;;
+	pyarrow) has pyarrow ;;
 	mclust | pcaMethods) hasr "${1%%:*}" ;;
 	factanal) hasr stats ;;
 	esac
@@ -86,6 +87,7 @@ for cov in full diag; do
 done
 compare "$repeat" "gmm table=overlapping cov=full d=50 k=40 n=60000 iterations=4" latent sklearn latent:workers=1 sklearn:workers=1
 compare "$repeat" "gmm table=wide cov=full d=300 k=10 n=20000 iterations=2" latent sklearn latent:workers=1 sklearn:workers=1
+compare "$repeat" "gmm table=wide cov=full d=300 k=5 n=3000 iterations=2" latent sklearn latent:workers=1 sklearn:workers=1
 compare "$repeat" "gmm table=wide cov=tied d=300 k=20 n=20000 iterations=4" latent sklearn latent:workers=1 sklearn:workers=1
 # a fifth of the values missing, beside the complete table
 for shape in "d=10 n=20000" "d=30 n=5000" "d=60 n=2000"; do
@@ -99,7 +101,8 @@ for seed in 1 2 3; do
 	compare 1 "ends table=wide d=300 k=10 iterations=100 seed=$seed" latent sklearn
 done
 for seed in 1 2 3; do
-	compare "$repeat" "choose seed=$seed" latent latent:tol=1e-5 sklearn:method=bic
+	compare "$repeat" "choose seed=$seed" latent latent:tol=1e-5 sklearn:method=bic \
+		latent:workers=1 "sklearn:method=bic workers=1"
 done
 compare "$repeat" "bernoulli table=dense iterations=10" latent numpy latent:workers=1 numpy:workers=1
 for percent in 1 2 4; do
@@ -108,12 +111,14 @@ done
 compare "$repeat" "bpca table=factors30" latent sklearn:method=mle sklearn:method=full numpy:method=eigh
 compare "$repeat" "bpca table=factors1000" latent sklearn:method=full numpy:method=eigh
 compare "$repeat" "factor table=analysis" latent sklearn factanal
-compare 1 "factor table=factors1000" latent
+compare 1 "factor table=factors1000" latent sklearn latent:workers=1 sklearn:workers=1
+compare "$repeat" "row d=50 k=20 rows=500" latent latent:call=score sklearn:workers=1
 compare "$repeat" "vbmf" latent latent:rank=50 numpy
 compare "$repeat" "start k=10" latent sklearn sklearn:sample=8192
 compare "$repeat" "start k=40" latent sklearn sklearn:sample=8192
 compare "$repeat" "read format=npy" latent numpy
 compare "$repeat" "read format=csv" latent numpy pandas
+compare "$repeat" "read format=parquet" latent:workers=1 pyarrow pyarrow:workers=1
 
 # Growth with N and with K, from the case D = 10, K = 10, N = 200,000.
 for n in 25000 50000 100000; do

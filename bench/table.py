@@ -32,7 +32,7 @@ def machine():
         words.append(f"{os.cpu_count()} cores, {platform.machine()}")
     words.append(version("go", "version").removeprefix("go version ").split(" ")[0])
     words.append("Python " + platform.python_version())
-    for name in ("numpy", "scipy", "sklearn", "pandas"):
+    for name in ("numpy", "scipy", "sklearn", "pandas", "pyarrow"):
         try:
             module = __import__(name)
             words.append(f"{name} {module.__version__}")

@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"github.com/latent-go/latent/data"
+	"github.com/latent-go/latent/data/columnar"
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
@@ -56,7 +57,7 @@ func main() {
 	work, ok := map[string]func(job) (outcome, error){
 		"gmm": job.gaussian, "ends": job.ends, "choose": job.choose, "bernoulli": job.bernoulli,
 		"bpca": job.bpca, "factor": job.factor,
-		"vbmf": job.vbmf, "allocations": job.allocations, "start": job.start, "read": job.read,
+		"vbmf": job.vbmf, "allocations": job.allocations, "start": job.start, "read": job.read, "row": job.row,
 	}[os.Args[2]]
 	if !ok {
 		log.Fatalf("no workload %q", os.Args[2])
@@ -158,10 +159,7 @@ func (j job) gaussian() (outcome, error) {
 	if !ok {
 		return outcome{}, fmt.Errorf("cov=%s: it must be full, tied or diag", j.options["cov"])
 	}
-	spread := make([]float64, d*d)
-	for i := range d {
-		spread[i*d+i] = 1
-	}
+	spread := identity(d)
 	if shape.Covariance == normal.Diagonal {
 		spread = spread[:d]
 		for i := range spread {
@@ -174,6 +172,64 @@ func (j job) gaussian() (outcome, error) {
 	}
 	m := mixture.Model{Family: shape}
 	return iterate(given{m, components}, src, src.All(), k, iterations, v[4], 8*len(x))
+}
+
+// identity is the unit matrix.
+func identity(d int) []float64 {
+	unit := make([]float64, d*d)
+	for i := range d {
+		unit[i*d+i] = 1
+	}
+	return unit
+}
+
+// row is the density of one row after another, from a Scorer or, with call=score, from the model's Score each time.
+func (j job) row() (outcome, error) {
+	v, err := j.numbers("d", "k", "rows")
+	if err != nil {
+		return outcome{}, err
+	}
+	d, k, name := v[0], v[1], fmt.Sprintf("gaussian%d", v[0])
+	x, n, _, err := j.table(name, v[2])
+	if err != nil {
+		return outcome{}, err
+	}
+	means, _, _, err := j.table(name+"-start", k)
+	if err != nil {
+		return outcome{}, err
+	}
+	src, err := blocks.FromSlice(x, n, d)
+	if err != nil {
+		return outcome{}, err
+	}
+	m, spread := given{Model: mixture.Model{Family: normal.Family{}}}, identity(d)
+	for c := range k {
+		m.components = append(append(m.components, means[c*d:(c+1)*d]...), spread...)
+	}
+	p, err := m.Init(background, src, k, rand.New(rand.NewPCG(1, 0)))
+	if err != nil {
+		return outcome{}, err
+	}
+	score, err := m.Scorer(p)
+	if err != nil {
+		return outcome{}, err
+	}
+	if j.options["call"] == "score" {
+		score = func(b blocks.Rows, logProb, r []float64) ([]float64, []float64, error) {
+			return m.Score(b, p, logProb, r)
+		}
+	}
+	var logProb, r []float64
+	sum, begin := 0.0, time.Now()
+	for i := range n {
+		row := blocks.Rows{First: i, N: 1, D: d, Stride: d, X: x[i*d : (i+1)*d]}
+		if logProb, r, err = score(row, logProb, r); err != nil {
+			return outcome{}, err
+		}
+		sum += logProb[0]
+	}
+	return outcome{Seconds: time.Since(begin).Seconds() / float64(n),
+		Found: fmt.Sprintf("ln p = %.9f a row", sum/float64(n)), Data: 8 * len(x)}, nil
 }
 
 // bernoulli is the same for zeros and ones, by rows that are dense or lists of ones.
@@ -493,7 +549,12 @@ func (j job) start() (outcome, error) {
 // read opens a table and hands out its numbers.
 func (j job) read() (outcome, error) {
 	begin := time.Now()
-	t, err := data.Open(filepath.Join(j.directory, "reading."+j.options["format"]))
+	path := filepath.Join(j.directory, "reading."+j.options["format"])
+	open := data.Open
+	if j.options["format"] == "parquet" {
+		open = func(path string) (*data.Table, error) { return columnar.Read([]string{path}, columnar.Options{}) }
+	}
+	t, err := open(path)
 	if err != nil {
 		return outcome{}, err
 	}

@@ -63,6 +63,22 @@ def gmm():
     return seconds / iterations, f"ln p = {model.score(x):.9f} a row", x.nbytes
 
 
+def row():
+    """The density of one row after another."""
+    from sklearn.mixture import GaussianMixture
+    from sklearn.mixture._gaussian_mixture import _compute_precision_cholesky
+
+    d, k = int(options["d"]), int(options["k"])
+    x = load(f"gaussian{d}")[: int(options["rows"])]
+    model = GaussianMixture(k)
+    model.weights_ = np.full(k, 1 / k)
+    model.means_ = load(f"gaussian{d}-start")[:k]
+    model.covariances_ = np.tile(np.eye(d), (k, 1, 1))
+    model.precisions_cholesky_ = _compute_precision_cholesky(model.covariances_, "full")
+    seconds, p = timed(lambda: np.mean([model.score_samples(x[i : i + 1])[0] for i in range(len(x))]))
+    return seconds / len(x), f"ln p = {p:.9f} a row", x.nbytes
+
+
 def ends():
     """A fit of full covariances by scikit-learn's defaults, but for the number of iterations."""
     from sklearn.mixture import GaussianMixture
@@ -188,6 +204,11 @@ def read():
     path = os.path.join(directory, "reading." + options["format"])
     if options["format"] == "npy":
         seconds, x = timed(lambda: np.load(path))
+    elif side == "pyarrow":
+        import pyarrow.parquet
+
+        table = lambda: pyarrow.parquet.read_table(path, use_threads=workers != "1")
+        seconds, x = timed(lambda: np.column_stack([c.to_numpy() for c in table().columns]))
     elif side == "pandas":
         import pandas
 
@@ -197,5 +218,5 @@ def read():
     return seconds, f"{x.shape[0]} × {x.shape[1]}", x.nbytes
 
 
-seconds, found, size = {f.__name__: f for f in (gmm, ends, choose, bernoulli, bpca, factor, vbmf, start, read)}[workload]()
+seconds, found, size = {f.__name__: f for f in (gmm, ends, choose, bernoulli, bpca, factor, vbmf, start, read, row)}[workload]()
 print(json.dumps({"seconds": seconds, "found": found, "data_bytes": size, "peak_bytes": peak}, ensure_ascii=False))

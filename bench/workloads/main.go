@@ -21,6 +21,7 @@ import (
 	"gonum.org/v1/gonum/stat/distmv"
 
 	"github.com/latent-go/latent/data"
+	"github.com/latent-go/latent/data/columnar"
 	"github.com/latent-go/latent/internal/atomicfile"
 	"github.com/latent-go/latent/internal/categorical"
 )
@@ -230,7 +231,7 @@ func (w writer) factors(name string, n, d, r int) error {
 	return w.npy(name, x, n, d)
 }
 
-// reading is a table of 20 columns to measure reading alone, of about the given bytes in either
+// reading is a table of 20 columns to measure reading alone, of about the given bytes in each
 // format: six decimals in CSV.
 func (w writer) reading(bytes int) error {
 	const d = 20
@@ -238,7 +239,7 @@ func (w writer) reading(bytes int) error {
 	n := bytes / (8 * d)
 	x := normals(rng, n*d, 1)
 	lines := bytes / (9 * d) // mean length of a number and its comma
-	return errors.Join(w.npy("reading", x, n, d), w.file("reading.csv", func(f io.Writer) error {
+	lined := w.file("reading.csv", func(f io.Writer) error {
 		line := make([]byte, 0, 16*d)
 		for i := range lines {
 			line = line[:0]
@@ -253,11 +254,26 @@ func (w writer) reading(bytes int) error {
 			}
 		}
 		return nil
-	}))
+	})
+	return errors.Join(lined, w.npy("reading", x, n, d), w.parquet("reading", x, d))
 }
 
 func (w writer) npy(name string, x []float64, n, d int) error {
 	return w.file(name+".npy", func(f io.Writer) error { return data.WriteNPY(f, x, n, d) })
+}
+
+func (w writer) parquet(name string, x []float64, d int) error {
+	return w.file(name+".parquet", func(f io.Writer) error {
+		heads := make([]data.Head, d)
+		for j := range heads {
+			heads[j] = data.Head{Name: fmt.Sprintf("x%d", j), Cells: data.Floats}
+		}
+		to, err := columnar.NewParquetWriter(f, heads)
+		if err != nil {
+			return err
+		}
+		return errors.Join(to.Write(nil, x), to.Close())
+	})
 }
 
 func (w writer) csv(name string, x []float64, n, d int) error {
