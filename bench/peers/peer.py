@@ -205,6 +205,7 @@ def read():
     if options["format"] == "npy":
         seconds, x = timed(lambda: np.load(path))
     elif side == "pyarrow":
+        import pyarrow.dataset  # which reading imports
         import pyarrow.parquet
 
         table = lambda: pyarrow.parquet.read_table(path, use_threads=workers != "1")
