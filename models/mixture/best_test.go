@@ -268,6 +268,19 @@ func TestStartsThatAgreeAreEnough(t *testing.T) {
 	require.Len(t, c.Restarts, 10)
 }
 
+// Where K has doubled, and starts from the larger one come as far, a comparison makes no others from the smaller one.
+func TestStartsFromTheSmallerKEndWhereTheLargerComesAsFar(t *testing.T) {
+	o := framework.Options{K: 3, DoubleTo: 6, Restarts: 10, Criterion: framework.Evidence}
+	c, err := framework.FitBest(context.Background(), rivals(normal.EEE), elongated(t), o.Criterion, o)
+	require.NoError(t, err)
+	require.Equal(t, 3, c.Shape.K)
+	from := map[int]int{}
+	for _, r := range c.Restarts {
+		from[r.From]++
+	}
+	require.Equal(t, map[int]int{3: 2, 6: 4}, from)
+}
+
 // At a given K a component without rows has no entropy of labels, and would win by it.
 func TestComponentsWithoutRowsDoNotWin(t *testing.T) {
 	src := embedded(t, "iris", 4)
