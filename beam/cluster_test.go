@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -187,9 +188,10 @@ func TestAClusterOfFlinkHasTheBitsOfOneProcessWhateverDies(t *testing.T) {
 			require.Equal(t, want.Parameters, got.Parameters)
 			require.Equal(t, want.Trace, got.Trace)
 			asked := c.parallelism()
-			require.Len(t, asked, before+runs)
 			t.Logf("parallelism by REST: %v", asked)
-			require.Contains(t, asked, 2)
+			require.Equal(t, slices.Repeat([]int{2}, len(asked)), asked)
+			require.Greater(t, len(asked), before)
+			require.LessOrEqual(t, len(asked), before+runs, "a fit may end before its last pipeline has become a job")
 			c.await(2)
 		})
 	}

@@ -125,7 +125,9 @@ type pipeline struct {
 }
 
 // Begin readies the passes of a job, with the rows and the files that the driver sees. [Fit] does so by itself.
-func Begin(ctx context.Context, job string, spec []byte, rows int, files []string, opts Options) (_ *Passes, err error) {
+func Begin(
+	ctx context.Context, job string, spec []byte, rows int, files []string, opts Options,
+) (_ *Passes, err error) {
 	initialise()
 	list, err := filesOf(files)
 	if err != nil {

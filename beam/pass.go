@@ -20,11 +20,11 @@ import (
 )
 
 // A run is one pipeline, or several, one after another, where one of them fails. Its elements are slots: a worker that
-// has one makes tasks of the passes that the board of the run's folder names, until the board says that the run is over.
+// has one makes tasks of the passes that the board of the run's folder names, until the board says that it is over.
 // So a pass is no job, and costs some files: the driver writes the order of the pass and then its name on the board,
 // workers write a claim and then the sums of a task, and the driver reads them. A worker that has no task of its own
-// left makes those of others that nobody has claimed, or whose claim has not changed for a while, as its worker is gone.
-// Two that make the same task write the same sums.
+// left makes those of others that nobody has claimed, or whose claim has not changed for a while, as its worker is
+// gone. Two that make the same task write the same sums.
 
 func init() {
 	register.DoFn3x1[context.Context, Slot, func(Slot), error](&workFn{})
@@ -128,8 +128,8 @@ func (f *workFn) ProcessElement(ctx context.Context, s Slot, over func(Slot)) er
 	}
 	defer folder.Close()
 	host, _ := os.Hostname()
-	w := &hand{Folder: folder, slot: s.Index, host: host, name: fmt.Sprintf("%s %d %016x", host, os.Getpid(), rand.Uint64()),
-		at: map[string]*taken{}}
+	w := &hand{Folder: folder, slot: s.Index, host: host, at: map[string]*taken{},
+		name: fmt.Sprintf("%s %d %016x", host, os.Getpid(), rand.Uint64())}
 	if err := w.work(ctx); err != nil {
 		return err
 	}
