@@ -41,6 +41,7 @@ type manifest struct {
 	NoMoves    bool
 	DoubleTo   int
 	Sample     int
+	Online     int
 	Tolerance  float64
 	Restarts   int
 	Seed       uint64
@@ -59,7 +60,7 @@ func (f *fit[B, P, S]) manifest() (manifest, error) {
 		also = append(also, c.Name)
 	}
 	return manifest{f.src.Rows(), data, identity(f.model), o.Method.String(), o.Criterion.Name, strings.Join(also, ","),
-		o.Temper, o.K, o.FixedK, o.Accelerate, o.NoMoves, o.DoubleTo, o.Sample, o.Tolerance,
+		o.Temper, o.K, o.FixedK, o.Accelerate, o.NoMoves, o.DoubleTo, o.Sample, o.Online, o.Tolerance,
 		o.Restarts, o.Seed, o.Shards, o.Prune}, nil
 }
 

@@ -71,6 +71,9 @@ func fitFrom[B, P any, S Statistics[S]](
 // first asked for, by one of several fits to src for all of them.
 func condensing[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S], src Source[B]) func() Source[B] {
 	return sync.OnceValue(func() Source[B] {
+		if _, some := src.(*batches[B]); some {
+			return src
+		}
 		if can := capabilitiesOf(m); can.condenser != nil && can.coupled == nil { // a kept q belongs to rows
 			return can.condenser.Condense(ctx, src)
 		}
@@ -112,7 +115,16 @@ func newFit[B, P any, S Statistics[S]](
 	if from.src.Rows() < 1 {
 		return nil, errNoRows
 	}
-	if o.Sample > 0 {
+	if err := can.checkOnline(from.src, o); err != nil {
+		return nil, err
+	}
+	if o.Online > 0 && from.src.Rows() < 2*o.Sample { // the rows are few
+		o.Online = 0
+	}
+	if o.Online > 0 {
+		start = online(m, start, o)
+		o.DoubleTo, o.Restarts = 0, 1 // those of the sample
+	} else if o.Sample > 0 {
 		if _, ok := from.src.(Source[blocks.Rows]); !ok {
 			return nil, fmt.Errorf("framework: Sample is %d, and the source has no blocks of Rows to draw from: leave Sample 0",
 				o.Sample)

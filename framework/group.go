@@ -349,7 +349,9 @@ func taskOf[B, P any, S Statistics[S]](m Model[B, P, S], o Options, criteria ...
 		names = append(names, c.Name)
 	}
 	return fmt.Sprintf("%s, K = %d (fixed: %v, doubling to %d) by %v, criteria %v (all: %v), temper %v, prune %v, "+
-		"tolerance %v, %d iterations, accelerate %v, moves %v, %d restarts, seed %d, %d shards, sample %d, resumed %x",
+		"tolerance %v, %d iterations, accelerate %v, moves %v, %d restarts, seed %d, %d shards, sample %d, online %d, "+
+		"resumed %x",
 		identity(m), o.K, o.FixedK, o.DoubleTo, o.Method, names, o.AlsoAll, o.Temper, o.Prune, o.Tolerance,
-		o.MaxIterations, o.Accelerate, !o.NoMoves, o.Restarts, o.Seed, o.Shards, o.Sample, fingerprint.Hash(o.Resume))
+		o.MaxIterations, o.Accelerate, !o.NoMoves, o.Restarts, o.Seed, o.Shards, o.Sample, o.Online,
+		fingerprint.Hash(o.Resume))
 }

@@ -101,6 +101,15 @@ type Options struct {
 	// as many rows or gives them by their entries. 0: no sample.
 	Sample int
 
+	// Online is the approximate number of rows of a mini-batch of online EM (Cappé & Moulines, Journal of the Royal
+	// Statistical Society B 71(3), 2009); 0: every iteration reads all rows. A fit to a sample of the rows, with the
+	// weight of so many, finds K. From its parameters, one pass over all rows makes a global step after each mini-batch,
+	// of the sums averaged so far; and then an iteration over all rows has the value, and ends the fit. The sample is of
+	// Sample rows, by default of Online; tables of less than twice as many are fitted as usual. Online needs what Sample
+	// needs, statistics that are an [optional.Scaler], and one process. The bits do not depend on Workers, and depend on
+	// the order of the rows.
+	Online int
+
 	// Restarts is the number of independent starts from each K, default 1; Fit returns the best. Two from each K are made
 	// first, to a loose tolerance, and the others only from those K that these do not show to be too far behind. Runs
 	// that are then more than 10 nats behind the best, with what is ahead, are given up; the others converge.
@@ -142,10 +151,11 @@ func resolved[B, P any, S Statistics[S]](o Options, can *capabilities[B, P, S]) 
 		return o, fmt.Errorf("framework: K is %d; must be at least 1", o.K)
 	}
 	if math.IsNaN(o.Tolerance) || o.Tolerance < 0 || o.MaxIterations < 0 || o.Restarts < 0 || o.DoubleTo < 0 ||
-		o.Workers < 0 || o.Shards < 0 || o.Sample < 0 {
+		o.Workers < 0 || o.Shards < 0 || o.Sample < 0 || o.Online < 0 {
 		return o, fmt.Errorf(
-			"framework: tolerance %v, iterations %d, restarts %d, DoubleTo %d, workers %d, shards %d and sample %d "+
-				"must not be negative", o.Tolerance, o.MaxIterations, o.Restarts, o.DoubleTo, o.Workers, o.Shards, o.Sample,
+			"framework: tolerance %v, iterations %d, restarts %d, DoubleTo %d, workers %d, shards %d, sample %d and "+
+				"Online %d must not be negative", o.Tolerance, o.MaxIterations, o.Restarts, o.DoubleTo, o.Workers, o.Shards,
+			o.Sample, o.Online,
 		)
 	}
 	switch {
@@ -165,6 +175,7 @@ func resolved[B, P any, S Statistics[S]](o Options, can *capabilities[B, P, S]) 
 	o.Restarts = orDefault(o.Restarts, 1)
 	o.Shards = orDefault(o.Shards, DefaultShards)
 	o.Workers = workersOr(o.Workers)
+	o.Sample = orDefault(o.Sample, o.Online)
 
 	switch {
 	case o.Method < GFAB || o.Method > PrunedEM:
@@ -249,11 +260,13 @@ const (
 	GivenUp
 	// Joined: at a loose tolerance the run could not be told apart from the best one, which alone went on.
 	Joined
+	// OnePass: one pass in mini-batches was made (see [Options].Online).
+	OnePass
 )
 
 var statusNames = [...]string{
 	"running", "converged", "iteration limit reached", "objective falling", "cancelled", "failed", "closed form",
-	"given up", "joined",
+	"given up", "joined", "one pass in mini-batches",
 }
 
 func (s Status) String() string {

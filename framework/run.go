@@ -300,6 +300,9 @@ func (r *run[B, P, S]) loop(ctx context.Context) error {
 		if err := r.commit(next); err != nil {
 			return err
 		}
+		if r.options.Online > 0 {
+			r.end(OnePass)
+		}
 	}
 	return nil
 }
@@ -468,6 +471,7 @@ const rounding = 1e-12
 // maximum has made the larger model's value meaningless.
 func (r *run[B, P, S]) rank(next *point[P, S]) {
 	at, last, best := &r.at, r.at.Current, r.best()
+	_, some := r.condensed.(*batches[B]) // whose objectives do not compare
 	at.Current = next
 	if next.K != last.K || next.split != nil {
 		at.Polishing = false
@@ -482,7 +486,7 @@ func (r *run[B, P, S]) rank(next *point[P, S]) {
 		clear(r.shards)
 		r.spare = nil
 		return
-	case r.can.fixedPoint || next.Objective >= best.Objective-rounding*math.Abs(best.Objective):
+	case r.can.fixedPoint || some || next.Objective >= best.Objective-rounding*math.Abs(best.Objective):
 		at.BestBehind, at.Streak = nil, 0
 	default:
 		at.BestBehind = best

@@ -32,6 +32,10 @@ func (r *run[B, P, S]) step(ctx context.Context, from, to *point[P, S]) error {
 		return err
 	}
 	entropy = temper(r.options.Temper, to.S, entropy)
+	if b, in := r.condensed.(*batches[B]); in {
+		entropy = b.average(r.at.Iteration+1, any(to.S).(optional.Scaler), to.S.Observations(), entropy,
+			from.Evaluation.Entropy, func() { to.S.Merge(from.S) })
+	}
 	if to.P, err = r.maximize(to.S, from.P, to.P); err != nil {
 		at := &point[P, S]{K: from.K, P: from.P, S: to.S, Q: to.Q}
 		return r.stepWithout(ctx, at, to, fmt.Errorf("at K = %d: %w", from.K, err))
@@ -39,7 +43,7 @@ func (r *run[B, P, S]) step(ctx context.Context, from, to *point[P, S]) error {
 	if err := r.can.given("Maximize", to.P); err != nil {
 		return err
 	}
-	if r.can.expander != nil && r.at.Expanding {
+	if _, some := r.condensed.(*batches[B]); !some && r.can.expander != nil && r.at.Expanding {
 		var gain float64
 		if to.P, gain, err = r.can.expander.Expand(to.S, to.P, r.options.Method.tilts() && !r.options.climbs()); err != nil {
 			return fmt.Errorf("parameter expansion at K = %d: %w", from.K, err)
@@ -79,7 +83,8 @@ func (r *run[B, P, S]) stepFrom(ctx context.Context, smaller, to *point[P, S]) e
 
 // checkWeight checks that the source gives the same rows in every pass.
 func (r *run[B, P, S]) checkWeight(n float64) error {
-	if last := r.at.Current.Evaluation.N / r.options.Temper; r.at.Iteration > 0 && math.Abs(n-last) > 1e-9*last {
+	last := r.at.Current.Evaluation.N / r.options.Temper
+	if _, some := r.condensed.(*batches[B]); !some && r.at.Iteration > 0 && math.Abs(n-last) > 1e-9*last {
 		return &sourceError{fmt.Errorf("framework: the source gave rows of total weight %.12g in one pass and %.12g "+
 			"in the next: it must give the same rows each time", last, n)}
 	}
@@ -107,6 +112,9 @@ func (r *run[B, P, S]) local(
 ) (float64, error) {
 	r.p, r.tilt, r.sums, r.now = p, tilt, b, q
 	r.checkRows = r.at.Iteration == 0
+	if b, in := r.condensed.(*batches[B]); in {
+		b.at, r.checkRows = r.at.Iteration, true
+	}
 	r.seen.Store(0)
 	r.lead.ready = false
 	defer func() { r.now = nil }()
@@ -138,7 +146,9 @@ type counted interface{ Count() int }
 // checkSeen checks the number of rows that the first pass has seen, where blocks tell it.
 func (r *run[B, P, S]) checkSeen(rows int64) error {
 	var block B
-	if _, known := any(block).(counted); !known || !r.checkRows || rows == int64(r.condensed.Rows()) {
+	_, known := any(block).(counted)
+	_, some := r.condensed.(*batches[B])
+	if !known || some || !r.checkRows || rows == int64(r.condensed.Rows()) {
 		return nil
 	}
 	return &sourceError{fmt.Errorf("framework: the source has yielded %d rows, and its Rows is %d: they must be equal",

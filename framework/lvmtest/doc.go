@@ -40,7 +40,7 @@
 //	Charger                      that the charges add up to Shape
 //	Coupled                      Update, InferAt, and that q can be copied and encoded
 //	LogProber, Assigner          the likelihood, which BoundedLikelihood makes a bound; the labels
-//	Expander, Scaler             parameter expansion, tempering and extrapolation
+//	Expander, Scaler             parameter expansion; tempering, extrapolation and online EM
 //	Follower                     that statistics follow others as Prepare readies them
 //	FixedPoint                   that a local step need not be a maximum, nor a fit ascend
 //

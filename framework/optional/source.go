@@ -28,8 +28,8 @@ type Measured interface {
 	Observations() int
 }
 
-// Scaler is implemented by statistics that can be tempered (see framework.Options.Temper) and
-// extrapolated (see framework.Options.Accelerate).
+// Scaler is implemented by statistics that can be tempered (see framework.Options.Temper),
+// extrapolated (see framework.Options.Accelerate) and averaged (see framework.Options.Online).
 type Scaler interface {
 	// Scale multiplies every sum over rows by factor, which is not 0, the weight among them:
 	// afterwards the statistics are those of rows of factor times the weight. Everything else, such as the origin of the

@@ -62,7 +62,7 @@ var usual = []string{"EII", "EEI", "VVI", "EEE", "VVE", "VVV"}
 func (c *fitCommand) compareUsual() {
 	usually := c.anyFamily && c.Family == families.Gaussian || c.Family == families.Auto
 	if !c.model().Compares || !usually || c.covariance != "" || c.compared != nil || c.Method != methodGFAB ||
-		c.Criterion != "" || c.noisy() || len(c.Gate()) > 0 || c.Described().Text != "" {
+		c.Criterion != "" || c.noisy() || len(c.Gate()) > 0 || c.Described().Text != "" || c.Online > 0 {
 		return
 	}
 	c.compared, c.ordinary = append([]fitted.Structure{fitted.HeavyTailed}, fitted.StructuresNamed(usual...)...), true
@@ -77,6 +77,9 @@ func (f *modelFlags) compareBy(c framework.Criterion, named bool) error {
 		f.comparedBy = framework.Completed
 	}
 	scale := []string{framework.Evidence.Name, framework.BIC.Name, framework.ICL.Name, framework.AIC.Name}
+	if len(f.compared) > 0 && f.Online > 0 {
+		return misused("--online makes one fit, and does not compare covariances: name one by --cov")
+	}
 	if len(f.compared) == 0 || slices.Contains(scale, c.Name) {
 		return nil
 	}

@@ -114,6 +114,7 @@ func TestACrewHearsOfTheErrorOfOne(t *testing.T) {
 		"fit --data nowhere.csv":               {status: statusFailed, errors: "no such file"},
 		"fit --data -":                         {status: statusUsage, errors: "--data -: one process alone can read standard input, and 2 share the fit: name a file"},
 		"fit --bootstrap 10":                   {status: statusUsage, errors: "2 processes cannot share --bootstrap: fit without it, or in one process"},
+		"fit --online 100":                     {status: statusUsage, errors: "--online 100: mini-batches follow one another, and processes cannot share them"},
 		"select --bootstrap 20":                {status: statusUsage, errors: "processes cannot share --bootstrap"},
 		"fit --out " + taken + "/m":            {status: statusFailed, errors: "--out"},
 		"fit --checkpoint " + taken:            {status: statusFailed, errors: "is not a checkpoint"},

@@ -36,7 +36,7 @@ func (c *fitCommand) Run(s *session) error {
 	if err := c.check(s); err != nil {
 		return err
 	}
-	if err := s.shares(c.source(), c.From, c.Bootstrap); err != nil {
+	if err := s.shares(c.source(), c.From, c.Bootstrap, c.Online); err != nil {
 		return err
 	}
 	source := c.source()

@@ -39,6 +39,7 @@ type modelFlags struct {
 	MaxIter    *int            `group:"search" placeholder:"N" range:"[1,inf)" help:"Largest number of iterations. Default: 10000."`
 	Accelerate bool            `group:"search" help:"Extrapolate iterations of a fit that converges slowly: fewer passes over the data, and perhaps another local maximum, or K."`
 	Sample     int             `group:"large" placeholder:"ROWS" range:"[0,inf)" help:"Begin with a fit to about this many rows, drawn at random; fewer passes over all rows follow. For large tables; 30000 is a good number."`
+	Online     int             `group:"large" placeholder:"ROWS" range:"[0,inf)" help:"Online EM: find K by a fit to a sample of about this many rows, and then read all rows once, in mini-batches of about as many. Little less exact than iterations over all rows, and a fraction of their time; 30000 is a good number. --sample gives the sample another size."`
 	Workers    int             `group:"large" default:"0" range:"[0,inf)" help:"Goroutines; 0: one per processor. Results do not depend on it."`
 	Format     string          `group:"output" brief:"Output: text or json." default:"text" enum:"text,json" help:"Output: text or json."`
 
@@ -150,8 +151,10 @@ func (f *modelFlags) check(method string) error {
 			return f.flagged(err)
 		}
 	}
-	if f.Sample > 0 && (m.Pairs || m.Sequences) {
-		return misused("--sample %d requires a table of independent rows", f.Sample)
+	for flag, rows := range map[string]int{"--sample": f.Sample, "--online": f.Online} {
+		if rows > 0 && (m.Pairs || m.Sequences) {
+			return misused("%s %d requires a table of independent rows", flag, rows)
+		}
 	}
 	if err := f.checkOwn(); err != nil || f.byTable {
 		return err
@@ -204,6 +207,8 @@ func (f *modelFlags) checkMethod() error {
 		{"--accelerate", f.Accelerate, noAscent, climbs},
 		{"--sample", f.Sample != 0, noSteps, fitted.Method.Iterates},
 		{"--sample", f.Sample != 0, "takes each row out of counts that hold all rows", climbs},
+		{"--online", f.Online != 0, noSteps, fitted.Method.Iterates},
+		{"--online", f.Online != 0, noAscent, climbs},
 		{"--restarts", f.Restarts != nil, "has no starts", func(m fitted.Method) bool { return !m.ClosedForm }},
 	} {
 		if !one.given || one.has(f.model().method(f.Method)) {
@@ -293,6 +298,7 @@ func (f *modelFlags) settings() outcome.Settings {
 	kept := outcome.Settings{Roles: f.Roles}
 	kept.Weights, kept.Prior = f.Weights, f.Prior.text
 	kept.Temper, kept.Accelerate, kept.Sample = valueOr(f.Temper, 0), f.Accelerate, f.Sample
+	kept.Online = f.Online
 	if f.SizePrior != sizePriors[0] {
 		kept.SizePrior = f.SizePrior
 	}
@@ -319,6 +325,7 @@ func (f *modelFlags) options(k int) framework.Options {
 		Temper:        valueOr(f.Temper, 0),
 		Accelerate:    f.Accelerate,
 		Sample:        f.Sample,
+		Online:        f.Online,
 	}
 }
 

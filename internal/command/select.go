@@ -30,7 +30,7 @@ func (c *selectCommand) Run(s *session) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	if err := s.shares(c.source(), "", c.Bootstrap); err != nil {
+	if err := s.shares(c.source(), "", c.Bootstrap, c.Online); err != nil {
 		return err
 	}
 	if c.compares != "" && hostOf(s).Passes != nil {

@@ -73,7 +73,7 @@ func (s *session) complete() error {
 }
 
 // shares refuses what processes, or the workers of a cluster, cannot share.
-func (s *session) shares(source, from string, draws *int) error {
+func (s *session) shares(source, from string, draws *int, online int) error {
 	elsewhere := hostOf(s).Passes != nil
 	processes := 1
 	if s.crew != nil {
@@ -86,6 +86,9 @@ func (s *session) shares(source, from string, draws *int) error {
 		return misused("--from %s: the workers of a cluster do not have it: fit without it, or by latent", from)
 	case elsewhere && draws != nil:
 		return misused("--bootstrap fits tables that workers of a cluster do not have: fit without it, or by latent")
+	case online > 0 && (elsewhere || s.crew != nil):
+		return misused("--online %d: mini-batches follow one another, and processes cannot share them: fit without it, or "+
+			"in one process", online)
 	case s.crew == nil:
 		return nil
 	case source == "-":

@@ -55,7 +55,9 @@ type ending struct {
 }
 
 // ended says whether a fit came to its end.
-func ended(s framework.Status) bool { return s == framework.Converged || s == framework.Solved }
+func ended(s framework.Status) bool {
+	return s == framework.Converged || s == framework.Solved || s == framework.OnePass
+}
 
 // advice is what flags can do about a fit that did not converge, if anything: more iterations are of no use where the
 // tolerance, in nats a row, is within the rounding error of the criterion, or where the objective falls.

@@ -187,6 +187,7 @@ type Reading struct {
 	Temper     float64 `json:"temper,omitempty"`
 	Accelerate bool    `json:"accelerate,omitempty"`
 	Sample     int     `json:"sample,omitempty"`
+	Online     int     `json:"online,omitempty"`
 	SizePrior  string  `json:"size_prior,omitempty"`
 	tables.Spelt
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/latent-go/latent/fitted"
+	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/tables"
 	"github.com/latent-go/latent/internal/wording"
 	"github.com/latent-go/latent/report"
@@ -167,7 +168,7 @@ func (r *Report) choice() string {
 
 func (r *Report) ending() string {
 	switch {
-	case !r.method().Iterates():
+	case !r.method().Iterates(), r.Status == framework.OnePass.String():
 		return r.Status
 	case r.Converged:
 		return fmt.Sprintf("%s after %d iterations", r.Status, r.Iterations)
