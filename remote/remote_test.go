@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -131,9 +132,49 @@ func TestObjectsOfS3(t *testing.T) {
 	refused(t, "s3://nowhere/none"+options, "no such object, or no such bucket")
 	refused(t, "s3://nowhere/part-*"+options, "no such object, or no such bucket")
 	refused(t, "s3://tables/day/none-*"+options, "nothing matches this pattern")
+	exchanges(t, "s3://tables/run"+options)
+	_, err = bucket.ReadAll(t.Context(), "both")
+	require.NoError(t, err, "it is of no run")
+	nowhere, err := remote.OpenFolder(t.Context(), "s3://nowhere/run"+options)
+	require.NoError(t, err)
+	defer nowhere.Close()
+	require.ErrorContains(t, nowhere.Put(t.Context(), "board", nil), "no such object, or no such bucket")
 	refused(t, "s3://tables/cut"+options, "cannot be read to the end: blob (key \"cut\") (code=Unknown): unexpected EOF\n")
 	server.Close()
 	refused(t, "s3://tables/both"+options, "connection refused")
+}
+
+// exchanges holds a folder to what module beam asks of one.
+func exchanges(t *testing.T, name string) {
+	t.Helper()
+	f, err := remote.OpenFolder(t.Context(), name)
+	require.NoError(t, err)
+	ctx := t.Context()
+	_, err = f.Get(ctx, "board")
+	require.ErrorIs(t, err, fs.ErrNotExist)
+	for _, text := range []string{"", "longer", "new"} {
+		require.NoError(t, f.Put(ctx, "board", []byte(text)))
+		other, err := remote.OpenFolder(ctx, name) // of another process
+		require.NoError(t, err)
+		got, err := other.Get(ctx, "board")
+		require.NoError(t, err)
+		require.Equal(t, text, string(got))
+		require.NoError(t, other.Close())
+	}
+	require.NoError(t, f.Put(ctx, "pass-1-sums-0", []byte("sums")))
+	require.NoError(t, f.Put(ctx, "pass-1-sums-1", []byte("sums")))
+	names, err := f.List(ctx, "pass-1-")
+	require.NoError(t, err)
+	require.ElementsMatch(t, []string{"pass-1-sums-0", "pass-1-sums-1"}, names)
+	require.NoError(t, f.Remove(ctx, []string{"pass-1-sums-1", "none"}))
+	names, err = f.List(ctx, "")
+	require.NoError(t, err)
+	require.ElementsMatch(t, []string{"board", "pass-1-sums-0"}, names)
+	require.NoError(t, f.Remove(ctx, nil))
+	names, err = f.List(ctx, "")
+	require.NoError(t, err)
+	require.Empty(t, names)
+	require.NoError(t, f.Close())
 }
 
 // A cutShort response breaks off the connection after so many bytes.
