@@ -92,6 +92,12 @@ type batches[B any] struct {
 	weight float64 // of all rows
 }
 
+// batches are those that the run goes through; nil: each of its iterations reads all rows.
+func (r *run[B, P, S]) batches() *batches[B] {
+	b, _ := r.condensed.(*batches[B])
+	return b
+}
+
 // batchesOf divides a source into mini-batches of about so many rows.
 func batchesOf[B any](ctx context.Context, src Source[B], rows int) (*batches[B], error) {
 	b := &batches[B]{Source: src}

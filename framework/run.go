@@ -468,10 +468,9 @@ const rounding = 1e-12
 // rank decides between the new state and the best one. At equal K the objective
 // decides, because that is what the steps ascend; a smaller K is only ever entered
 // when its criterion is higher, or when the eigenvalue rule or a global step without a
-// maximum has made the larger model's value meaningless.
+// maximum has made the larger model's value meaningless. Objectives of mini-batches do not compare.
 func (r *run[B, P, S]) rank(next *point[P, S]) {
 	at, last, best := &r.at, r.at.Current, r.best()
-	_, some := r.condensed.(*batches[B]) // whose objectives do not compare
 	at.Current = next
 	if next.K != last.K || next.split != nil {
 		at.Polishing = false
@@ -486,7 +485,7 @@ func (r *run[B, P, S]) rank(next *point[P, S]) {
 		clear(r.shards)
 		r.spare = nil
 		return
-	case r.can.fixedPoint || some || next.Objective >= best.Objective-rounding*math.Abs(best.Objective):
+	case r.can.fixedPoint || r.batches() != nil || next.Objective >= best.Objective-rounding*math.Abs(best.Objective):
 		at.BestBehind, at.Streak = nil, 0
 	default:
 		at.BestBehind = best

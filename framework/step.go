@@ -32,7 +32,7 @@ func (r *run[B, P, S]) step(ctx context.Context, from, to *point[P, S]) error {
 		return err
 	}
 	entropy = temper(r.options.Temper, to.S, entropy)
-	if b, in := r.condensed.(*batches[B]); in {
+	if b := r.batches(); b != nil {
 		entropy = b.average(r.at.Iteration+1, any(to.S).(optional.Scaler), to.S.Observations(), entropy,
 			from.Evaluation.Entropy, func() { to.S.Merge(from.S) })
 	}
@@ -43,7 +43,7 @@ func (r *run[B, P, S]) step(ctx context.Context, from, to *point[P, S]) error {
 	if err := r.can.given("Maximize", to.P); err != nil {
 		return err
 	}
-	if _, some := r.condensed.(*batches[B]); !some && r.can.expander != nil && r.at.Expanding {
+	if r.batches() == nil && r.can.expander != nil && r.at.Expanding {
 		var gain float64
 		if to.P, gain, err = r.can.expander.Expand(to.S, to.P, r.options.Method.tilts() && !r.options.climbs()); err != nil {
 			return fmt.Errorf("parameter expansion at K = %d: %w", from.K, err)
@@ -84,7 +84,7 @@ func (r *run[B, P, S]) stepFrom(ctx context.Context, smaller, to *point[P, S]) e
 // checkWeight checks that the source gives the same rows in every pass.
 func (r *run[B, P, S]) checkWeight(n float64) error {
 	last := r.at.Current.Evaluation.N / r.options.Temper
-	if _, some := r.condensed.(*batches[B]); !some && r.at.Iteration > 0 && math.Abs(n-last) > 1e-9*last {
+	if r.batches() == nil && r.at.Iteration > 0 && math.Abs(n-last) > 1e-9*last {
 		return &sourceError{fmt.Errorf("framework: the source gave rows of total weight %.12g in one pass and %.12g "+
 			"in the next: it must give the same rows each time", last, n)}
 	}
@@ -112,7 +112,7 @@ func (r *run[B, P, S]) local(
 ) (float64, error) {
 	r.p, r.tilt, r.sums, r.now = p, tilt, b, q
 	r.checkRows = r.at.Iteration == 0
-	if b, in := r.condensed.(*batches[B]); in {
+	if b := r.batches(); b != nil {
 		b.at, r.checkRows = r.at.Iteration, true
 	}
 	r.seen.Store(0)
@@ -147,8 +147,7 @@ type counted interface{ Count() int }
 func (r *run[B, P, S]) checkSeen(rows int64) error {
 	var block B
 	_, known := any(block).(counted)
-	_, some := r.condensed.(*batches[B])
-	if !known || some || !r.checkRows || rows == int64(r.condensed.Rows()) {
+	if !known || r.batches() != nil || !r.checkRows || rows == int64(r.condensed.Rows()) {
 		return nil
 	}
 	return &sourceError{fmt.Errorf("framework: the source has yielded %d rows, and its Rows is %d: they must be equal",

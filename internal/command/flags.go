@@ -156,6 +156,9 @@ func (f *modelFlags) check(method string) error {
 			return misused("%s %d requires a table of independent rows", flag, rows)
 		}
 	}
+	if f.Online > 0 && f.MaxIter != nil {
+		return misused("--max-iter cannot be used with --online, which makes one pass")
+	}
 	if err := f.checkOwn(); err != nil || f.byTable {
 		return err
 	}

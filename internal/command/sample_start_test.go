@@ -23,6 +23,7 @@ func TestOnePassOfMiniBatches(t *testing.T) {
 	assert.Contains(t, object, `"online":100`)
 	assert.Contains(t, object, `"converged":true,"status":"one pass in mini-batches"`)
 	fails(t, 2, "--online makes one fit, and does not compare covariances: name one by --cov", "", "fit", "--data", "faithful", "--cov", "all", "--online", "100")
+	fails(t, 2, "--max-iter cannot be used with --online, which makes one pass", "", "fit", "--data", "faithful", "--max-iter", "5", "--online", "100")
 	fails(t, 2, "--online 100 requires a table of independent rows", "", "fit", "--model", "hmm", "--online", "100")
 	fails(t, 2, "--online cannot be used with --method closed-form", "", "fit", "--model", "bpca", "--data", "iris", "--method", "closed-form", "--online", "100")
 }
