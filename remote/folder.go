@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"strings"
 
@@ -50,17 +49,13 @@ func (f *Folder) Get(ctx context.Context, name string) ([]byte, error) {
 
 // List returns the names that begin with prefix.
 func (f *Folder) List(ctx context.Context, prefix string) (names []string, err error) {
-	objects := f.bucket.List(&blob.ListOptions{Prefix: f.path + prefix})
-	for {
-		o, err := objects.Next(ctx)
-		if err == io.EOF {
-			return names, nil
-		}
+	for o, err := range listed(ctx, f.bucket, f.path+prefix) {
 		if err != nil {
-			return nil, plain(err)
+			return nil, err
 		}
 		names = append(names, strings.TrimPrefix(o.Key, f.path))
 	}
+	return names, nil
 }
 
 // Remove removes objects, also those that are not there; nil: all of the folder.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"path"
 	"strings"
 
@@ -73,17 +74,25 @@ func list(ctx context.Context, name string) (names []string, err error) {
 		return nil, plain(err)
 	}
 	defer bucket.Close() //nolint:errcheck // nothing was written
-	objects := bucket.List(&blob.ListOptions{Prefix: prefix})
-	for {
-		o, err := objects.Next(ctx)
-		if err == io.EOF {
-			return names, nil
-		}
+	for o, err := range listed(ctx, bucket, prefix) {
 		if err != nil {
-			return nil, plain(err)
+			return nil, err
 		}
 		if ok, _ := path.Match(a.key, o.Key); ok && !o.IsDir {
 			names = append(names, a.name(o.Key))
+		}
+	}
+	return names, nil
+}
+
+// listed are the objects whose keys begin with prefix; an error ends them.
+func listed(ctx context.Context, bucket *blob.Bucket, prefix string) iter.Seq2[*blob.ListObject, error] {
+	return func(yield func(*blob.ListObject, error) bool) {
+		for objects := bucket.List(&blob.ListOptions{Prefix: prefix}); ; {
+			o, err := objects.Next(ctx)
+			if err == io.EOF || !yield(o, plain(err)) || err != nil {
+				return
+			}
 		}
 	}
 }
