@@ -270,7 +270,7 @@ func TestBadInputIsOneClearError(t *testing.T) {
 		"weights":        {src: weighted, o: bootstrap.Options{Draws: 5}, want: "bootstrap: 5 of 5 draws failed, the first: mixture: the weight of row 1 is 0.5; must be a whole number, to draw rows"},
 		"NaN":            {numbers: func(*mixture.Parameters) []float64 { return []float64{math.NaN()} }, o: bootstrap.Options{Draws: 5, Fit: em}, want: "bootstrap: 5 of 5 draws failed, the first: bootstrap: number 1 of a refit is NaN"},
 		"cancelled":      {ctx: ended, o: bootstrap.Options{Draws: 5}, want: "bootstrap: cancelled: context canceled"},
-		"options of Fit": {o: bootstrap.Options{Draws: 5, Fit: framework.Options{MaxIterations: -1}}, want: "bootstrap: 5 of 5 draws failed, the first: framework: tolerance 0, iterations -1, restarts 1, DoubleTo 0, workers 1, shards 0 and sample 0 must not be negative"},
+		"options of Fit": {o: bootstrap.Options{Draws: 5, Fit: framework.Options{MaxIterations: -1}}, want: "bootstrap: 5 of 5 draws failed, the first: framework: tolerance 0, iterations -1, restarts 1, DoubleTo 0, workers 1, shards 0, sample 0 and Online 0 must not be negative"},
 	} {
 		if one.ctx == nil {
 			one.ctx = t.Context()

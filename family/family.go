@@ -260,7 +260,7 @@ type Pooled struct {
 	// all.
 	Floor []float64 `json:"floor,omitempty"`
 	// Reference is the centre ξ of a unit-information prior if it differs from Parameters: rows that lie far out have no
-	// weight in it, and of a singular covariance matrix it has the variances alone.
+	// weight in it, and with no more rows than columns it has variances alone, and no covariances.
 	Reference []float64 `json:"reference,omitempty"`
 	// Regressors are location and scatter of the regressors, without the weight of rows far out.
 	Regressors []float64 `json:"regressors,omitempty"`

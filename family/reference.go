@@ -59,9 +59,9 @@ type columnScatter struct {
 // settle.
 const referenceRounds = 200
 
-// refer puts location and scatter that wild rows do not move, and that have full rank, into w.Reference, where those of
-// the table are others: parameters as those of the pooled table. It reads the source once, and again only where rows
-// are wild.
+// refer puts location and scatter that wild rows do not move into w.Reference, where those of the table are others, and
+// of no more rows than columns variances alone: parameters as those of the pooled table. It reads the source once, and
+// again only where rows are wild.
 func (p *Plan) refer(ctx context.Context, src framework.Source[blocks.Rows], w *Pooled) error {
 	groups, moved := p.scatters(w)
 	if len(groups) == 0 {
@@ -93,7 +93,7 @@ func (p *Plan) refer(ctx context.Context, src framework.Source[blocks.Rows], w *
 }
 
 // scatters are the groups of columns of the plan's factors, as they are in the pooled table, or reduced: variances in
-// place of a singular matrix.
+// place of the singular matrix of too few rows.
 func (p *Plan) scatters(w *Pooled) (list []*columnScatter, reduced bool) {
 	for i := range p.parts {
 		f := &p.parts[i]
@@ -121,7 +121,7 @@ func (p *Plan) scatters(w *Pooled) (list []*columnScatter, reduced bool) {
 			if s.Cov = append(s.Cov, rest[g]); matrix {
 				s.Cov = append([]float64(nil), rest...)
 			}
-			whole := s.Whole()
+			whole := w.N > float64(width) || s.Whole() // dependent columns bind every class alike
 			if s.Ready() {
 				list, reduced = append(list, s), reduced || !whole
 			}

@@ -36,9 +36,9 @@ type Scatter struct {
 	diagonal bool // of a singular matrix: see Whole
 }
 
-// Whole reports whether the scatter has full rank, but for constant columns. Of a singular one, such as that of no more
-// rows than columns, only the variances are kept: a prior about the matrix itself would expect every class to have no
-// scatter where the table has none, and charge nothing for a density without bound.
+// Whole reports whether the scatter has full rank, but for constant columns, as that of no more rows than columns has
+// not. Of a singular one only the variances are kept: a prior about the matrix itself would expect every class to have
+// no scatter where so few rows have none, and charge nothing for a density without bound.
 func (s *Scatter) Whole() bool {
 	const least = 1e-10 // of a column's variance
 	if !s.Matrix {
