@@ -3,13 +3,17 @@ package data
 import (
 	"bytes"
 	"encoding/csv"
+	"slices"
+	"strconv"
+	"strings"
 )
 
 const preambleLines = 50 // among which the first row of a table is looked for
 
 // preamble is how many bytes and lines of a text stand above its table: remarks that begin with #, and titles, which
-// are lines of one field above rows of several. Above rows of two fields a title has to be parted by an empty line: it
-// may be a header that leaves out the name of the rows' names.
+// are lines of one field above rows of several, or of one that is not empty, as spreadsheets write them, above names.
+// Above rows of two fields a title has to be parted by an empty line: it may be a header that leaves out the name of
+// the rows' names.
 func preamble(head []byte, comma rune, decimal byte) (size, lines int) {
 	remarks := bytes.HasPrefix(bytes.TrimSpace(head), []byte{'#'})
 	for parted := remarks; lines < preambleLines; lines++ {
@@ -22,9 +26,10 @@ func preamble(head []byte, comma rune, decimal byte) (size, lines int) {
 		if separated == 0 {
 			separated = separator(rest, decimal)
 		}
-		parted = parted || len(line) == 0
+		blank := len(bytes.Trim(line, string(separated)+`" `)) == 0
+		parted = parted || blank
 		switch fields := widthOf(rest, separated); {
-		case len(line) == 0:
+		case blank, fields > 2 && titled(rest, separated):
 		case fields > 2, fields == 2 && (parted || lines == 0):
 			return size, lines
 		case line[0] != '#' && bytes.ContainsRune(line, separated): // a row of the table
@@ -33,6 +38,30 @@ func preamble(head []byte, comma rune, decimal byte) (size, lines int) {
 		size += end
 	}
 	return 0, 0
+}
+
+// titled says whether a text begins with a row of which the first field alone is not empty, and the next row with more
+// than one, names of columns, has no number.
+func titled(text []byte, comma rune) bool {
+	rows := csv.NewReader(bytes.NewReader(text))
+	rows.Comma, rows.FieldsPerRecord = comma, -1
+	for n := range preambleLines {
+		row, err := rows.Read()
+		if err != nil {
+			return false
+		}
+		filled := slices.DeleteFunc(slices.Clone(row), func(cell string) bool { return strings.TrimSpace(cell) == "" })
+		switch {
+		case n == 0 && (len(filled) != 1 || row[0] != filled[0]):
+			return false
+		case len(filled) > 1:
+			return !slices.ContainsFunc(filled, func(cell string) bool {
+				_, err := strconv.ParseFloat(strings.TrimSpace(cell), 64)
+				return err == nil
+			})
+		}
+	}
+	return false
 }
 
 // widthOf is how many fields each of the first two rows of a text has; 0 where they differ or have one.

@@ -14,12 +14,14 @@ func TestWhatStandsAboveATableIsLeftOut(t *testing.T) {
 		{"Report\n\n", "a,b\n1,2\n"},
 		{"Report\nof 2024\n", "a,b,c\n1,2,3\n"},
 		{"\ufeff\"Report\"\n", "a\tb\tc\n1\t2\t3\n"},
-		{"", "#a,b\n1,2\n"},        // a header
-		{"# of\n", "#a,b\n1,2\n"},  // likewise
-		{"", "a\n1\n2\n"},          // a column of its own
-		{"", "#a\nx\n\"y,z\"\n"},   // likewise
-		{"", "\"x, y\",b\n1,2\n"},  // a name with a comma
-		{"", "a,b,c\n\n\n4,5,6\n"}, // gaps
+		{"Report of 2024;;\r\n;;\r\nall shops;;\r\n", "a;b;c\r\n1;2;3\r\n4;5;6\r\n"},
+		{"", "a,,\nx,y,1\nz,u,2\n"}, // a header whose other names are missing
+		{"", "#a,b\n1,2\n"},         // a header
+		{"# of\n", "#a,b\n1,2\n"},   // likewise
+		{"", "a\n1\n2\n"},           // a column of its own
+		{"", "#a\nx\n\"y,z\"\n"},    // likewise
+		{"", "\"x, y\",b\n1,2\n"},   // a name with a comma
+		{"", "a,b,c\n\n\n4,5,6\n"},  // gaps
 	} {
 		want, err := requireFastPathAgrees(t, c.table, CSVOptions{})
 		require.NoError(t, err, c.table)
