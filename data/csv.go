@@ -58,7 +58,8 @@ const (
 // ReadCSV reads a table from comma-separated values, as RFC 4180 and [encoding/csv] understand
 // them: quoted fields may hold commas and line ends, and empty lines are skipped. Lines above the table are left out
 // ([Table.Preamble]): remarks that begin with #, and titles, which have one field where the rows have several, or one
-// that is not empty above a row of names (above two columns, titles that an empty line parts from them).
+// that is not empty above a row of names (above two columns, titles that an empty line parts from them); not so where
+// the options say that there is no header.
 //
 // A cell is missing if it is empty, NA, NaN, N/A, NULL, k.A., another text that pandas reads as missing (except
 // None), or a spreadsheet's error such as #DIV/0!. Blanks around numbers and around names in the header are ignored.

@@ -26,7 +26,7 @@ func preamble(head []byte, comma rune, decimal byte) (size, lines int) {
 		if separated == 0 {
 			separated = separator(rest, decimal)
 		}
-		blank := len(bytes.Trim(line, string(separated)+`" `)) == 0
+		blank := len(line) == 0 || lines > 0 && len(bytes.Trim(line, string(separated)+`" `)) == 0
 		parted = parted || blank
 		switch fields := widthOf(rest, separated); {
 		case blank, fields > 2 && titled(rest, separated):

@@ -16,6 +16,7 @@ func TestWhatStandsAboveATableIsLeftOut(t *testing.T) {
 		{"\ufeff\"Report\"\n", "a\tb\tc\n1\t2\t3\n"},
 		{"Report of 2024;;\r\n;;\r\nall shops;;\r\n", "a;b;c\r\n1;2;3\r\n4;5;6\r\n"},
 		{"", "a,,\nx,y,1\nz,u,2\n"}, // a header whose other names are missing
+		{"", ",,\n1,2,3\n"},         // names that are missing
 		{"", "#a,b\n1,2\n"},         // a header
 		{"# of\n", "#a,b\n1,2\n"},   // likewise
 		{"", "a\n1\n2\n"},           // a column of its own
@@ -32,6 +33,12 @@ func TestWhatStandsAboveATableIsLeftOut(t *testing.T) {
 		require.Equal(t, want.Names, got.Names, c.above)
 		require.Equal(t, want.flat, got.flat, c.above)
 		require.Equal(t, want.Rows(), got.Rows(), c.above)
+	}
+	// Without a header, the first row may be one of hardly any values.
+	for _, text := range []string{"a,,\nx,y,z\n", ",,\n1,2,3\n"} {
+		table, err := requireFastPathAgrees(t, text, CSVOptions{Header: HeaderNo})
+		require.NoError(t, err)
+		require.Equal(t, 2, table.Rows())
 	}
 	// The one name of a header of R, which leaves out that of the rows' names, is no title.
 	_, err := ReadCSV(strings.NewReader("\"x\"\n\"1\",5\n\"2\",6\n"), CSVOptions{})

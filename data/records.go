@@ -69,11 +69,13 @@ func newRecords(r io.Reader, o CSVOptions) (*records, error) {
 	if onlyReturns(head) {
 		return nil, errors.New("the lines end in carriage returns alone, as on old Macs; save the table with line feeds")
 	}
-	above, lines := preamble(head, o.Comma, o.Decimal)
-	c.preamble = strings.TrimSpace(string(head[:above]))
-	_, _ = br.Discard(above)
-	head = head[above:]
-	c.lines += lines
+	if o.Header != HeaderNo { // else the first row may be one of hardly any values
+		above, lines := preamble(head, o.Comma, o.Decimal)
+		c.preamble = strings.TrimSpace(string(head[:above]))
+		_, _ = br.Discard(above)
+		head = head[above:]
+		c.lines += lines
+	}
 	if o.Comma == 0 {
 		c.Comma = separator(head, o.Decimal)
 	}
