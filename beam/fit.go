@@ -152,6 +152,9 @@ func Begin(
 		err = d.post(ctx, func(*board) {})
 	}
 	if err != nil {
+		if d.folder != nil {
+			_ = d.discard(ctx) // the first error says why
+		}
 		return nil, fmt.Errorf("beam: no folder for the run: %w", err)
 	}
 	d.ctx, d.stop = context.WithCancel(ctx)
@@ -159,7 +162,7 @@ func Begin(
 		d.own = true
 		if d.options.Runner, err = Prism(ctx, ""); err != nil {
 			d.stop()
-			return nil, errors.Join(err, d.folder.Remove(ctx, nil), d.folder.Close())
+			return nil, errors.Join(err, d.discard(ctx))
 		}
 	}
 	d.beating.Go(func() {
@@ -199,7 +202,12 @@ func (d *Passes) Close() (err error) {
 	if d.own {
 		err = errors.Join(err, d.options.Runner.Close())
 	}
-	return errors.Join(err, d.folder.Remove(ctx, nil), d.folder.Close())
+	return errors.Join(err, d.discard(ctx))
+}
+
+// discard removes the folder of the run.
+func (d *Passes) discard(ctx context.Context) error {
+	return errors.Join(d.folder.Remove(ctx, nil), d.folder.Close())
 }
 
 // running is the pipeline under way, or a new one.
@@ -272,7 +280,7 @@ func (d *Passes) Make(ctx context.Context, state []byte, shards int) (_ [][]byte
 }
 
 // textsOf are the sums of all tasks, or the failure of the first one that has one.
-func textsOf(all []Task, parts []*part) (sums [][]byte, err error) {
+func textsOf(all []task, parts []*part) (sums [][]byte, err error) {
 	for i, p := range parts {
 		if p.Failure != "" {
 			return nil, fmt.Errorf("beam: shards %d to %d: %s", all[i].First, all[i].Last-1, p.Failure)

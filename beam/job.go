@@ -111,7 +111,7 @@ var build = sync.OnceValue(func() string {
 })
 
 // answer makes a task of an order.
-func (o *order) answer(ctx context.Context, t Task) ([]byte, error) {
+func (o *order) answer(ctx context.Context, t task) ([]byte, error) {
 	if o.Build != build() {
 		return nil, errors.New("the driver is another build of the program than this worker: start the same binary on all")
 	}

@@ -36,15 +36,15 @@ func init() {
 // A Slot is an element of the pipeline of a run: a place for a worker.
 type Slot struct{ Index int }
 
-// A Task is shards First to Last−1 of a pass.
-type Task struct{ First, Last int }
+// A task is shards First to Last−1 of a pass.
+type task struct{ First, Last int }
 
 // tasks divides shards into parts of nearly one size.
-func tasks(shards, parts int) []Task {
+func tasks(shards, parts int) []task {
 	parts = max(1, min(parts, shards))
-	list := make([]Task, parts)
+	list := make([]task, parts)
 	for i := range list {
-		list[i] = Task{shards * i / parts, shards * (i + 1) / parts}
+		list[i] = task{shards * i / parts, shards * (i + 1) / parts}
 	}
 	return list
 }
@@ -150,7 +150,7 @@ type hand struct {
 type taken struct {
 	order
 	hash   string
-	tasks  []Task
+	tasks  []task
 	claims map[int]sighting // of others
 }
 
@@ -225,7 +225,7 @@ func (w *hand) one(ctx context.Context, pass, hash string) (made bool, err error
 }
 
 // choose finds a task that nobody makes, −1 for none.
-func (w *hand) choose(ctx context.Context, pass string, t *taken) (task int, err error) {
+func (w *hand) choose(ctx context.Context, pass string, t *taken) (int, error) {
 	names, err := w.List(ctx, pass)
 	if err != nil {
 		return -1, err

@@ -121,9 +121,9 @@ func (p *Plan) scatters(w *Pooled) (list []*columnScatter, reduced bool) {
 			if s.Cov = append(s.Cov, rest[g]); matrix {
 				s.Cov = append([]float64(nil), rest...)
 			}
-			whole := w.N > float64(width) || s.Whole() // dependent columns bind every class alike
+			less := w.N <= float64(width) && s.Reduce() // of more rows, dependent columns bind every class alike
 			if s.Ready() {
-				list, reduced = append(list, s), reduced || !whole
+				list, reduced = append(list, s), reduced || less
 			}
 		}
 	}

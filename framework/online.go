@@ -60,9 +60,9 @@ func online[B, P any, S Statistics[S]](m Model[B, P, S], start Start[B, P], o Op
 		}
 		w := few.All().Weights // K is that of so few rows
 		floats.Scale(float64(few.Rows())/floats.Sum(w), w)
-		own := Options{K: k, Method: o.Method, Criterion: o.Criterion, FixedK: o.FixedK, Prune: o.Prune, Temper: o.Temper,
-			NoMoves: o.NoMoves, DoubleTo: o.DoubleTo, Restarts: o.Restarts, Seed: o.Seed, Accelerate: o.Accelerate,
-			Tolerance: max(o.Tolerance, sampleTolerance), Workers: o.Workers, Shards: o.Shards}
+		own := o.ofSample(k)
+		own.FixedK, own.NoMoves, own.DoubleTo, own.Restarts = o.FixedK, o.NoMoves, o.DoubleTo, o.Restarts
+		own.Prune, own.Seed = o.Prune, o.Seed
 		sample, err := FitFrom(ctx, m, any(few).(Source[B]), start, own)
 		if err != nil {
 			return none, err
@@ -74,8 +74,7 @@ func online[B, P any, S Statistics[S]](m Model[B, P, S], start Start[B, P], o Op
 		batches.weight *= o.Temper
 		own.K, own.NoMoves, own.DoubleTo, own.Restarts, own.Accelerate = sample.Shape.K, true, 0, 1, false
 		own.Prune.Objective.Off, own.Tolerance, own.MaxIterations = true, math.SmallestNonzeroFloat64, batches.n
-		pass, err := FitFrom(ctx, m, Source[B](batches),
-			func(context.Context, Source[B], int, *rand.Rand) (P, error) { return sample.Parameters, nil }, own)
+		pass, err := FitFrom(ctx, m, Source[B](batches), startAt[B](sample.Parameters), own)
 		if err != nil {
 			return none, err
 		}

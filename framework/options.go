@@ -106,8 +106,8 @@ type Options struct {
 	// weight of so many, finds K. From its parameters, one pass over all rows makes a global step after each mini-batch,
 	// of the sums averaged so far; and then an iteration over all rows has the value, and ends the fit. The sample is of
 	// Sample rows, by default of Online; tables of less than twice as many are fitted as usual. Online needs what Sample
-	// needs, statistics that are an [optional.Scaler], and one process. The bits do not depend on Workers, and depend on
-	// the order of the rows.
+	// needs, statistics that are an [optional.Scaler], and one process; a source that is not [optional.Divided] is read
+	// whole for each mini-batch. The bits do not depend on Workers, and depend on the order of the rows.
 	Online int
 
 	// Restarts is the number of independent starts from each K, default 1; Fit returns the best. Two from each K are made

@@ -27,11 +27,9 @@ func sampled[B, P any, S Statistics[S]](m Model[B, P, S], start Start[B, P], o O
 		if few == nil || err != nil {
 			return p, err
 		}
-		own := Options{K: k, Method: o.Method, Criterion: o.Criterion, FixedK: true, Temper: o.Temper, NoMoves: true,
-			Accelerate: o.Accelerate,
-			Tolerance:  max(o.Tolerance, sampleTolerance), Workers: o.Workers, Shards: o.Shards}
-		res, err := FitFrom(ctx, m, any(few).(Source[B]),
-			func(context.Context, Source[B], int, *rand.Rand) (P, error) { return p, nil }, own)
+		own := o.ofSample(k)
+		own.FixedK, own.NoMoves = true, true
+		res, err := FitFrom(ctx, m, any(few).(Source[B]), startAt[B](p), own)
 		if err == nil && res.Shape.K == k {
 			return res.Parameters, nil
 		}
@@ -40,6 +38,17 @@ func sampled[B, P any, S Statistics[S]](m Model[B, P, S], start Start[B, P], o O
 		}
 		return start(ctx, src, k, rng) // the sample has too little of something
 	}
+}
+
+// ofSample are the options of a fit to a sample, from k latent dimensions, that are those of the fit to all rows.
+func (o Options) ofSample(k int) Options {
+	return Options{K: k, Method: o.Method, Criterion: o.Criterion, Temper: o.Temper, Accelerate: o.Accelerate,
+		Tolerance: max(o.Tolerance, sampleTolerance), Workers: o.Workers, Shards: o.Shards}
+}
+
+// startAt is the start with given parameters.
+func startAt[B, P any](p P) Start[B, P] {
+	return func(context.Context, Source[B], int, *rand.Rand) (P, error) { return p, nil }
 }
 
 // sampling is the context in which a sample is drawn: of the surveys of a start, workers need not know the earlier ones

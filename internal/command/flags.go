@@ -151,9 +151,12 @@ func (f *modelFlags) check(method string) error {
 			return f.flagged(err)
 		}
 	}
-	for flag, rows := range map[string]int{"--sample": f.Sample, "--online": f.Online} {
-		if rows > 0 && (m.Pairs || m.Sequences) {
-			return misused("%s %d requires a table of independent rows", flag, rows)
+	for _, one := range []struct {
+		flag string
+		rows int
+	}{{"--sample", f.Sample}, {"--online", f.Online}} {
+		if one.rows > 0 && (m.Pairs || m.Sequences) {
+			return misused("%s %d requires a table of independent rows", one.flag, one.rows)
 		}
 	}
 	if f.Online > 0 && f.MaxIter != nil {

@@ -32,17 +32,17 @@ type Scatter struct {
 	Mean, Cov []float64 // D; D² or 1
 	Far       float64   // c
 
-	root     linalg.Cholesky
-	diagonal bool // of a singular matrix: see Whole
+	root    linalg.Cholesky
+	reduced bool // to variances: see Reduce
 }
 
-// Whole reports whether the scatter has full rank, but for constant columns, as that of no more rows than columns has
-// not. Of a singular one only the variances are kept: a prior about the matrix itself would expect every class to have
-// no scatter where so few rows have none, and charge nothing for a density without bound.
-func (s *Scatter) Whole() bool {
+// Reduce leaves only the variances of a singular matrix, as that of no more rows than columns is, but for constant
+// columns, and reports whether it did: a prior about the matrix itself would expect every class to have no scatter
+// where so few rows have none, and charge nothing for a density without bound.
+func (s *Scatter) Reduce() bool {
 	const least = 1e-10 // of a column's variance
 	if !s.Matrix {
-		return true
+		return false
 	}
 	width, root := len(s.Mean), slices.Clone(s.Cov)
 	for a := range width {
@@ -54,11 +54,10 @@ func (s *Scatter) Whole() bool {
 	for a := range width {
 		whole = whole && root[a*(width+1)]*root[a*(width+1)] > least*s.Cov[a*(width+1)]
 	}
-	if !whole {
-		s.diagonal = true
+	if s.reduced = !whole; s.reduced {
 		s.dropCovariances()
 	}
-	return whole
+	return s.reduced
 }
 
 // dropCovariances leaves only the variances.
@@ -173,7 +172,7 @@ func (s *Scatter) Move(t *Sums) (change float64) {
 			s.Cov[a*size+b], s.Cov[b*size+a] = next, next
 		}
 	}
-	if s.diagonal {
+	if s.reduced {
 		s.dropCovariances()
 	}
 	return change
