@@ -83,7 +83,7 @@ func (c *columnHead) look(cell string, first bool) {
 	readings, decimals := 0, -1
 	for mark, decimal := range []byte{'.', ','} {
 		w, is := parseNumeral(cell, decimal)
-		if !is || w.hex {
+		if !is || w.hex || w.parts > 0 {
 			continue
 		}
 		if readings++; !w.whole {
@@ -145,6 +145,12 @@ func (f *factor) units() (units, others []string) {
 	return units, others
 }
 
+// isNumeral reports whether a text is a number, however written.
+func (f *factor) isNumeral(text string) bool {
+	_, is := parseNumeral(text, cmp.Or(f.decimal, '.'))
+	return is
+}
+
 // misspelt says why cells that are meant as numbers are texts; nil if they are none.
 func (f *factor) misspelt() error {
 	all := func(is func(level string) bool) bool {
@@ -182,7 +188,7 @@ func (f *factor) misspelt() error {
 	case all(func(level string) bool { return grouped(level) || number('.')(level) || number(',')(level) }):
 		return ErrGrouped
 	}
-	if !all(func(level string) bool { _, is := parseNumeral(level, cmp.Or(f.decimal, '.')); return is }) {
+	if !all(f.isNumeral) {
 		return nil
 	}
 	if units, others := f.units(); len(units) > 1 && len(units) <= mostUnits && len(others) == 0 {

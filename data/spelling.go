@@ -23,6 +23,7 @@ type Spelling struct {
 	Multiples   bool   `json:"multiples,omitempty"`   // as 1.5k and 3M, which are 1500 and 3000000
 	Parentheses bool   `json:"parentheses,omitempty"` // about negative numbers: (5) is -5
 	Dashes      bool   `json:"dashes,omitempty"`      // beside units, as $ -, which is 0 as spreadsheets write it
+	Minutes     bool   `json:"minutes,omitempty"`     // and seconds, as 54:30 and 1:02:30, which are 54.5 and 62.5
 }
 
 // String describes the spelling in a few words.
@@ -31,6 +32,10 @@ func (s Spelling) String() string {
 	switch {
 	case s.Hexadecimal:
 		return "hexadecimal"
+	case s.Minutes && strings.HasPrefix(s.Unit, "/"):
+		return "durations in minutes" + s.Unit
+	case s.Minutes:
+		return "durations in minutes"
 	case s.Unit == "%":
 		list = append(list, "in percent")
 	case s.Unit != "":
@@ -60,7 +65,8 @@ func (s Spelling) String() string {
 func (s Spelling) Number(cell string, decimal byte) (v float64, ok bool) {
 	w, ok := parseNumeral(cell, cmp.Or(decimal, '.'))
 	return w.value, ok && (w.thousands == "" || w.thousands == s.Thousands) && sameUnit(w.unit, s.Unit) &&
-		w.hex == s.Hexadecimal && (!w.multiple || s.Multiples) && (!w.enclosed || s.Parentheses) && (!w.dash || s.Dashes)
+		w.hex == s.Hexadecimal && (w.parts > 0) == s.Minutes &&
+		(!w.multiple || s.Multiples) && (!w.enclosed || s.Parentheses) && (!w.dash || s.Dashes)
 }
 
 var separatorNames = map[string]string{
@@ -89,6 +95,7 @@ type numeral struct {
 	multiple  bool // of a power of ten that letters name
 	enclosed  bool // in parentheses, and so negative
 	dash      bool // and a unit, for 0
+	parts     int  // of a duration: 2 of 54:30, 3 of 1:02:30
 }
 
 // multiples are what letters behind numbers stand for.
@@ -102,7 +109,7 @@ var codesOfCurrencies = []string{
 	"USD", "EUR", "GBP", "CHF", "JPY", "CNY", "INR", "CAD", "AUD", "NZD", "SEK", "NOK", "DKK", "PLN", "CZK", "BRL",
 }
 
-// measures may stand directly behind numbers; other words are units only behind a blank.
+// measures may stand directly behind numbers, as may /km and other shares; other words are units only behind a blank.
 var measures = []string{
 	"kg", "g", "mg", "t", "lb", "lbs", "oz", "km", "m", "cm", "mm", "mi", "ft", "in", "l", "ml", "h", "min", "s", "ms",
 	"°C", "°F", "kW", "kWh", "W", "V", "Hz", "kHz", "MHz", "GHz", "KB", "MB", "GB", "TB", "hPa", "mph", "km/h",
@@ -113,9 +120,9 @@ var measures = []string{
 func wordBehind(cell string) (number, unit string) {
 	end := strings.LastIndexAny(cell, "0123456789)") + 1
 	unit = strings.TrimSpace(cell[end:])
-	first, _ := utf8.DecodeRuneInString(unit)
+	first, _ := utf8.DecodeRuneInString(strings.TrimPrefix(unit, "/"))
 	word := unicode.IsLetter(first) && utf8.RuneCountInString(unit) <= 12 && !strings.ContainsFunc(unit, unicode.IsSpace)
-	if end == 0 || !slices.Contains(measures, unit) && !(word && len(unit) < len(cell)-end) ||
+	if end == 0 || !slices.Contains(measures, strings.TrimPrefix(unit, "/")) && !(word && len(unit) < len(cell)-end) ||
 		slices.ContainsFunc(multiples, func(m [2]string) bool { return m[0] == unit }) {
 		return cell, ""
 	}
@@ -191,6 +198,14 @@ func parseNumeral(cell string, decimal byte) (w numeral, ok bool) {
 		w.value, w.hex, w.whole = float64(v), true, true
 		return w, err == nil && !negative && unit == ""
 	}
+	if strings.Contains(number, ":") {
+		w.value, w.parts = minutes(number, unit == "h", decimal)
+		w.whole = w.parts > 0
+		if negative {
+			w.value = -w.value
+		}
+		return w, w.whole && !w.multiple && !w.enclosed
+	}
 	var plain strings.Builder
 	rest := number
 	for {
@@ -221,11 +236,37 @@ func parseNumeral(cell string, decimal byte) (w numeral, ok bool) {
 	return w, kind == fastcsv.Number && !exponent && !math.IsInf(v, 0) && (w.groups == 0 || w.whole || rest[0] == decimal)
 }
 
+// minutes are those of a duration, m:ss or h:mm:ss with or without decimals of a second, or h:mm where hours stand
+// behind it; parts is 0 of other texts.
+func minutes(cell string, hours bool, decimal byte) (v float64, parts int) {
+	list := strings.Split(cell, ":")
+	if len(list) > 3 {
+		return 0, 0
+	}
+	for i, part := range list {
+		x, kind := fastcsv.ParseDecimal(part, decimal)
+		if digits := strings.IndexFunc(part+":", func(r rune) bool { return r < '0' || r > '9' }); kind != fastcsv.Number ||
+			i > 0 && (digits != 2 || x >= 60) || i < len(list)-1 && digits < len(part) {
+			return 0, 0
+		}
+		if i < 2 {
+			v = 60*v + x
+		} else {
+			v += x / 60
+		}
+	}
+	if len(list) == 2 && !hours {
+		v /= 60
+	}
+	return v, len(list)
+}
+
 // spellingOf reads the texts of a column as numbers, and says how they are written. ok is false where some are none,
 // and where separators might be those of thousands and of decimals: seen says that the file shows what decimals follow.
 func spellingOf(texts []string, decimal byte, seen bool) (values []float64, s Spelling, ok bool) {
 	var evidence tally
 	long, codes, hex := false, true, 0 // codes have as many digits each
+	durations, parts, span := 0, 0, 0.
 	for i, text := range texts {
 		w, is := parseNumeral(text, decimal)
 		if !is || w.thousands != "" && s.Thousands != "" && w.thousands != s.Thousands ||
@@ -240,17 +281,21 @@ func spellingOf(texts []string, decimal byte, seen bool) (values []float64, s Sp
 		if w.hex {
 			hex++
 		}
+		if w.parts > 0 {
+			durations, parts, span = durations+1, parts|1<<w.parts, max(span, math.Abs(w.value))
+		}
 		s.Multiples, s.Parentheses = s.Multiples || w.multiple, s.Parentheses || w.enclosed
 		s.Dashes = s.Dashes || w.dash
 		long = long || w.groups == 0 && !w.multiple && math.Abs(w.value) >= 1000
 		codes = codes && w.groups > 1 && w.whole && w.digits == len(strings.Join(strings.Fields(text), ""))
 		evidence.sees(w)
 	}
-	s.Hexadecimal = hex > 0
+	s.Hexadecimal, s.Minutes = hex > 0, durations > 0
 	bare := func(text string) bool { return !strings.HasSuffix(strings.TrimSpace(text), "%") }
 	switch {
 	case areAddresses(texts):
-	case len(texts) == 0 || s == (Spelling{}) || hex > 0 && hex < len(texts):
+	case len(texts) == 0 || s == (Spelling{}) || hex > 0 && hex < len(texts) || s.Minutes && durations < len(texts):
+	case s.Unit == "" && (parts == 1<<2 && span < 24 || parts == 1<<3 && span < 24*60): // of a day
 	case s.Unit == "%" && slices.ContainsFunc(texts, bare): // 83.5% is not 0.835 here
 	case s.Thousands == "." || s.Thousands == ",":
 		return values, s, !long && (seen || evidence.thousands())

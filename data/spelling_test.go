@@ -50,6 +50,20 @@ func TestNumbersAsPeopleWriteThem(t *testing.T) {
 		{"5k|1.005K|3M|12|-2 bn", "1.5", 0, []float64{5000, 1005, 3e6, 12, -2e9}, "k for thousands, M for millions and the like"},
 		{"€ 1,5 Mio.|€2 Tsd", "1", 0, []float64{1.5e6, 2000}, "in €, k for thousands, M for millions and the like"},
 		{"0x10|0xfF|0X0", "1", 0, []float64{16, 255, 0}, "hexadecimal"},
+		{"54:30|4:15|1:02:30|0:00|-1:30", "1", 0, []float64{54.5, 4.25, 62.5, 0, -1.5}, "durations in minutes"},
+		{"54:30,6|4:15", "1,5", 0, []float64{54.51, 4.25}, "durations in minutes"},
+		{"5:15/km|4:45 /km", "1", 0, []float64{5.25, 4.75}, "durations in minutes/km"},
+		{"7:30 h|0:15 h|1:00:30 h", "1", 0, []float64{450, 15, 60.5}, "durations in minutes"},
+		{"100:30:00|7:00:15", "1", 0, []float64{6030, 420.25}, "durations in minutes"},
+		{"23:30|4:15", "1", 0, nil, ""}, // times of day
+		{"23:30:15|04:15:00", "1", 0, nil, ""},
+		{"54:30|7", "1", 0, nil, ""},
+		{"54:60|4:15", "1", 0, nil, ""},
+		{"54:3|4:15", "1", 0, nil, ""}, // results of games
+		{"54:30.5:15|4:15", "1", 0, nil, ""},
+		{"1:02:03:04|54:30", "1", 0, nil, ""},
+		{":30|54:30", "1", 0, nil, ""},
+		{"54:30|4:", "1", 0, nil, ""},
 
 		{"4.868|537", "1", 0, []float64{4.868, 537}, ""}, // one whole number shows nothing
 		{"4.868|537|12", "1.5", 0, []float64{4.868, 537, 12}, ""},

@@ -563,10 +563,14 @@ func (t *Table) refuseText(j int) error {
 	return fmt.Errorf("%s; %w", t.describeText(j), hint)
 }
 
-// describeText says that column j is categorical, and because of which cell.
+// describeText says that column j is categorical, and because of which cell: the first that is no number however
+// written, or else the first that is not digits alone.
 func (t *Table) describeText(j int) string {
 	f := t.columns[j].factor
-	row := slices.IndexFunc(f.codes, f.isText)
+	row := slices.IndexFunc(f.codes, func(code int32) bool { return f.isText(code) && !f.isNumeral(f.levels[code]) })
+	if row < 0 {
+		row = slices.IndexFunc(f.codes, f.isText)
+	}
 	if row < 0 { // its texts were in rows that are gone, or it was made categorical
 		return fmt.Sprintf("column %q is categorical", t.Names[j])
 	}

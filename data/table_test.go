@@ -370,6 +370,11 @@ func TestColumnsByNameRefuseInOneLine(t *testing.T) {
 	require.EqualError(t, err, `no column "z"; the columns are "a", "b", "c"`)
 	_, err = table.Column("c")
 	require.EqualError(t, err, `column "c" is categorical: row 1 is "x"; a numeric column is needed here`)
+
+	priced, err := ReadCSV(strings.NewReader("a\n$1\n5:30/km\nnone\n$2\n"), CSVOptions{})
+	require.NoError(t, err)
+	_, err = priced.Column("a")
+	require.ErrorContains(t, err, `column "a" is categorical: row 3 is "none"`)
 	require.Nil(t, table.Levels("z"))
 	require.Nil(t, table.Codes("a"))
 
