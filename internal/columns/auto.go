@@ -77,6 +77,7 @@ func (in Columns) auto(s *tables.Session, given *classes.ColumnFamilies) ([]susp
 		return nil, err
 	}
 	keepOne(list)
+	in.countAlike(list)
 	notes := append(noted, notesOn(list, given)...)
 	var out []string
 	var why []suspect
@@ -158,6 +159,38 @@ func keepOne(list []suspect) {
 		}
 	}
 }
+
+// countAlike takes columns of few values from 0 on for counts if more than half of those that bear their name, apart
+// from its number, vary as counts do.
+func (in Columns) countAlike(list []suspect) {
+	type tally struct{ few, counts []int }
+	of := map[string]*tally{}
+	for i, c := range list {
+		stem := strings.TrimRight(c.name, "0123456789")
+		if stem == c.name || stem == "" {
+			continue
+		}
+		if of[stem] == nil {
+			of[stem] = &tally{}
+		}
+		switch {
+		case c.Kind == data.Count:
+			of[stem].counts = append(of[stem].counts, i)
+		case c.Cause == data.FewValues:
+			of[stem].few = append(of[stem].few, i)
+		}
+	}
+	for _, t := range of {
+		for _, i := range t.few {
+			x, err := in.Column(list[i].name)
+			if err == nil && len(t.counts) > len(t.few) && slices.Contains(x, 0) && !slices.ContainsFunc(x, notCounted) {
+				list[i].Suggestion = data.Suggestion{Kind: data.Count, Cause: data.VaryAsCounts}
+			}
+		}
+	}
+}
+
+func notCounted(v float64) bool { return v < 0 || v != math.Trunc(v) && !math.IsNaN(v) }
 
 // byKinds reports whether the model describes columns by their kinds.
 func (in Columns) byKinds() bool {

@@ -166,3 +166,29 @@ func TestTheOnlyColumnIsKeptThoughItIsInOrder(t *testing.T) {
 		require.Equal(t, order, two[0])
 	}
 }
+
+// Columns of few values are counts where most columns of their name are; codes, gaps in the numbers and fractions not.
+func TestColumnsOfOneNameAreCountedAlike(t *testing.T) {
+	counts := []float64{0, 1, 3, 12, 2, 0, 1, 5}
+	few := data.Suggestion{Kind: data.Categorical, Cause: data.FewValues}
+	for _, c := range []struct {
+		column  []float64
+		counted int
+		want    data.Kind
+	}{
+		{[]float64{0, 1, 2, 1, math.NaN(), 0, 1, 2}, 2, data.Count},
+		{[]float64{0, 1, 2, 1, 0, 0, 1, 2}, 1, data.Categorical},
+		{[]float64{1, 2, 3, 1, 2, 2, 1, 2}, 2, data.Categorical},
+		{[]float64{-1, 0, 1, 1, 0, 0, 1, 0}, 2, data.Categorical},
+		{[]float64{0, 0.5, 1, 1, 0, 0, 1, 0.5}, 2, data.Categorical},
+	} {
+		in := columnsOf(t, c.column, counts, counts)
+		in.Names[0], in.Names[1], in.Names[2] = "n1", "n2", "n3"
+		list := []suspect{{"n1", few}}
+		for i := range c.counted {
+			list = append(list, suspect{in.Names[1+i], data.Suggestion{Kind: data.Count, Cause: data.VaryAsCounts}})
+		}
+		in.countAlike(list)
+		require.Equal(t, c.want, list[0].Kind, "%v", c)
+	}
+}
