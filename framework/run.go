@@ -462,8 +462,12 @@ const (
 	expandAfter = 1000
 )
 
-// rounding is the relative size of a fall that summation alone can cause.
-const rounding = 1e-12
+// rounding is the relative size of a fall that summation alone can cause, and illRounding that of one where a matrix is
+// nearly singular: the digits that inverses of such matrices have, of covariances of columns that follow from others.
+const (
+	rounding    = 1e-12
+	illRounding = 1e-9
+)
 
 // rank decides between the new state and the best one. At equal K the objective
 // decides, because that is what the steps ascend; a smaller K is only ever entered
@@ -497,9 +501,10 @@ func (r *run[B, P, S]) rank(next *point[P, S]) {
 	r.recycle(best)
 }
 
-// behind reports whether p has an objective below the best by more than the tolerance.
+// behind reports whether p has an objective below the best by more than the tolerance, and than rounding can cause.
 func (r *run[B, P, S]) behind(p *point[P, S]) bool {
-	return r.best().Objective-p.Objective > r.options.Tolerance*p.Evaluation.N
+	best := r.best().Objective
+	return best-p.Objective > max(r.options.Tolerance*p.Evaluation.N, illRounding*math.Abs(best))
 }
 
 // best is the best state so far.

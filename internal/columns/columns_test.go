@@ -192,3 +192,36 @@ func TestColumnsOfOneNameAreCountedAlike(t *testing.T) {
 		require.Equal(t, c.want, list[0].Kind, "%v", c)
 	}
 }
+
+// A column is noted that is a sum of others, each rounded as tables have it; not where one row of it is wrong, and not
+// a column that others explain well, but for noise.
+func TestColumnsThatFollowFromOthers(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(r, "seed"), 1))
+		rounded := func(v, step float64) float64 { return math.Round(v/step) * step }
+		step := rapid.SampledFrom([]float64{1, 0.1, 0.001, 1e-9}).Draw(r, "step")
+		n := rapid.IntRange(30, 200).Draw(r, "rows")
+		c := make([][]float64, 4)
+		for j := range c {
+			c[j] = make([]float64, n)
+		}
+		weight, noise := 1+3*rng.Float64(), rapid.SampledFrom([]float64{0, 0.1}).Draw(r, "noise")
+		wrong := rapid.SampledFrom([]int{-1, n / 2}).Draw(r, "wrong")
+		for i := range n {
+			a, b := 40*rng.NormFloat64(), 30*rng.NormFloat64()
+			total := 7 + a - weight*b + 50*noise*rng.NormFloat64()
+			if i == wrong {
+				total += 12
+			}
+			c[0][i], c[1][i], c[2][i], c[3][i] = rounded(a, step), rounded(b, step), rounded(total, step), 50*rng.NormFloat64()
+		}
+		var s tables.Session
+		columnsOf(r, c...).noteDependent(&s)
+		if noise == 0 && wrong < 0 {
+			require.Len(r, s.Notes, 1)
+			require.Contains(r, s.Notes[0], `"c" from "a", "b": --drop c leaves`)
+		} else {
+			require.Empty(r, s.Notes)
+		}
+	})
+}

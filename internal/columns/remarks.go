@@ -33,6 +33,7 @@ func (in Columns) Remark(s *tables.Session) {
 		len(in.asked.Described().Names) > 0 {
 		return
 	}
+	in.noteDependent(s)
 	var zeros []string
 	for j, name := range in.Names {
 		switch {
