@@ -76,7 +76,8 @@ type Suggestion struct {
 //	  others                                                       Categorical
 //	whole numbers
 //	  L = 2                                                        Binary
-//	  all different, with as many digits each, 10 at least         Identifier
+//	  all different, 10 digits at least, as many each, few end in 00
+//	                                                               Identifier
 //	  17 digits and more, most of which do not end in zeros        Identifier
 //	  dates such as 20240131, L > 7; years without a gap, L > 12   Date
 //	  1, 2, … or 0, 1, … as rows, or in order; 8 rows or more      Identifier
@@ -227,7 +228,7 @@ func (h *histogram) longDigits(rows int) bool {
 		return false
 	}
 	least, most := math.Inf(1), 0.0
-	precise := 0
+	precise, round := 0, 0
 	for _, v := range h.values {
 		if v = math.Abs(v); v != math.Trunc(v) || v < ten {
 			return false
@@ -236,12 +237,15 @@ func (h *histogram) longDigits(rows int) bool {
 		if v >= seventeen && len(strconv.FormatFloat(v, 'e', -1, 64)) >= len("1.23456789012345e+16") {
 			precise++
 		}
+		if math.Mod(v, 100) == 0 {
+			round++
+		}
 	}
 	alike := math.Floor(math.Log10(least)) == math.Floor(math.Log10(most))
 	if least >= seventeen {
 		return (alike || most < uint64s) && 2*precise > len(h.values)
 	}
-	return alike && len(h.values) == rows
+	return alike && len(h.values) == rows && 2*round < rows
 }
 
 // few says whether there are at most so many different values, with several rows of each.
