@@ -6,15 +6,18 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"net/http"
 	"path"
 	"strings"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"gocloud.dev/blob"
 	_ "gocloud.dev/blob/azureblob" // azblob
 	_ "gocloud.dev/blob/fileblob"  // file
 	_ "gocloud.dev/blob/gcsblob"   // gs
 	_ "gocloud.dev/blob/s3blob"    // s3
 	"gocloud.dev/gcerrors"
+	"google.golang.org/api/googleapi"
 )
 
 // An address is the name of an object, or of several.
@@ -124,11 +127,29 @@ func (o object) Close() error { return errors.Join(o.ReadCloser.Close(), o.bucke
 
 // plain says first what is wrong, and then what the service says.
 func plain(err error) error {
-	switch gcerrors.Code(err) {
-	case gcerrors.NotFound:
-		return fmt.Errorf("no such object, or no such bucket (%w)", err)
-	case gcerrors.PermissionDenied:
+	code := status(err)
+	switch denied := code == http.StatusUnauthorized || code == http.StatusForbidden; {
+	case denied || gcerrors.Code(err) == gcerrors.PermissionDenied:
 		return fmt.Errorf("access is denied: see to the credentials (%w)", err)
+	case gcerrors.Code(err) == gcerrors.NotFound:
+		return fmt.Errorf("no such object, or no such bucket (%w)", err)
 	}
 	return err
+}
+
+// status is that of the answer of a service, which package blob does not tell apart in all cases; 0 without one.
+func status(err error) int {
+	if amazon, ok := errors.AsType[interface {
+		error
+		HTTPStatusCode() int
+	}](err); ok {
+		return amazon.HTTPStatusCode()
+	}
+	if google, ok := errors.AsType[*googleapi.Error](err); ok {
+		return google.Code
+	}
+	if azure, ok := errors.AsType[*azcore.ResponseError](err); ok {
+		return azure.StatusCode
+	}
+	return 0
 }

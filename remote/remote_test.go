@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"io"
 	"io/fs"
 	"net"
 	"net/http"
@@ -102,6 +103,11 @@ func TestObjectsOfS3(t *testing.T) {
 		if r.Method == http.MethodGet && r.URL.Path == "/tables/cut" {
 			w = &cutShort{w, 200}
 		}
+		if strings.HasPrefix(r.URL.Path, "/closed") {
+			w.WriteHeader(http.StatusForbidden)
+			_, _ = io.WriteString(w, "<Error><Code>AccessDenied</Code><Message>Access Denied</Message></Error>")
+			return
+		}
 		fake.ServeHTTP(w, r)
 	}))
 	defer server.Close()
@@ -132,6 +138,8 @@ func TestObjectsOfS3(t *testing.T) {
 	refused(t, "s3://nowhere/none"+options, "no such object, or no such bucket")
 	refused(t, "s3://nowhere/part-*"+options, "no such object, or no such bucket")
 	refused(t, "s3://tables/day/none-*"+options, "nothing matches this pattern")
+	refused(t, "s3://closed/both"+options, "access is denied: see to the credentials")
+	refused(t, "s3://closed/part-*"+options, "access is denied: see to the credentials")
 	exchanges(t, "s3://tables/run"+options)
 	_, err = bucket.ReadAll(t.Context(), "both")
 	require.NoError(t, err, "it is of no run")
