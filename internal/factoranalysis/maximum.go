@@ -16,10 +16,8 @@ import (
 const (
 	iterations = 100
 	halvings   = 40
-	still      = 1e-13 // the gradient in ln ψ, of what a row contributes
-	near       = 1e-6  // the gradient from which on rounding hides what a step gains, and the gradient judges
-	descent    = 1e-4  // share of the slope that a step must gain
-	optimism   = 10    // times what Newton's method promises: no goal is given up within that
+	descent    = 1e-4 // share of the slope that a step must gain
+	optimism   = 10   // times what Newton's method promises: no goal is given up within that
 )
 
 // Maximize moves psi (D) and w (D×K row-major) to a maximum of the likelihood of a covariance matrix c (D×D) above
@@ -35,9 +33,15 @@ const (
 // With a prior, nil for none, it is the likelihood of so many rows times the prior density that is maximised, and the
 // value is theirs divided by N + ν.
 func Maximize(c, lower, psi, w []float64, goal float64, prior *Prior) (value float64, ok bool) {
+	return maximize(len(psi) >= Wide, c, lower, psi, w, goal, prior)
+}
+
+// maximize is Maximize that says whether columns are many.
+func maximize(wide bool, c, lower, psi, w []float64, goal float64, prior *Prior) (value float64, ok bool) {
 	d := len(psi)
 	s := &search{
-		d: d, k: len(w) / d, c: c, x: make([]float64, d), low: make([]float64, d), gradient: make([]float64, d), data: 1,
+		d: d, k: len(w) / d, wide: wide, c: c, x: make([]float64, d), low: make([]float64, d),
+		gradient: make([]float64, d), data: 1,
 	}
 	if prior != nil {
 		s.prior = prior
@@ -76,6 +80,7 @@ type Prior struct {
 // search is the state of a minimisation of ln|Σ| + tr(Σ⁻¹C) in x = ln ψ.
 type search struct {
 	d, k int
+	wide bool // see [Wide]
 	c    []float64
 	low  []float64
 
@@ -83,6 +88,7 @@ type search struct {
 	value    float64
 	theta    []float64
 	omega    *mat.Dense
+	scaled   []float64 // Ψ^−½CΨ^−½, of many columns
 	kept     int       // loadings that are not 0
 	strength []float64 // 1 + l of those
 	gradient []float64
@@ -103,29 +109,31 @@ func (s *search) evaluate(x []float64) bool {
 	if !finite(scaled) {
 		return false
 	}
-	eigen, ok := linalg.NewSymmetricEigen(d, scaled)
-	if !ok {
+	if !s.decompose(scaled) {
 		return false
 	}
-	s.theta, s.omega = eigen.Values, eigen.Vectors(d)
 	s.kept = 0
 	for s.kept < s.k && s.theta[s.kept] > 1 {
 		s.kept++
 	}
-	s.value = floats.Sum(x)
 	s.strength = append(s.strength[:0], s.theta[:s.kept]...)
-	for m, v := range s.theta {
-		if m < s.kept {
-			v = 1 + math.Log(v)
-		}
-		s.value += v
-	}
+	s.value = floats.Sum(x)
 	copy(s.x, x)
-	for i := range d { // Σ (1 − θ_m) ω²_im over what no factor explains
-		row := s.omega.RawRowView(i)[s.kept:]
-		s.gradient[i] = 0
-		for m, v := range row {
-			s.gradient[i] += (1 - s.theta[s.kept+m]) * v * v
+	if s.wide {
+		s.complement()
+	} else {
+		for m, v := range s.theta {
+			if m < s.kept {
+				v = 1 + math.Log(v)
+			}
+			s.value += v
+		}
+		for i := range d { // Σ (1 − θ_m) ω²_im over what no factor explains
+			row := s.omega.RawRowView(i)[s.kept:]
+			s.gradient[i] = 0
+			for m, v := range row {
+				s.gradient[i] += (1 - s.theta[s.kept+m]) * v * v
+			}
 		}
 	}
 	if s.prior != nil {
@@ -160,16 +168,29 @@ func finite(v []float64) bool {
 	return sum-sum == 0
 }
 
+// small are the gradients in ln ψ, of what a row contributes, at which the search ends, and from which on rounding
+// hides what a step gains, and the gradient judges.
+func (s *search) small() (still, near float64) {
+	if s.wide {
+		return 1e-5, 1e-4
+	}
+	return 1e-13, 1e-6
+}
+
 // step makes one step of Newton's method among the coordinates that are not held by their bounds. It reports false
 // where there is none left to make, or where it is clear that the likelihood will not reach the goal.
 func (s *search) step(goal float64) bool {
 	free, steepest := s.free()
+	still, near := s.small()
 	if steepest < still {
 		return false
 	}
 	from, value, gradient := slices.Clone(s.x), s.value, slices.Clone(s.gradient)
 	to := make([]float64, s.d)
 	for _, exact := range []bool{true, false} {
+		if exact && s.wide && steepest > far {
+			continue
+		}
 		direction, promise := s.newton(free, exact)
 		if direction == nil {
 			continue
@@ -221,7 +242,11 @@ func (s *search) free() (list []int, steepest float64) {
 // and near a good fit, where θ_m = 1, that is P∘P, which is never indefinite and is taken where exact is false. With a
 // prior, that of ln ψ is added, and its part in the strengths left out.
 func (s *search) newton(free []int, exact bool) (direction []float64, promise float64) {
-	n, all := len(free), s.hessian(exact)
+	n, hessian := len(free), s.hessian
+	if s.wide {
+		hessian = s.nearly
+	}
+	all := hessian(exact)
 	h := make([]float64, n*n)
 	direction = make([]float64, n)
 	for a, i := range free {
@@ -234,11 +259,17 @@ func (s *search) newton(free []int, exact bool) (direction []float64, promise fl
 			h[a*n+a] += 1e-8
 		}
 	}
-	chol, ok := linalg.NewCholesky(n, h)
-	if !ok {
-		return nil, 0
+	if s.wide {
+		if !conjugate(h, direction) {
+			return nil, 0
+		}
+	} else {
+		chol, ok := linalg.NewCholesky(n, h)
+		if !ok {
+			return nil, 0
+		}
+		chol.SolveRight(linalg.General(1, n, direction))
 	}
-	chol.SolveRight(linalg.General(1, n, direction))
 	for a, i := range free {
 		promise -= s.gradient[i] * direction[a] / 2
 	}

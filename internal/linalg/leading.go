@@ -9,6 +9,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
+// Spare is the number of directions that [Leading] follows beside those that it is asked for.
+const Spare = 8
+
 // Leading finds the k largest eigenvalues, descending, of a symmetric positive
 // semi-definite operator A of order n, with their eigenvectors as the columns of an
 // n×k matrix. apply writes A·x to dst, both n×b. It is a block Lanczos method from a
@@ -23,8 +26,18 @@ import (
 func Leading(
 	n, k, limit int, apply func(dst, x *mat.Dense), tol float64,
 ) (values []float64, vectors *mat.Dense, ok bool) {
-	const oversampling = 8
-	b := min(n, k+oversampling)
+	if values, vectors, ok = LeadingFrom(nil, n, k, limit, apply, tol); !ok {
+		return nil, nil, false
+	}
+	return values[:k], vectors.Slice(0, n, 0, k).(*mat.Dense), true
+}
+
+// LeadingFrom is Leading that begins at the columns of start, which are those that it found for an operator like this
+// one, or nil. To the k pairs come [Spare] further ones of which no precision is asked.
+func LeadingFrom(
+	start *mat.Dense, n, k, limit int, apply func(dst, x *mat.Dense), tol float64,
+) (values []float64, vectors *mat.Dense, ok bool) {
+	b := min(n, k+Spare)
 	limit = min(limit, n)
 	if k < 1 || b > limit {
 		return nil, nil, false
@@ -33,6 +46,9 @@ func Leading(
 	next := mat.NewDense(n, b, nil)
 	for i := range next.RawMatrix().Data {
 		next.RawMatrix().Data[i] = rng.NormFloat64()
+	}
+	if start != nil {
+		next.Copy(start)
 	}
 	Orthonormalize(next)
 	before := math.Inf(1)
@@ -72,7 +88,10 @@ func Leading(
 			worst = max(worst, math.Sqrt(sum))
 		}
 		if worst <= tol*values[0] {
-			return values, vectors, true
+			for _, v := range eigen.Values[k:b] {
+				values = append(values, max(0, v))
+			}
+			return values, product(false, q, eigen.Vectors(b)), true
 		}
 		if left := float64((limit - m) / b); left == 0 || m > 2*b && worst*math.Pow(worst/before, left) > tol*values[0] {
 			break

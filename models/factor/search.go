@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/optimize"
 
 	"github.com/latent-go/latent/internal/factoranalysis"
 	"github.com/latent-go/latent/internal/linalg"
@@ -16,10 +15,9 @@ import (
 // and random ones.
 const searches = 4
 
-// wide is the number of columns from which decompositions take time: leading eigenvalues are found alone where they
-// are few, and the search begins at the noise of one factor less, where it is short and ends higher than from
-// elsewhere, and once.
-const wide = 100
+// wide is the number of columns from which the search begins at the noise of one factor less, where it is short and
+// ends higher than from elsewhere, and once.
+const wide = factoranalysis.Wide
 
 // diagonal maximises the likelihood of factor analysis over the noise alone (Lawley & Maxwell 1971), for columns of
 // variance 1.
@@ -46,9 +44,8 @@ func (s *Solutions) diagonal(c []float64, kmax int) error {
 			return err
 		}
 		s.last = best.noise
-		e := estimate{noise: slices.Clone(best.noise), values: best.values, converged: best.converged}
-		r, _ := s.root(best.noise, d)
-		e.loadings = best.loadings(r)
+		e := estimate{noise: slices.Clone(best.noise), loadings: best.loadings, values: best.signals(),
+			converged: best.converged(correlation)}
 		for j, unit := range scale {
 			e.noise[j] *= unit * unit
 			floats.Scale(unit, e.loadings[j*k:(j+1)*k])
@@ -60,10 +57,34 @@ func (s *Solutions) diagonal(c []float64, kmax int) error {
 
 // found is where a search ended.
 type found struct {
-	*profile
-	noise     []float64
-	deviance  float64
-	converged bool
+	noise, loadings []float64
+	deviance        float64
+}
+
+// signals are the eigenvalues of I + Ψ^−½WWᵀΨ^−½ of the factors.
+func (f *found) signals() []float64 {
+	k := len(f.loadings) / len(f.noise)
+	values := make([]float64, k)
+	linalg.Fill(values, 1)
+	for i, w := range f.loadings {
+		values[i%k] += w * w / f.noise[i/k]
+	}
+	return values
+}
+
+// converged reports whether the variances of the columns are those that the model has, but for noise that the floor
+// holds.
+func (f *found) converged(c []float64) bool {
+	d := len(f.noise)
+	k := len(f.loadings) / d
+	for j, psi := range f.noise {
+		w := f.loadings[j*k : (j+1)*k]
+		off, held := (psi+floats.Dot(w, w)-c[j*(d+1)])/psi, psi <= Floor*(1+1e-9)
+		if math.Abs(off) > 1e-4 && (off < 0 || !held) {
+			return false
+		}
+	}
+	return true
 }
 
 // search is the best of several starts. It stops when two starts find the same maximum.
@@ -101,87 +122,20 @@ func (s *Solutions) search(c, last []float64, k int) (*found, error) {
 	return best, nil
 }
 
-// climb maximises the likelihood over the noise from one start: by Newton's method, or, where columns are many, by
-// [found.descend].
+// climb maximises the likelihood over the noise from one start.
 func climb(c, noise []float64, k int) (*found, error) {
 	d := len(noise)
-	f := &found{noise: slices.Clone(noise), converged: true}
-	switch {
-	case k == 0: // the noise is all there is
-	case d >= wide:
-		if err := f.descend(c, k); err != nil {
-			return nil, err
-		}
-	default:
-		floor := make([]float64, d)
-		linalg.Fill(floor, Floor)
-		if _, ok := factoranalysis.Maximize(c, floor, f.noise, make([]float64, d*k), math.Inf(-1), nil); !ok {
-			return nil, errEigen
-		}
+	f := &found{noise: noise, loadings: make([]float64, d*k)}
+	if k == 0 { // the noise is all there is
+		f.deviance = float64(d)
+		return f, nil
 	}
-	return f, f.evaluate(c, k)
-}
-
-// evaluate finds the loadings and the deviance at the noise.
-func (f *found) evaluate(c []float64, k int) (err error) {
-	r, _ := Structure{}.root(f.noise, len(f.noise)) // never below Floor
-	if f.profile, err = lawley(c, r, k, len(f.noise)); err == nil {
-		f.deviance = f.profile.deviance(floats.Sum(r.logDet))
+	floor := make([]float64, d)
+	linalg.Fill(floor, Floor)
+	value, ok := factoranalysis.Maximize(c, floor, noise, f.loadings, math.Inf(-1), nil)
+	if !ok {
+		return nil, errEigen
 	}
-	return err
-}
-
-// descend minimises the deviance over ln(ψ − Floor) by L-BFGS, which needs leading eigenvectors alone. Its derivative
-// by ψ_j is (Σ_jj − C_jj)/ψ_j², with Σ = WWᵀ + Ψ at the best W (Lawley & Maxwell 1971; what factanal uses). Then
-// noise that creeps to the floor is put there.
-func (f *found) descend(c []float64, k int) (err error) {
-	d := len(f.noise)
-	of := func(x []float64) {
-		for j, v := range x {
-			f.noise[j] = Floor + math.Exp(min(v, 5))
-		}
-	}
-	point, slope := make([]float64, d), make([]float64, d)
-	evaluate := func(x []float64) {
-		if slices.Equal(x, point) || err != nil {
-			return
-		}
-		copy(point, x)
-		of(x)
-		if err = f.evaluate(c, k); err != nil {
-			f.deviance = math.NaN()
-			return
-		}
-		for j, psi := range f.noise {
-			excess := psi - c[j*(d+1)]
-			for i, v := range f.values {
-				excess += max(0, v-1) * psi * f.vectors[j*k+i] * f.vectors[j*k+i]
-			}
-			slope[j] = excess / (psi * psi) * (psi - Floor)
-		}
-	}
-	x := make([]float64, d)
-	for j, v := range f.noise {
-		x[j] = math.Log(max(v-Floor, 1e-4))
-	}
-	problem := optimize.Problem{
-		Func: func(x []float64) float64 { evaluate(x); return f.deviance },
-		Grad: func(grad, x []float64) { evaluate(x); copy(grad, slope) },
-	}
-	result, fault := optimize.Minimize(problem, x, &optimize.Settings{GradientThreshold: 1e-5, MajorIterations: 1000,
-		Converger: &optimize.FunctionConverge{Absolute: 1e-10, Iterations: 5}}, &optimize.LBFGS{Store: 10})
-	if err != nil {
-		return err
-	}
-	f.converged = fault == nil
-	if result != nil {
-		x = result.X
-	}
-	of(x)
-	for j, v := range f.noise {
-		if v < Floor*(1+1e-3) {
-			f.noise[j] = Floor
-		}
-	}
-	return nil
+	f.deviance = -2 * value
+	return f, nil
 }

@@ -45,6 +45,9 @@ type estimate struct {
 	values          []float64 // Λ: eigenvalues of I + Ψ^−½WWᵀΨ^−½, those of factors
 	logLikelihood   float64
 	converged       bool
+
+	evidence float64 // given prior, once it is known
+	prior    *prior.UnitInformation
 }
 
 // errBlocks reports that there is no closed form.
@@ -118,7 +121,8 @@ func (s *Solutions) isotropic(c []float64, kmax int) error {
 			p.vectors = mat.DenseCopyOf(eigen.Vectors(k)).RawMatrix().Data
 			linalg.Scale(1/noise, p.values)
 		}
-		s.add(estimate{p.loadings(r), []float64{noise}, p.values, 0, true}, p.deviance(float64(s.D)*math.Log(noise)))
+		s.add(estimate{loadings: p.loadings(r), noise: []float64{noise}, values: p.values, converged: true},
+			p.deviance(float64(s.D)*math.Log(noise)))
 	}
 	if len(s.points) == 0 {
 		return noNoise(0)
@@ -303,10 +307,18 @@ func (s *Solutions) Best(c framework.Criterion) (k int, value float64, err error
 
 // evidence is that of k factors, with the volume of their rotations.
 func (s *Solutions) evidence(k int) (float64, error) {
-	at := s.points[k]
+	at := &s.points[k]
+	if at.prior != nil && *at.prior == s.Prior {
+		return at.evidence, nil
+	}
 	p := &Parameters{K: k, D: s.D, Loadings: at.loadings, Noise: at.noise, Structure: s.Structure, Unit: s.unit}
 	nats, err := p.occam(s.N, s.Prior)
-	return at.logLikelihood + nats, err
+	if err != nil {
+		return 0, err
+	}
+	of := s.Prior
+	at.evidence, at.prior = at.logLikelihood+nats, &of
+	return at.evidence, nil
 }
 
 // Parameters returns the maximum likelihood estimates of k ≥ 1 factors, in canonical rotation. At gFAB's fixed point
