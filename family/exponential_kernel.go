@@ -323,10 +323,11 @@ func (l exponentialKernel) Information(xi []float64, _ *Pooled, dst []laplace.Bl
 
 func (l exponentialKernel) Numbers() []Number {
 	var list []Number
+	names := l.law.Parameters()
 	for c := range l.cells {
-		for i, name := range l.law.Parameters() {
+		for i, name := range names {
 			column := c * l.width
-			if len(l.law.Parameters()) == l.width {
+			if len(names) == l.width {
 				column += i // such as one probability a column
 			}
 			list = append(list, Number{name, column, column})
