@@ -295,13 +295,23 @@ func (r *run[B, P, S]) remember(next *point[P, S]) {
 	if h.steps() > memory {
 		r.forget(1)
 	}
-	h.Points = append(h.Points, from, next)
-	for i, a := range h.Points {
-		for j, b := range h.Points[max(0, len(h.Points)-2):] {
-			j += len(h.Points) - 2
-			h.Joint[i][j] = r.model.LogJoint(a.S, b.P)
-			h.Joint[j][i] = r.model.LogJoint(b.S, a.P)
+	r.append(from)
+	r.append(next)
+}
+
+// append adds a point to the end of the path. A point may be there twice; each pair is scored once. The lock is held.
+func (r *run[B, P, S]) append(p *point[P, S]) {
+	h := &r.at.Path
+	n := len(h.Points)
+	h.Points = append(h.Points, p)
+	same := slices.Index(h.Points, p)
+	for i, other := range h.Points {
+		if first := slices.Index(h.Points, other); same < n || first < i {
+			h.Joint[n][i], h.Joint[i][n] = h.Joint[same][first], h.Joint[first][same]
+			continue
 		}
+		h.Joint[n][i] = r.model.LogJoint(p.S, other.P)
+		h.Joint[i][n] = r.model.LogJoint(other.S, p.P)
 	}
 }
 

@@ -235,3 +235,25 @@ func TestAccelerationNeedsScaler(t *testing.T) {
 	_, err := framework.Fit(background, poisson{}, table(mixed(50, 1)), framework.Options{K: 2, Accelerate: true})
 	assert.EqualError(t, err, "framework: Accelerate is set, and the statistics of framework_test.poisson, *framework_test.counts, do not implement optional.Scaler (a Scale method)")
 }
+
+// counting counts the scores that a fit asks for.
+type counting struct {
+	vague
+	scores *int
+}
+
+func (c counting) LogJoint(s *measured, p *beliefs) float64 {
+	*c.scores++
+	return c.vague.LogJoint(s, p)
+}
+
+// TestAnExtrapolationScoresEachPairOnce: also where a step ends that the next one begins at. Both would be 32 scores an
+// iteration here.
+func TestAnExtrapolationScoresEachPairOnce(t *testing.T) {
+	scores := 0
+	o := framework.Options{K: 5, Method: framework.EM, Accelerate: true}
+	res, err := framework.Fit(background, counting{scores: &scores}, table(mixed(400, 1)), o)
+	require.NoError(t, err)
+	require.Greater(t, res.Iterations, 50)
+	assert.Less(t, float64(scores)/float64(res.Iterations), 28.0)
+}
