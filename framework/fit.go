@@ -348,11 +348,12 @@ func (f *fit[B, P, S]) extend() bool {
 	case f.stage < wholeSearch || best < 0:
 		return false
 	case f.pass():
-	case f.moves() && f.runs[best].at.Status == Converged && !f.runs[best].at.Moving:
+	case f.moves() && f.runs[best].settles() && !f.runs[best].at.Moving:
 		r := f.runs[best]
 		r.mu.Lock()
 		r.at.Status, r.at.Moving, r.at.Settled = Running, true, true
 		r.mu.Unlock()
+	case f.lone(best):
 	default:
 		return false
 	}
@@ -404,6 +405,26 @@ func (f *fit[B, P, S]) further() (any bool) {
 	return any
 }
 
+// lone adds starts if one alone came to the best run's maximum: others may be higher, and those from twice as many
+// latent dimensions find them more often than further ones from as many (docs/decisions/engine.md). They are all that
+// the options allow, however far the first are behind. It reports whether there are any.
+func (f *fit[B, P, S]) lone(best int) bool {
+	k := f.last()
+	if k == f.options.K {
+		k = f.twice(k)
+	}
+	left := f.options.Restarts - len(f.beginning(k))
+	if f.options.FixedK || k <= f.options.K || f.options.Restarts < enoughStarts || left <= 0 ||
+		slices.ContainsFunc(f.runs, func(r *run[B, P, S]) bool {
+			joined := r.at.Status == Joined && r.at.Joined == best
+			return joined || r.settles() && r != f.runs[best] && r.meets(f.runs[best])
+		}) {
+		return false
+	}
+	f.add(begun[P, S](left, k))
+	return true
+}
+
 // enoughStarts is the number of starts from one K after which, where all agree, a comparison makes no others: of 83
 // such searches six further starts brought five more than .3 nats, and at most 3.1 (docs/decisions/engine.md).
 const enoughStarts = 4
@@ -432,6 +453,9 @@ func (r *run[B, P, S]) meets(other *run[B, P, S]) bool {
 	}
 	return math.Abs(a.Value-b.Value) <= max(leastGain, r.left(), other.left())
 }
+
+// settles reports whether a run has ended at a maximum.
+func (r *run[B, P, S]) settles() bool { return r.at.Status == Converged || r.at.Status == Falling }
 
 // left is what is ahead of a run, or as optimistically by the change of its last iteration, where the gains decrease no
 // more.

@@ -607,3 +607,29 @@ func TestADoublingHasStartsOfItsOwn(t *testing.T) {
 	require.Len(t, fit().Restarts, 4)
 	require.Empty(t, asked)
 }
+
+// TestAMaximumOfOneStartHasOthersFromTwiceAsMany: one that two starts come to has not, nor one of few starts.
+func TestAMaximumOfOneStartHasOthersFromTwiceAsMany(t *testing.T) {
+	src := table(mixed(400, 5))
+	from := func(good, restarts int) (list []int) {
+		start := func(ctx context.Context, src framework.Source[blocks.Rows], k int, rng *rand.Rand) (*rates, error) {
+			p, err := poisson{}.Init(ctx, src, k, rng)
+			if err == nil && framework.StartOf(ctx) >= good {
+				for i := range p.Rates {
+					p.Rates[i] = 1
+				}
+			}
+			return p, err
+		}
+		o := framework.Options{K: 8, DoubleTo: 20, Restarts: restarts, NoMoves: true}
+		res, err := framework.FitFrom(background, poisson{}, src, start, o)
+		require.NoError(t, err)
+		for _, r := range res.Restarts {
+			list = append(list, r.From)
+		}
+		return list
+	}
+	require.Equal(t, []int{8, 8, 8, 8, 16, 16, 16, 16}, from(1, 4))
+	require.Equal(t, []int{8, 8, 8, 8}, from(2, 4))
+	require.Equal(t, []int{8, 8}, from(1, 2))
+}

@@ -254,6 +254,30 @@ func TestFallingObjectiveDoesNotSkipThePruning(t *testing.T) {
 	}
 }
 
+// dividing counts how often a fit asks for divisions, of which there are none.
+type dividing struct {
+	wobbling
+	asked *int
+}
+
+func (d dividing) Split(
+	context.Context, framework.Source[blocks.Rows], *counts, *rates, int, *rand.Rand,
+) (*rates, float64, error) {
+	*d.asked++
+	return nil, 0, errors.New("nothing to divide")
+}
+
+// TestMovesFollowAFallingObjective: where the steps do not quite ascend the objective, a fit ends at the best state all
+// the same, and moves lead out of it as out of one that has converged.
+func TestMovesFollowAFallingObjective(t *testing.T) {
+	asked := 0
+	m := dividing{wobbling{rng: rand.New(rand.NewPCG(1, 1))}, &asked}
+	res, err := framework.Fit(background, m, table(mixed(3000, 1)), framework.Options{K: 3})
+	require.NoError(t, err)
+	require.Equal(t, framework.Falling, res.Status)
+	assert.Positive(t, asked)
+}
+
 func TestEvaluateScoresOtherRows(t *testing.T) {
 	res, err := framework.Fit(background, poisson{}, table(mixed(500, 1)), framework.Options{K: 3, Method: framework.EM, Tolerance: 1e-13})
 	require.NoError(t, err)
