@@ -30,7 +30,7 @@ func DrawRows(ctx context.Context, src Source[blocks.Rows], n int, rng *rand.Ran
 // drawRows also returns the weight of the table.
 func drawRows(ctx context.Context, src Source[blocks.Rows], n int, seed uint64) (blocks.Rows, float64, error) {
 	some := src.Rows() > n
-	seen, err := surveyBy(ctx, src, DefaultShards, 1,
+	seen, err := Survey(ctx, src, 1,
 		func() (*drawing.Seen, error) { return drawing.NewSeen(some), nil },
 		func(s *drawing.Seen, b blocks.Rows) error { return faulty(s.Add(b)) },
 		func(into, from *drawing.Seen) error { return faulty(into.Merge(from)) })
@@ -42,7 +42,7 @@ func drawRows(ctx context.Context, src Source[blocks.Rows], n int, seed uint64) 
 	}
 	d := drawing.NewDrawing(seen, n, seed)
 	if some {
-		drawn, err := surveyBy(ctx, src, DefaultShards, 1,
+		drawn, err := Survey(ctx, src, 1,
 			func() (*drawing.Drawn, error) { return d.Drawn(), nil }, (*drawing.Drawn).Add, (*drawing.Drawn).Merge)
 		if err != nil {
 			return blocks.Rows{}, 0, err

@@ -75,7 +75,7 @@ func condensing[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S]
 			return src
 		}
 		if can := capabilitiesOf(m); can.condenser != nil && can.coupled == nil { // a kept q belongs to rows
-			return can.condenser.Condense(ctx, src)
+			return condensed(ctx, can.condenser, src)
 		}
 		return src
 	})
@@ -682,6 +682,7 @@ func (f *fit[B, P, S]) fill(res *Result[P, S]) {
 // taken at the posterior p(Z|X,Π̂), where the bound is the log-likelihood itself, or at the best q
 // of a model that keeps it.
 func (f *fit[B, P, S]) score(ctx context.Context, res *Result[P, S]) (err error) {
+	ctx = asking(ctx, f.options.Shards)
 	criteria := append([]Criterion{f.options.Criterion}, f.options.Also...)
 	asked := len(criteria)
 	if f.options.AlsoAll {

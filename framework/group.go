@@ -51,10 +51,11 @@ func ensembleOf(ctx context.Context) *ensemble {
 
 // What processes exchange.
 const (
-	ofStart = "the start"
-	ofPass  = "a pass"
-	ofRun   = "the end of a run"
-	ofEnd   = "the end"
+	ofStart      = "the start"
+	ofCondensing = "the condensing of rows"
+	ofPass       = "a pass"
+	ofRun        = "the end of a run"
+	ofEnd        = "the end"
 )
 
 // A credential is what must be the same for all processes.
@@ -139,6 +140,7 @@ type message struct {
 	Rows       int64     // that a first pass has seen
 	Roots      []int     // shards that sums follow of
 	Entropy    []float64 // of each
+	Condensed  int       // what the first process has condensed the rows to, which follow if they are few
 }
 
 // A reply is the message of one process.

@@ -32,8 +32,8 @@ func logModes[B, P any, S Statistics[S]](
 	case !assigns || coupled:
 		return math.NaN(), nil
 	}
-	sums, err := Fold(ctx, src, workers,
-		func() (*overlaps, error) { return &overlaps{k: k, logs: make([]float64, k*(k-1)/2)}, nil },
+	sums, err := Survey(ctx, src, workers,
+		func() (*overlaps, error) { return &overlaps{k: k, Logs: make([]float64, k*(k-1)/2)}, nil },
 		func(o *overlaps, b B) (err error) {
 			if rows, is := any(b).(blocks.Rows); is {
 				b = any(rows.Weighing()).(B)
@@ -44,15 +44,15 @@ func logModes[B, P any, S Statistics[S]](
 			return err
 		},
 		func(into, from *overlaps) error {
-			for i, v := range from.logs {
-				into.logs[i] += v
+			for i, v := range from.Logs {
+				into.Logs[i] += v
 			}
 			return nil
 		})
 	if err != nil {
 		return 0, err
 	}
-	for _, v := range sums.logs {
+	for _, v := range sums.Logs {
 		most -= math.Log1p(math.Exp(v))
 	}
 	return max(0, most), nil
@@ -61,7 +61,7 @@ func logModes[B, P any, S Statistics[S]](
 // overlaps are ln ρ_kl of the pairs k < l, over the rows seen.
 type overlaps struct {
 	k    int
-	logs []float64
+	Logs []float64
 	q    []float64 // of the rows of a block, N×K
 }
 
@@ -78,7 +78,7 @@ func (o *overlaps) add(weight func(row int) float64) {
 		pair := 0
 		for i, a := range roots {
 			for _, b := range roots[:i] {
-				o.logs[pair] += w * math.Log1p(-min(1, (a-b)*(a-b)))
+				o.Logs[pair] += w * math.Log1p(-min(1, (a-b)*(a-b)))
 				pair++
 			}
 		}

@@ -237,6 +237,7 @@ func (r *run[B, P, S]) starting(ctx context.Context) context.Context {
 }
 
 func (r *run[B, P, S]) loop(ctx context.Context) error {
+	ctx = asking(ctx, r.options.Shards)
 	if r.at.Current == nil {
 		rng := rand.New(rand.NewPCG(r.options.Seed, r.stream))
 		var p P

@@ -12,30 +12,23 @@ import (
 )
 
 // Survey is [Fold] for the start of a fit, such as Init of a model: where passes are made elsewhere (see [Executor]),
-// so is this one, if rows are more than 10,000, and Init reads none for it. The processes of a [Group] share it, and
-// each reads its own blocks. Accumulators are what encoding/gob writes,
-// and accumulator makes those that it reads into. The number of partial sums is that of the fit; outside a start, or
-// over rows that Init has drawn, Survey is Fold.
+// so is this one, if rows are more than 10,000, and Init reads none for it; outside a start, or over rows that Init has
+// drawn, Survey is then Fold. The processes of a [Group] share every Survey of so many rows, and each reads its own
+// blocks. Accumulators are what encoding/gob writes, and accumulator makes those that it reads into. The number of
+// partial sums is that of the fit.
 //
 // A worker makes the start itself up to the survey that it is asked for, with the sums of earlier surveys in place of
 // rows: a start asks for the same surveys, in the same order, whenever it has the same sums.
 func Survey[B, A any](ctx context.Context, src Source[B], workers int, accumulator func() (A, error),
-	visit func(a A, b B) error, merge func(into, from A) error) (A, error) {
-	shards := DefaultShards
-	if s := surveysOf(ctx); s != nil {
+	visit func(a A, b B) error, merge func(into, from A) error) (none A, err error) {
+	s, shards := surveysOf(ctx), DefaultShards
+	if s != nil {
 		shards = s.shards
 	}
-	return surveyBy(ctx, src, shards, workers, accumulator, visit, merge)
-}
-
-// surveyBy is [Survey] with so many partial sums.
-func surveyBy[B, A any](ctx context.Context, src Source[B], shards, workers int, accumulator func() (A, error),
-	visit func(a A, b B) error, merge func(into, from A) error) (none A, err error) {
-	s := surveysOf(ctx)
 	local, away := here(src)
 	together := ensembleOf(ctx)
 	switch {
-	case s != nil && together != nil && src.Rows() > fewRows:
+	case together != nil && src.Rows() > fewRows:
 		of := allOf(shards).share(together.rank, together.size)
 		m, encode := share(ctx, local, of, workers, accumulator, visit, merge)
 		parts, err := together.exchange(ctx, m, encode)
@@ -98,10 +91,10 @@ type Surveys struct {
 	Of           string   // type of the sums asked for
 }
 
-// surveys are those of a start under way.
+// surveys are those of a start under way, or of what else a fit asks for.
 type surveys struct {
 	Surveys
-	shards int
+	shards int // of the fit
 	asked  int
 	over   bool // what follows depends on more than a worker knows
 	// step asks for sums, in the driver whose start is the model's own.
@@ -112,7 +105,12 @@ type surveys struct {
 
 type surveysKey struct{}
 
-// surveysOf are those of the start under way, nil if there is none.
+// asking is the context in which surveys have so many partial sums, and are not made elsewhere.
+func asking(ctx context.Context, shards int) context.Context {
+	return context.WithValue(ctx, surveysKey{}, &surveys{shards: shards})
+}
+
+// surveysOf are those of the fit under way, nil if there is none.
 func surveysOf(ctx context.Context) *surveys {
 	s, _ := ctx.Value(surveysKey{}).(*surveys)
 	return s
