@@ -5,6 +5,7 @@ import (
 	"iter"
 	"sync"
 
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/framework/optional"
 )
 
@@ -39,10 +40,12 @@ func partOf[B any](ctx context.Context, src Source[B], s span) iter.Seq2[B, erro
 	if d, ok := src.(optional.Divided[B]); ok {
 		return d.Part(ctx, s.first, s.last, s.shards)
 	}
-	blocks := src.Blocks(ctx)
+	if t, is := any(src).(*blocks.Table); is { // not one that embeds it and has other blocks
+		return any(t.Shards(ctx, s.first, s.last, s.shards)).(iter.Seq2[B, error])
+	}
 	return func(yield func(B, error) bool) {
 		i := -1
-		for b, err := range blocks {
+		for b, err := range src.Blocks(ctx) {
 			if i++; err == nil && !s.holds(i%s.shards) {
 				continue
 			}

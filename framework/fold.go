@@ -263,7 +263,9 @@ func inMemory[B any](src Source[B]) (table every[B], ok bool) {
 	rows, d := mostOutOfOrder, 2
 	switch t := any(src).(type) { // not one that embeds them and has other blocks
 	case *blocks.Table:
-		rows, d = t.Dims()
+		if rows, d = t.Dims(); !t.InMemory() {
+			return nil, false
+		}
 	case *blocks.SequenceTable:
 		_, rows, d = t.Dims()
 	}

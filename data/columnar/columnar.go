@@ -55,10 +55,15 @@ func Begins(head []byte) bool {
 }
 
 // Is reports whether a file is in one of the formats, by its first bytes.
-func Is(f *os.File) bool {
+func Is(f *os.File) bool { return Begins(headOf(f)) }
+
+// IsParquet reports whether a file is in Parquet, by its first bytes.
+func IsParquet(f *os.File) bool { return bytes.HasPrefix(headOf(f), []byte(parquetMagic)) }
+
+func headOf(f *os.File) []byte {
 	head := make([]byte, HeadSize)
 	n, _ := f.ReadAt(head, 0)
-	return Begins(head[:n])
+	return head[:n]
 }
 
 // Read reads files, one below the other, as one table. The table has the columns of the first file in its order.

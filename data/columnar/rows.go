@@ -23,10 +23,11 @@ import (
 // decoded by one or two processes, a larger one by several, each for its own blocks: with row groups of G bytes as
 // numbers and P processes, a table should have P·G/(256 KiB) shards or more.
 type Rows struct {
-	all    *files
-	o      Options
-	groups []group
-	height int // rows of a block
+	all     *files
+	o       Options
+	numbers Recoding // nil: the columns are numbers
+	groups  []group
+	height  int // rows of a block
 
 	mu      sync.Mutex
 	own     keep // blocks of shares of a pass
@@ -51,12 +52,32 @@ type decodedBlock struct {
 	rows int
 }
 
+// A Recoding makes numbers of a table of some rows, in row-major order, as many a row as the table has columns.
+type Recoding func(t *data.Table) (x []float64, err error)
+
 // OpenRows opens Parquet files with the columns of numbers that Options.Keep keeps. A null is a missing value, NaN. An
 // error names a file of another format, a column of texts, and files that differ in their columns. Blocks are kept in
 // Options.Store. Close Rows after its last use.
 func OpenRows(paths []string, o Options) (*Rows, error) {
+	r, err := OpenRecoded(paths, o, nil)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range r.all.columns[0] {
+		if c.categorical {
+			r.all.close()
+			return nil, fmt.Errorf("%s: column %q has texts: Rows have columns of numbers alone (Options.Keep)", paths[0],
+				c.name)
+		}
+	}
+	return r, nil
+}
+
+// OpenRecoded is [OpenRows] for columns of numbers and texts, of which numbers makes the rows. It is called with tables
+// of consecutive rows, in any order, one at a time: what it makes of a row must not depend on the others.
+func OpenRecoded(paths []string, o Options, numbers Recoding) (*Rows, error) {
 	all, err := openAll(paths, o)
-	r := &Rows{all: all, o: o}
+	r := &Rows{all: all, o: o, numbers: numbers}
 	r.own = keep{blocks: map[int]*decodedBlock{}, store: o.Store}
 	r.passing.blocks = map[int]*decodedBlock{}
 	if err == nil {
@@ -71,12 +92,6 @@ func OpenRows(paths []string, o Options) (*Rows, error) {
 }
 
 func (r *Rows) findGroups() error {
-	for _, c := range r.all.columns[0] {
-		if c.categorical {
-			return fmt.Errorf("%s: column %q has texts: Rows have columns of numbers alone (Options.Keep)", r.all.paths[0],
-				c.name)
-		}
-	}
 	first := 0
 	for i, f := range r.all.sources {
 		p, ok := f.(*parquetFile)
@@ -111,6 +126,29 @@ func (r *Rows) Names() []string {
 
 // Rows is the number of rows.
 func (r *Rows) Rows() int { return r.all.rows }
+
+// Decoded is the number of rows that were decoded so far, those that were decoded again counted again.
+func (r *Rows) Decoded() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.decoded
+}
+
+// All are the numbers of all rows, in row-major order, in the memory of Options.Store.
+func (r *Rows) All(ctx context.Context) ([]float64, error) {
+	t, err := data.NewBuilder(r.Names(), make([]bool, len(r.all.columns[0])), r.all.rows, r.o.Store)
+	if err != nil {
+		return nil, err
+	}
+	x, d := t.Numbers(0)
+	for b, err := range r.Blocks(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		copy(x[b.First*d:], b.X)
+	}
+	return x, nil
+}
 
 // Close closes the files.
 func (r *Rows) Close() error {
@@ -184,17 +222,21 @@ func (r *Rows) block(ctx context.Context, i int, to *keep, wanted func(i int) bo
 	}
 }
 
-// decode decodes a row group, and keeps what belongs to wanted blocks.
+// decode decodes a row group, as far as there are wanted blocks, and keeps what belongs to these.
 func (r *Rows) decode(ctx context.Context, g group, to *keep, wanted func(i int) bool) error {
 	f, columns := r.all.sources[g.file].(*parquetFile), r.all.columns[g.file]
 	o := r.o
 	o.Store = nil // of some rows, which are copied
 	f.next, f.left = g.place, 0
-	for at := g.first; at < g.first+g.rows; {
+	last := (g.first + g.rows - 1) / r.height
+	for !wanted(last) {
+		last--
+	}
+	for at, end := g.first, min(g.first+g.rows, (last+1)*r.height); at < end; {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		rows, err := f.Next(columns, rowsOf(1<<20, columns))
+		rows, err := f.Next(columns, min(rowsOf(1<<20, columns), end-at))
 		if err != nil {
 			return err
 		}
@@ -204,7 +246,12 @@ func (r *Rows) decode(ctx context.Context, g group, to *keep, wanted func(i int)
 		}
 		if err == nil {
 			x, _ := t.Numbers(0)
-			err = r.keep(to, x, at, rows, wanted)
+			if r.numbers != nil {
+				x, err = r.numbers(t.done(at))
+			}
+			if err == nil {
+				err = r.keep(to, x, at, rows, wanted)
+			}
 		}
 		if err != nil {
 			return err

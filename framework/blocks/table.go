@@ -115,10 +115,12 @@ const blockFloats = 1 << 15
 func Height(d int) int { return max(1, blockFloats/d, min(256, 16*blockFloats/d)) }
 
 // Table is an in-memory source of [Rows]. It uses the caller's numbers in place; do not change them while a fit runs.
+// The rows of one that [Read] has made are read when they are asked for.
 type Table struct {
 	x               []float64
 	rows, d, stride int
 	weights         []float64
+	later           *later // in place of x
 }
 
 // FromMatrix makes a Table of x, one row an observation. A matrix with a raw
@@ -243,27 +245,46 @@ func (t *Table) Rows() int { return t.rows }
 // Dims returns the numbers of rows and columns.
 func (t *Table) Dims() (rows, d int) { return t.rows, t.d }
 
-// All returns the table as one block.
+// All returns the table as one block. It panics with a *[ReadError] if the table is of [Read] and cannot be read.
 func (t *Table) All() Rows { return t.block(0, t.rows) }
 
 func (t *Table) block(first, n int) Rows {
-	b := Rows{First: first, N: n, D: t.d, Stride: t.stride, X: t.x[first*t.stride : (first+n-1)*t.stride+t.d]}
+	x := t.x
+	if t.later != nil {
+		x = t.later.all()
+	}
+	return t.weighted(Rows{
+		First: first, N: n, D: t.d, Stride: t.stride, X: x[first*t.stride : (first+n-1)*t.stride+t.d],
+	})
+}
+
+func (t *Table) weighted(b Rows) Rows {
 	if t.weights != nil {
-		b.Weights = t.weights[first : first+n]
+		b.Weights = t.weights[b.First : b.First+b.N]
 	}
 	return b
 }
 
 // Blocks yields the rows in blocks of [Height] rows.
-func (t *Table) Blocks(context.Context) iter.Seq2[Rows, error] { return t.Every(0, 1) }
+func (t *Table) Blocks(ctx context.Context) iter.Seq2[Rows, error] { return t.Shards(ctx, 0, 1, 1) }
 
 // Every yields the blocks first, first + step, first + 2·step, …, counted from 0.
 func (t *Table) Every(first, step int) iter.Seq2[Rows, error] {
+	return t.Shards(context.Background(), first, first+1, step)
+}
+
+// Shards yields the blocks of shards first to last−1, in order: block i, from 0, belongs to shard i mod shards.
+func (t *Table) Shards(ctx context.Context, first, last, shards int) iter.Seq2[Rows, error] {
+	if t.later != nil {
+		return t.read(ctx, first, last, shards)
+	}
 	size := Height(t.d)
 	return func(yield func(Rows, error) bool) {
-		for row := first * size; row < t.rows; row += step * size {
-			if !yield(t.block(row, min(size, t.rows-row)), nil) {
-				return
+		for lap := 0; lap*size < t.rows; lap += shards {
+			for row := (lap + first) * size; row < min(t.rows, (lap+last)*size); row += size {
+				if !yield(t.block(row, min(size, t.rows-row)), nil) {
+					return
+				}
 			}
 		}
 	}

@@ -1,0 +1,65 @@
+package blocks
+
+import (
+	"context"
+	"iter"
+	"sync"
+)
+
+// A Reader reads the rows of a table in the blocks of [Table.Blocks]. Several goroutines may call it at a time.
+type Reader interface {
+	Rows() int
+	// Part yields the blocks of shards first to last−1, in order: block i, from 0, belongs to shard i mod shards.
+	Part(ctx context.Context, first, last, shards int) iter.Seq2[Rows, error]
+	// All returns the numbers of all rows, in row-major order.
+	All(ctx context.Context) ([]float64, error)
+}
+
+// Read makes a Table of d columns whose rows r reads when they are asked for: a process that makes a part of the passes
+// reads its own blocks alone.
+func Read(r Reader, d int) *Table {
+	return &Table{rows: r.Rows(), d: d, stride: d, later: &later{Reader: r}}
+}
+
+// InMemory reports whether the numbers are there, and need not be read.
+func (t *Table) InMemory() bool { return t.later == nil }
+
+// A ReadError is the reason why rows of a table could not be read.
+type ReadError struct{ Err error }
+
+// Error is the text of the reason.
+func (e *ReadError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the reason.
+func (e *ReadError) Unwrap() error { return e.Err }
+
+// later is where the rows of a table come from.
+type later struct {
+	Reader
+	once sync.Once
+	x    []float64
+	err  error
+}
+
+// all are the numbers of all rows, which are read once.
+func (l *later) all() []float64 {
+	l.once.Do(func() { l.x, l.err = l.All(context.Background()) })
+	if l.err != nil {
+		panic(&ReadError{l.err})
+	}
+	return l.x
+}
+
+// read yields blocks as the reader has them.
+func (t *Table) read(ctx context.Context, first, last, shards int) iter.Seq2[Rows, error] {
+	return func(yield func(Rows, error) bool) {
+		for b, err := range t.later.Part(ctx, first, last, shards) {
+			if err == nil {
+				b = t.weighted(b)
+			}
+			if !yield(b, err) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,90 @@
+package blocks_test
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/latent-go/latent/framework/blocks"
+)
+
+// read is a table whose blocks are counted as they are read.
+type read struct {
+	of   *blocks.Table
+	seen []int // first rows of the blocks
+	lost error
+}
+
+func (r *read) Rows() int { return r.of.Rows() }
+
+func (r *read) Part(ctx context.Context, first, last, shards int) iter.Seq2[blocks.Rows, error] {
+	return func(yield func(blocks.Rows, error) bool) {
+		for b, err := range r.of.Shards(ctx, first, last, shards) {
+			r.seen = append(r.seen, b.First)
+			if !yield(b, errors.Join(err, r.lost)) {
+				return
+			}
+		}
+	}
+}
+
+func (r *read) All(context.Context) ([]float64, error) { return r.of.All().X, r.lost }
+
+// TestARowIsReadWhenItIsAskedFor: blocks are those of the table in memory, with its weights, and no others are read.
+func TestARowIsReadWhenItIsAskedFor(t *testing.T) {
+	const d = 1 << 13 // blocks of 64 rows
+	height := blocks.Height(d)
+	n := 5*height + 1
+	x, weights := make([]float64, n*d), make([]float64, n)
+	for i := range x {
+		x[i] = float64(i % 7919)
+	}
+	for i := range weights {
+		weights[i] = float64(i)
+	}
+	table, err := blocks.FromSlice(x, n, d)
+	require.NoError(t, err)
+	weighted, err := table.WithWeights(weights)
+	require.NoError(t, err)
+	r := &read{of: table}
+	later, err := blocks.Read(r, d).WithWeights(weights)
+	require.NoError(t, err)
+	require.Equal(t, n, later.Rows())
+	require.True(t, table.InMemory() && !later.InMemory())
+	for _, of := range [][3]int{{0, 1, 1}, {1, 3, 4}, {3, 4, 4}, {0, 0, 3}, {6, 9, 9}} {
+		r.seen = nil
+		var want, got []blocks.Rows
+		for b := range weighted.Shards(t.Context(), of[0], of[1], of[2]) {
+			want = append(want, b)
+		}
+		for b, err := range later.Shards(t.Context(), of[0], of[1], of[2]) {
+			require.NoError(t, err)
+			got = append(got, b)
+		}
+		require.Equal(t, want, got, of)
+		require.Len(t, r.seen, len(want))
+	}
+	var every []blocks.Rows
+	for b := range later.Every(1, 4) {
+		every = append(every, b)
+	}
+	require.Equal(t, []int{height, 5 * height}, []int{every[0].First, every[1].First})
+	require.True(t, slices.Equal(weighted.All().X, later.All().X))
+	require.Equal(t, weighted.All().Weights, later.All().Weights)
+
+	lost := blocks.Read(&read{of: table, lost: errors.New("the disk is gone")}, d)
+	for _, err := range lost.Blocks(t.Context()) {
+		require.ErrorContains(t, err, "the disk is gone")
+	}
+	defer func() {
+		fault, _ := recover().(error)
+		var is *blocks.ReadError
+		require.ErrorAs(t, fault, &is)
+		require.EqualError(t, fault, "the disk is gone")
+	}()
+	lost.All()
+}
