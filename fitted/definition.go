@@ -227,6 +227,15 @@ type Request struct {
 	FixedK     bool
 	Families   Families    // of the definition; nil: those of package family
 	Comparison *Comparison // of a model that compares; nil: no structures are compared
+	// Facts are those of another process's [Bound] to the same table; nil: Bind finds them out. With them Bind need not
+	// read the rows, which may be read when they are asked for (see [blocks.Read]).
+	Facts *Facts
+}
+
+// Facts are what Bind finds out about the rows of a table of a model that compares.
+type Facts struct {
+	Structures []Structure // of the comparison, those that the table allows
+	Most       []int       // at how many components a fit starts unless K is given, by structure
 }
 
 // UnitKeys are the numbers of rows that priors of the evidence are worth (see [prior.UnitInformation]).
@@ -339,6 +348,7 @@ type Bound struct {
 	Seen     []string                         // what errors call the columns of rows that a model sees; nil: as the table
 	// Accelerate asks for iterations that are extrapolated, whether or not the request does.
 	Accelerate bool
+	Facts      *Facts // nil: none
 }
 
 // Found is the result of a fit: a model that is ready for rows, and its parameters.

@@ -98,13 +98,15 @@ func (q Request) FamilyOf(t *Table, s Settings) family.Family {
 		floor = of.LeastVariance(q)
 	}
 	columns := slices.DeleteFunc(slices.Clone(t.Columns), func(c data.Column) bool { return c.Family == families.Gate })
-	all := t.Rows.All()
-	x := all.X
-	if len(columns) < all.D {
-		x = nil
-		for i := range all.N {
-			x = append(x, all.Row(i)[:len(columns)]...)
+	return families.Over(family.WithFloor(q.Families.OfRows(q.Family, columns), floor), func() []float64 {
+		all := t.Rows.All()
+		x := all.X
+		if len(columns) < all.D {
+			x = nil
+			for i := range all.N {
+				x = append(x, all.Row(i)[:len(columns)]...)
+			}
 		}
-	}
-	return families.Over(family.WithFloor(q.Families.OfRows(q.Family, columns), floor), x, len(columns))
+		return x
+	}, len(columns))
 }

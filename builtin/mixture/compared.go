@@ -117,7 +117,11 @@ func (e binding) comparing(asked *fitted.Comparison) (*fitted.Bound, error) {
 		block = slices.DeleteFunc(block, func(j int) bool { return e.table.Columns[j].Family != families.Gaussian })
 	}
 	var notes []string
-	list := c.possible(block, &notes)
+	facts := e.request.Facts
+	if facts == nil {
+		facts = &fitted.Facts{Structures: c.possible(block, &notes)}
+	}
+	list := facts.Structures
 	if len(list) == 0 {
 		return nil, errors.New("none of these covariances can describe the table: --cov diag can")
 	}
@@ -126,7 +130,7 @@ func (e binding) comparing(asked *fitted.Comparison) (*fitted.Bound, error) {
 		of = families.Set{}
 	}
 	var b *fitted.Bound
-	for _, one := range list {
+	for i, one := range list {
 		own, table := e, *e.table
 		own.table, table.Columns = &table, slices.Clone(e.table.Columns)
 		for _, j := range block {
@@ -143,7 +147,10 @@ func (e binding) comparing(asked *fitted.Comparison) (*fitted.Bound, error) {
 			own.request.Family = one.Family
 		}
 		own.family = family.WithFloor(of.OfRows(own.request.Family, table.Columns), e.floor)
-		made, most := own.estimated(), mostComponents(table.Rows, own.family)
+		if len(facts.Most) == i {
+			facts.Most = append(facts.Most, mostComponents(table.Rows, own.family))
+		}
+		made, most := own.estimated(), facts.Most[i]
 		if most < classes.MostByDefault && !e.request.FixedK {
 			made.Model = bounded{own.model(), most}
 		}
@@ -155,7 +162,7 @@ func (e binding) comparing(asked *fitted.Comparison) (*fitted.Bound, error) {
 		b = bound
 	}
 	e.double(b)
-	b.Problem, b.Notes = c, notes
+	b.Problem, b.Notes, b.Facts = c, notes, facts
 	return b, nil
 }
 

@@ -236,10 +236,19 @@ func (e binding) bind(gate []string) (b *fitted.Bound, err error) {
 		err = e.gated(b, design.GateOf(e.table.Columns, gate))
 		return b, err
 	}
-	b.KMax = max(b.KMin, mostComponents(e.table.Rows, e.family))
-	e.double(b)
+	e.bound(b, e.table.Rows)
 	b.Problem, err = e.problem()
 	return b, err
+}
+
+// bound says where K begins where it is not given, of components of rows, and how far it may double.
+func (e binding) bound(b *fitted.Bound, rows *blocks.Table) {
+	b.Facts = e.request.Facts
+	if b.Facts == nil {
+		b.Facts = &fitted.Facts{Most: []int{mostComponents(rows, e.family)}}
+	}
+	b.KMax = max(b.KMin, b.Facts.Most[0])
+	e.double(b)
 }
 
 // double says how far K may double where it is not given.
@@ -256,8 +265,7 @@ func (e binding) gated(b *fitted.Bound, gate design.Gate) (err error) {
 	if err != nil {
 		return err
 	}
-	b.KMax = max(b.KMin, mostComponents(own, e.family))
-	e.double(b)
+	e.bound(b, own)
 	rows.Weights = nil
 	seen, searches := e.table.Columns[:gate.Own], false
 	b.Seen = append((&fitted.Table{Columns: seen}).Names(), gate.Names()...)

@@ -64,7 +64,7 @@ func (c *afterCommand) Run(s *session) error {
 		return err
 	}
 	read.Want(read.columnsOf(m))
-	in, err := read.Open(s.Session, c.Data, m.reading())
+	in, err := read.Open(s.Session, c.Data, tables.Reading(m.Columns))
 	if err != nil {
 		return err
 	}

@@ -78,17 +78,19 @@ func (f *modelFlags) columns(s *tables.Session, in *tables.Input, selected bool)
 
 // bind readies the model for a table.
 func (f *modelFlags) bind(s *tables.Session, in *tables.Input) (*task, error) {
-	var table *fitted.Table
+	table, n := f.table, in.Rows()
 	var err error
-	if f.from != nil {
+	switch {
+	case table != nil:
+		n = table.Rows.Rows()
+	case f.from != nil:
 		table, err = f.from.table(s, in)
-	} else {
+	default:
 		table, err = f.columns(s, in, false).Prepare(s)
 	}
 	if err != nil {
 		return nil, err
 	}
-	n := in.Rows()
 	bound, err := f.Flags().Bind(s, table, f.request())
 	if err != nil {
 		return nil, f.flagged(err)
@@ -108,7 +110,7 @@ func (f *modelFlags) bind(s *tables.Session, in *tables.Input) (*task, error) {
 			return nil
 		}
 	}
-	return &task{bound, f, table.Columns}, nil
+	return &task{bound, f, table.Columns, n}, nil
 }
 
 // fit makes one fit.

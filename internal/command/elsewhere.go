@@ -26,6 +26,8 @@ type Job struct {
 	Data  string   // in place of --data, whatever folder a process is in
 	Files []string // that the rows are read from
 	Rows  int
+	// Decided is what was found out about the table, so that others read the rows of their parts alone; nil: they cannot
+	Decided *Decision
 }
 
 // Passes makes passes elsewhere.
@@ -60,7 +62,7 @@ func (s *session) sendAway(f *fittingFlags, t *task) error {
 		s.asideHere()
 		return nil
 	}
-	j := Job{Args: s.args, Data: f.source(), Rows: e.Rows()}
+	j := Job{Args: s.args, Data: f.source(), Rows: e.Rows(), Decided: f.decided}
 	src, err := s.Source(j.Data)
 	if err != nil {
 		return err
@@ -108,15 +110,17 @@ type Opened interface {
 // opened gives its rows back.
 type opened struct {
 	fitted.Sharer
-	*data.Store
+	*session
 }
 
+// Close closes what rows are read from.
+func (o opened) Close() error { return o.session.close() }
+
 // Open opens the rows of a job and readies its model, one of those of the host, for shares of its passes.
-func Open(ctx context.Context, h Host, j Job) (Opened, error) {
+func Open(ctx context.Context, h Host, j Job) (_ Opened, err error) {
 	h.Group, h.Passes = nil, nil
 	ctx = context.WithValue(ctx, surroundingsKey{}, &surroundings{host: h, now: time.Now})
 	s := sessionOf(ctx, nil, io.Discard, io.Discard)
-	var err error
 	if s.known, err = registryOf(h.Models); err != nil {
 		return nil, err
 	}
@@ -130,51 +134,64 @@ func Open(ctx context.Context, h Host, j Job) (Opened, error) {
 		return nil, err
 	}
 	s.Store = data.NewStore(int64(min(cmp.Or(float64(all.Memory), memory.Available())/2, math.MaxInt64/2)))
+	defer func() {
+		if p := recover(); p != nil {
+			if err = unread(p); err == nil {
+				panic(p)
+			}
+		}
+		if err != nil {
+			s.close() //nolint:errcheck // nothing is used of it
+		}
+	}()
 	var t *task
 	var in *tables.Input
 	switch command.Selected().Name {
 	case "fit":
-		t, in, err = all.Fit.opened(s, j.Data)
+		t, in, err = all.Fit.opened(s, j)
 	case "select":
-		t, in, err = all.Select.opened(s, j.Data)
+		t, in, err = all.Select.opened(s, j)
 	default:
 		err = fmt.Errorf("latent %s makes no passes", command.Selected().Name)
 	}
 	if err != nil && in != nil {
 		err = tables.Explain(err, in)
 	}
-	if err == nil {
-		if e, shares := t.Problem.(fitted.Sharer); shares && e.Shared() {
-			return opened{e, s.Store}, nil
-		}
-		err = errors.New("the model makes no passes over shards")
+	if err != nil {
+		return nil, err
 	}
-	s.Store.Close() //nolint:errcheck // nothing is used of it
-	return nil, err
+	if e, shares := t.Problem.(fitted.Sharer); shares && e.Shared() {
+		return opened{e, s}, nil
+	}
+	return nil, errors.New("the model makes no passes over shards")
 }
 
-func (c *fitCommand) opened(s *session, source string) (*task, *tables.Input, error) {
-	c.Data = source
+func (c *fitCommand) opened(s *session, j Job) (*task, *tables.Input, error) {
+	c.Data = j.Data
 	if err := c.check(s); err != nil {
 		return nil, nil, err
 	}
-	in, err := c.load(s.Session, c.Label)
-	if err != nil {
-		return nil, nil, err
-	}
-	t, _, err := c.setup(s, in, cmp.Or(c.K, c.Kmax), 1)
-	return t, in, err
+	return c.reopened(s, j, c.Label, cmp.Or(c.K, c.Kmax), 1)
 }
 
-func (c *selectCommand) opened(s *session, source string) (*task, *tables.Input, error) {
-	c.Data = source
+func (c *selectCommand) opened(s *session, j Job) (*task, *tables.Input, error) {
+	c.Data = j.Data
 	if err := c.check(); err != nil {
 		return nil, nil, err
 	}
-	in, err := c.load(s.Session, "")
-	if err != nil {
-		return nil, nil, err
+	return c.reopened(s, j, c.Label, c.Kmax, c.Kmin)
+}
+
+// reopened readies the model for the rows of a job.
+func (f *fittingFlags) reopened(s *session, j Job, label string, kmax *int, least int) (
+	t *task, in *tables.Input, err error) {
+	if j.Decided != nil {
+		in = new(tables.Input)
+		t, err = f.follow(s, in, *j.Decided)
+		return t, in, err
 	}
-	t, _, err := c.setup(s, in, c.Kmax, c.Kmin)
+	if in, err = f.load(s.Session, label); err == nil {
+		t, _, err = f.setup(s, in, kmax, least)
+	}
 	return t, in, err
 }

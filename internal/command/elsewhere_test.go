@@ -85,6 +85,7 @@ func TestPassesMadeElsewhereHaveTheBitsOfTheCommand(t *testing.T) {
 		"fit --format json --model factor --method em --k 1 --missing keep --max-iter 30 --weights w --data " + missing: false,
 		"fit --format json --data iris --drop Species --gate Petal.Width --kmax 2 --restarts 1":                         true,
 		"select --format json --kmax 2 --restarts 2 --max-iter 30":                                                      true,
+		"select --format json --kmax 2 --restarts 2 --max-iter 30 --missing keep --label d --data " + missing:           true,
 		"fit --format json --cov EII,VVI,VVV --kmax 3 --restarts 2 --max-iter 30":                                       true,
 	} {
 		t.Run(line, func(t *testing.T) {

@@ -46,7 +46,7 @@ func (c *fitCommand) Run(s *session) error {
 		c.checkpoint()); err != nil {
 		return err
 	}
-	in, err := c.load(s.Session, c.Label)
+	in, err := c.open(s, c.Label, true)
 	if err != nil {
 		return err
 	}
@@ -183,13 +183,16 @@ func (c *fitCommand) fit(s *session, in *tables.Input, progress *keeper) (*outco
 	if err != nil {
 		return nil, outcome.Interrupted(err, best)
 	}
+	if !s.crew.Writes() { // nobody reads what this process would say
+		return nil, nil
+	}
 	kept := c.settings(in)
 	kept.FixedK = c.K != nil
 	r, err := outcome.New(s.Session, in, best, outcome.Asked{Kind: c.Kind(), Family: c.Family, Method: c.Method,
 		Criterion: crit,
 		Seed:      c.Seed, KMax: o.K, ByK: table, Columns: t.columns, Settings: kept, What: t.What, Why: c.why,
 		ListStarts: listed, Tolerance: o.Tolerance, ComparedBy: c.comparedBy, Prior: c.Prior.unit(),
-		SizePrior: c.sizePrior(), Groups: c.Groups, Workers: c.Workers, Silent: !s.crew.Writes(), Program: s.name,
+		SizePrior: c.sizePrior(), Groups: c.Groups, Workers: c.Workers, Program: s.name,
 		Saved: c.Out})
 	if err == nil && begun != nil {
 		err = r.Compare(begun, in)

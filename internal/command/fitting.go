@@ -21,6 +21,9 @@ type fittingFlags struct {
 	idFlags        `group:"table"`
 	modelFlags
 	Shards int `group:"large" default:"16" placeholder:"N" range:"[1,65536]" help:"Partial sums of an iteration: at most this many goroutines, of all processes together, share it. Another number changes the rounding."`
+
+	parts   bool      // processes read the rows of their parts alone
+	decided *Decision // for them
 }
 
 // source is what --data names, or the data set that shows the model.
@@ -29,11 +32,11 @@ func (f *fittingFlags) source() string { return cmp.Or(f.Data, f.model().Example
 // setup readies the model for the data, and the options of fits with up to kmax, or so many
 // as there is room for.
 func (f *fittingFlags) setup(s *session, in *tables.Input, kmax *int, least int) (*task, framework.Options, error) {
-	t, err := f.bind(s.Session, in)
+	t, err := f.ready(s, in)
 	if err != nil {
 		return nil, framework.Options{}, err
 	}
-	f.settle(t.Starts, in.Rows(), in.Cols())
+	f.settle(t.Starts, t.rows, in.Cols())
 	o := f.options(valueOr(kmax, max(least, t.KMax)))
 	o.Shards = f.Shards
 	o.Group = s.group()
@@ -85,7 +88,7 @@ func (f *fittingFlags) load(s *tables.Session, label string) (*tables.Input, err
 	texts := append(slices.Clone(f.ID), label, f.Sequence(), f.KnownColumn())
 	reading := f.reading
 	if f.from != nil {
-		reading = f.from.reading()
+		reading = tables.Reading(f.from.Columns)
 	}
 	in, err := f.Open(s, f.source(), tables.AsText(reading, texts...))
 	if err != nil {

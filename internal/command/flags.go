@@ -57,6 +57,8 @@ type modelFlags struct {
 	anyFamily  bool                // neither --family nor --cov was
 	covariance string              // the family that --cov names
 	byTable    bool                // and the table decides which it is
+	facts      *fitted.Facts       // of the table, where another process has found them out
+	table      *fitted.Table       // that the model is bound to; nil: what the input has
 	why        string              // why the table led to Method, and the default elsewhere; empty where it did not
 }
 
@@ -172,7 +174,7 @@ func (f *modelFlags) check(method string) error {
 func (f *modelFlags) request() fitted.Request {
 	r := fitted.Request{Method: f.model().method(f.Method), Family: f.Family, Prior: f.Prior.values,
 		Weighted: f.Weights != "", Accelerate: f.Accelerate, Workers: f.Workers, FixedK: f.fixesK,
-		Families: f.model().Families}
+		Families: f.model().Families, Facts: f.facts}
 	if len(f.compared) > 0 {
 		r.Comparison = &fitted.Comparison{Structures: f.compared, Usual: f.ordinary, By: f.comparedBy}
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/latent-go/latent/data"
+	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/atomicfile"
 	"github.com/latent-go/latent/internal/crew"
 	"github.com/latent-go/latent/internal/faults"
@@ -139,6 +140,28 @@ type session struct {
 	given           []*kong.Flag      // those among them
 	passes          *told             // that are made elsewhere
 	claims          map[string]func() // the files that it is to write, and what gives each back
+	reading         io.Closer         // what rows are read from when they are asked for; nil: nothing
+}
+
+// close gives back what rows lie in, or are read from.
+func (s *session) close() error {
+	err := s.Store.Close()
+	if s.reading != nil {
+		err = errors.Join(err, s.reading.Close())
+	}
+	return err
+}
+
+// unread is the error of a panic that rows which cannot be read have made; nil of any other.
+func unread(recovered any) error {
+	var e *blocks.ReadError
+	switch fault := panics.Error(recovered); {
+	case errors.Is(fault, panics.ErrFault):
+		return fault
+	case errors.As(fault, &e):
+		return e.Err
+	}
+	return nil
 }
 
 // aside keeps a remark about where the fit was made: it is none about the model, whose file and JSON have those of
@@ -173,7 +196,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	defer func() {
 		if p := recover(); p != nil {
 			err := fmt.Errorf("internal error, please report it: %v", p)
-			if fault := panics.Error(p); errors.Is(fault, panics.ErrFault) {
+			if fault := unread(p); fault != nil {
 				err = fault
 			}
 			status = s.fail(err)
@@ -223,7 +246,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	s.Store = data.NewStore(int64(min(memory.Available()/2, math.MaxInt64/2))) // a fit takes some too
 	defer func() {
 		if ctx.Err() == nil { // else somebody may still read
-			s.Store.Close() //nolint:errcheck // what is mapped is not needed any more
+			s.close() //nolint:errcheck // what is mapped is not needed any more
 		}
 	}()
 	if s.takesPart(command.Selected().Name) {

@@ -178,4 +178,5 @@ type task struct {
 	*fitted.Bound
 	flags   *modelFlags
 	columns []data.Column
+	rows    int
 }

@@ -3,9 +3,7 @@ package command
 import (
 	"encoding/json"
 	"fmt"
-	"strconv"
 
-	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/outcome"
@@ -73,19 +71,3 @@ func (m *modelFile) scoreSequences(b blocks.Sequences) ([]float64, error) {
 
 // taken are the columns that rows are drawn given.
 func (m *modelFile) taken() []string { return namesOf(m.Columns[len(m.Columns)-m.input.Given:]) }
-
-// reading keeps the texts of columns whose levels the model knows. A table without names
-// has its columns in the model's places.
-func (m *modelFile) reading() func(name string) data.Reading {
-	named, placed := map[string]bool{}, map[string]bool{} // whether a column has levels
-	for j, c := range m.Columns {
-		named[c.Name], placed["V"+strconv.Itoa(j+1)] = len(c.Levels) > 0, len(c.Levels) > 0
-	}
-	return func(name string) data.Reading {
-		hasLevels, ok := named[name]
-		if hasLevels || !ok && placed[name] {
-			return data.ReadAsText
-		}
-		return data.ReadByForm
-	}
-}

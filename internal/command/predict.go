@@ -151,7 +151,7 @@ type driftError struct{ error }
 // inputs are the table: some rows after others, or all rows at once where what is written is not one row after another.
 // Numbers of those lie in the store.
 func (c *predictCommand) inputs(s *tables.Session, m *modelFile) (next func() (*tables.Input, error), stop func()) {
-	reading := tables.AsText(m.reading(), c.own(m)...)
+	reading := tables.AsText(tables.Reading(m.Columns), c.own(m)...)
 	if c.Fill {
 		reading = c.AsWritten(reading)
 	}

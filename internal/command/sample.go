@@ -145,7 +145,7 @@ func (c *sampleCommand) take(s *session, m *modelFile) (draw, error) {
 	}
 	reading := tables.Options{Header: "auto"}
 	reading.AsFitted(m.Settings.Spelt)
-	in, err := reading.Open(s.Session, c.Given, m.reading())
+	in, err := reading.Open(s.Session, c.Given, tables.Reading(m.Columns))
 	if err != nil {
 		return nil, err
 	}

@@ -43,7 +43,7 @@ func (c *selectCommand) Run(s *session) error {
 		c.checkpoint()); err != nil {
 		return err
 	}
-	in, err := c.load(s.Session, c.Label)
+	in, err := c.open(s, c.Label, c.compares == "") // else each family decides about the table
 	if err != nil {
 		return err
 	}
@@ -191,7 +191,7 @@ func (c *selectCommand) scores(s *session, in *tables.Input, progress *keeper) (
 	o.Recorder = status.Recorder(criteria[0].Name, upTo(c.Kmin, o.K), o)
 	progress.attach("select", &o)
 	all, err := task.score(s, upTo(c.Kmin, o.K), o, append(criteria, c.also(criteria)...))
-	if err != nil {
+	if err != nil || !s.crew.Writes() {
 		return nil, err
 	}
 	t := &outcome.Selection{Model: c.Model, Family: c.Family, Method: c.Method, D: in.Cols(),

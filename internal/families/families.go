@@ -435,12 +435,12 @@ func Check(c data.Column, names []string) error {
 }
 
 // Over gives noise the box of the rows of a table, with d columns, row after row; other families need none.
-func Over(f family.Family, x []float64, d int) family.Family {
+func Over(f family.Family, rows func() []float64, d int) family.Family {
 	n, is := known.Inner(f).(normal.Noise)
 	if !is {
 		return f
 	}
-	n.Low, n.High = normal.Ranges(x, d)
+	n.Low, n.High = normal.Ranges(rows(), d)
 	if of, is := f.(known.Family); is { // the last column has codes
 		n.Low, n.High = n.Low[:d-1], n.High[:d-1]
 		of.Family = n

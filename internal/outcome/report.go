@@ -255,7 +255,6 @@ type Asked struct {
 	Groups         *int // of components
 	Workers        int
 	Program, Saved string // the command and the file of the model, for hints; Saved may be empty
-	Silent         bool   // nobody reads what takes another pass
 }
 
 // New says what a fit found.
@@ -290,13 +289,11 @@ func New(s *tables.Session, in *tables.Input, f *Fit, a Asked) (*Report, error) 
 		}
 		r.Agreement = AgreementOf(in, assigned, r.K)
 	}
-	if !a.Silent {
-		if err := r.assign(s, a.Workers); err != nil {
-			return nil, Interrupted(err, f)
-		}
-		if err := cmp.Or(r.group(s, in, a.Groups), r.noteThin(s, in)); err != nil {
-			return nil, err
-		}
+	if err := r.assign(s, a.Workers); err != nil {
+		return nil, Interrupted(err, f)
+	}
+	if err := cmp.Or(r.group(s, in, a.Groups), r.noteThin(s, in)); err != nil {
+		return nil, err
 	}
 	if d, is := r.found.(fitted.Doubtful); is {
 		for _, doubt := range faults.Together(d.Doubts()) {

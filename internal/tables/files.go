@@ -73,7 +73,7 @@ func (f *Options) reader(
 		return nil, nil, err
 	}
 	in := &Input{Name: source}
-	columns, err := inColumns(paths)
+	columns, err := inFormat(paths, columnar.Is)
 	switch {
 	case err != nil:
 		return nil, nil, err
@@ -171,8 +171,8 @@ func (r *reader) explain(in *Input, err error) error {
 	return in.Wrap(err)
 }
 
-// inColumns counts the files in columnar formats.
-func inColumns(paths []string) (n int, err error) {
+// inFormat counts the files in a format.
+func inFormat(paths []string, is func(f *os.File) bool) (n int, err error) {
 	for _, path := range paths {
 		file, err := atomicfile.Open(path)
 		switch {
@@ -183,7 +183,7 @@ func inColumns(paths []string) (n int, err error) {
 			return 0, err
 		}
 		info, err := file.Stat()
-		if err == nil && info.Mode().IsRegular() && columnar.Is(file) {
+		if err == nil && info.Mode().IsRegular() && is(file) {
 			n++
 		}
 		if err := file.Close(); err != nil {

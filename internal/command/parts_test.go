@@ -1,0 +1,143 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/latent-go/latent/data"
+	"github.com/latent-go/latent/data/columnar"
+)
+
+// ofBlock is the number of rows of a block of 16 columns.
+const ofBlock = 2048
+
+// partFiles writes a table of 16 columns in Parquet files of a block each: numbers, of which some are missing in one column, codes and
+// texts.
+func partFiles(t *testing.T, dir string, n int) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(3, 4))
+	heads := []data.Head{{Name: "word", Cells: data.Texts}, {Name: "code", Cells: data.Integers}}
+	for j := range 14 {
+		heads = append(heads, data.Head{Name: fmt.Sprint("x", j)})
+	}
+	for i := range n {
+		file, err := os.Create(filepath.Join(dir, fmt.Sprintf("part-%02d.parquet", i)))
+		require.NoError(t, err)
+		w, err := columnar.NewParquetWriter(file, heads)
+		require.NoError(t, err)
+		for range ofBlock {
+			k := rng.IntN(2)
+			numbers := []float64{float64(1 + (k+rng.IntN(5))%3)}
+			for j := range 14 {
+				numbers = append(numbers, rng.NormFloat64()+float64(k*(j%3)))
+			}
+			if rng.IntN(50) == 0 {
+				numbers[3] = math.NaN()
+			}
+			require.NoError(t, w.Write([]string{[...]string{"red", "green", "?"}[k+rng.IntN(2)]}, numbers))
+		}
+		require.NoError(t, w.Close())
+		require.NoError(t, file.Close())
+	}
+}
+
+// damagedBut copies files, and spoils the pages of those that are not kept.
+func damagedBut(t *testing.T, from, to string, keep func(i int) bool) {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(from, "*.parquet"))
+	require.NoError(t, err)
+	for i, path := range paths {
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		if !keep(i) {
+			clear(text[4 : len(text)/2])
+		}
+		require.NoError(t, os.WriteFile(filepath.Join(to, filepath.Base(path)), text, 0o600))
+	}
+}
+
+// TestWorkersReadTheirPartsAlone: they have the pages of the files of their own shards, of which each is decoded once, and the fit has the
+// bits of the command.
+func TestWorkersReadTheirPartsAlone(t *testing.T) {
+	const files, n = 12, 3
+	dir := t.TempDir()
+	partFiles(t, dir, files)
+	source := " --data " + filepath.Join(dir, "part-*.parquet")
+	var own [n]string
+	for w := range own {
+		own[w] = t.TempDir()
+		damagedBut(t, dir, own[w], func(i int) bool { return i == 0 || 16*w/n <= i && i < 16*(w+1)/n })
+	}
+	for _, line := range []string{
+		"fit --format json --kmax 2 --restarts 1 --max-iter 3",
+		"fit --format json --method em --k 2 --restarts 1 --max-iter 3 --sample 5000 --missing keep",
+		"select --format json --family auto --kmax 2 --restarts 1 --max-iter 3 --method em",
+	} {
+		t.Run(line, func(t *testing.T) {
+			line += source
+			status, alone, errs := latent("", strings.Fields(line)...)
+			require.Equal(t, statusDone, status, errs)
+			var list [n]Opened
+			begin := func(ctx context.Context, j Job) (Passes, error) {
+				require.NotNil(t, j.Decided)
+				p := &workers{made: new(atomic.Int64)}
+				for w := range list {
+					one := j
+					one.Data = filepath.Join(own[w], "part-*.parquet")
+					o, err := Open(ctx, host, one)
+					if err != nil {
+						return nil, err
+					}
+					list[w], p.opened[w] = o, o
+				}
+				return p, nil
+			}
+			var out, complaints bytes.Buffer
+			require.Equal(t, statusDone, Run(t.Context(), Host{Models: host.Models, Passes: begin}, strings.Fields(line), nil, &out, &complaints), complaints.String())
+			want, got := timeless(t, alone), timeless(t, out.String())
+			for name := range want {
+				assert.True(t, reflect.DeepEqual(want[name], got[name]), name)
+			}
+			sum := 0
+			for w, o := range list {
+				decoded := o.(opened).reading.(*columnar.Rows).Decoded()
+				assert.LessOrEqual(t, decoded, ofBlock*(min(16*(w+1)/n, files)-16*w/n+1), "worker %d", w)
+				sum += decoded
+			}
+			assert.GreaterOrEqual(t, sum, ofBlock*files)
+		})
+	}
+}
+
+// TestACrewReadsItsParts: processes to whom the first one has told what the columns are write what one process writes.
+func TestACrewReadsItsParts(t *testing.T) {
+	dir := t.TempDir()
+	partFiles(t, dir, 6)
+	for _, line := range []string{
+		"fit --format json --kmax 2 --restarts 1 --max-iter 3",
+		"fit --format json --drop word,x2 --model regression --response x0 --k 1 --restarts 1 --max-iter 3",
+		"select --format json --drop word --method em --kmax 2 --restarts 1 --max-iter 3",
+	} {
+		line += " --data " + filepath.Join(dir, "part-*.parquet")
+		status, alone, errs := latent("", strings.Fields(line)...)
+		require.Equal(t, statusDone, status, errs)
+		all := crewed(t, 3, func(int) string { return line })
+		require.Equal(t, statusDone, all[0].status, all[0].errors)
+		assert.Equal(t, timeless(t, alone), timeless(t, all[0].out), line)
+		for _, other := range all[1:] {
+			assert.Equal(t, said{}, other, line)
+		}
+	}
+}
