@@ -78,30 +78,11 @@ func (g gaussian) Bound(w *family.Pooled, params family.Table) error {
 			continue
 		}
 		// Rounding does not reach below −F: what does comes from extrapolated sums, which belong to no rows.
-		if !g.above(cov, 1, w.Floor) && (!g.above(cov, -1, w.Floor) || !g.raise(cov, w.Floor)) {
+		if !linalg.Above(g.d, cov, w.Floor, 1) && (!linalg.Above(g.d, cov, w.Floor, -1) || !g.raise(cov, w.Floor)) {
 			return variances.Singular()
 		}
 	}
 	return nil
-}
-
-// above says whether Σ − times·diag(floor) is positive definite, by a Cholesky factorisation in the strictly lower
-// triangle of the covariance, which is scratch meanwhile.
-func (g gaussian) above(cov []float64, times float64, floor []float64) bool {
-	d := g.d
-	defer linalg.Mirror(d, cov)
-	for a := range d {
-		row := cov[a*d : a*d+a]
-		rest := cov[a*d+a] - times*floor[a] - linalg.Dot(row, row)
-		if !(rest > 0) {
-			return false
-		}
-		root := math.Sqrt(rest)
-		for c := a + 1; c < d; c++ {
-			cov[c*d+a] = (cov[a*d+c] - linalg.Dot(cov[c*d:c*d+a], row)) / root
-		}
-	}
-	return true
 }
 
 // raise moves the covariance S, of which ln|Σ| + tr(Σ⁻¹S) has its minimum at Σ = S, to the minimum
@@ -172,7 +153,7 @@ func (g gaussian) inMetric(root, floor []float64) (near metric, ok bool) {
 // the floor.
 func (g gaussian) onFloor(cov, root, floor []float64) (near metric, ok bool) {
 	d := g.d
-	if g.above(slices.Clone(cov), 1.001, floor) {
+	if linalg.Above(d, slices.Clone(cov), floor, 1.001) {
 		return near, false
 	}
 	if near, ok = g.inMetric(slices.Clone(root), floor); !ok {

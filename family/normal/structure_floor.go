@@ -231,13 +231,13 @@ func (m *maximum) along(k int, axes, scatter []float64) {
 // raise moves the shared covariance C of VEE, of Σ_k = λ_k C, to its maximum among λ_k C ⪰ F.
 func (m *maximum) raise(shared []float64) (ok bool) {
 	floor, g := floats.ScaleTo(make([]float64, m.d), 1/floats.Min(m.level), m.floor), gaussian{d: m.d}
-	return g.above(shared, 1, floor) || g.raise(shared, floor)
+	return linalg.Above(m.d, shared, floor, 1) || g.raise(shared, floor)
 }
 
 // lift moves volumes of VEE to where λ_k C ⪰ F.
 func (m *maximum) lift(shared []float64) {
 	g := gaussian{d: m.d}
-	if g.above(shared, 1/floats.Min(m.level), m.floor) {
+	if linalg.Above(m.d, shared, m.floor, 1/floats.Min(m.level)) {
 		return
 	}
 	root := make([]float64, m.d*m.d)

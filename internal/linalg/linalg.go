@@ -349,11 +349,25 @@ func Mirror(n int, a []float64) {
 // vectors are gonum's whatever is registered: a call to C costs more than most of them take.
 var vectors gonum.Implementation
 
+// long is the length of a vector from which on the instructions of package simd are worth their call.
+const long = 64
+
 // Dot is the inner product of two slices of one length.
-func Dot(a, b []float64) float64 { return vectors.Ddot(len(a), a, 1, b, 1) }
+func Dot(a, b []float64) float64 {
+	if len(a) >= long {
+		return simd.Dot(a, b)
+	}
+	return vectors.Ddot(len(a), a, 1, b, 1)
+}
 
 // Axpy adds alpha·x to y.
-func Axpy(alpha float64, x, y []float64) { vectors.Daxpy(len(x), alpha, x, 1, y, 1) }
+func Axpy(alpha float64, x, y []float64) {
+	if len(x) >= long {
+		simd.AddTimes(alpha, x, y)
+		return
+	}
+	vectors.Daxpy(len(x), alpha, x, 1, y, 1)
+}
 
 // Scale multiplies x by alpha.
 func Scale(alpha float64, x []float64) { vectors.Dscal(len(x), alpha, x, 1) }

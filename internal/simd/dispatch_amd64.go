@@ -180,6 +180,29 @@ func logComplement(q []float64) float64 {
 	return math.Log(product) + float64(exponent)*math.Ln2
 }
 
+func inner(x, y []float64) (sum float64) {
+	switch level {
+	case avx512:
+		innerAVX512(&x[0], &y[0], len(x), &sum)
+	case avx2:
+		innerAVX2(&x[0], &y[0], len(x), &sum)
+	default:
+		return innerPortable(x, y)
+	}
+	return sum
+}
+
+func addTimes(alpha float64, x, y []float64) {
+	switch level {
+	case avx512:
+		addTimesAVX512(alpha, &x[0], &y[0], len(x))
+	case avx2:
+		addTimesAVX2(alpha, &x[0], &y[0], len(x))
+	default:
+		addTimesPortable(alpha, x, y)
+	}
+}
+
 func gaussianScores(dst, x []float64, d, n int, c float64, m, root []float64, width int, work []float64) {
 	switch level {
 	case avx512:

@@ -38,6 +38,10 @@ func rotate(v, w []float64, c, s float64) { rotatePortable(v, w, c, s) }
 
 func logComplement(q []float64) float64 { return logComplementPortable(q) }
 
+func inner(x, y []float64) float64 { return innerPortable(x, y) }
+
+func addTimes(alpha float64, x, y []float64) { addTimesPortable(alpha, x, y) }
+
 func gaussianScores(dst, x []float64, d, n int, c float64, m, root []float64, width int, work []float64) {
 	gaussianScoresPortable(dst, x, d, n, c, m, root, width, work)
 }

@@ -110,10 +110,7 @@ func momentsInBlocks(block int, deviations func(y, x *float64, d, n int, anchor 
 		for i := range min(block, d-a) {
 			row, at := sums[i*stride:], a+i
 			first[at] += row[d]
-			to := second[at*d+at : (at+1)*d]
-			for c, v := range row[at:d] {
-				to[c] += v
-			}
+			AddTimes(1, row[at:d], second[at*d+at:(at+1)*d])
 		}
 	}
 	return sums[d%block*stride+d]

@@ -114,6 +114,16 @@ func rowScoresAVX2(dst *float64, dstRow int, x *float64, xRow int, rows int, d i
 //go:noescape
 func nearerAVX2(dst *float64, gap *float64, x *float64, d int, n int, m *float64, w *float64, total *float64)
 
+// innerAVX2 is Dot; it adds to sum.
+//
+//go:noescape
+func innerAVX2(x *float64, y *float64, n int, sum *float64)
+
+// addTimesAVX2 is AddTimes.
+//
+//go:noescape
+func addTimesAVX2(alpha float64, x *float64, y *float64, n int)
+
 // reassignAVX2 is Reassign for k > 0; sum is 0.
 //
 //go:noescape
@@ -253,6 +263,16 @@ func rowScoresAVX512(dst *float64, dstRow int, x *float64, xRow int, rows int, d
 //
 //go:noescape
 func nearerAVX512(dst *float64, gap *float64, x *float64, d int, n int, m *float64, w *float64, total *float64)
+
+// innerAVX512 is Dot; it adds to sum.
+//
+//go:noescape
+func innerAVX512(x *float64, y *float64, n int, sum *float64)
+
+// addTimesAVX512 is AddTimes.
+//
+//go:noescape
+func addTimesAVX512(alpha float64, x *float64, y *float64, n int)
 
 // reassignAVX512 is Reassign for k > 0; sum is 0.
 //

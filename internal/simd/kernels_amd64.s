@@ -3876,6 +3876,143 @@ end189:
 	VZEROUPPER
 	RET
 
+// func innerAVX2(x *float64, y *float64, n int, sum *float64)
+// Requires: AVX, FMA3
+TEXT ·innerAVX2(SB), NOSPLIT, $0-32
+	MOVQ   x+0(FP), AX
+	MOVQ   y+8(FP), CX
+	MOVQ   n+16(FP), DX
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+
+loop191:
+	CMPQ        DX, $0x10
+	JL          end192
+	VMOVUPD     (AX), Y4
+	VFMADD231PD (CX), Y4, Y0
+	VMOVUPD     32(AX), Y4
+	VFMADD231PD 32(CX), Y4, Y1
+	VMOVUPD     64(AX), Y4
+	VFMADD231PD 64(CX), Y4, Y2
+	VMOVUPD     96(AX), Y4
+	VFMADD231PD 96(CX), Y4, Y3
+	ADDQ        $0x00000080, AX
+	ADDQ        $0x00000080, CX
+	SUBQ        $0x10, DX
+	JMP         loop191
+
+end192:
+loop193:
+	CMPQ        DX, $0x04
+	JL          end194
+	VMOVUPD     (AX), Y4
+	VMOVUPD     (CX), Y5
+	VFMADD231PD Y4, Y5, Y0
+	ADDQ        $0x00000020, AX
+	ADDQ        $0x00000020, CX
+	SUBQ        $0x04, DX
+	JMP         loop193
+
+end194:
+	TESTQ        DX, DX
+	JZ           done195
+	LEAQ         tailMasks<>+0(SB), BX
+	MOVQ         $0x00000004, SI
+	SUBQ         DX, SI
+	VMOVDQU      (BX)(SI*8), Y4
+	VEXTRACTF128 $0x01, Y4, X6
+	VMOVUPS      X4, X5
+	VSHUFPS      $0xdd, X6, X5, X5
+	VMASKMOVPD   (AX), Y4, Y5
+	VMASKMOVPD   (CX), Y4, Y4
+	VFMADD231PD  Y5, Y4, Y0
+
+done195:
+	VADDPD       Y1, Y0, Y0
+	VADDPD       Y3, Y2, Y2
+	VADDPD       Y2, Y0, Y0
+	MOVQ         sum+24(FP), AX
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPD       X1, X0, X1
+	VUNPCKHPD    X1, X1, X0
+	VADDSD       X0, X1, X1
+	VADDSD       (AX), X1, X1
+	VMOVSD       X1, (AX)
+	VZEROUPPER
+	RET
+
+// func addTimesAVX2(alpha float64, x *float64, y *float64, n int)
+// Requires: AVX
+TEXT ·addTimesAVX2(SB), NOSPLIT, $0-32
+	MOVQ         x+8(FP), AX
+	MOVQ         y+16(FP), CX
+	MOVQ         n+24(FP), DX
+	VBROADCASTSD alpha+0(FP), Y0
+
+loop196:
+	CMPQ    DX, $0x10
+	JL      end197
+	VMOVUPD (AX), Y1
+	VMULPD  Y0, Y1, Y1
+	VMOVUPD (CX), Y2
+	VADDPD  Y2, Y1, Y1
+	VMOVUPD Y1, (CX)
+	VMOVUPD 32(AX), Y1
+	VMULPD  Y0, Y1, Y1
+	VMOVUPD 32(CX), Y2
+	VADDPD  Y2, Y1, Y1
+	VMOVUPD Y1, 32(CX)
+	VMOVUPD 64(AX), Y1
+	VMULPD  Y0, Y1, Y1
+	VMOVUPD 64(CX), Y2
+	VADDPD  Y2, Y1, Y1
+	VMOVUPD Y1, 64(CX)
+	VMOVUPD 96(AX), Y1
+	VMULPD  Y0, Y1, Y1
+	VMOVUPD 96(CX), Y2
+	VADDPD  Y2, Y1, Y1
+	VMOVUPD Y1, 96(CX)
+	ADDQ    $0x00000080, AX
+	ADDQ    $0x00000080, CX
+	SUBQ    $0x10, DX
+	JMP     loop196
+
+end197:
+loop198:
+	CMPQ    DX, $0x04
+	JL      end199
+	VMOVUPD (AX), Y1
+	VMULPD  Y0, Y1, Y1
+	VMOVUPD (CX), Y2
+	VADDPD  Y2, Y1, Y1
+	VMOVUPD Y1, (CX)
+	ADDQ    $0x00000020, AX
+	ADDQ    $0x00000020, CX
+	SUBQ    $0x04, DX
+	JMP     loop198
+
+end199:
+	TESTQ        DX, DX
+	JZ           done200
+	LEAQ         tailMasks<>+0(SB), BX
+	MOVQ         $0x00000004, SI
+	SUBQ         DX, SI
+	VMOVDQU      (BX)(SI*8), Y1
+	VEXTRACTF128 $0x01, Y1, X3
+	VMOVUPS      X1, X2
+	VSHUFPS      $0xdd, X3, X2, X2
+	VMASKMOVPD   (AX), Y1, Y2
+	VMULPD       Y0, Y2, Y2
+	VMASKMOVPD   (CX), Y1, Y0
+	VADDPD       Y0, Y2, Y2
+	VMASKMOVPD   Y2, Y1, (CX)
+
+done200:
+	VZEROUPPER
+	RET
+
 // func reassignAVX2(q *float32, old *float32, k int, n float64, one float64, alpha float64, beta float64, floor float64, mine *float64, words *float64, tokens *float64, weights *float64, sum *float64)
 // Requires: AVX, FMA3
 TEXT ·reassignAVX2(SB), NOSPLIT, $0-104
@@ -3892,9 +4029,9 @@ TEXT ·reassignAVX2(SB), NOSPLIT, $0-104
 	VXORPD       Y2, Y2, Y2
 	MOVQ         k+16(FP), DI
 
-loop191:
+loop201:
 	CMPQ      DI, $0x04
-	JL        end192
+	JL        end202
 	VCVTPS2PD (AX), Y6
 	VMULPD    Y0, Y6, Y6
 	VMOVUPD   (CX), Y7
@@ -3919,11 +4056,11 @@ loop191:
 	ADDQ      $0x00000020, SI
 	ADDQ      $0x00000010, AX
 	SUBQ      $0x04, DI
-	JMP       loop191
+	JMP       loop201
 
-end192:
+end202:
 	TESTQ        DI, DI
-	JZ           done193
+	JZ           done203
 	LEAQ         tailMasks<>+0(SB), R8
 	MOVQ         $0x00000004, R9
 	SUBQ         DI, R9
@@ -3952,7 +4089,7 @@ end192:
 	VANDPD       Y6, Y0, Y0
 	VADDPD       Y0, Y2, Y2
 
-done193:
+done203:
 	MOVQ         sum+96(FP), AX
 	VEXTRACTF128 $0x01, Y2, X0
 	VADDPD       X0, X2, X0
@@ -3970,9 +4107,9 @@ done193:
 	MOVQ         weights+88(FP), BX
 	MOVQ         k+16(FP), SI
 
-loop194:
+loop204:
 	CMPQ        SI, $0x04
-	JL          end195
+	JL          end205
 	VMOVUPD     (BX), Y0
 	VMULPD      Y1, Y0, Y0
 	VCVTPS2PD   (CX), Y3
@@ -3988,11 +4125,11 @@ loop194:
 	ADDQ        $0x00000010, AX
 	ADDQ        $0x00000010, CX
 	SUBQ        $0x04, SI
-	JMP         loop194
+	JMP         loop204
 
-end195:
+end205:
 	TESTQ        SI, SI
-	JZ           done196
+	JZ           done206
 	LEAQ         tailMasks<>+0(SB), DI
 	MOVQ         $0x00000004, R8
 	SUBQ         SI, R8
@@ -4012,7 +4149,7 @@ end195:
 	VFMADD231PD  Y3, Y2, Y5
 	VMASKMOVPD   Y5, Y0, (DX)
 
-done196:
+done206:
 	VZEROUPPER
 	RET
 
@@ -4029,9 +4166,9 @@ TEXT ·tallyAVX2(SB), NOSPLIT, $0-72
 	VXORPD       Y2, Y2, Y2
 	MOVQ         k+8(FP), DI
 
-loop197:
+loop207:
 	CMPQ         DI, $0x04
-	JL           end198
+	JL           end208
 	VCVTPS2PD    (AX), Y3
 	VADDPD       constant42<>+0(SB), Y3, Y4
 	VCMPPD       $0x11, constant18<>+0(SB), Y4, Y6
@@ -4091,11 +4228,11 @@ loop197:
 	ADDQ         $0x00000020, SI
 	ADDQ         $0x00000010, AX
 	SUBQ         $0x04, DI
-	JMP          loop197
+	JMP          loop207
 
-end198:
+end208:
 	TESTQ        DI, DI
-	JZ           done199
+	JZ           done209
 	LEAQ         tailMasks<>+0(SB), R8
 	MOVQ         $0x00000004, R9
 	SUBQ         DI, R9
@@ -4158,7 +4295,7 @@ end198:
 	VFMADD231PD  Y4, Y1, Y0
 	VMASKMOVPD   Y0, Y3, (SI)
 
-done199:
+done209:
 	MOVQ         total+64(FP), AX
 	VEXTRACTF128 $0x01, Y2, X0
 	VADDPD       X0, X2, X0
@@ -4189,7 +4326,7 @@ TEXT ·forward8AVX2(SB), NOSPLIT, $0-72
 	VMOVSD  least+56(FP), X3
 	XORQ    BX, BX
 
-loop200:
+loop210:
 	VMULPD       (CX), Y0, Y4
 	VMOVUPD      Y4, (AX)
 	VMULPD       32(CX), Y1, Y5
@@ -4201,7 +4338,7 @@ loop200:
 	VADDSD       X0, X1, X1
 	VMOVSD       X1, (DX)
 	VUCOMISD     X3, X1
-	JBE          end201
+	JBE          end211
 	VDIVSD       X1, X2, X0
 	VBROADCASTSD X0, Y6
 	MOVQ         move+32(FP), DI
@@ -4212,7 +4349,7 @@ loop200:
 	MOVQ         AX, R8
 	MOVQ         pairs+40(FP), R9
 
-loop202:
+loop212:
 	VBROADCASTSD (R8), Y9
 	VFMADD231PD  (DI), Y9, Y0
 	VFMADD231PD  32(DI), Y9, Y1
@@ -4222,7 +4359,7 @@ loop202:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000080, DI
 	DECQ         R9
-	JNZ          loop202
+	JNZ          loop212
 	VADDPD       Y7, Y0, Y0
 	VADDPD       Y8, Y1, Y1
 	VMULPD       Y6, Y0, Y0
@@ -4236,9 +4373,9 @@ loop202:
 	ADDQ         $0x00000008, DX
 	INCQ         BX
 	CMPQ         BX, SI
-	JL           loop200
+	JL           loop210
 
-end201:
+end211:
 	MOVQ done+64(FP), AX
 	MOVQ BX, (AX)
 	VZEROUPPER
@@ -4264,7 +4401,7 @@ TEXT ·backward8AVX2(SB), NOSPLIT, $0-64
 	VMOVUPD 32(DI), Y1
 	VMOVSD  constant16<>+0(SB), X2
 
-loop203:
+loop213:
 	VDIVSD       (BX), X2, X3
 	VBROADCASTSD X3, Y3
 	VMULPD       (CX), Y0, Y4
@@ -4285,7 +4422,7 @@ loop203:
 	MOVQ         AX, R8
 	MOVQ         pairs+48(FP), R9
 
-loop204:
+loop214:
 	VBROADCASTSD (R8), Y5
 	VFMADD231PD  (DI), Y5, Y0
 	VFMADD231PD  32(DI), Y5, Y1
@@ -4295,7 +4432,7 @@ loop204:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000080, DI
 	DECQ         R9
-	JNZ          loop204
+	JNZ          loop214
 	VADDPD       Y3, Y0, Y0
 	VADDPD       Y4, Y1, Y1
 	VMOVAPD      Y0, Y0
@@ -4305,7 +4442,7 @@ loop204:
 	SUBQ         $0x00000040, DX
 	SUBQ         $0x08, BX
 	DECQ         SI
-	JNZ          loop203
+	JNZ          loop213
 	MOVQ         beta+32(FP), AX
 	VMOVUPD      Y0, (AX)
 	VMOVUPD      Y1, 32(AX)
@@ -4328,7 +4465,7 @@ TEXT ·forward16AVX2(SB), NOSPLIT, $0-72
 	VMOVSD  least+56(FP), X5
 	XORQ    BX, BX
 
-loop205:
+loop215:
 	VMULPD       (CX), Y0, Y6
 	VMOVUPD      Y6, (AX)
 	VMULPD       32(CX), Y1, Y7
@@ -4346,7 +4483,7 @@ loop205:
 	VADDSD       X0, X1, X1
 	VMOVSD       X1, (DX)
 	VUCOMISD     X5, X1
-	JBE          end206
+	JBE          end216
 	VDIVSD       X1, X4, X0
 	VBROADCASTSD X0, Y10
 	MOVQ         move+32(FP), DI
@@ -4361,7 +4498,7 @@ loop205:
 	MOVQ         AX, R8
 	MOVQ         pairs+40(FP), R9
 
-loop207:
+loop217:
 	VBROADCASTSD (R8), Y15
 	VFMADD231PD  (DI), Y15, Y0
 	VFMADD231PD  32(DI), Y15, Y1
@@ -4375,7 +4512,7 @@ loop207:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000100, DI
 	DECQ         R9
-	JNZ          loop207
+	JNZ          loop217
 	VADDPD       Y11, Y0, Y0
 	VADDPD       Y12, Y1, Y1
 	VADDPD       Y13, Y2, Y2
@@ -4397,9 +4534,9 @@ loop207:
 	ADDQ         $0x00000008, DX
 	INCQ         BX
 	CMPQ         BX, SI
-	JL           loop205
+	JL           loop215
 
-end206:
+end216:
 	MOVQ done+64(FP), AX
 	MOVQ BX, (AX)
 	VZEROUPPER
@@ -4427,7 +4564,7 @@ TEXT ·backward16AVX2(SB), NOSPLIT, $0-64
 	VMOVUPD 96(DI), Y3
 	VMOVSD  constant16<>+0(SB), X4
 
-loop208:
+loop218:
 	VDIVSD       (BX), X4, X5
 	VBROADCASTSD X5, Y5
 	VMULPD       (CX), Y0, Y6
@@ -4462,7 +4599,7 @@ loop208:
 	MOVQ         AX, R8
 	MOVQ         pairs+48(FP), R9
 
-loop209:
+loop219:
 	VBROADCASTSD (R8), Y9
 	VFMADD231PD  (DI), Y9, Y0
 	VFMADD231PD  32(DI), Y9, Y1
@@ -4476,7 +4613,7 @@ loop209:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000100, DI
 	DECQ         R9
-	JNZ          loop209
+	JNZ          loop219
 	VADDPD       Y5, Y0, Y0
 	VADDPD       Y6, Y1, Y1
 	VADDPD       Y7, Y2, Y2
@@ -4490,7 +4627,7 @@ loop209:
 	SUBQ         $0x00000080, DX
 	SUBQ         $0x08, BX
 	DECQ         SI
-	JNZ          loop208
+	JNZ          loop218
 	MOVQ         beta+32(FP), AX
 	VMOVUPD      Y0, (AX)
 	VMOVUPD      Y1, 32(AX)
@@ -4506,9 +4643,9 @@ TEXT ·expAVX512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop210:
+loop220:
 	CMPQ              DX, $0x08
-	JL                end211
+	JL                end221
 	VMOVUPD           (CX), Z0
 	VBROADCASTSD      constant00<>+0(SB), Z1
 	VMAXPD            Z0, Z1, Z0
@@ -4537,11 +4674,11 @@ loop210:
 	ADDQ              $0x40, CX
 	ADDQ              $0x40, AX
 	SUBQ              $0x08, DX
-	JMP               loop210
+	JMP               loop220
 
-end211:
+end221:
 	TESTQ             DX, DX
-	JZ                done212
+	JZ                done222
 	MOVQ              $0x000000ff, BX
 	BZHIQ             DX, BX, BX
 	KMOVW             BX, K1
@@ -4571,7 +4708,7 @@ end211:
 	VSCALEFPD         Z1, Z2, Z0
 	VMOVUPD           Z0, K1, (AX)
 
-done212:
+done222:
 	VZEROUPPER
 	RET
 
@@ -4582,9 +4719,9 @@ TEXT ·logAVX512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop213:
+loop223:
 	CMPQ             DX, $0x08
-	JL               end214
+	JL               end224
 	VMOVUPD          (CX), Z0
 	VGETEXPPD        Z0, Z1
 	VGETMANTPD       $0x00, Z0, Z2
@@ -4622,11 +4759,11 @@ loop213:
 	ADDQ             $0x40, CX
 	ADDQ             $0x40, AX
 	SUBQ             $0x08, DX
-	JMP              loop213
+	JMP              loop223
 
-end214:
+end224:
 	TESTQ            DX, DX
-	JZ               done215
+	JZ               done225
 	MOVQ             $0x000000ff, BX
 	BZHIQ            DX, BX, BX
 	KMOVW            BX, K1
@@ -4665,7 +4802,7 @@ end214:
 	VBROADCASTSD     constant38<>+0(SB), K2, Z5
 	VMOVUPD          Z5, K1, (AX)
 
-done215:
+done225:
 	VZEROUPPER
 	RET
 
@@ -4680,24 +4817,24 @@ TEXT ·softmaxAVX512(SB), NOSPLIT, $0-40
 	SHLQ         $0x03, SI
 	VBROADCASTSD constant39<>+0(SB), Z0
 
-loop216:
+loop226:
 	CMPQ         CX, $0x08
-	JL           end217
+	JL           end227
 	VBROADCASTSD constant36<>+0(SB), Z1
 	MOVQ         k+8(FP), R8
 	MOVQ         AX, DI
 
-loop218:
+loop228:
 	VMAXPD (DI), Z1, Z1
 	ADDQ   SI, DI
 	DECQ   R8
-	JNZ    loop218
+	JNZ    loop228
 	VPXORQ Z2, Z2, Z2
 	VPXORQ Z3, Z3, Z3
 	MOVQ   k+8(FP), R8
 	MOVQ   AX, DI
 
-loop219:
+loop229:
 	VMOVUPD           (DI), Z4
 	VSUBPD            Z1, Z4, Z4
 	VMAXPD            Z4, Z0, Z4
@@ -4728,18 +4865,18 @@ loop219:
 	VFMADD231PD       Z4, Z5, Z3
 	ADDQ              SI, DI
 	DECQ              R8
-	JNZ               loop219
+	JNZ               loop229
 	VBROADCASTSD      constant16<>+0(SB), Z4
 	VDIVPD            Z2, Z4, Z4
 	MOVQ              k+8(FP), R8
 	MOVQ              AX, DI
 
-loop220:
+loop230:
 	VMULPD           (DI), Z4, Z5
 	VMOVUPD          Z5, (DI)
 	ADDQ             SI, DI
 	DECQ             R8
-	JNZ              loop220
+	JNZ              loop230
 	VGETEXPPD        Z2, Z5
 	VGETMANTPD       $0x00, Z2, Z6
 	VCMPPD.BCST      $0x1e, constant24<>+0(SB), Z6, K1
@@ -4778,9 +4915,9 @@ loop220:
 	ADDQ             $0x40, DX
 	ADDQ             $0x40, BX
 	SUBQ             $0x08, CX
-	JMP              loop216
+	JMP              loop226
 
-end217:
+end227:
 	VZEROUPPER
 	RET
 
@@ -4793,9 +4930,9 @@ TEXT ·complementAVX512(SB), NOSPLIT, $0-32
 	VBROADCASTSD constant16<>+0(SB), Z1
 	VPXORQ       Z2, Z2, Z2
 
-loop221:
+loop231:
 	CMPQ         CX, $0x08
-	JL           end222
+	JL           end232
 	VBROADCASTSD constant16<>+0(SB), Z4
 	VMOVUPD      (AX), Z3
 	VMINPD       Z3, Z0, Z3
@@ -4807,9 +4944,9 @@ loop221:
 	VPORQ.BCST   constant16<>+0(SB), Z1, Z1
 	ADDQ         $0x40, AX
 	SUBQ         $0x08, CX
-	JMP          loop221
+	JMP          loop231
 
-end222:
+end232:
 	MOVQ    mantissas+16(FP), AX
 	VMOVUPD Z1, (AX)
 	MOVQ    exponents+24(FP), AX
@@ -4824,19 +4961,19 @@ TEXT ·finiteAVX512(SB), NOSPLIT, $0-24
 	MOVQ   n+8(FP), CX
 	VPXORQ Z0, Z0, Z0
 
-loop223:
+loop233:
 	CMPQ    CX, $0x08
-	JL      end224
+	JL      end234
 	VMOVUPD (AX), Z1
 	VSUBPD  Z1, Z1, Z1
 	VADDPD  Z1, Z0, Z0
 	ADDQ    $0x40, AX
 	SUBQ    $0x08, CX
-	JMP     loop223
+	JMP     loop233
 
-end224:
+end234:
 	TESTQ     CX, CX
-	JZ        done225
+	JZ        done235
 	MOVQ      $0x000000ff, DX
 	BZHIQ     CX, DX, DX
 	KMOVW     DX, K1
@@ -4844,7 +4981,7 @@ end224:
 	VSUBPD    Z1, Z1, Z1
 	VADDPD    Z1, Z0, Z0
 
-done225:
+done235:
 	MOVQ          sum+16(FP), AX
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VADDPD        Y1, Y0, Y1
@@ -4875,18 +5012,18 @@ TEXT ·columnsAVX512(SB), NOSPLIT, $0-56
 	VPXORQ Z3, Z3, Z3
 	VPXORQ Z4, Z4, Z4
 
-loop226:
+loop236:
 	CMPQ DX, $0x08
-	JL   end227
+	JL   end237
 	MOVQ CX, R9
 	MOVQ AX, R10
 	MOVQ d+24(FP), R11
 	LEAQ (CX)(BX*8), R12
 	LEAQ (R12)(BX*8), R12
 
-loop229:
+loop239:
 	CMPQ            R11, $0x04
-	JL              end230
+	JL              end240
 	PREFETCHT0      (R12)
 	PREFETCHT0      64(R12)
 	PREFETCHT0      128(R12)
@@ -4920,12 +5057,12 @@ loop229:
 	ADDQ            $0x00000020, R9
 	LEAQ            (R10)(DI*4), R10
 	SUBQ            $0x04, R11
-	JMP             loop229
+	JMP             loop239
 
-end230:
-loop231:
+end240:
+loop241:
 	CMPQ            R11, $0x02
-	JL              end232
+	JL              end242
 	PREFETCHT0      (R12)
 	PREFETCHT0      64(R12)
 	ADDQ            $0x00000080, R12
@@ -4947,11 +5084,11 @@ loop231:
 	ADDQ            $0x00000010, R9
 	LEAQ            (R10)(DI*2), R10
 	SUBQ            $0x02, R11
-	JMP             loop231
+	JMP             loop241
 
-end232:
+end242:
 	TESTQ           R11, R11
-	JZ              even228
+	JZ              even238
 	SUBQ            $0x08, R9
 	SUBQ            DI, R10
 	LEAQ            (R9)(BX*4), R11
@@ -4970,13 +5107,13 @@ end232:
 	VMOVUPD         Z7, (R10)
 	VMOVUPD         Z5, (R10)(DI*1)
 
-even228:
+even238:
 	LEAQ (CX)(BX*8), CX
 	ADDQ $0x00000040, AX
 	SUBQ $0x08, DX
-	JMP  loop226
+	JMP  loop236
 
-end227:
+end237:
 	VADDPD        Z2, Z1, Z1
 	VADDPD        Z3, Z1, Z1
 	VADDPD        Z4, Z1, Z1
@@ -5005,9 +5142,9 @@ TEXT ·withinAVX512(SB), NOSPLIT, $0-48
 	VPBROADCASTD SI, Z2
 	VMOVDQU32    lanePlaces<>+0(SB), Z1
 
-loop233:
+loop243:
 	CMPQ          BX, $0x08
-	JL            end234
+	JL            end244
 	VMOVUPD       (CX), Z3
 	VSUBPD        (DX), Z3, Z3
 	VCMPPD        $0x16, Z0, Z3, K1
@@ -5020,9 +5157,9 @@ loop233:
 	ADDQ          $0x00000040, CX
 	ADDQ          $0x00000040, DX
 	SUBQ          $0x08, BX
-	JMP           loop233
+	JMP           loop243
 
-end234:
+end244:
 	SUBQ AX, DI
 	SHRQ $0x02, DI
 	MOVQ DI, ret+40(FP)
@@ -5058,14 +5195,14 @@ TEXT ·gatherAVX512(SB), NOSPLIT, $0-56
 	SHLQ $0x03, BX
 	SHLQ $0x03, SI
 
-loop235:
+loop245:
 	MOVQ list+40(FP), DI
 	MOVQ count+48(FP), R8
 	MOVQ CX, R9
 
-loop236:
+loop246:
 	CMPQ        R8, $0x04
-	JL          end237
+	JL          end247
 	MOVLQSX     (DI), R10
 	MOVLQSX     4(DI), R11
 	MOVLQSX     8(DI), R12
@@ -5079,13 +5216,13 @@ loop236:
 	ADDQ        $0x00000020, R9
 	ADDQ        $0x00000010, DI
 	SUBQ        $0x04, R8
-	JMP         loop236
+	JMP         loop246
 
-end237:
+end247:
 	ADDQ BX, AX
 	ADDQ SI, CX
 	DECQ DX
-	JNZ  loop235
+	JNZ  loop245
 	VZEROUPPER
 	RET
 
@@ -5096,18 +5233,18 @@ TEXT ·raiseAVX512(SB), NOSPLIT, $0-24
 	MOVQ v+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop238:
+loop248:
 	CMPQ    DX, $0x08
-	JL      end239
+	JL      end249
 	VMOVUPD (CX), Z0
 	VMAXPD  (AX), Z0, Z0
 	VMOVUPD Z0, (AX)
 	ADDQ    $0x00000040, AX
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x08, DX
-	JMP     loop238
+	JMP     loop248
 
-end239:
+end249:
 	VZEROUPPER
 	RET
 
@@ -5125,27 +5262,27 @@ TEXT ·factoriseAVX512(SB), NOSPLIT, $8-48
 	VBROADCASTSD share+40(FP), Z0
 	VBROADCASTSD constant16<>+0(SB), Z1
 
-loop240:
+loop250:
 	CMPQ BX, $0x08
-	JL   end241
+	JL   end251
 	MOVQ AX, R8
 	MOVQ CX, R9
 	MOVQ m+24(FP), R10
 
-loop242:
+loop252:
 	VMULPD  (R8), Z0, Z2
 	VMOVUPD Z2, (R9)
 	ADDQ    SI, R9
 	ADDQ    DI, R8
 	ADDQ    SI, R8
 	DECQ    R10
-	JNZ     loop242
+	JNZ     loop252
 	VMOVAPD Z1, Z2
 	MOVQ    AX, R8
 	MOVQ    CX, R9
 	MOVQ    m+24(FP), R10
 
-loop243:
+loop253:
 	VMOVUPD (R8), Z3
 	VSUBPD  (R9), Z3, Z4
 	VMINPD  Z4, Z2, Z2
@@ -5155,9 +5292,9 @@ loop243:
 	MOVQ    R8, R12
 	MOVQ    R10, R13
 	DECQ    R13
-	JZ      end244
+	JZ      end254
 
-loop245:
+loop255:
 	ADDQ   SI, R11
 	ADDQ   SI, R12
 	ADDQ   DI, R12
@@ -5166,32 +5303,32 @@ loop245:
 	MOVQ   R12, R15
 	MOVQ   R13, BP
 
-loop246:
+loop256:
 	VMOVUPD      (R15), Z5
 	VFNMADD231PD (R14), Z4, Z5
 	VMOVUPD      Z5, (R15)
 	ADDQ         SI, R14
 	ADDQ         SI, R15
 	DECQ         BP
-	JNZ          loop246
+	JNZ          loop256
 	VMOVUPD      Z4, (R11)
 	DECQ         R13
-	JNZ          loop245
+	JNZ          loop255
 
-end244:
+end254:
 	ADDQ    SI, R9
 	ADDQ    DI, R8
 	ADDQ    SI, R8
 	DECQ    R10
-	JNZ     loop243
+	JNZ     loop253
 	VMOVUPD Z2, (DX)
 	ADDQ    $0x00000040, AX
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x08, BX
-	JMP     loop240
+	JMP     loop250
 
-end241:
+end251:
 	VZEROUPPER
 	RET
 
@@ -5207,57 +5344,57 @@ TEXT ·solveAVX512(SB), NOSPLIT, $0-48
 	MOVQ  m+24(FP), DI
 	IMULQ SI, DI
 
-loop247:
+loop257:
 	CMPQ BX, $0x08
-	JL   end248
+	JL   end258
 	MOVQ CX, R8
 	MOVQ AX, R9
 	MOVQ m+24(FP), R10
 
-down249:
+down259:
 	DECQ    R10
-	JZ      up250
+	JZ      up260
 	MOVQ    R8, R11
 	MOVQ    R9, R12
 	MOVQ    R10, R13
 	VMOVUPD (R9), Z0
 
-loop251:
+loop261:
 	ADDQ         SI, R11
 	ADDQ         SI, R12
 	VMOVUPD      (R12), Z1
 	VFNMADD231PD (R11), Z0, Z1
 	VMOVUPD      Z1, (R12)
 	DECQ         R13
-	JNZ          loop251
+	JNZ          loop261
 	ADDQ         DI, R8
 	ADDQ         SI, R8
 	ADDQ         SI, R9
-	JMP          down249
+	JMP          down259
 
-up250:
+up260:
 	MOVQ R9, R14
 	SUBQ AX, R14
 	ADDQ DX, R14
 
-loop252:
+loop262:
 	VMOVUPD (R9), Z0
 	VMULPD  (R14), Z0, Z0
 	MOVQ    R8, R11
 	MOVQ    R9, R12
 	MOVQ    R10, R13
 	TESTQ   R13, R13
-	JZ      done253
+	JZ      done263
 
-loop254:
+loop264:
 	ADDQ         SI, R11
 	ADDQ         SI, R12
 	VMOVUPD      (R12), Z1
 	VFNMADD231PD (R11), Z1, Z0
 	DECQ         R13
-	JNZ          loop254
+	JNZ          loop264
 
-done253:
+done263:
 	VMOVUPD Z0, (R9)
 	SUBQ    DI, R8
 	SUBQ    SI, R8
@@ -5265,14 +5402,14 @@ done253:
 	SUBQ    SI, R14
 	INCQ    R10
 	CMPQ    R10, m+24(FP)
-	JL      loop252
+	JL      loop262
 	ADDQ    $0x00000040, AX
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x08, BX
-	JMP     loop247
+	JMP     loop257
 
-end248:
+end258:
 	VZEROUPPER
 	RET
 
@@ -5295,78 +5432,78 @@ TEXT ·invertAVX512(SB), NOSPLIT, $0-32
 	IMULQ SI, R8
 	ADDQ  R8, AX
 
-loop255:
+loop265:
 	CMPQ DX, $0x08
-	JL   end256
+	JL   end266
 	MOVQ AX, DI
 	MOVQ CX, R8
 	XORQ R9, R9
 
-rows257:
+rows267:
 	MOVQ  DI, R10
 	MOVQ  R9, R11
 	TESTQ R11, R11
-	JZ    alone258
+	JZ    alone268
 
-loop259:
+loop269:
 	ADDQ   SI, R10
 	MOVQ   DI, R12
 	MOVQ   R10, R13
 	MOVQ   R9, R14
 	VPXORQ Z0, Z0, Z0
 
-before260:
+before270:
 	ADDQ         BX, R12
 	ADDQ         BX, R13
 	CMPQ         R14, R11
-	JE           column261
+	JE           column271
 	VMOVUPD      (R12), Z1
 	VFNMADD231PD (R13), Z1, Z0
 	DECQ         R14
-	JMP          before260
+	JMP          before270
 
-column261:
-loop262:
+column271:
+loop272:
 	VMOVUPD      (R12), Z1
 	VFNMADD231PD (R13), Z1, Z0
 	ADDQ         BX, R12
 	ADDQ         SI, R13
 	DECQ         R14
-	JNZ          loop262
+	JNZ          loop272
 	VMOVUPD      Z0, (R10)
 	DECQ         R11
-	JNZ          loop259
+	JNZ          loop269
 
-alone258:
+alone268:
 	MOVQ    DI, R10
 	MOVQ    DI, R11
 	MOVQ    R9, R12
 	VMOVUPD (R8), Z0
 	TESTQ   R12, R12
-	JZ      store263
+	JZ      store273
 
-loop264:
+loop274:
 	ADDQ         BX, R10
 	ADDQ         SI, R11
 	VMOVUPD      (R10), Z1
 	VFNMADD231PD (R11), Z1, Z0
 	DECQ         R12
-	JNZ          loop264
+	JNZ          loop274
 
-store263:
+store273:
 	VMOVUPD Z0, (DI)
 	SUBQ    SI, DI
 	SUBQ    BX, DI
 	SUBQ    BX, R8
 	INCQ    R9
 	CMPQ    R9, m+16(FP)
-	JL      rows257
+	JL      rows267
 	ADDQ    $0x00000040, AX
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x08, DX
-	JMP     loop255
+	JMP     loop265
 
-end256:
+end266:
 	VZEROUPPER
 	RET
 
@@ -5379,9 +5516,9 @@ TEXT ·rotateAVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSD c+24(FP), Z0
 	VBROADCASTSD s+32(FP), Z1
 
-loop265:
+loop275:
 	CMPQ    DX, $0x08
-	JL      end266
+	JL      end276
 	VMOVUPD (AX), Z2
 	VMOVUPD (CX), Z3
 	VMULPD  Z0, Z2, Z4
@@ -5395,9 +5532,9 @@ loop265:
 	ADDQ    $0x00000040, AX
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x08, DX
-	JMP     loop265
+	JMP     loop275
 
-end266:
+end276:
 	MOVQ      $0x000000ff, BX
 	BZHIQ     DX, BX, BX
 	KMOVW     BX, K1
@@ -5426,15 +5563,15 @@ TEXT ·gaussianScoresAVX512(SB), NOSPLIT, $0-72
 	SHLQ $0x03, SI
 	LEAQ (SI)(SI*2), DI
 
-loop267:
+loop277:
 	CMPQ DX, $0x20
-	JL   end268
+	JL   end278
 	MOVQ CX, R8
 	MOVQ work+64(FP), R9
 	MOVQ m+40(FP), R10
 	MOVQ d+16(FP), R11
 
-loop269:
+loop279:
 	VBROADCASTSD (R10), Z0
 	VMOVUPD      (R8), Z1
 	VSUBPD       Z0, Z1, Z1
@@ -5452,7 +5589,7 @@ loop269:
 	ADDQ         $0x00000100, R9
 	ADDQ         $0x00000008, R10
 	DECQ         R11
-	JNZ          loop269
+	JNZ          loop279
 	VPXORQ       Z0, Z0, Z0
 	VPXORQ       Z1, Z1, Z1
 	VPXORQ       Z2, Z2, Z2
@@ -5461,9 +5598,9 @@ loop269:
 	MOVQ         root+48(FP), R9
 	MOVQ         d+16(FP), R10
 
-loop270:
+loop280:
 	CMPQ         R10, $0x04
-	JL           end271
+	JL           end281
 	VPXORQ       Z4, Z4, Z4
 	VPXORQ       Z5, Z5, Z5
 	VPXORQ       Z6, Z6, Z6
@@ -5551,9 +5688,9 @@ loop270:
 	MOVQ         R9, R12
 	MOVQ         R10, R13
 	SUBQ         $0x04, R13
-	JZ           none272
+	JZ           none282
 
-loop273:
+loop283:
 	VMOVUPD      (R11), Z20
 	VMOVUPD      64(R11), Z21
 	VMOVUPD      128(R11), Z22
@@ -5581,9 +5718,9 @@ loop273:
 	ADDQ         $0x00000100, R11
 	ADDQ         $0x00000008, R12
 	DECQ         R13
-	JNZ          loop273
+	JNZ          loop283
 
-none272:
+none282:
 	VFMADD231PD Z4, Z4, Z0
 	VFMADD231PD Z5, Z5, Z1
 	VFMADD231PD Z6, Z6, Z2
@@ -5602,11 +5739,11 @@ none272:
 	VFMADD231PD Z19, Z19, Z3
 	LEAQ        32(R9)(SI*4), R9
 	SUBQ        $0x04, R10
-	JMP         loop270
+	JMP         loop280
 
-end271:
+end281:
 	CMPQ         R10, $0x03
-	JNE          next275
+	JNE          next285
 	VPXORQ       Z4, Z4, Z4
 	VPXORQ       Z5, Z5, Z5
 	VPXORQ       Z6, Z6, Z6
@@ -5673,11 +5810,11 @@ end271:
 	VFMADD231PD  Z13, Z13, Z1
 	VFMADD231PD  Z14, Z14, Z2
 	VFMADD231PD  Z15, Z15, Z3
-	JMP          end274
+	JMP          end284
 
-next275:
+next285:
 	CMPQ         R10, $0x02
-	JNE          next276
+	JNE          next286
 	VPXORQ       Z4, Z4, Z4
 	VPXORQ       Z5, Z5, Z5
 	VPXORQ       Z6, Z6, Z6
@@ -5717,11 +5854,11 @@ next275:
 	VFMADD231PD  Z9, Z9, Z1
 	VFMADD231PD  Z10, Z10, Z2
 	VFMADD231PD  Z11, Z11, Z3
-	JMP          end274
+	JMP          end284
 
-next276:
+next286:
 	CMPQ         R10, $0x01
-	JNE          next277
+	JNE          next287
 	VPXORQ       Z4, Z4, Z4
 	VPXORQ       Z5, Z5, Z5
 	VPXORQ       Z6, Z6, Z6
@@ -5739,10 +5876,10 @@ next276:
 	VFMADD231PD  Z5, Z5, Z1
 	VFMADD231PD  Z6, Z6, Z2
 	VFMADD231PD  Z7, Z7, Z3
-	JMP          end274
+	JMP          end284
 
-next277:
-end274:
+next287:
+end284:
 	VBROADCASTSD      c+32(FP), Z4
 	VADDPD            (AX), Z4, Z5
 	VFNMADD231PD.BCST constant15<>+0(SB), Z0, Z5
@@ -5759,18 +5896,18 @@ end274:
 	ADDQ              $0x00000100, CX
 	ADDQ              $0x00000100, AX
 	SUBQ              $0x20, DX
-	JMP               loop267
+	JMP               loop277
 
-end268:
-loop278:
+end278:
+loop288:
 	CMPQ DX, $0x08
-	JL   end279
+	JL   end289
 	MOVQ CX, R8
 	MOVQ work+64(FP), R9
 	MOVQ m+40(FP), R10
 	MOVQ d+16(FP), R11
 
-loop280:
+loop290:
 	VBROADCASTSD (R10), Z0
 	VMOVUPD      (R8), Z1
 	VSUBPD       Z0, Z1, Z1
@@ -5779,15 +5916,15 @@ loop280:
 	ADDQ         $0x00000040, R9
 	ADDQ         $0x00000008, R10
 	DECQ         R11
-	JNZ          loop280
+	JNZ          loop290
 	VPXORQ       Z0, Z0, Z0
 	MOVQ         work+64(FP), R8
 	MOVQ         root+48(FP), R9
 	MOVQ         d+16(FP), R10
 
-loop281:
+loop291:
 	CMPQ         R10, $0x04
-	JL           end282
+	JL           end292
 	VPXORQ       Z1, Z1, Z1
 	VMOVUPD      (R8), Z2
 	VBROADCASTSD (R9), Z3
@@ -5821,9 +5958,9 @@ loop281:
 	MOVQ         R9, R12
 	MOVQ         R10, R13
 	SUBQ         $0x04, R13
-	JZ           none283
+	JZ           none293
 
-loop284:
+loop294:
 	VMOVUPD      (R11), Z5
 	VBROADCASTSD 32(R12), Z6
 	VFMADD231PD  Z5, Z6, Z1
@@ -5836,20 +5973,20 @@ loop284:
 	ADDQ         $0x00000040, R11
 	ADDQ         $0x00000008, R12
 	DECQ         R13
-	JNZ          loop284
+	JNZ          loop294
 
-none283:
+none293:
 	VFMADD231PD Z1, Z1, Z0
 	VFMADD231PD Z2, Z2, Z0
 	VFMADD231PD Z3, Z3, Z0
 	VFMADD231PD Z4, Z4, Z0
 	LEAQ        32(R9)(SI*4), R9
 	SUBQ        $0x04, R10
-	JMP         loop281
+	JMP         loop291
 
-end282:
+end292:
 	CMPQ         R10, $0x03
-	JNE          next286
+	JNE          next296
 	VPXORQ       Z1, Z1, Z1
 	VMOVUPD      (R8), Z2
 	VBROADCASTSD (R9), Z3
@@ -5871,11 +6008,11 @@ end282:
 	VFMADD231PD  Z1, Z1, Z0
 	VFMADD231PD  Z2, Z2, Z0
 	VFMADD231PD  Z3, Z3, Z0
-	JMP          end285
+	JMP          end295
 
-next286:
+next296:
 	CMPQ         R10, $0x02
-	JNE          next287
+	JNE          next297
 	VPXORQ       Z1, Z1, Z1
 	VMOVUPD      (R8), Z2
 	VBROADCASTSD (R9), Z3
@@ -5888,20 +6025,20 @@ next286:
 	VFMADD231PD  Z3, Z4, Z2
 	VFMADD231PD  Z1, Z1, Z0
 	VFMADD231PD  Z2, Z2, Z0
-	JMP          end285
+	JMP          end295
 
-next287:
+next297:
 	CMPQ         R10, $0x01
-	JNE          next288
+	JNE          next298
 	VPXORQ       Z1, Z1, Z1
 	VMOVUPD      (R8), Z2
 	VBROADCASTSD (R9), Z3
 	VFMADD231PD  Z2, Z3, Z1
 	VFMADD231PD  Z1, Z1, Z0
-	JMP          end285
+	JMP          end295
 
-next288:
-end285:
+next298:
+end295:
 	VBROADCASTSD      c+32(FP), Z1
 	VADDPD            (AX), Z1, Z1
 	VFNMADD231PD.BCST constant15<>+0(SB), Z0, Z1
@@ -5909,9 +6046,9 @@ end285:
 	ADDQ              $0x00000040, CX
 	ADDQ              $0x00000040, AX
 	SUBQ              $0x08, DX
-	JMP               loop278
+	JMP               loop288
 
-end279:
+end289:
 	VZEROUPPER
 	RET
 
@@ -5924,9 +6061,9 @@ TEXT ·diagonalScoresAVX512(SB), NOSPLIT, $0-56
 	MOVQ DX, BX
 	SHLQ $0x03, BX
 
-loop289:
+loop299:
 	CMPQ   DX, $0x20
-	JL     end290
+	JL     end300
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -5936,7 +6073,7 @@ loop289:
 	MOVQ   h+48(FP), R8
 	MOVQ   d+16(FP), R9
 
-loop291:
+loop301:
 	VBROADCASTSD (DI), Z4
 	VBROADCASTSD (R8), Z5
 	VMOVUPD      (SI), Z6
@@ -5959,7 +6096,7 @@ loop291:
 	ADDQ         $0x00000008, DI
 	ADDQ         $0x00000008, R8
 	DECQ         R9
-	JNZ          loop291
+	JNZ          loop301
 	VBROADCASTSD c+32(FP), Z4
 	VADDPD       (AX), Z4, Z5
 	VSUBPD       Z0, Z5, Z5
@@ -5976,19 +6113,19 @@ loop291:
 	ADDQ         $0x00000100, CX
 	ADDQ         $0x00000100, AX
 	SUBQ         $0x20, DX
-	JMP          loop289
+	JMP          loop299
 
-end290:
-loop292:
+end300:
+loop302:
 	CMPQ   DX, $0x08
-	JL     end293
+	JL     end303
 	VPXORQ Z0, Z0, Z0
 	MOVQ   CX, SI
 	MOVQ   m+40(FP), DI
 	MOVQ   h+48(FP), R8
 	MOVQ   d+16(FP), R9
 
-loop294:
+loop304:
 	VBROADCASTSD (DI), Z1
 	VBROADCASTSD (R8), Z2
 	VMOVUPD      (SI), Z3
@@ -5999,7 +6136,7 @@ loop294:
 	ADDQ         $0x00000008, DI
 	ADDQ         $0x00000008, R8
 	DECQ         R9
-	JNZ          loop294
+	JNZ          loop304
 	VBROADCASTSD c+32(FP), Z1
 	VADDPD       (AX), Z1, Z1
 	VSUBPD       Z0, Z1, Z1
@@ -6007,9 +6144,9 @@ loop294:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, AX
 	SUBQ         $0x08, DX
-	JMP          loop292
+	JMP          loop302
 
-end293:
+end303:
 	VZEROUPPER
 	RET
 
@@ -6025,9 +6162,9 @@ TEXT ·diagonalMomentsAVX512(SB), NOSPLIT, $0-56
 	SHLQ $0x03, DI
 	LEAQ (DI)(DI*2), R8
 
-loop295:
+loop305:
 	CMPQ         BX, $0x04
-	JL           end296
+	JL           end306
 	VPXORQ       Z0, Z0, Z0
 	VPXORQ       Z1, Z1, Z1
 	VPXORQ       Z2, Z2, Z2
@@ -6044,9 +6181,9 @@ loop295:
 	MOVQ         w+48(FP), R10
 	MOVQ         n+32(FP), R11
 
-loop297:
+loop307:
 	CMPQ        R11, $0x08
-	JL          end298
+	JL          end308
 	VMOVUPD     (R10), Z12
 	VMOVUPD     (R9), Z13
 	VSUBPD      Z8, Z13, Z13
@@ -6071,9 +6208,9 @@ loop297:
 	ADDQ        $0x00000040, R9
 	ADDQ        $0x00000040, R10
 	SUBQ        $0x08, R11
-	JMP         loop297
+	JMP         loop307
 
-end298:
+end308:
 	VUNPCKLPD       Z1, Z0, Z8
 	VUNPCKHPD       Z1, Z0, Z0
 	VADDPD          Z0, Z8, Z8
@@ -6109,11 +6246,11 @@ end298:
 	ADDQ            $0x00000020, CX
 	ADDQ            $0x00000020, SI
 	SUBQ            $0x04, BX
-	JMP             loop295
+	JMP             loop305
 
-end296:
+end306:
 	CMPQ         BX, $0x03
-	JNE          next300
+	JNE          next310
 	VPXORQ       Z0, Z0, Z0
 	VPXORQ       Z1, Z1, Z1
 	VPXORQ       Z2, Z2, Z2
@@ -6126,9 +6263,9 @@ end296:
 	MOVQ         w+48(FP), BX
 	MOVQ         n+32(FP), SI
 
-loop301:
+loop311:
 	CMPQ        SI, $0x08
-	JL          end302
+	JL          end312
 	VMOVUPD     (BX), Z9
 	VMOVUPD     (DX), Z10
 	VSUBPD      Z6, Z10, Z10
@@ -6148,9 +6285,9 @@ loop301:
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x08, SI
-	JMP         loop301
+	JMP         loop311
 
-end302:
+end312:
 	VEXTRACTF64X4 $0x01, Z0, Y6
 	VADDPD        Y6, Y0, Y6
 	VEXTRACTF128  $0x01, Y6, X0
@@ -6199,11 +6336,11 @@ end302:
 	VADDSD        X0, X1, X1
 	VADDSD        16(CX), X1, X1
 	VMOVSD        X1, 16(CX)
-	JMP           end299
+	JMP           end309
 
-next300:
+next310:
 	CMPQ         BX, $0x02
-	JNE          next303
+	JNE          next313
 	VPXORQ       Z0, Z0, Z0
 	VPXORQ       Z1, Z1, Z1
 	VPXORQ       Z2, Z2, Z2
@@ -6213,9 +6350,9 @@ next300:
 	MOVQ         w+48(FP), BX
 	MOVQ         n+32(FP), SI
 
-loop304:
+loop314:
 	CMPQ        SI, $0x08
-	JL          end305
+	JL          end315
 	VMOVUPD     (BX), Z6
 	VMOVUPD     (DX), Z7
 	VSUBPD      Z4, Z7, Z7
@@ -6230,9 +6367,9 @@ loop304:
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x08, SI
-	JMP         loop304
+	JMP         loop314
 
-end305:
+end315:
 	VEXTRACTF64X4 $0x01, Z0, Y4
 	VADDPD        Y4, Y0, Y4
 	VEXTRACTF128  $0x01, Y4, X0
@@ -6265,20 +6402,20 @@ end305:
 	VADDSD        X0, X1, X1
 	VADDSD        8(CX), X1, X1
 	VMOVSD        X1, 8(CX)
-	JMP           end299
+	JMP           end309
 
-next303:
+next313:
 	CMPQ         BX, $0x01
-	JNE          next306
+	JNE          next316
 	VPXORQ       Z0, Z0, Z0
 	VPXORQ       Z1, Z1, Z1
 	VBROADCASTSD (SI), Z2
 	MOVQ         w+48(FP), BX
 	MOVQ         n+32(FP), SI
 
-loop307:
+loop317:
 	CMPQ        SI, $0x08
-	JL          end308
+	JL          end318
 	VMOVUPD     (BX), Z3
 	VMOVUPD     (DX), Z4
 	VSUBPD      Z2, Z4, Z4
@@ -6288,9 +6425,9 @@ loop307:
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x08, SI
-	JMP         loop307
+	JMP         loop317
 
-end308:
+end318:
 	VEXTRACTF64X4 $0x01, Z0, Y2
 	VADDPD        Y2, Y0, Y2
 	VEXTRACTF128  $0x01, Y2, X0
@@ -6307,10 +6444,10 @@ end308:
 	VADDSD        X0, X1, X1
 	VADDSD        (CX), X1, X1
 	VMOVSD        X1, (CX)
-	JMP           end299
+	JMP           end309
 
-next306:
-end299:
+next316:
+end309:
 	VZEROUPPER
 	RET
 
@@ -6322,37 +6459,37 @@ TEXT ·deviationsAVX512(SB), NOSPLIT, $0-40
 	MOVQ d+16(FP), DX
 	MOVQ anchor+32(FP), BX
 
-loop309:
+loop319:
 	MOVQ         n+24(FP), SI
 	VBROADCASTSD (BX), Z0
 
-loop310:
+loop320:
 	CMPQ    SI, $0x08
-	JL      end311
+	JL      end321
 	VMOVUPD (CX), Z1
 	VSUBPD  Z0, Z1, Z1
 	VMOVUPD Z1, (AX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, AX
 	SUBQ    $0x08, SI
-	JMP     loop310
+	JMP     loop320
 
-end311:
+end321:
 	ADDQ         $0x00000008, BX
 	DECQ         DX
-	JNZ          loop309
+	JNZ          loop319
 	MOVQ         n+24(FP), CX
 	VBROADCASTSD constant16<>+0(SB), Z0
 
-loop312:
+loop322:
 	CMPQ    CX, $0x08
-	JL      end313
+	JL      end323
 	VMOVUPD Z0, (AX)
 	ADDQ    $0x00000040, AX
 	SUBQ    $0x08, CX
-	JMP     loop312
+	JMP     loop322
 
-end313:
+end323:
 	VZEROUPPER
 	RET
 
@@ -6362,9 +6499,9 @@ TEXT ·productsAVX512(SB), NOSPLIT, $0-56
 	MOVQ   columns+48(FP), AX
 	MOVQ   w+24(FP), CX
 	TESTQ  CX, CX
-	JNZ    triangular314
+	JNZ    triangular324
 	CMPQ   AX, $0x04
-	JNE    next316
+	JNE    next326
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -6388,9 +6525,9 @@ TEXT ·productsAVX512(SB), NOSPLIT, $0-56
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop317:
+loop327:
 	CMPQ        DX, $0x08
-	JL          end318
+	JL          end328
 	VMOVUPD     (CX), Z16
 	VMOVUPD     (CX)(BX*1), Z17
 	VMOVUPD     (CX)(BX*2), Z18
@@ -6418,9 +6555,9 @@ loop317:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop317
+	JMP         loop327
 
-end318:
+end328:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -6479,11 +6616,11 @@ end318:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done315
+	JMP           done325
 
-next316:
+next326:
 	CMPQ   AX, $0x03
-	JNE    next319
+	JNE    next329
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -6503,9 +6640,9 @@ next316:
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop320:
+loop330:
 	CMPQ        DX, $0x08
-	JL          end321
+	JL          end331
 	VMOVUPD     (CX), Z12
 	VMOVUPD     (CX)(BX*1), Z13
 	VMOVUPD     (CX)(BX*2), Z14
@@ -6528,9 +6665,9 @@ loop320:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop320
+	JMP         loop330
 
-end321:
+end331:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -6589,11 +6726,11 @@ end321:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done315
+	JMP           done325
 
-next319:
+next329:
 	CMPQ   AX, $0x02
-	JNE    next322
+	JNE    next332
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -6609,9 +6746,9 @@ next319:
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop323:
+loop333:
 	CMPQ        DX, $0x08
-	JL          end324
+	JL          end334
 	VMOVUPD     (CX), Z8
 	VMOVUPD     (CX)(BX*1), Z9
 	VMOVUPD     (AX), Z10
@@ -6629,9 +6766,9 @@ loop323:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop323
+	JMP         loop333
 
-end324:
+end334:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -6690,11 +6827,11 @@ end324:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done315
+	JMP           done325
 
-next322:
+next332:
 	CMPQ   AX, $0x01
-	JNE    next325
+	JNE    next335
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -6706,9 +6843,9 @@ next322:
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop326:
+loop336:
 	CMPQ        DX, $0x08
-	JL          end327
+	JL          end337
 	VMOVUPD     (CX), Z4
 	VMOVUPD     (AX), Z5
 	VFMADD231PD Z4, Z5, Z0
@@ -6721,9 +6858,9 @@ loop326:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop326
+	JMP         loop336
 
-end327:
+end337:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -6782,12 +6919,12 @@ end327:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done315
+	JMP           done325
 
-next325:
-triangular314:
+next335:
+triangular324:
 	CMPQ   AX, $0x04
-	JNE    next328
+	JNE    next338
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -6806,9 +6943,9 @@ triangular314:
 	LEAQ   (BX)(BX*2), SI
 	MOVQ   w+24(FP), DI
 
-loop329:
+loop339:
 	CMPQ        DX, $0x08
-	JL          end330
+	JL          end340
 	VMOVUPD     (CX), Z10
 	VMOVUPD     (CX)(BX*1), Z11
 	VMOVUPD     (CX)(BX*2), Z12
@@ -6836,9 +6973,9 @@ loop329:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop329
+	JMP         loop339
 
-end330:
+end340:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -6897,11 +7034,11 @@ end330:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done315
+	JMP           done325
 
-next328:
+next338:
 	CMPQ   AX, $0x03
-	JNE    next331
+	JNE    next341
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -6916,9 +7053,9 @@ next328:
 	LEAQ   (BX)(BX*2), SI
 	MOVQ   w+24(FP), SI
 
-loop332:
+loop342:
 	CMPQ        DX, $0x08
-	JL          end333
+	JL          end343
 	VMOVUPD     (CX), Z6
 	VMOVUPD     (CX)(BX*1), Z7
 	VMOVUPD     (CX)(BX*2), Z8
@@ -6939,9 +7076,9 @@ loop332:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop332
+	JMP         loop342
 
-end333:
+end343:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -6986,11 +7123,11 @@ end333:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done315
+	JMP           done325
 
-next331:
+next341:
 	CMPQ   AX, $0x02
-	JNE    next334
+	JNE    next344
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -7002,9 +7139,9 @@ next331:
 	LEAQ   (BX)(BX*2), SI
 	MOVQ   w+24(FP), SI
 
-loop335:
+loop345:
 	CMPQ        DX, $0x08
-	JL          end336
+	JL          end346
 	VMOVUPD     (CX), Z3
 	VMOVUPD     (CX)(BX*1), Z4
 	VMOVUPD     (SI), Z5
@@ -7019,9 +7156,9 @@ loop335:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop335
+	JMP         loop345
 
-end336:
+end346:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -7052,11 +7189,11 @@ end336:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done315
+	JMP           done325
 
-next334:
+next344:
 	CMPQ   AX, $0x01
-	JNE    next337
+	JNE    next347
 	VPXORQ Z0, Z0, Z0
 	MOVQ   wy+8(FP), AX
 	MOVQ   y+16(FP), CX
@@ -7066,9 +7203,9 @@ next334:
 	LEAQ   (BX)(BX*2), BX
 	MOVQ   w+24(FP), BX
 
-loop338:
+loop348:
 	CMPQ        DX, $0x08
-	JL          end339
+	JL          end349
 	VMOVUPD     (CX), Z1
 	VMOVUPD     (BX), Z2
 	ADDQ        $0x00000040, BX
@@ -7078,9 +7215,9 @@ loop338:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop338
+	JMP         loop348
 
-end339:
+end349:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -7097,10 +7234,10 @@ end339:
 	VSHUFF64X2    $0xdd, Z0, Z0, Z0
 	VADDPD        Z0, Z1, Z1
 	VEXTRACTF64X4 $0x00, Z1, (AX)
-	JMP           done315
+	JMP           done325
 
-next337:
-done315:
+next347:
+done325:
 	VZEROUPPER
 	RET
 
@@ -7110,9 +7247,9 @@ TEXT ·tileAVX512(SB), NOSPLIT, $0-88
 	MOVQ   rows+56(FP), AX
 	MOVQ   columns+64(FP), CX
 	CMPQ   CX, $0x10
-	JLE    other341
+	JLE    other351
 	CMPQ   AX, $0x08
-	JNE    next342
+	JNE    next352
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -7155,7 +7292,7 @@ TEXT ·tileAVX512(SB), NOSPLIT, $0-88
 	VPXORQ Z22, Z22, Z22
 	VPXORQ Z23, Z23, Z23
 
-loop343:
+loop353:
 	VMOVUPD      (CX), Z24
 	VMOVUPD      64(CX), Z25
 	VMOVUPD.Z    128(CX), K1, Z26
@@ -7194,7 +7331,7 @@ loop343:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop343
+	JNZ          loop353
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7278,11 +7415,11 @@ loop343:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z24, Z23
 	VMOVUPD      Z23, K1, 128(AX)
-	JMP          done340
+	JMP          done350
 
-next342:
+next352:
 	CMPQ   AX, $0x07
-	JNE    next344
+	JNE    next354
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -7321,7 +7458,7 @@ next342:
 	VPXORQ Z19, Z19, Z19
 	VPXORQ Z20, Z20, Z20
 
-loop345:
+loop355:
 	VMOVUPD      (CX), Z21
 	VMOVUPD      64(CX), Z22
 	VMOVUPD.Z    128(CX), K1, Z23
@@ -7356,7 +7493,7 @@ loop345:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop345
+	JNZ          loop355
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7430,11 +7567,11 @@ loop345:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z21, Z20
 	VMOVUPD      Z20, K1, 128(AX)
-	JMP          done340
+	JMP          done350
 
-next344:
+next354:
 	CMPQ   AX, $0x06
-	JNE    next346
+	JNE    next356
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -7470,7 +7607,7 @@ next344:
 	VPXORQ Z16, Z16, Z16
 	VPXORQ Z17, Z17, Z17
 
-loop347:
+loop357:
 	VMOVUPD      (CX), Z18
 	VMOVUPD      64(CX), Z19
 	VMOVUPD.Z    128(CX), K1, Z20
@@ -7501,7 +7638,7 @@ loop347:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop347
+	JNZ          loop357
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7565,11 +7702,11 @@ loop347:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z18, Z17
 	VMOVUPD      Z17, K1, 128(AX)
-	JMP          done340
+	JMP          done350
 
-next346:
+next356:
 	CMPQ   AX, $0x05
-	JNE    next348
+	JNE    next358
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -7601,7 +7738,7 @@ next346:
 	VPXORQ Z13, Z13, Z13
 	VPXORQ Z14, Z14, Z14
 
-loop349:
+loop359:
 	VMOVUPD      (CX), Z15
 	VMOVUPD      64(CX), Z16
 	VMOVUPD.Z    128(CX), K1, Z17
@@ -7628,7 +7765,7 @@ loop349:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop349
+	JNZ          loop359
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7682,11 +7819,11 @@ loop349:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z15, Z14
 	VMOVUPD      Z14, K1, 128(AX)
-	JMP          done340
+	JMP          done350
 
-next348:
+next358:
 	CMPQ   AX, $0x04
-	JNE    next350
+	JNE    next360
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -7715,7 +7852,7 @@ next348:
 	VPXORQ Z10, Z10, Z10
 	VPXORQ Z11, Z11, Z11
 
-loop351:
+loop361:
 	VMOVUPD      (CX), Z12
 	VMOVUPD      64(CX), Z13
 	VMOVUPD.Z    128(CX), K1, Z14
@@ -7738,7 +7875,7 @@ loop351:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop351
+	JNZ          loop361
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7782,11 +7919,11 @@ loop351:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z12, Z11
 	VMOVUPD      Z11, K1, 128(AX)
-	JMP          done340
+	JMP          done350
 
-next350:
+next360:
 	CMPQ   AX, $0x03
-	JNE    next352
+	JNE    next362
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -7811,7 +7948,7 @@ next350:
 	VPXORQ Z7, Z7, Z7
 	VPXORQ Z8, Z8, Z8
 
-loop353:
+loop363:
 	VMOVUPD      (CX), Z9
 	VMOVUPD      64(CX), Z10
 	VMOVUPD.Z    128(CX), K1, Z11
@@ -7830,7 +7967,7 @@ loop353:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop353
+	JNZ          loop363
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7864,11 +8001,11 @@ loop353:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z9, Z8
 	VMOVUPD      Z8, K1, 128(AX)
-	JMP          done340
+	JMP          done350
 
-next352:
+next362:
 	CMPQ   AX, $0x02
-	JNE    next354
+	JNE    next364
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -7890,7 +8027,7 @@ next352:
 	VPXORQ Z4, Z4, Z4
 	VPXORQ Z5, Z5, Z5
 
-loop355:
+loop365:
 	VMOVUPD      (CX), Z6
 	VMOVUPD      64(CX), Z7
 	VMOVUPD.Z    128(CX), K1, Z8
@@ -7905,7 +8042,7 @@ loop355:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop355
+	JNZ          loop365
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7929,11 +8066,11 @@ loop355:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z6, Z5
 	VMOVUPD      Z5, K1, 128(AX)
-	JMP          done340
+	JMP          done350
 
-next354:
+next364:
 	CMPQ   AX, $0x01
-	JNE    next356
+	JNE    next366
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -7952,7 +8089,7 @@ next354:
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
 
-loop357:
+loop367:
 	VMOVUPD      (CX), Z3
 	VMOVUPD      64(CX), Z4
 	VMOVUPD.Z    128(CX), K1, Z5
@@ -7963,7 +8100,7 @@ loop357:
 	ADDQ         BX, AX
 	ADDQ         SI, CX
 	DECQ         DX
-	JNZ          loop357
+	JNZ          loop367
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7977,14 +8114,14 @@ loop357:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z3, Z2
 	VMOVUPD      Z2, K1, 128(AX)
-	JMP          done340
+	JMP          done350
 
-next356:
-other341:
+next366:
+other351:
 	CMPQ   CX, $0x08
-	JLE    other358
+	JLE    other368
 	CMPQ   AX, $0x08
-	JNE    next359
+	JNE    next369
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -8019,7 +8156,7 @@ other341:
 	VPXORQ Z14, Z14, Z14
 	VPXORQ Z15, Z15, Z15
 
-loop360:
+loop370:
 	VMOVUPD      (CX), Z16
 	VMOVUPD.Z    64(CX), K1, Z17
 	VBROADCASTSD (AX), Z18
@@ -8049,7 +8186,7 @@ loop360:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop360
+	JNZ          loop370
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -8109,11 +8246,11 @@ loop360:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z16, Z15
 	VMOVUPD      Z15, K1, 64(AX)
-	JMP          done340
+	JMP          done350
 
-next359:
+next369:
 	CMPQ   AX, $0x07
-	JNE    next361
+	JNE    next371
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -8145,7 +8282,7 @@ next359:
 	VPXORQ Z12, Z12, Z12
 	VPXORQ Z13, Z13, Z13
 
-loop362:
+loop372:
 	VMOVUPD      (CX), Z14
 	VMOVUPD.Z    64(CX), K1, Z15
 	VBROADCASTSD (AX), Z16
@@ -8172,7 +8309,7 @@ loop362:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop362
+	JNZ          loop372
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -8225,11 +8362,11 @@ loop362:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z14, Z13
 	VMOVUPD      Z13, K1, 64(AX)
-	JMP          done340
+	JMP          done350
 
-next361:
+next371:
 	CMPQ   AX, $0x06
-	JNE    next363
+	JNE    next373
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -8259,7 +8396,7 @@ next361:
 	VPXORQ Z10, Z10, Z10
 	VPXORQ Z11, Z11, Z11
 
-loop364:
+loop374:
 	VMOVUPD      (CX), Z12
 	VMOVUPD.Z    64(CX), K1, Z13
 	VBROADCASTSD (AX), Z14
@@ -8283,7 +8420,7 @@ loop364:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop364
+	JNZ          loop374
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -8329,11 +8466,11 @@ loop364:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z12, Z11
 	VMOVUPD      Z11, K1, 64(AX)
-	JMP          done340
+	JMP          done350
 
-next363:
+next373:
 	CMPQ   AX, $0x05
-	JNE    next365
+	JNE    next375
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -8360,7 +8497,7 @@ next363:
 	VPXORQ Z8, Z8, Z8
 	VPXORQ Z9, Z9, Z9
 
-loop366:
+loop376:
 	VMOVUPD      (CX), Z10
 	VMOVUPD.Z    64(CX), K1, Z11
 	VBROADCASTSD (AX), Z12
@@ -8381,7 +8518,7 @@ loop366:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop366
+	JNZ          loop376
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -8420,11 +8557,11 @@ loop366:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z10, Z9
 	VMOVUPD      Z9, K1, 64(AX)
-	JMP          done340
+	JMP          done350
 
-next365:
+next375:
 	CMPQ   AX, $0x04
-	JNE    next367
+	JNE    next377
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -8449,7 +8586,7 @@ next365:
 	VPXORQ Z6, Z6, Z6
 	VPXORQ Z7, Z7, Z7
 
-loop368:
+loop378:
 	VMOVUPD      (CX), Z8
 	VMOVUPD.Z    64(CX), K1, Z9
 	VBROADCASTSD (AX), Z10
@@ -8467,7 +8604,7 @@ loop368:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop368
+	JNZ          loop378
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -8499,11 +8636,11 @@ loop368:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z8, Z7
 	VMOVUPD      Z7, K1, 64(AX)
-	JMP          done340
+	JMP          done350
 
-next367:
+next377:
 	CMPQ   AX, $0x03
-	JNE    next369
+	JNE    next379
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -8525,7 +8662,7 @@ next367:
 	VPXORQ Z4, Z4, Z4
 	VPXORQ Z5, Z5, Z5
 
-loop370:
+loop380:
 	VMOVUPD      (CX), Z6
 	VMOVUPD.Z    64(CX), K1, Z7
 	VBROADCASTSD (AX), Z8
@@ -8540,7 +8677,7 @@ loop370:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop370
+	JNZ          loop380
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -8565,11 +8702,11 @@ loop370:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z6, Z5
 	VMOVUPD      Z5, K1, 64(AX)
-	JMP          done340
+	JMP          done350
 
-next369:
+next379:
 	CMPQ   AX, $0x02
-	JNE    next371
+	JNE    next381
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -8589,7 +8726,7 @@ next369:
 	VPXORQ Z2, Z2, Z2
 	VPXORQ Z3, Z3, Z3
 
-loop372:
+loop382:
 	VMOVUPD      (CX), Z4
 	VMOVUPD.Z    64(CX), K1, Z5
 	VBROADCASTSD (AX), Z6
@@ -8601,7 +8738,7 @@ loop372:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop372
+	JNZ          loop382
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -8619,11 +8756,11 @@ loop372:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z4, Z3
 	VMOVUPD      Z3, K1, 64(AX)
-	JMP          done340
+	JMP          done350
 
-next371:
+next381:
 	CMPQ   AX, $0x01
-	JNE    next373
+	JNE    next383
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -8641,7 +8778,7 @@ next371:
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 
-loop374:
+loop384:
 	VMOVUPD      (CX), Z2
 	VMOVUPD.Z    64(CX), K1, Z3
 	VBROADCASTSD (AX), Z4
@@ -8650,7 +8787,7 @@ loop374:
 	ADDQ         BX, AX
 	ADDQ         SI, CX
 	DECQ         DX
-	JNZ          loop374
+	JNZ          loop384
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -8661,14 +8798,14 @@ loop374:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z2, Z1
 	VMOVUPD      Z1, K1, 64(AX)
-	JMP          done340
+	JMP          done350
 
-next373:
-other358:
+next383:
+other368:
 	CMPQ   CX, $0x00
-	JLE    other375
+	JLE    other385
 	CMPQ   AX, $0x08
-	JNE    next376
+	JNE    next386
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -8695,7 +8832,7 @@ other358:
 	VPXORQ Z6, Z6, Z6
 	VPXORQ Z7, Z7, Z7
 
-loop377:
+loop387:
 	VMOVUPD.Z    (CX), K1, Z8
 	VBROADCASTSD (AX), Z9
 	VFMADD231PD  Z8, Z9, Z0
@@ -8716,7 +8853,7 @@ loop377:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop377
+	JNZ          loop387
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -8752,11 +8889,11 @@ loop377:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z8, Z7
 	VMOVUPD      Z7, K1, (AX)
-	JMP          done340
+	JMP          done350
 
-next376:
+next386:
 	CMPQ   AX, $0x07
-	JNE    next378
+	JNE    next388
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -8781,7 +8918,7 @@ next376:
 	VPXORQ Z5, Z5, Z5
 	VPXORQ Z6, Z6, Z6
 
-loop379:
+loop389:
 	VMOVUPD.Z    (CX), K1, Z7
 	VBROADCASTSD (AX), Z8
 	VFMADD231PD  Z7, Z8, Z0
@@ -8800,7 +8937,7 @@ loop379:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop379
+	JNZ          loop389
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -8832,11 +8969,11 @@ loop379:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z7, Z6
 	VMOVUPD      Z6, K1, (AX)
-	JMP          done340
+	JMP          done350
 
-next378:
+next388:
 	CMPQ   AX, $0x06
-	JNE    next380
+	JNE    next390
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -8860,7 +8997,7 @@ next378:
 	VPXORQ Z4, Z4, Z4
 	VPXORQ Z5, Z5, Z5
 
-loop381:
+loop391:
 	VMOVUPD.Z    (CX), K1, Z6
 	VBROADCASTSD (AX), Z7
 	VFMADD231PD  Z6, Z7, Z0
@@ -8877,7 +9014,7 @@ loop381:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop381
+	JNZ          loop391
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -8905,11 +9042,11 @@ loop381:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z6, Z5
 	VMOVUPD      Z5, K1, (AX)
-	JMP          done340
+	JMP          done350
 
-next380:
+next390:
 	CMPQ   AX, $0x05
-	JNE    next382
+	JNE    next392
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -8931,7 +9068,7 @@ next380:
 	VPXORQ Z3, Z3, Z3
 	VPXORQ Z4, Z4, Z4
 
-loop383:
+loop393:
 	VMOVUPD.Z    (CX), K1, Z5
 	VBROADCASTSD (AX), Z6
 	VFMADD231PD  Z5, Z6, Z0
@@ -8946,7 +9083,7 @@ loop383:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop383
+	JNZ          loop393
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -8970,11 +9107,11 @@ loop383:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z5, Z4
 	VMOVUPD      Z4, K1, (AX)
-	JMP          done340
+	JMP          done350
 
-next382:
+next392:
 	CMPQ   AX, $0x04
-	JNE    next384
+	JNE    next394
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -8995,7 +9132,7 @@ next382:
 	VPXORQ Z2, Z2, Z2
 	VPXORQ Z3, Z3, Z3
 
-loop385:
+loop395:
 	VMOVUPD.Z    (CX), K1, Z4
 	VBROADCASTSD (AX), Z5
 	VFMADD231PD  Z4, Z5, Z0
@@ -9008,7 +9145,7 @@ loop385:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop385
+	JNZ          loop395
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -9028,11 +9165,11 @@ loop385:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z4, Z3
 	VMOVUPD      Z3, K1, (AX)
-	JMP          done340
+	JMP          done350
 
-next384:
+next394:
 	CMPQ   AX, $0x03
-	JNE    next386
+	JNE    next396
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -9051,7 +9188,7 @@ next384:
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
 
-loop387:
+loop397:
 	VMOVUPD.Z    (CX), K1, Z3
 	VBROADCASTSD (AX), Z4
 	VFMADD231PD  Z3, Z4, Z0
@@ -9062,7 +9199,7 @@ loop387:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop387
+	JNZ          loop397
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -9078,11 +9215,11 @@ loop387:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z3, Z2
 	VMOVUPD      Z2, K1, (AX)
-	JMP          done340
+	JMP          done350
 
-next386:
+next396:
 	CMPQ   AX, $0x02
-	JNE    next388
+	JNE    next398
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -9100,7 +9237,7 @@ next386:
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 
-loop389:
+loop399:
 	VMOVUPD.Z    (CX), K1, Z2
 	VBROADCASTSD (AX), Z3
 	VFMADD231PD  Z2, Z3, Z0
@@ -9109,7 +9246,7 @@ loop389:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop389
+	JNZ          loop399
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -9121,11 +9258,11 @@ loop389:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z2, Z1
 	VMOVUPD      Z1, K1, (AX)
-	JMP          done340
+	JMP          done350
 
-next388:
+next398:
 	CMPQ   AX, $0x01
-	JNE    next390
+	JNE    next400
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -9142,14 +9279,14 @@ next388:
 	SHLQ   $0x03, SI
 	VPXORQ Z0, Z0, Z0
 
-loop391:
+loop401:
 	VMOVUPD.Z    (CX), K1, Z1
 	VBROADCASTSD (AX), Z2
 	VFMADD231PD  Z1, Z2, Z0
 	ADDQ         BX, AX
 	ADDQ         SI, CX
 	DECQ         DX
-	JNZ          loop391
+	JNZ          loop401
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -9157,11 +9294,11 @@ loop391:
 	VMOVUPD.Z    (AX), K1, Z2
 	VFMADD213PD  Z2, Z1, Z0
 	VMOVUPD      Z0, K1, (AX)
-	JMP          done340
+	JMP          done350
 
-next390:
-other375:
-done340:
+next400:
+other385:
+done350:
 	VZEROUPPER
 	RET
 
@@ -9174,24 +9311,24 @@ TEXT ·bitsAVX512(SB), NOSPLIT, $0-40
 	SHLQ   $0x03, CX
 	VPXORQ Z0, Z0, Z0
 
-loop392:
+loop402:
 	MOVQ AX, BX
 	MOVQ d+24(FP), SI
 
-loop393:
+loop403:
 	CMPQ        SI, $0x08
-	JL          end394
+	JL          end404
 	VMOVUPD     (BX), Z1
 	VMOVAPD     Z1, Z2
 	VFMSUB213PD Z1, Z1, Z2
 	VPORQ       Z2, Z0, Z0
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x08, SI
-	JMP         loop393
+	JMP         loop403
 
-end394:
+end404:
 	TESTQ       SI, SI
-	JZ          done395
+	JZ          done405
 	MOVQ        $0x000000ff, DI
 	BZHIQ       SI, DI, DI
 	KMOVW       DI, K1
@@ -9200,10 +9337,10 @@ end394:
 	VFMSUB213PD Z1, Z1, Z2
 	VPORQ       Z2, Z0, Z0
 
-done395:
+done405:
 	ADDQ          CX, AX
 	DECQ          DX
-	JNZ           loop392
+	JNZ           loop402
 	VPANDQ.BCST   constant41<>+0(SB), Z0, Z0
 	MOVQ          sum+32(FP), AX
 	VEXTRACTF64X4 $0x01, Z0, Y1
@@ -9230,46 +9367,46 @@ TEXT ·rowScoresAVX512(SB), NOSPLIT, $0-72
 	MOVQ rows+32(FP), DX
 	MOVQ AX, BX
 	CMPQ DX, $0x01
-	JLE  beyond396
+	JLE  beyond406
 	ADDQ CX, BX
 
-beyond396:
+beyond406:
 	MOVQ BX, SI
 	CMPQ DX, $0x02
-	JLE  beyond397
+	JLE  beyond407
 	ADDQ CX, SI
 
-beyond397:
+beyond407:
 	MOVQ SI, DI
 	CMPQ DX, $0x03
-	JLE  beyond398
+	JLE  beyond408
 	ADDQ CX, DI
 
-beyond398:
+beyond408:
 	MOVQ DI, R8
 	CMPQ DX, $0x04
-	JLE  beyond399
+	JLE  beyond409
 	ADDQ CX, R8
 
-beyond399:
+beyond409:
 	MOVQ R8, R9
 	CMPQ DX, $0x05
-	JLE  beyond400
+	JLE  beyond410
 	ADDQ CX, R9
 
-beyond400:
+beyond410:
 	MOVQ R9, R10
 	CMPQ DX, $0x06
-	JLE  beyond401
+	JLE  beyond411
 	ADDQ CX, R10
 
-beyond401:
+beyond411:
 	MOVQ R10, R11
 	CMPQ DX, $0x07
-	JLE  beyond402
+	JLE  beyond412
 	ADDQ CX, R11
 
-beyond402:
+beyond412:
 	MOVQ dst+0(FP), CX
 	MOVQ eta+48(FP), DX
 	MOVQ k+64(FP), R12
@@ -9278,9 +9415,9 @@ beyond402:
 	SHLQ $0x03, R13
 	ADDQ R13, DX
 
-loop403:
+loop413:
 	CMPQ   R12, $0x02
-	JL     end404
+	JL     end414
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -9305,9 +9442,9 @@ loop403:
 	ANDQ   $-8, R14
 	SHLQ   $0x03, R14
 	NEGQ   R14
-	JZ     short405
+	JZ     short415
 
-loop406:
+loop416:
 	VMOVUPD     (DX)(R14*1), Z16
 	VMOVUPD     (R13)(R14*1), Z17
 	VMOVUPD     (AX)(R14*1), Z18
@@ -9335,12 +9472,12 @@ loop406:
 	VFMADD231PD Z16, Z18, Z7
 	VFMADD231PD Z17, Z18, Z15
 	ADDQ        $0x40, R14
-	JNZ         loop406
+	JNZ         loop416
 
-short405:
+short415:
 	MOVQ        d+40(FP), R14
 	ANDQ        $0x07, R14
-	JZ          even407
+	JZ          even417
 	MOVQ        $0x000000ff, R15
 	BZHIQ       R14, R15, R15
 	KMOVW       R15, K1
@@ -9371,7 +9508,7 @@ short405:
 	VFMADD231PD Z16, Z18, Z7
 	VFMADD231PD Z17, Z18, Z15
 
-even407:
+even417:
 	VUNPCKHPD  Z1, Z0, Z16
 	VUNPCKLPD  Z1, Z0, Z0
 	VADDPD     Z16, Z0, Z0
@@ -9431,11 +9568,11 @@ even407:
 	SHLQ       $0x03, R13
 	ADDQ       R13, DX
 	SUBQ       $0x02, R12
-	JMP        loop403
+	JMP        loop413
 
-end404:
+end414:
 	TESTQ  R12, R12
-	JZ     done408
+	JZ     done418
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -9449,9 +9586,9 @@ end404:
 	ANDQ   $-8, R12
 	SHLQ   $0x03, R12
 	NEGQ   R12
-	JZ     short409
+	JZ     short419
 
-loop410:
+loop420:
 	VMOVUPD     (DX)(R12*1), Z8
 	VMOVUPD     (AX)(R12*1), Z9
 	VFMADD231PD Z8, Z9, Z0
@@ -9470,12 +9607,12 @@ loop410:
 	VMOVUPD     (R11)(R12*1), Z9
 	VFMADD231PD Z8, Z9, Z7
 	ADDQ        $0x40, R12
-	JNZ         loop410
+	JNZ         loop420
 
-short409:
+short419:
 	MOVQ        d+40(FP), R12
 	ANDQ        $0x07, R12
-	JZ          even411
+	JZ          even421
 	MOVQ        $0x000000ff, R13
 	BZHIQ       R12, R13, R13
 	KMOVW       R13, K1
@@ -9497,7 +9634,7 @@ short409:
 	VMOVUPD.Z   (R11), K1, Z9
 	VFMADD231PD Z8, Z9, Z7
 
-even411:
+even421:
 	VUNPCKHPD  Z1, Z0, Z8
 	VUNPCKLPD  Z1, Z0, Z0
 	VADDPD     Z8, Z0, Z0
@@ -9525,7 +9662,7 @@ even411:
 	SHLQ       $0x03, AX
 	ADDQ       AX, CX
 
-done408:
+done418:
 	VZEROUPPER
 	RET
 
@@ -9541,9 +9678,9 @@ TEXT ·nearerAVX512(SB), NOSPLIT, $0-64
 	SHLQ   $0x03, DI
 	VPXORQ Z0, Z0, Z0
 
-loop412:
+loop422:
 	CMPQ   BX, $0x20
-	JL     end413
+	JL     end423
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
 	VPXORQ Z3, Z3, Z3
@@ -9552,7 +9689,7 @@ loop412:
 	MOVQ   m+40(FP), R9
 	MOVQ   d+24(FP), R10
 
-loop414:
+loop424:
 	VBROADCASTSD (R9), Z5
 	VMOVUPD      (R8), Z6
 	VSUBPD       Z5, Z6, Z6
@@ -9569,7 +9706,7 @@ loop414:
 	ADDQ         DI, R8
 	ADDQ         $0x00000008, R9
 	DECQ         R10
-	JNZ          loop414
+	JNZ          loop424
 	VMINPD       (CX), Z1, Z1
 	VMOVUPD      Z1, (AX)
 	VFMADD231PD  (SI), Z1, Z0
@@ -9587,18 +9724,18 @@ loop414:
 	ADDQ         $0x00000100, CX
 	ADDQ         $0x00000100, SI
 	SUBQ         $0x20, BX
-	JMP          loop412
+	JMP          loop422
 
-end413:
-loop415:
+end423:
+loop425:
 	CMPQ   BX, $0x08
-	JL     end416
+	JL     end426
 	VPXORQ Z1, Z1, Z1
 	MOVQ   DX, R8
 	MOVQ   m+40(FP), R9
 	MOVQ   d+24(FP), R10
 
-loop417:
+loop427:
 	VBROADCASTSD (R9), Z2
 	VMOVUPD      (R8), Z3
 	VSUBPD       Z2, Z3, Z3
@@ -9606,7 +9743,7 @@ loop417:
 	ADDQ         DI, R8
 	ADDQ         $0x00000008, R9
 	DECQ         R10
-	JNZ          loop417
+	JNZ          loop427
 	VMINPD       (CX), Z1, Z1
 	VMOVUPD      Z1, (AX)
 	VFMADD231PD  (SI), Z1, Z0
@@ -9615,9 +9752,9 @@ loop417:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, SI
 	SUBQ         $0x08, BX
-	JMP          loop415
+	JMP          loop425
 
-end416:
+end426:
 	MOVQ          total+56(FP), AX
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VADDPD        Y1, Y0, Y1
@@ -9627,6 +9764,137 @@ end416:
 	VADDSD        X1, X0, X0
 	VADDSD        (AX), X0, X0
 	VMOVSD        X0, (AX)
+	VZEROUPPER
+	RET
+
+// func innerAVX512(x *float64, y *float64, n int, sum *float64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·innerAVX512(SB), NOSPLIT, $0-32
+	MOVQ   x+0(FP), AX
+	MOVQ   y+8(FP), CX
+	MOVQ   n+16(FP), DX
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+
+loop428:
+	CMPQ        DX, $0x20
+	JL          end429
+	VMOVUPD     (AX), Z4
+	VFMADD231PD (CX), Z4, Z0
+	VMOVUPD     64(AX), Z4
+	VFMADD231PD 64(CX), Z4, Z1
+	VMOVUPD     128(AX), Z4
+	VFMADD231PD 128(CX), Z4, Z2
+	VMOVUPD     192(AX), Z4
+	VFMADD231PD 192(CX), Z4, Z3
+	ADDQ        $0x00000100, AX
+	ADDQ        $0x00000100, CX
+	SUBQ        $0x20, DX
+	JMP         loop428
+
+end429:
+loop430:
+	CMPQ        DX, $0x08
+	JL          end431
+	VMOVUPD     (AX), Z4
+	VMOVUPD     (CX), Z5
+	VFMADD231PD Z4, Z5, Z0
+	ADDQ        $0x00000040, AX
+	ADDQ        $0x00000040, CX
+	SUBQ        $0x08, DX
+	JMP         loop430
+
+end431:
+	TESTQ       DX, DX
+	JZ          done432
+	MOVQ        $0x000000ff, BX
+	BZHIQ       DX, BX, BX
+	KMOVW       BX, K1
+	VMOVUPD.Z   (AX), K1, Z4
+	VMOVUPD.Z   (CX), K1, Z5
+	VFMADD231PD Z4, Z5, Z0
+
+done432:
+	VADDPD        Z1, Z0, Z0
+	VADDPD        Z3, Z2, Z2
+	VADDPD        Z2, Z0, Z0
+	MOVQ          sum+24(FP), AX
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPD        Y1, Y0, Y1
+	VEXTRACTF128  $0x01, Y1, X0
+	VADDPD        X0, X1, X0
+	VUNPCKHPD     X0, X0, X1
+	VADDSD        X1, X0, X0
+	VADDSD        (AX), X0, X0
+	VMOVSD        X0, (AX)
+	VZEROUPPER
+	RET
+
+// func addTimesAVX512(alpha float64, x *float64, y *float64, n int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·addTimesAVX512(SB), NOSPLIT, $0-32
+	MOVQ         x+8(FP), AX
+	MOVQ         y+16(FP), CX
+	MOVQ         n+24(FP), DX
+	VBROADCASTSD alpha+0(FP), Z0
+
+loop433:
+	CMPQ    DX, $0x20
+	JL      end434
+	VMOVUPD (AX), Z1
+	VMULPD  Z0, Z1, Z1
+	VMOVUPD (CX), Z2
+	VADDPD  Z2, Z1, Z1
+	VMOVUPD Z1, (CX)
+	VMOVUPD 64(AX), Z1
+	VMULPD  Z0, Z1, Z1
+	VMOVUPD 64(CX), Z2
+	VADDPD  Z2, Z1, Z1
+	VMOVUPD Z1, 64(CX)
+	VMOVUPD 128(AX), Z1
+	VMULPD  Z0, Z1, Z1
+	VMOVUPD 128(CX), Z2
+	VADDPD  Z2, Z1, Z1
+	VMOVUPD Z1, 128(CX)
+	VMOVUPD 192(AX), Z1
+	VMULPD  Z0, Z1, Z1
+	VMOVUPD 192(CX), Z2
+	VADDPD  Z2, Z1, Z1
+	VMOVUPD Z1, 192(CX)
+	ADDQ    $0x00000100, AX
+	ADDQ    $0x00000100, CX
+	SUBQ    $0x20, DX
+	JMP     loop433
+
+end434:
+loop435:
+	CMPQ    DX, $0x08
+	JL      end436
+	VMOVUPD (AX), Z1
+	VMULPD  Z0, Z1, Z1
+	VMOVUPD (CX), Z2
+	VADDPD  Z2, Z1, Z1
+	VMOVUPD Z1, (CX)
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000040, CX
+	SUBQ    $0x08, DX
+	JMP     loop435
+
+end436:
+	TESTQ     DX, DX
+	JZ        done437
+	MOVQ      $0x000000ff, BX
+	BZHIQ     DX, BX, BX
+	KMOVW     BX, K1
+	VMOVUPD.Z (AX), K1, Z1
+	VMULPD    Z0, Z1, Z1
+	VMOVUPD.Z (CX), K1, Z0
+	VADDPD    Z0, Z1, Z1
+	VMOVUPD   Z1, K1, (CX)
+
+done437:
 	VZEROUPPER
 	RET
 
@@ -9646,9 +9914,9 @@ TEXT ·reassignAVX512(SB), NOSPLIT, $0-104
 	VPXORQ       Z2, Z2, Z2
 	MOVQ         k+16(FP), DI
 
-loop418:
+loop438:
 	CMPQ      DI, $0x08
-	JL        end419
+	JL        end439
 	VCVTPS2PD (AX), Z6
 	VMULPD    Z0, Z6, Z6
 	VMOVUPD   (CX), Z7
@@ -9673,11 +9941,11 @@ loop418:
 	ADDQ      $0x00000040, SI
 	ADDQ      $0x00000020, AX
 	SUBQ      $0x08, DI
-	JMP       loop418
+	JMP       loop438
 
-end419:
+end439:
 	TESTQ       DI, DI
-	JZ          done420
+	JZ          done440
 	MOVQ        $0x000000ff, R8
 	BZHIQ       DI, R8, R8
 	KMOVW       R8, K1
@@ -9701,7 +9969,7 @@ end419:
 	VMOVAPD.Z   Z0, K1, Z0
 	VADDPD      Z0, Z2, Z2
 
-done420:
+done440:
 	MOVQ          sum+96(FP), AX
 	VEXTRACTF64X4 $0x01, Z2, Y0
 	VADDPD        Y0, Y2, Y0
@@ -9721,9 +9989,9 @@ done420:
 	MOVQ          weights+88(FP), BX
 	MOVQ          k+16(FP), SI
 
-loop421:
+loop441:
 	CMPQ        SI, $0x08
-	JL          end422
+	JL          end442
 	VMOVUPD     (BX), Z0
 	VMULPD      Z1, Z0, Z0
 	VCVTPS2PD   (CX), Z3
@@ -9739,11 +10007,11 @@ loop421:
 	ADDQ        $0x00000020, AX
 	ADDQ        $0x00000020, CX
 	SUBQ        $0x08, SI
-	JMP         loop421
+	JMP         loop441
 
-end422:
+end442:
 	TESTQ       SI, SI
-	JZ          done423
+	JZ          done443
 	MOVQ        $0x000000ff, DI
 	BZHIQ       SI, DI, DI
 	KMOVW       DI, K1
@@ -9758,7 +10026,7 @@ end422:
 	VFMADD231PD Z0, Z2, Z3
 	VMOVUPD     Z3, K1, (DX)
 
-done423:
+done443:
 	VZEROUPPER
 	RET
 
@@ -9775,9 +10043,9 @@ TEXT ·tallyAVX512(SB), NOSPLIT, $0-72
 	VPXORQ       Z2, Z2, Z2
 	MOVQ         k+8(FP), DI
 
-loop424:
+loop444:
 	CMPQ             DI, $0x08
-	JL               end425
+	JL               end445
 	VCVTPS2PD        (AX), Z3
 	VADDPD.BCST      constant42<>+0(SB), Z3, Z4
 	VGETEXPPD        Z4, Z5
@@ -9827,11 +10095,11 @@ loop424:
 	ADDQ             $0x00000040, SI
 	ADDQ             $0x00000020, AX
 	SUBQ             $0x08, DI
-	JMP              loop424
+	JMP              loop444
 
-end425:
+end445:
 	TESTQ            DI, DI
-	JZ               done426
+	JZ               done446
 	MOVQ             $0x000000ff, R8
 	BZHIQ            DI, R8, R8
 	KMOVW            R8, K1
@@ -9879,7 +10147,7 @@ end425:
 	VFMADD231PD      Z3, Z1, Z0
 	VMOVUPD          Z0, K1, (SI)
 
-done426:
+done446:
 	MOVQ          total+64(FP), AX
 	VEXTRACTF64X4 $0x01, Z2, Y0
 	VADDPD        Y0, Y2, Y0
@@ -9905,7 +10173,7 @@ TEXT ·forward8AVX512(SB), NOSPLIT, $0-72
 	VMOVSD  least+56(FP), X2
 	XORQ    BX, BX
 
-loop427:
+loop447:
 	VMULPD        (CX), Z0, Z3
 	VMOVUPD       Z3, (AX)
 	VEXTRACTF64X4 $0x01, Z3, Y0
@@ -9916,7 +10184,7 @@ loop427:
 	VADDSD        X0, X4, X4
 	VMOVSD        X4, (DX)
 	VUCOMISD      X2, X4
-	JBE           end428
+	JBE           end448
 	VDIVSD        X4, X1, X0
 	VBROADCASTSD  X0, Z4
 	MOVQ          move+32(FP), DI
@@ -9925,7 +10193,7 @@ loop427:
 	MOVQ          AX, R8
 	MOVQ          pairs+40(FP), R9
 
-loop429:
+loop449:
 	VBROADCASTSD (R8), Z6
 	VFMADD231PD  (DI), Z6, Z0
 	VBROADCASTSD 8(R8), Z6
@@ -9933,7 +10201,7 @@ loop429:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000080, DI
 	DECQ         R9
-	JNZ          loop429
+	JNZ          loop449
 	VADDPD       Z5, Z0, Z0
 	VMULPD       Z4, Z0, Z0
 	VMULPD       Z4, Z3, Z3
@@ -9943,9 +10211,9 @@ loop429:
 	ADDQ         $0x00000008, DX
 	INCQ         BX
 	CMPQ         BX, SI
-	JL           loop427
+	JL           loop447
 
-end428:
+end448:
 	MOVQ done+64(FP), AX
 	MOVQ BX, (AX)
 	VZEROUPPER
@@ -9970,7 +10238,7 @@ TEXT ·backward8AVX512(SB), NOSPLIT, $0-64
 	VMOVUPD (DI), Z0
 	VMOVSD  constant16<>+0(SB), X1
 
-loop430:
+loop450:
 	VDIVSD       (BX), X1, X2
 	VBROADCASTSD X2, Z2
 	VMULPD       (CX), Z0, Z3
@@ -9984,7 +10252,7 @@ loop430:
 	MOVQ         AX, R8
 	MOVQ         pairs+48(FP), R9
 
-loop431:
+loop451:
 	VBROADCASTSD (R8), Z3
 	VFMADD231PD  (DI), Z3, Z0
 	VBROADCASTSD 8(R8), Z3
@@ -9992,7 +10260,7 @@ loop431:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000080, DI
 	DECQ         R9
-	JNZ          loop431
+	JNZ          loop451
 	VADDPD       Z2, Z0, Z0
 	VMOVAPD      Z0, Z0
 	SUBQ         $0x00000040, AX
@@ -10000,7 +10268,7 @@ loop431:
 	SUBQ         $0x00000040, DX
 	SUBQ         $0x08, BX
 	DECQ         SI
-	JNZ          loop430
+	JNZ          loop450
 	MOVQ         beta+32(FP), AX
 	VMOVUPD      Z0, (AX)
 	VZEROUPPER
@@ -10020,7 +10288,7 @@ TEXT ·forward16AVX512(SB), NOSPLIT, $0-72
 	VMOVSD  least+56(FP), X3
 	XORQ    BX, BX
 
-loop432:
+loop452:
 	VMULPD        (CX), Z0, Z4
 	VMOVUPD       Z4, (AX)
 	VMULPD        64(CX), Z1, Z5
@@ -10034,7 +10302,7 @@ loop432:
 	VADDSD        X1, X0, X0
 	VMOVSD        X0, (DX)
 	VUCOMISD      X3, X0
-	JBE           end433
+	JBE           end453
 	VDIVSD        X0, X2, X0
 	VBROADCASTSD  X0, Z6
 	MOVQ          move+32(FP), DI
@@ -10045,7 +10313,7 @@ loop432:
 	MOVQ          AX, R8
 	MOVQ          pairs+40(FP), R9
 
-loop434:
+loop454:
 	VBROADCASTSD (R8), Z9
 	VFMADD231PD  (DI), Z9, Z0
 	VFMADD231PD  64(DI), Z9, Z1
@@ -10055,7 +10323,7 @@ loop434:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000100, DI
 	DECQ         R9
-	JNZ          loop434
+	JNZ          loop454
 	VADDPD       Z7, Z0, Z0
 	VADDPD       Z8, Z1, Z1
 	VMULPD       Z6, Z0, Z0
@@ -10069,9 +10337,9 @@ loop434:
 	ADDQ         $0x00000008, DX
 	INCQ         BX
 	CMPQ         BX, SI
-	JL           loop432
+	JL           loop452
 
-end433:
+end453:
 	MOVQ done+64(FP), AX
 	MOVQ BX, (AX)
 	VZEROUPPER
@@ -10097,7 +10365,7 @@ TEXT ·backward16AVX512(SB), NOSPLIT, $0-64
 	VMOVUPD 64(DI), Z1
 	VMOVSD  constant16<>+0(SB), X2
 
-loop435:
+loop455:
 	VDIVSD       (BX), X2, X3
 	VBROADCASTSD X3, Z3
 	VMULPD       (CX), Z0, Z4
@@ -10118,7 +10386,7 @@ loop435:
 	MOVQ         AX, R8
 	MOVQ         pairs+48(FP), R9
 
-loop436:
+loop456:
 	VBROADCASTSD (R8), Z5
 	VFMADD231PD  (DI), Z5, Z0
 	VFMADD231PD  64(DI), Z5, Z1
@@ -10128,7 +10396,7 @@ loop436:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000100, DI
 	DECQ         R9
-	JNZ          loop436
+	JNZ          loop456
 	VADDPD       Z3, Z0, Z0
 	VADDPD       Z4, Z1, Z1
 	VMOVAPD      Z0, Z0
@@ -10138,7 +10406,7 @@ loop436:
 	SUBQ         $0x00000080, DX
 	SUBQ         $0x08, BX
 	DECQ         SI
-	JNZ          loop435
+	JNZ          loop455
 	MOVQ         beta+32(FP), AX
 	VMOVUPD      Z0, (AX)
 	VMOVUPD      Z1, 64(AX)

@@ -34,6 +34,8 @@ func main() {
 		g.bitsKernel()
 		g.rowScoresKernel()
 		g.nearerKernel()
+		g.innerKernel()
+		g.addTimesKernel()
 		g.reassignKernel()
 		g.tallyKernel()
 		for _, side := range chainSides {
