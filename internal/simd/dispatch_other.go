@@ -38,6 +38,10 @@ func rotate(v, w []float64, c, s float64) { rotatePortable(v, w, c, s) }
 
 func logComplement(q []float64) float64 { return logComplementPortable(q) }
 
+func rising(mean, squares []float64, a, log, logGamma float64) float64 {
+	return risingPortable(mean, squares, a, log, logGamma)
+}
+
 func inner(x, y []float64) float64 { return innerPortable(x, y) }
 
 func addTimes(alpha float64, x, y []float64) { addTimesPortable(alpha, x, y) }
@@ -80,12 +84,13 @@ func backward(e, alpha, gamma, scale, beta, back []float64, k, n int) {
 	backwardPortable(e, alpha, gamma, scale, beta, back, k, n)
 }
 
-func reassign(
-	q, old []float32, n, one, alpha, beta, floor float64, mine, words, tokens, work []float64,
-) {
-	reassignPortable(q, old, n, one, alpha, beta, floor, mine, words, tokens, work)
+func reassign(q, old []float32, columns []int, counts []float64, alpha, beta, floor float64,
+	mine, words, tokens, work []float64) {
+	reassignPortable(q, old, columns, counts, alpha, beta, floor, mine, words, tokens, work)
 }
 
-func tally(q []float32, n, weight float64, mine, squares, sum, square []float64) float64 {
-	return tallyPortable(q, n, weight, mine, squares, sum, square)
+func tally(
+	q []float32, columns []int, counts []float64, weight float64, mine, squares, sum, square []float64,
+) float64 {
+	return tallyPortable(q, columns, counts, weight, mine, squares, sum, square)
 }

@@ -103,8 +103,10 @@ func TestNothingOutsideIsTouched(t *testing.T) {
 			for k := 1; k <= 17; k++ {
 				next = 0
 				q, old := halves(take, k), halves(take, k)
-				Reassign(q, old, 1, 1, 1, 1, take(k), take(k), take(k), take(k))
-				Tally(q, 1, 1, take(k), take(k), take(k), take(k))
+				word := []int{0}
+				Reassign(q, old, word, take(1), 1, 1, 1, take(k), take(k), take(k), take(k))
+				Tally(q, word, take(1), 1, take(k), take(k), take(k), take(k))
+				Rising(take(k), take(k), 1)
 				side := Padded(k)
 				for _, n := range []int{0, 1, 2, 7} {
 					next = 0

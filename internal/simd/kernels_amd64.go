@@ -124,15 +124,20 @@ func innerAVX2(x *float64, y *float64, n int, sum *float64)
 //go:noescape
 func addTimesAVX2(alpha float64, x *float64, y *float64, n int)
 
-// reassignAVX2 is Reassign for k > 0; sum is 0.
+// reassignAVX2 is Reassign for k and entries > 0, with counts of 1 where there are none; sum is scratch.
 //
 //go:noescape
-func reassignAVX2(q *float32, old *float32, k int, n float64, one float64, alpha float64, beta float64, floor float64, mine *float64, words *float64, tokens *float64, weights *float64, sum *float64)
+func reassignAVX2(q *float32, old *float32, columns *int, counts *float64, entries int, k int, alpha float64, beta float64, floor float64, mine *float64, words *float64, tokens *float64, weights *float64, sum *float64)
 
-// tallyAVX2 is Tally for k > 0; it adds to total.
+// tallyAVX2 is Tally for k and entries > 0, with counts of 1 where there are none; it adds to total.
 //
 //go:noescape
-func tallyAVX2(q *float32, k int, n float64, weight float64, mine *float64, squares *float64, sum *float64, square *float64, total *float64)
+func tallyAVX2(q *float32, columns *int, counts *float64, entries int, k int, weight float64, mine *float64, squares *float64, sum *float64, square *float64, total *float64)
+
+// risingAVX2 is Rising for n > 0; it adds to sum.
+//
+//go:noescape
+func risingAVX2(mean *float64, squares *float64, n int, a float64, log float64, logGamma float64, sum *float64)
 
 // forward8AVX2 makes n > 0 steps of forward with rows of 8 numbers and 2·pairs rows of move, and puts the number of steps before a sum that is not above least into done.
 //
@@ -274,15 +279,20 @@ func innerAVX512(x *float64, y *float64, n int, sum *float64)
 //go:noescape
 func addTimesAVX512(alpha float64, x *float64, y *float64, n int)
 
-// reassignAVX512 is Reassign for k > 0; sum is 0.
+// reassignAVX512 is Reassign for k and entries > 0, with counts of 1 where there are none; sum is scratch.
 //
 //go:noescape
-func reassignAVX512(q *float32, old *float32, k int, n float64, one float64, alpha float64, beta float64, floor float64, mine *float64, words *float64, tokens *float64, weights *float64, sum *float64)
+func reassignAVX512(q *float32, old *float32, columns *int, counts *float64, entries int, k int, alpha float64, beta float64, floor float64, mine *float64, words *float64, tokens *float64, weights *float64, sum *float64)
 
-// tallyAVX512 is Tally for k > 0; it adds to total.
+// tallyAVX512 is Tally for k and entries > 0, with counts of 1 where there are none; it adds to total.
 //
 //go:noescape
-func tallyAVX512(q *float32, k int, n float64, weight float64, mine *float64, squares *float64, sum *float64, square *float64, total *float64)
+func tallyAVX512(q *float32, columns *int, counts *float64, entries int, k int, weight float64, mine *float64, squares *float64, sum *float64, square *float64, total *float64)
+
+// risingAVX512 is Rising for n > 0; it adds to sum.
+//
+//go:noescape
+func risingAVX512(mean *float64, squares *float64, n int, a float64, log float64, logGamma float64, sum *float64)
 
 // forward8AVX512 makes n > 0 steps of forward with rows of 8 numbers and 2·pairs rows of move, and puts the number of steps before a sum that is not above least into done.
 //

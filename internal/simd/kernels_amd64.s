@@ -4013,239 +4013,398 @@ done200:
 	VZEROUPPER
 	RET
 
-// func reassignAVX2(q *float32, old *float32, k int, n float64, one float64, alpha float64, beta float64, floor float64, mine *float64, words *float64, tokens *float64, weights *float64, sum *float64)
-// Requires: AVX, FMA3
-TEXT ·reassignAVX2(SB), NOSPLIT, $0-104
-	MOVQ         old+8(FP), AX
-	MOVQ         mine+64(FP), CX
-	MOVQ         words+72(FP), DX
-	MOVQ         tokens+80(FP), BX
-	MOVQ         weights+88(FP), SI
-	VBROADCASTSD one+32(FP), Y0
-	VBROADCASTSD alpha+40(FP), Y3
-	VBROADCASTSD beta+48(FP), Y4
-	VBROADCASTSD floor+56(FP), Y5
-	VXORPD       Y1, Y1, Y1
-	VXORPD       Y2, Y2, Y2
-	MOVQ         k+16(FP), DI
+// func reassignAVX2(q *float32, old *float32, columns *int, counts *float64, entries int, k int, alpha float64, beta float64, floor float64, mine *float64, words *float64, tokens *float64, weights *float64, sum *float64)
+// Requires: AVX, FMA3, MMX+
+TEXT ·reassignAVX2(SB), NOSPLIT, $8-112
+	MOVQ         columns+16(FP), AX
+	MOVQ         entries+32(FP), CX
+	MOVQ         k+40(FP), DX
+	SHLQ         $0x03, DX
+	VBROADCASTSD constant16<>+0(SB), Y1
+	MOVQ         q+0(FP), BX
+	MOVQ         old+8(FP), SI
+	MOVQ         counts+24(FP), DI
 
 loop201:
-	CMPQ      DI, $0x04
-	JL        end202
-	VCVTPS2PD (AX), Y6
-	VMULPD    Y0, Y6, Y6
-	VMOVUPD   (CX), Y7
-	VSUBPD    Y6, Y7, Y7
-	VMAXPD    Y7, Y1, Y7
-	VADDPD    Y3, Y7, Y7
-	VMOVUPD   (DX), Y8
-	VSUBPD    Y6, Y8, Y8
-	VMAXPD    Y8, Y1, Y8
-	VADDPD    Y4, Y8, Y8
-	VMOVUPD   (BX), Y9
-	VSUBPD    Y6, Y9, Y9
-	VMAXPD    Y9, Y1, Y9
-	VADDPD    Y5, Y9, Y9
-	VMULPD    Y8, Y7, Y7
-	VDIVPD    Y9, Y7, Y7
-	VMOVUPD   Y7, (SI)
-	VADDPD    Y7, Y2, Y2
-	ADDQ      $0x00000020, CX
-	ADDQ      $0x00000020, DX
-	ADDQ      $0x00000020, BX
-	ADDQ      $0x00000020, SI
-	ADDQ      $0x00000010, AX
-	SUBQ      $0x04, DI
-	JMP       loop201
-
-end202:
+	VMOVAPD      Y1, Y0
 	TESTQ        DI, DI
-	JZ           done203
-	LEAQ         tailMasks<>+0(SB), R8
-	MOVQ         $0x00000004, R9
-	SUBQ         DI, R9
-	VMOVDQU      (R8)(R9*8), Y6
-	VEXTRACTF128 $0x01, Y6, X8
-	VMOVUPS      X6, X7
-	VSHUFPS      $0xdd, X8, X7, X7
-	VMASKMOVPS   (AX), X7, X7
-	VCVTPS2PD    X7, Y7
-	VMULPD       Y0, Y7, Y7
-	VMASKMOVPD   (CX), Y6, Y0
-	VSUBPD       Y7, Y0, Y0
-	VMAXPD       Y0, Y1, Y0
-	VADDPD       Y3, Y0, Y0
-	VMASKMOVPD   (DX), Y6, Y3
-	VSUBPD       Y7, Y3, Y3
-	VMAXPD       Y3, Y1, Y3
-	VADDPD       Y4, Y3, Y3
-	VMASKMOVPD   (BX), Y6, Y4
-	VSUBPD       Y7, Y4, Y4
-	VMAXPD       Y4, Y1, Y4
-	VADDPD       Y5, Y4, Y4
-	VMULPD       Y3, Y0, Y0
-	VDIVPD       Y4, Y0, Y0
-	VMASKMOVPD   Y0, Y6, (SI)
-	VANDPD       Y6, Y0, Y0
-	VADDPD       Y0, Y2, Y2
+	JZ           uncounted202
+	VBROADCASTSD (DI), Y0
+	ADDQ         $0x00000008, DI
 
-done203:
-	MOVQ         sum+96(FP), AX
+uncounted202:
+	XORQ         R8, R8
+	CMPQ         CX, $0x01
+	SETNE        R8
+	MOVQ         (AX), R9
+	IMULQ        DX, R9
+	MOVQ         words+80(FP), R10
+	ADDQ         R9, R10
+	MOVQ         (AX)(R8*8), R8
+	IMULQ        DX, R8
+	MOVQ         words+80(FP), R9
+	ADDQ         R8, R9
+	MOVQ         mine+72(FP), R8
+	MOVQ         tokens+88(FP), R11
+	MOVQ         weights+96(FP), R12
+	MOVQ         SI, R13
+	MOVQ         k+40(FP), R14
+	VBROADCASTSD alpha+48(FP), Y5
+	VBROADCASTSD beta+56(FP), Y6
+	VBROADCASTSD floor+64(FP), Y7
+	VXORPD       Y3, Y3, Y3
+	VXORPD       Y4, Y4, Y4
+	VMOVAPD      Y0, Y2
+	VMINPD       Y2, Y1, Y2
+
+loop203:
+	CMPQ       R14, $0x04
+	JL         end204
+	PREFETCHT0 (R9)
+	VCVTPS2PD  (R13), Y8
+	VMULPD     Y2, Y8, Y8
+	VMOVUPD    (R8), Y9
+	VSUBPD     Y8, Y9, Y9
+	VMAXPD     Y9, Y3, Y9
+	VADDPD     Y5, Y9, Y9
+	VMOVUPD    (R10), Y10
+	VSUBPD     Y8, Y10, Y10
+	VMAXPD     Y10, Y3, Y10
+	VADDPD     Y6, Y10, Y10
+	VMOVUPD    (R11), Y11
+	VSUBPD     Y8, Y11, Y11
+	VMAXPD     Y11, Y3, Y11
+	VADDPD     Y7, Y11, Y11
+	VMULPD     Y10, Y9, Y9
+	VDIVPD     Y11, Y9, Y9
+	VMOVUPD    Y9, (R12)
+	VADDPD     Y9, Y4, Y4
+	ADDQ       $0x00000020, R8
+	ADDQ       $0x00000020, R10
+	ADDQ       $0x00000020, R11
+	ADDQ       $0x00000020, R12
+	ADDQ       $0x00000020, R9
+	ADDQ       $0x00000010, R13
+	SUBQ       $0x04, R14
+	JMP        loop203
+
+end204:
+	TESTQ        R14, R14
+	JZ           done205
+	LEAQ         tailMasks<>+0(SB), R15
+	MOVQ         $0x00000004, BP
+	SUBQ         R14, BP
+	VMOVDQU      (R15)(BP*8), Y8
+	VEXTRACTF128 $0x01, Y8, X10
+	VMOVUPS      X8, X9
+	VSHUFPS      $0xdd, X10, X9, X9
+	PREFETCHT0   (R9)
+	VMASKMOVPS   (R13), X9, X9
+	VCVTPS2PD    X9, Y9
+	VMULPD       Y2, Y9, Y9
+	VMASKMOVPD   (R8), Y8, Y2
+	VSUBPD       Y9, Y2, Y2
+	VMAXPD       Y2, Y3, Y2
+	VADDPD       Y5, Y2, Y2
+	VMASKMOVPD   (R10), Y8, Y5
+	VSUBPD       Y9, Y5, Y5
+	VMAXPD       Y5, Y3, Y5
+	VADDPD       Y6, Y5, Y5
+	VMASKMOVPD   (R11), Y8, Y6
+	VSUBPD       Y9, Y6, Y6
+	VMAXPD       Y6, Y3, Y6
+	VADDPD       Y7, Y6, Y6
+	VMULPD       Y5, Y2, Y2
+	VDIVPD       Y6, Y2, Y2
+	VMASKMOVPD   Y2, Y8, (R12)
+	VANDPD       Y8, Y2, Y2
+	VADDPD       Y2, Y4, Y4
+
+done205:
+	MOVQ         sum+104(FP), R8
+	VXORPD       X2, X2, X2
+	VMOVSD       X2, (R8)
+	VEXTRACTF128 $0x01, Y4, X2
+	VADDPD       X2, X4, X2
+	VUNPCKHPD    X2, X2, X3
+	VADDSD       X3, X2, X2
+	VADDSD       (R8), X2, X2
+	VMOVSD       X2, (R8)
+	VBROADCASTSD constant16<>+0(SB), Y3
+	VBROADCASTSD (R8), Y2
+	VDIVPD       Y2, Y3, Y3
+	MOVQ         mine+72(FP), R8
+	MOVQ         weights+96(FP), R9
+	MOVQ         k+40(FP), R10
+
+loop206:
+	CMPQ        R10, $0x04
+	JL          end207
+	VMOVUPD     (R9), Y2
+	VMULPD      Y3, Y2, Y2
+	VCVTPS2PD   (SI), Y4
+	VMOVUPD     (R8), Y5
+	VCVTPD2PSY  Y2, X2
+	VMOVUPS     X2, (BX)
+	VCVTPS2PD   X2, Y2
+	VSUBPD      Y4, Y2, Y2
+	VFMADD231PD Y2, Y0, Y5
+	VMOVUPD     Y5, (R8)
+	ADDQ        $0x00000020, R8
+	ADDQ        $0x00000020, R9
+	ADDQ        $0x00000010, BX
+	ADDQ        $0x00000010, SI
+	SUBQ        $0x04, R10
+	JMP         loop206
+
+end207:
+	TESTQ        R10, R10
+	JZ           done208
+	LEAQ         tailMasks<>+0(SB), R11
+	MOVQ         $0x00000004, R12
+	SUBQ         R10, R12
+	VMOVDQU      (R11)(R12*8), Y2
+	VEXTRACTF128 $0x01, Y2, X5
+	VMOVUPS      X2, X4
+	VSHUFPS      $0xdd, X5, X4, X4
+	VMASKMOVPD   (R9), Y2, Y5
+	VMULPD       Y3, Y5, Y5
+	VMASKMOVPS   (SI), X4, X3
+	VCVTPS2PD    X3, Y3
+	VMASKMOVPD   (R8), Y2, Y6
+	VCVTPD2PSY   Y5, X5
+	VMASKMOVPS   X5, X4, (BX)
+	VCVTPS2PD    X5, Y4
+	VSUBPD       Y3, Y4, Y4
+	VFMADD231PD  Y4, Y0, Y6
+	VMASKMOVPD   Y6, Y2, (R8)
+
+done208:
+	LEAQ (BX)(R10*4), BX
+	LEAQ (SI)(R10*4), SI
+	ADDQ $0x00000008, AX
+	DECQ CX
+	JNZ  loop201
+	VZEROUPPER
+	RET
+
+// func tallyAVX2(q *float32, columns *int, counts *float64, entries int, k int, weight float64, mine *float64, squares *float64, sum *float64, square *float64, total *float64)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·tallyAVX2(SB), NOSPLIT, $0-88
+	MOVQ         columns+8(FP), AX
+	MOVQ         entries+24(FP), CX
+	MOVQ         k+32(FP), DX
+	SHLQ         $0x03, DX
+	VBROADCASTSD constant16<>+0(SB), Y1
+	MOVQ         q+0(FP), BX
+	VXORPD       Y2, Y2, Y2
+	MOVQ         counts+16(FP), SI
+
+loop209:
+	VMOVAPD      Y1, Y0
+	TESTQ        SI, SI
+	JZ           uncounted210
+	VBROADCASTSD (SI), Y0
+	ADDQ         $0x00000008, SI
+
+uncounted210:
+	XORQ         DI, DI
+	CMPQ         CX, $0x01
+	SETNE        DI
+	MOVQ         (AX), R8
+	IMULQ        DX, R8
+	MOVQ         sum+64(FP), R9
+	ADDQ         R8, R9
+	MOVQ         square+72(FP), R10
+	ADDQ         R8, R10
+	MOVQ         (AX)(DI*8), DI
+	IMULQ        DX, DI
+	MOVQ         sum+64(FP), R8
+	ADDQ         DI, R8
+	MOVQ         square+72(FP), R11
+	ADDQ         DI, R11
+	MOVQ         mine+48(FP), DI
+	MOVQ         squares+56(FP), R12
+	MOVQ         k+32(FP), R13
+	VBROADCASTSD weight+40(FP), Y4
+	VXORPD       Y3, Y3, Y3
+
+loop211:
+	CMPQ         R13, $0x04
+	JL           end212
+	PREFETCHT0   (R8)
+	PREFETCHT0   (R11)
+	VCVTPS2PD    (BX), Y5
+	VADDPD       constant42<>+0(SB), Y5, Y6
+	VCMPPD       $0x11, constant18<>+0(SB), Y6, Y8
+	VMULPD       constant19<>+0(SB), Y6, Y7
+	VBLENDVPD    Y8, Y7, Y6, Y7
+	VANDPD       constant20<>+0(SB), Y8, Y9
+	VPSRLQ       $0x34, Y7, Y6
+	VPOR         constant21<>+0(SB), Y6, Y6
+	VSUBPD       constant22<>+0(SB), Y6, Y6
+	VSUBPD       Y9, Y6, Y6
+	VPAND        constant23<>+0(SB), Y7, Y7
+	VPOR         constant16<>+0(SB), Y7, Y7
+	VCMPPD       $0x1e, constant24<>+0(SB), Y7, Y8
+	VMULPD       constant15<>+0(SB), Y7, Y9
+	VBLENDVPD    Y8, Y9, Y7, Y7
+	VANDPD       constant16<>+0(SB), Y8, Y8
+	VADDPD       Y8, Y6, Y6
+	VSUBPD       constant16<>+0(SB), Y7, Y7
+	VADDPD       constant25<>+0(SB), Y7, Y8
+	VDIVPD       Y8, Y7, Y8
+	VMULPD       Y8, Y8, Y9
+	VBROADCASTSD constant26<>+0(SB), Y10
+	VFMADD213PD  constant27<>+0(SB), Y9, Y10
+	VFMADD213PD  constant28<>+0(SB), Y9, Y10
+	VFMADD213PD  constant29<>+0(SB), Y9, Y10
+	VFMADD213PD  constant30<>+0(SB), Y9, Y10
+	VFMADD213PD  constant31<>+0(SB), Y9, Y10
+	VFMADD213PD  constant32<>+0(SB), Y9, Y10
+	VMULPD       Y9, Y10, Y10
+	VMULPD       constant15<>+0(SB), Y7, Y9
+	VMULPD       Y7, Y9, Y9
+	VADDPD       Y9, Y10, Y10
+	VMULPD       Y8, Y10, Y10
+	VFMADD231PD  constant33<>+0(SB), Y6, Y10
+	VSUBPD       Y10, Y9, Y10
+	VSUBPD       Y7, Y10, Y10
+	VMULPD       constant34<>+0(SB), Y6, Y6
+	VSUBPD       Y10, Y6, Y10
+	VFMADD231PD  Y10, Y5, Y3
+	VMULPD       Y0, Y5, Y6
+	VMULPD       Y6, Y5, Y5
+	VMOVUPD      (DI), Y7
+	VADDPD       Y6, Y7, Y7
+	VMOVUPD      Y7, (DI)
+	VMOVUPD      (R9), Y7
+	VFMADD231PD  Y6, Y4, Y7
+	VMOVUPD      Y7, (R9)
+	VMOVUPD      (R12), Y6
+	VADDPD       Y5, Y6, Y6
+	VMOVUPD      Y6, (R12)
+	VMOVUPD      (R10), Y6
+	VFMADD231PD  Y5, Y4, Y6
+	VMOVUPD      Y6, (R10)
+	ADDQ         $0x00000020, DI
+	ADDQ         $0x00000020, R12
+	ADDQ         $0x00000020, R9
+	ADDQ         $0x00000020, R10
+	ADDQ         $0x00000020, R8
+	ADDQ         $0x00000020, R11
+	ADDQ         $0x00000010, BX
+	SUBQ         $0x04, R13
+	JMP          loop211
+
+end212:
+	TESTQ        R13, R13
+	JZ           done213
+	LEAQ         tailMasks<>+0(SB), R14
+	MOVQ         $0x00000004, R15
+	SUBQ         R13, R15
+	VMOVDQU      (R14)(R15*8), Y5
+	VEXTRACTF128 $0x01, Y5, X7
+	VMOVUPS      X5, X6
+	VSHUFPS      $0xdd, X7, X6, X6
+	PREFETCHT0   (R8)
+	PREFETCHT0   (R11)
+	VMASKMOVPS   (BX), X6, X6
+	VCVTPS2PD    X6, Y6
+	VADDPD       constant42<>+0(SB), Y6, Y7
+	VCMPPD       $0x11, constant18<>+0(SB), Y7, Y9
+	VMULPD       constant19<>+0(SB), Y7, Y8
+	VBLENDVPD    Y9, Y8, Y7, Y8
+	VANDPD       constant20<>+0(SB), Y9, Y10
+	VPSRLQ       $0x34, Y8, Y7
+	VPOR         constant21<>+0(SB), Y7, Y7
+	VSUBPD       constant22<>+0(SB), Y7, Y7
+	VSUBPD       Y10, Y7, Y7
+	VPAND        constant23<>+0(SB), Y8, Y8
+	VPOR         constant16<>+0(SB), Y8, Y8
+	VCMPPD       $0x1e, constant24<>+0(SB), Y8, Y9
+	VMULPD       constant15<>+0(SB), Y8, Y10
+	VBLENDVPD    Y9, Y10, Y8, Y8
+	VANDPD       constant16<>+0(SB), Y9, Y9
+	VADDPD       Y9, Y7, Y7
+	VSUBPD       constant16<>+0(SB), Y8, Y8
+	VADDPD       constant25<>+0(SB), Y8, Y9
+	VDIVPD       Y9, Y8, Y9
+	VMULPD       Y9, Y9, Y10
+	VBROADCASTSD constant26<>+0(SB), Y11
+	VFMADD213PD  constant27<>+0(SB), Y10, Y11
+	VFMADD213PD  constant28<>+0(SB), Y10, Y11
+	VFMADD213PD  constant29<>+0(SB), Y10, Y11
+	VFMADD213PD  constant30<>+0(SB), Y10, Y11
+	VFMADD213PD  constant31<>+0(SB), Y10, Y11
+	VFMADD213PD  constant32<>+0(SB), Y10, Y11
+	VMULPD       Y10, Y11, Y11
+	VMULPD       constant15<>+0(SB), Y8, Y10
+	VMULPD       Y8, Y10, Y10
+	VADDPD       Y10, Y11, Y11
+	VMULPD       Y9, Y11, Y11
+	VFMADD231PD  constant33<>+0(SB), Y7, Y11
+	VSUBPD       Y11, Y10, Y11
+	VSUBPD       Y8, Y11, Y11
+	VMULPD       constant34<>+0(SB), Y7, Y7
+	VSUBPD       Y11, Y7, Y11
+	VFMADD231PD  Y11, Y6, Y3
+	VMULPD       Y0, Y6, Y7
+	VMULPD       Y7, Y6, Y6
+	VMASKMOVPD   (DI), Y5, Y8
+	VADDPD       Y7, Y8, Y8
+	VMASKMOVPD   Y8, Y5, (DI)
+	VMASKMOVPD   (R9), Y5, Y8
+	VFMADD231PD  Y7, Y4, Y8
+	VMASKMOVPD   Y8, Y5, (R9)
+	VMASKMOVPD   (R12), Y5, Y7
+	VADDPD       Y6, Y7, Y7
+	VMASKMOVPD   Y7, Y5, (R12)
+	VMASKMOVPD   (R10), Y5, Y7
+	VFMADD231PD  Y6, Y4, Y7
+	VMASKMOVPD   Y7, Y5, (R10)
+
+done213:
+	LEAQ         (BX)(R13*4), BX
+	VFMADD231PD  Y3, Y0, Y2
+	ADDQ         $0x00000008, AX
+	DECQ         CX
+	JNZ          loop209
+	MOVQ         total+80(FP), AX
 	VEXTRACTF128 $0x01, Y2, X0
 	VADDPD       X0, X2, X0
 	VUNPCKHPD    X0, X0, X1
 	VADDSD       X1, X0, X0
 	VADDSD       (AX), X0, X0
 	VMOVSD       X0, (AX)
-	VBROADCASTSD constant16<>+0(SB), Y1
-	VBROADCASTSD n+24(FP), Y2
-	VBROADCASTSD (AX), Y0
-	VDIVPD       Y0, Y1, Y1
-	MOVQ         q+0(FP), AX
-	MOVQ         old+8(FP), CX
-	MOVQ         mine+64(FP), DX
-	MOVQ         weights+88(FP), BX
-	MOVQ         k+16(FP), SI
-
-loop204:
-	CMPQ        SI, $0x04
-	JL          end205
-	VMOVUPD     (BX), Y0
-	VMULPD      Y1, Y0, Y0
-	VCVTPS2PD   (CX), Y3
-	VMOVUPD     (DX), Y4
-	VCVTPD2PSY  Y0, X0
-	VMOVUPS     X0, (AX)
-	VCVTPS2PD   X0, Y0
-	VSUBPD      Y3, Y0, Y0
-	VFMADD231PD Y0, Y2, Y4
-	VMOVUPD     Y4, (DX)
-	ADDQ        $0x00000020, DX
-	ADDQ        $0x00000020, BX
-	ADDQ        $0x00000010, AX
-	ADDQ        $0x00000010, CX
-	SUBQ        $0x04, SI
-	JMP         loop204
-
-end205:
-	TESTQ        SI, SI
-	JZ           done206
-	LEAQ         tailMasks<>+0(SB), DI
-	MOVQ         $0x00000004, R8
-	SUBQ         SI, R8
-	VMOVDQU      (DI)(R8*8), Y0
-	VEXTRACTF128 $0x01, Y0, X4
-	VMOVUPS      X0, X3
-	VSHUFPS      $0xdd, X4, X3, X3
-	VMASKMOVPD   (BX), Y0, Y4
-	VMULPD       Y1, Y4, Y4
-	VMASKMOVPS   (CX), X3, X1
-	VCVTPS2PD    X1, Y1
-	VMASKMOVPD   (DX), Y0, Y5
-	VCVTPD2PSY   Y4, X4
-	VMASKMOVPS   X4, X3, (AX)
-	VCVTPS2PD    X4, Y3
-	VSUBPD       Y1, Y3, Y3
-	VFMADD231PD  Y3, Y2, Y5
-	VMASKMOVPD   Y5, Y0, (DX)
-
-done206:
 	VZEROUPPER
 	RET
 
-// func tallyAVX2(q *float32, k int, n float64, weight float64, mine *float64, squares *float64, sum *float64, square *float64, total *float64)
+DATA constant42<>+0(SB)/8, $0x01a56e1fc2f8f359
+DATA constant42<>+8(SB)/8, $0x01a56e1fc2f8f359
+DATA constant42<>+16(SB)/8, $0x01a56e1fc2f8f359
+DATA constant42<>+24(SB)/8, $0x01a56e1fc2f8f359
+GLOBL constant42<>(SB), RODATA|NOPTR, $32
+
+// func risingAVX2(mean *float64, squares *float64, n int, a float64, log float64, logGamma float64, sum *float64)
 // Requires: AVX, AVX2, FMA3
-TEXT ·tallyAVX2(SB), NOSPLIT, $0-72
-	MOVQ         q+0(FP), AX
-	MOVQ         mine+32(FP), CX
-	MOVQ         squares+40(FP), DX
-	MOVQ         sum+48(FP), BX
-	MOVQ         square+56(FP), SI
-	VBROADCASTSD n+16(FP), Y0
-	VBROADCASTSD weight+24(FP), Y1
-	VXORPD       Y2, Y2, Y2
-	MOVQ         k+8(FP), DI
+TEXT ·risingAVX2(SB), NOSPLIT, $0-56
+	MOVQ   mean+0(FP), AX
+	MOVQ   squares+8(FP), CX
+	VXORPD Y0, Y0, Y0
+	MOVQ   n+16(FP), DX
 
-loop207:
-	CMPQ         DI, $0x04
-	JL           end208
-	VCVTPS2PD    (AX), Y3
-	VADDPD       constant42<>+0(SB), Y3, Y4
-	VCMPPD       $0x11, constant18<>+0(SB), Y4, Y6
-	VMULPD       constant19<>+0(SB), Y4, Y5
-	VBLENDVPD    Y6, Y5, Y4, Y5
-	VANDPD       constant20<>+0(SB), Y6, Y7
-	VPSRLQ       $0x34, Y5, Y4
-	VPOR         constant21<>+0(SB), Y4, Y4
-	VSUBPD       constant22<>+0(SB), Y4, Y4
-	VSUBPD       Y7, Y4, Y4
-	VPAND        constant23<>+0(SB), Y5, Y5
-	VPOR         constant16<>+0(SB), Y5, Y5
-	VCMPPD       $0x1e, constant24<>+0(SB), Y5, Y6
-	VMULPD       constant15<>+0(SB), Y5, Y7
-	VBLENDVPD    Y6, Y7, Y5, Y5
-	VANDPD       constant16<>+0(SB), Y6, Y6
-	VADDPD       Y6, Y4, Y4
-	VSUBPD       constant16<>+0(SB), Y5, Y5
-	VADDPD       constant25<>+0(SB), Y5, Y6
-	VDIVPD       Y6, Y5, Y6
-	VMULPD       Y6, Y6, Y7
-	VBROADCASTSD constant26<>+0(SB), Y8
-	VFMADD213PD  constant27<>+0(SB), Y7, Y8
-	VFMADD213PD  constant28<>+0(SB), Y7, Y8
-	VFMADD213PD  constant29<>+0(SB), Y7, Y8
-	VFMADD213PD  constant30<>+0(SB), Y7, Y8
-	VFMADD213PD  constant31<>+0(SB), Y7, Y8
-	VFMADD213PD  constant32<>+0(SB), Y7, Y8
-	VMULPD       Y7, Y8, Y8
-	VMULPD       constant15<>+0(SB), Y5, Y7
-	VMULPD       Y5, Y7, Y7
-	VADDPD       Y7, Y8, Y8
-	VMULPD       Y6, Y8, Y8
-	VFMADD231PD  constant33<>+0(SB), Y4, Y8
-	VSUBPD       Y8, Y7, Y8
-	VSUBPD       Y5, Y8, Y8
-	VMULPD       constant34<>+0(SB), Y4, Y4
-	VSUBPD       Y8, Y4, Y8
-	VFMADD231PD  Y8, Y3, Y2
-	VMULPD       Y0, Y3, Y4
-	VMULPD       Y4, Y3, Y3
-	VMOVUPD      (CX), Y5
-	VADDPD       Y4, Y5, Y5
-	VMOVUPD      Y5, (CX)
-	VMOVUPD      (BX), Y5
-	VFMADD231PD  Y4, Y1, Y5
-	VMOVUPD      Y5, (BX)
-	VMOVUPD      (DX), Y4
-	VADDPD       Y3, Y4, Y4
-	VMOVUPD      Y4, (DX)
-	VMOVUPD      (SI), Y4
-	VFMADD231PD  Y3, Y1, Y4
-	VMOVUPD      Y4, (SI)
-	ADDQ         $0x00000020, CX
-	ADDQ         $0x00000020, DX
-	ADDQ         $0x00000020, BX
-	ADDQ         $0x00000020, SI
-	ADDQ         $0x00000010, AX
-	SUBQ         $0x04, DI
-	JMP          loop207
-
-end208:
-	TESTQ        DI, DI
-	JZ           done209
-	LEAQ         tailMasks<>+0(SB), R8
-	MOVQ         $0x00000004, R9
-	SUBQ         DI, R9
-	VMOVDQU      (R8)(R9*8), Y3
-	VEXTRACTF128 $0x01, Y3, X5
-	VMOVUPS      X3, X4
-	VSHUFPS      $0xdd, X5, X4, X4
-	VMASKMOVPS   (AX), X4, X4
-	VCVTPS2PD    X4, Y4
-	VADDPD       constant42<>+0(SB), Y4, Y5
-	VCMPPD       $0x11, constant18<>+0(SB), Y5, Y7
-	VMULPD       constant19<>+0(SB), Y5, Y6
-	VBLENDVPD    Y7, Y6, Y5, Y6
+loop214:
+	CMPQ         DX, $0x04
+	JL           end215
+	VMOVUPD      (AX), Y1
+	VMOVUPD      (CX), Y2
+	VDIVPD       Y1, Y2, Y3
+	VBROADCASTSD constant16<>+0(SB), Y4
+	VSUBPD       Y3, Y4, Y4
+	VCMPPD       $0x11, constant18<>+0(SB), Y4, Y7
+	VMULPD       constant19<>+0(SB), Y4, Y6
+	VBLENDVPD    Y7, Y6, Y4, Y6
 	VANDPD       constant20<>+0(SB), Y7, Y8
 	VPSRLQ       $0x34, Y6, Y5
 	VPOR         constant21<>+0(SB), Y5, Y5
@@ -4279,38 +4438,641 @@ end208:
 	VSUBPD       Y6, Y9, Y9
 	VMULPD       constant34<>+0(SB), Y5, Y5
 	VSUBPD       Y9, Y5, Y9
-	VFMADD231PD  Y9, Y4, Y2
-	VMULPD       Y0, Y4, Y0
-	VMULPD       Y0, Y4, Y4
-	VMASKMOVPD   (CX), Y3, Y5
-	VADDPD       Y0, Y5, Y5
-	VMASKMOVPD   Y5, Y3, (CX)
-	VMASKMOVPD   (BX), Y3, Y5
-	VFMADD231PD  Y0, Y1, Y5
-	VMASKMOVPD   Y5, Y3, (BX)
-	VMASKMOVPD   (DX), Y3, Y0
-	VADDPD       Y4, Y0, Y0
-	VMASKMOVPD   Y0, Y3, (DX)
-	VMASKMOVPD   (SI), Y3, Y0
-	VFMADD231PD  Y4, Y1, Y0
-	VMASKMOVPD   Y0, Y3, (SI)
+	VSUBPD       constant16<>+0(SB), Y4, Y4
+	VDIVPD       Y4, Y9, Y5
+	VCMPPD       $0x00, constant35<>+0(SB), Y4, Y4
+	VBLENDVPD    Y4, constant16<>+0(SB), Y5, Y5
+	VMULPD       Y1, Y5, Y5
+	VXORPD       Y4, Y4, Y4
+	VSUBPD       Y5, Y4, Y5
+	VBROADCASTSD constant43<>+0(SB), Y4
+	VMAXPD       Y5, Y4, Y5
+	VMOVAPD      Y5, Y4
+	VMULPD       constant02<>+0(SB), Y4, Y6
+	VROUNDPD     $0x08, Y6, Y6
+	VFNMADD231PD constant03<>+0(SB), Y6, Y4
+	VFNMADD231PD constant04<>+0(SB), Y6, Y4
+	VBROADCASTSD constant05<>+0(SB), Y7
+	VFMADD213PD  constant06<>+0(SB), Y4, Y7
+	VFMADD213PD  constant07<>+0(SB), Y4, Y7
+	VFMADD213PD  constant08<>+0(SB), Y4, Y7
+	VFMADD213PD  constant09<>+0(SB), Y4, Y7
+	VFMADD213PD  constant10<>+0(SB), Y4, Y7
+	VFMADD213PD  constant11<>+0(SB), Y4, Y7
+	VFMADD213PD  constant12<>+0(SB), Y4, Y7
+	VFMADD213PD  constant13<>+0(SB), Y4, Y7
+	VFMADD213PD  constant14<>+0(SB), Y4, Y7
+	VFMADD213PD  constant15<>+0(SB), Y4, Y7
+	VMULPD       Y4, Y4, Y8
+	VFMADD213PD  Y4, Y8, Y7
+	VADDPD       constant16<>+0(SB), Y7, Y7
+	VCVTPD2DQY   Y6, X4
+	VPMOVSXDQ    X4, Y4
+	VPADDQ       constant17<>+0(SB), Y4, Y4
+	VPSLLQ       $0x34, Y4, Y4
+	VMULPD       Y4, Y7, Y7
+	VMOVAPD      Y7, Y4
+	VCMPPD       $0x11, constant18<>+0(SB), Y4, Y8
+	VMULPD       constant19<>+0(SB), Y4, Y7
+	VBLENDVPD    Y8, Y7, Y4, Y7
+	VANDPD       constant20<>+0(SB), Y8, Y9
+	VPSRLQ       $0x34, Y7, Y6
+	VPOR         constant21<>+0(SB), Y6, Y6
+	VSUBPD       constant22<>+0(SB), Y6, Y6
+	VSUBPD       Y9, Y6, Y6
+	VPAND        constant23<>+0(SB), Y7, Y7
+	VPOR         constant16<>+0(SB), Y7, Y7
+	VCMPPD       $0x1e, constant24<>+0(SB), Y7, Y8
+	VMULPD       constant15<>+0(SB), Y7, Y9
+	VBLENDVPD    Y8, Y9, Y7, Y7
+	VANDPD       constant16<>+0(SB), Y8, Y8
+	VADDPD       Y8, Y6, Y6
+	VSUBPD       constant16<>+0(SB), Y7, Y7
+	VADDPD       constant25<>+0(SB), Y7, Y8
+	VDIVPD       Y8, Y7, Y8
+	VMULPD       Y8, Y8, Y9
+	VBROADCASTSD constant26<>+0(SB), Y10
+	VFMADD213PD  constant27<>+0(SB), Y9, Y10
+	VFMADD213PD  constant28<>+0(SB), Y9, Y10
+	VFMADD213PD  constant29<>+0(SB), Y9, Y10
+	VFMADD213PD  constant30<>+0(SB), Y9, Y10
+	VFMADD213PD  constant31<>+0(SB), Y9, Y10
+	VFMADD213PD  constant32<>+0(SB), Y9, Y10
+	VMULPD       Y9, Y10, Y10
+	VMULPD       constant15<>+0(SB), Y7, Y9
+	VMULPD       Y7, Y9, Y9
+	VADDPD       Y9, Y10, Y10
+	VMULPD       Y8, Y10, Y10
+	VFMADD231PD  constant33<>+0(SB), Y6, Y10
+	VSUBPD       Y10, Y9, Y10
+	VSUBPD       Y7, Y10, Y10
+	VMULPD       constant34<>+0(SB), Y6, Y6
+	VSUBPD       Y10, Y6, Y10
+	VSUBPD       constant16<>+0(SB), Y4, Y4
+	VDIVPD       Y10, Y4, Y10
+	VCMPPD       $0x00, constant35<>+0(SB), Y4, Y4
+	VBLENDVPD    Y4, constant16<>+0(SB), Y10, Y10
+	VMULPD       Y10, Y5, Y5
+	VXORPD       Y4, Y4, Y4
+	VSUBPD       Y5, Y4, Y5
+	VCMPPD       $0x1e, constant44<>+0(SB), Y3, Y4
+	VBLENDVPD    Y4, constant16<>+0(SB), Y5, Y5
+	VBROADCASTSD constant16<>+0(SB), Y4
+	VDIVPD       Y5, Y4, Y4
+	VMULPD       Y4, Y1, Y6
+	VSUBPD       Y2, Y1, Y2
+	VFMADD231PD  Y1, Y1, Y2
+	VMULPD       Y4, Y2, Y2
+	VMULPD       Y6, Y6, Y4
+	VSUBPD       Y4, Y2, Y2
+	VCMPPD       $0x1e, constant44<>+0(SB), Y3, Y3
+	VBLENDVPD    Y3, constant35<>+0(SB), Y2, Y2
+	VCMPPD       $0x11, constant35<>+0(SB), Y2, Y3
+	VBLENDVPD    Y3, constant35<>+0(SB), Y2, Y2
+	VBROADCASTSD a+24(FP), Y3
+	VADDPD       Y3, Y6, Y6
+	VBROADCASTSD constant16<>+0(SB), Y4
+	VXORPD       Y3, Y3, Y3
+	VMULPD       Y6, Y6, Y7
+	VFMADD213PD  Y4, Y7, Y3
+	VMULPD       Y7, Y4, Y4
+	VADDPD       constant16<>+0(SB), Y6, Y6
+	VMULPD       Y6, Y6, Y7
+	VFMADD213PD  Y4, Y7, Y3
+	VMULPD       Y7, Y4, Y4
+	VADDPD       constant16<>+0(SB), Y6, Y6
+	VMULPD       Y6, Y6, Y7
+	VFMADD213PD  Y4, Y7, Y3
+	VMULPD       Y7, Y4, Y4
+	VADDPD       constant16<>+0(SB), Y6, Y6
+	VMULPD       Y6, Y6, Y7
+	VFMADD213PD  Y4, Y7, Y3
+	VMULPD       Y7, Y4, Y4
+	VADDPD       constant16<>+0(SB), Y6, Y6
+	VMULPD       Y6, Y6, Y7
+	VFMADD213PD  Y4, Y7, Y3
+	VMULPD       Y7, Y4, Y4
+	VADDPD       constant16<>+0(SB), Y6, Y6
+	VMULPD       Y6, Y6, Y7
+	VFMADD213PD  Y4, Y7, Y3
+	VMULPD       Y7, Y4, Y4
+	VADDPD       constant16<>+0(SB), Y6, Y6
+	VMULPD       Y6, Y6, Y7
+	VFMADD213PD  Y4, Y7, Y3
+	VMULPD       Y7, Y4, Y4
+	VADDPD       constant16<>+0(SB), Y6, Y6
+	VMULPD       Y6, Y6, Y7
+	VFMADD213PD  Y4, Y7, Y3
+	VMULPD       Y7, Y4, Y4
+	VADDPD       constant16<>+0(SB), Y6, Y6
+	VMULPD       Y6, Y6, Y7
+	VFMADD213PD  Y4, Y7, Y3
+	VMULPD       Y7, Y4, Y4
+	VADDPD       constant16<>+0(SB), Y6, Y6
+	VDIVPD       Y4, Y3, Y3
+	VCMPPD       $0x11, constant18<>+0(SB), Y4, Y8
+	VMULPD       constant19<>+0(SB), Y4, Y7
+	VBLENDVPD    Y8, Y7, Y4, Y7
+	VANDPD       constant20<>+0(SB), Y8, Y9
+	VPSRLQ       $0x34, Y7, Y4
+	VPOR         constant21<>+0(SB), Y4, Y4
+	VSUBPD       constant22<>+0(SB), Y4, Y4
+	VSUBPD       Y9, Y4, Y4
+	VPAND        constant23<>+0(SB), Y7, Y7
+	VPOR         constant16<>+0(SB), Y7, Y7
+	VCMPPD       $0x1e, constant24<>+0(SB), Y7, Y8
+	VMULPD       constant15<>+0(SB), Y7, Y9
+	VBLENDVPD    Y8, Y9, Y7, Y7
+	VANDPD       constant16<>+0(SB), Y8, Y8
+	VADDPD       Y8, Y4, Y4
+	VSUBPD       constant16<>+0(SB), Y7, Y7
+	VADDPD       constant25<>+0(SB), Y7, Y8
+	VDIVPD       Y8, Y7, Y8
+	VMULPD       Y8, Y8, Y9
+	VBROADCASTSD constant26<>+0(SB), Y10
+	VFMADD213PD  constant27<>+0(SB), Y9, Y10
+	VFMADD213PD  constant28<>+0(SB), Y9, Y10
+	VFMADD213PD  constant29<>+0(SB), Y9, Y10
+	VFMADD213PD  constant30<>+0(SB), Y9, Y10
+	VFMADD213PD  constant31<>+0(SB), Y9, Y10
+	VFMADD213PD  constant32<>+0(SB), Y9, Y10
+	VMULPD       Y9, Y10, Y10
+	VMULPD       constant15<>+0(SB), Y7, Y9
+	VMULPD       Y7, Y9, Y9
+	VADDPD       Y9, Y10, Y10
+	VMULPD       Y8, Y10, Y10
+	VFMADD231PD  constant33<>+0(SB), Y4, Y10
+	VSUBPD       Y10, Y9, Y10
+	VSUBPD       Y7, Y10, Y10
+	VMULPD       constant34<>+0(SB), Y4, Y4
+	VSUBPD       Y10, Y4, Y10
+	VBROADCASTSD constant16<>+0(SB), Y4
+	VDIVPD       Y6, Y4, Y4
+	VXORPD       Y8, Y8, Y8
+	VMULPD       Y4, Y4, Y7
+	VSUBPD       Y7, Y8, Y8
+	VBROADCASTSD constant45<>+0(SB), Y9
+	VFMADD213PD  constant46<>+0(SB), Y8, Y9
+	VFMADD213PD  constant47<>+0(SB), Y8, Y9
+	VFMADD213PD  constant46<>+0(SB), Y8, Y9
+	VFMADD213PD  constant48<>+0(SB), Y8, Y9
+	VMULPD       Y7, Y9, Y9
+	VFMADD231PD  constant15<>+0(SB), Y4, Y9
+	VADDPD       constant16<>+0(SB), Y9, Y9
+	VFMADD231PD  Y9, Y4, Y3
+	VMULPD       Y2, Y3, Y3
+	VBROADCASTSD constant49<>+0(SB), Y9
+	VFMADD213PD  constant50<>+0(SB), Y8, Y9
+	VFMADD213PD  constant51<>+0(SB), Y8, Y9
+	VFMADD213PD  constant52<>+0(SB), Y8, Y9
+	VFMADD213PD  constant53<>+0(SB), Y8, Y9
+	VMULPD       Y4, Y9, Y9
+	VADDPD       constant54<>+0(SB), Y9, Y9
+	VSUBPD       Y6, Y9, Y9
+	VSUBPD       Y10, Y3, Y3
+	VFMADD231PD  constant15<>+0(SB), Y3, Y9
+	VCMPPD       $0x11, constant18<>+0(SB), Y6, Y4
+	VMULPD       constant19<>+0(SB), Y6, Y3
+	VBLENDVPD    Y4, Y3, Y6, Y3
+	VANDPD       constant20<>+0(SB), Y4, Y7
+	VPSRLQ       $0x34, Y3, Y2
+	VPOR         constant21<>+0(SB), Y2, Y2
+	VSUBPD       constant22<>+0(SB), Y2, Y2
+	VSUBPD       Y7, Y2, Y2
+	VPAND        constant23<>+0(SB), Y3, Y3
+	VPOR         constant16<>+0(SB), Y3, Y3
+	VCMPPD       $0x1e, constant24<>+0(SB), Y3, Y4
+	VMULPD       constant15<>+0(SB), Y3, Y7
+	VBLENDVPD    Y4, Y7, Y3, Y3
+	VANDPD       constant16<>+0(SB), Y4, Y4
+	VADDPD       Y4, Y2, Y2
+	VSUBPD       constant16<>+0(SB), Y3, Y3
+	VADDPD       constant25<>+0(SB), Y3, Y4
+	VDIVPD       Y4, Y3, Y4
+	VMULPD       Y4, Y4, Y7
+	VBROADCASTSD constant26<>+0(SB), Y8
+	VFMADD213PD  constant27<>+0(SB), Y7, Y8
+	VFMADD213PD  constant28<>+0(SB), Y7, Y8
+	VFMADD213PD  constant29<>+0(SB), Y7, Y8
+	VFMADD213PD  constant30<>+0(SB), Y7, Y8
+	VFMADD213PD  constant31<>+0(SB), Y7, Y8
+	VFMADD213PD  constant32<>+0(SB), Y7, Y8
+	VMULPD       Y7, Y8, Y8
+	VMULPD       constant15<>+0(SB), Y3, Y7
+	VMULPD       Y3, Y7, Y7
+	VADDPD       Y7, Y8, Y8
+	VMULPD       Y4, Y8, Y8
+	VFMADD231PD  constant33<>+0(SB), Y2, Y8
+	VSUBPD       Y8, Y7, Y8
+	VSUBPD       Y3, Y8, Y8
+	VMULPD       constant34<>+0(SB), Y2, Y2
+	VSUBPD       Y8, Y2, Y8
+	VSUBPD       constant15<>+0(SB), Y6, Y6
+	VFMADD231PD  Y8, Y6, Y9
+	VBROADCASTSD logGamma+40(FP), Y2
+	VSUBPD       Y2, Y9, Y9
+	VMULPD       Y5, Y9, Y9
+	VBROADCASTSD log+32(FP), Y2
+	VMULPD       Y1, Y2, Y2
+	VCMPPD       $0x11, constant55<>+0(SB), Y1, Y3
+	VANDPD       Y3, Y2, Y2
+	VCMPPD       $0x1e, constant56<>+0(SB), Y1, Y1
+	VANDPD       Y1, Y9, Y9
+	VADDPD       Y2, Y0, Y0
+	VADDPD       Y9, Y0, Y0
+	ADDQ         $0x00000020, AX
+	ADDQ         $0x00000020, CX
+	SUBQ         $0x04, DX
+	JMP          loop214
 
-done209:
-	MOVQ         total+64(FP), AX
-	VEXTRACTF128 $0x01, Y2, X0
-	VADDPD       X0, X2, X0
-	VUNPCKHPD    X0, X0, X1
-	VADDSD       X1, X0, X0
-	VADDSD       (AX), X0, X0
-	VMOVSD       X0, (AX)
+end215:
+	TESTQ        DX, DX
+	JZ           done216
+	LEAQ         tailMasks<>+0(SB), BX
+	MOVQ         $0x00000004, SI
+	SUBQ         DX, SI
+	VMOVDQU      (BX)(SI*8), Y1
+	VEXTRACTF128 $0x01, Y1, X3
+	VMOVUPS      X1, X2
+	VSHUFPS      $0xdd, X3, X2, X2
+	VMASKMOVPD   (AX), Y1, Y2
+	VMASKMOVPD   (CX), Y1, Y1
+	VDIVPD       Y2, Y1, Y3
+	VBROADCASTSD constant16<>+0(SB), Y4
+	VSUBPD       Y3, Y4, Y4
+	VCMPPD       $0x11, constant18<>+0(SB), Y4, Y7
+	VMULPD       constant19<>+0(SB), Y4, Y6
+	VBLENDVPD    Y7, Y6, Y4, Y6
+	VANDPD       constant20<>+0(SB), Y7, Y8
+	VPSRLQ       $0x34, Y6, Y5
+	VPOR         constant21<>+0(SB), Y5, Y5
+	VSUBPD       constant22<>+0(SB), Y5, Y5
+	VSUBPD       Y8, Y5, Y5
+	VPAND        constant23<>+0(SB), Y6, Y6
+	VPOR         constant16<>+0(SB), Y6, Y6
+	VCMPPD       $0x1e, constant24<>+0(SB), Y6, Y7
+	VMULPD       constant15<>+0(SB), Y6, Y8
+	VBLENDVPD    Y7, Y8, Y6, Y6
+	VANDPD       constant16<>+0(SB), Y7, Y7
+	VADDPD       Y7, Y5, Y5
+	VSUBPD       constant16<>+0(SB), Y6, Y6
+	VADDPD       constant25<>+0(SB), Y6, Y7
+	VDIVPD       Y7, Y6, Y7
+	VMULPD       Y7, Y7, Y8
+	VBROADCASTSD constant26<>+0(SB), Y9
+	VFMADD213PD  constant27<>+0(SB), Y8, Y9
+	VFMADD213PD  constant28<>+0(SB), Y8, Y9
+	VFMADD213PD  constant29<>+0(SB), Y8, Y9
+	VFMADD213PD  constant30<>+0(SB), Y8, Y9
+	VFMADD213PD  constant31<>+0(SB), Y8, Y9
+	VFMADD213PD  constant32<>+0(SB), Y8, Y9
+	VMULPD       Y8, Y9, Y9
+	VMULPD       constant15<>+0(SB), Y6, Y8
+	VMULPD       Y6, Y8, Y8
+	VADDPD       Y8, Y9, Y9
+	VMULPD       Y7, Y9, Y9
+	VFMADD231PD  constant33<>+0(SB), Y5, Y9
+	VSUBPD       Y9, Y8, Y9
+	VSUBPD       Y6, Y9, Y9
+	VMULPD       constant34<>+0(SB), Y5, Y5
+	VSUBPD       Y9, Y5, Y9
+	VSUBPD       constant16<>+0(SB), Y4, Y4
+	VDIVPD       Y4, Y9, Y5
+	VCMPPD       $0x00, constant35<>+0(SB), Y4, Y4
+	VBLENDVPD    Y4, constant16<>+0(SB), Y5, Y5
+	VMULPD       Y2, Y5, Y5
+	VXORPD       Y4, Y4, Y4
+	VSUBPD       Y5, Y4, Y5
+	VBROADCASTSD constant43<>+0(SB), Y4
+	VMAXPD       Y5, Y4, Y5
+	VMOVAPD      Y5, Y4
+	VMULPD       constant02<>+0(SB), Y4, Y6
+	VROUNDPD     $0x08, Y6, Y6
+	VFNMADD231PD constant03<>+0(SB), Y6, Y4
+	VFNMADD231PD constant04<>+0(SB), Y6, Y4
+	VBROADCASTSD constant05<>+0(SB), Y7
+	VFMADD213PD  constant06<>+0(SB), Y4, Y7
+	VFMADD213PD  constant07<>+0(SB), Y4, Y7
+	VFMADD213PD  constant08<>+0(SB), Y4, Y7
+	VFMADD213PD  constant09<>+0(SB), Y4, Y7
+	VFMADD213PD  constant10<>+0(SB), Y4, Y7
+	VFMADD213PD  constant11<>+0(SB), Y4, Y7
+	VFMADD213PD  constant12<>+0(SB), Y4, Y7
+	VFMADD213PD  constant13<>+0(SB), Y4, Y7
+	VFMADD213PD  constant14<>+0(SB), Y4, Y7
+	VFMADD213PD  constant15<>+0(SB), Y4, Y7
+	VMULPD       Y4, Y4, Y8
+	VFMADD213PD  Y4, Y8, Y7
+	VADDPD       constant16<>+0(SB), Y7, Y7
+	VCVTPD2DQY   Y6, X4
+	VPMOVSXDQ    X4, Y4
+	VPADDQ       constant17<>+0(SB), Y4, Y4
+	VPSLLQ       $0x34, Y4, Y4
+	VMULPD       Y4, Y7, Y7
+	VMOVAPD      Y7, Y4
+	VCMPPD       $0x11, constant18<>+0(SB), Y4, Y8
+	VMULPD       constant19<>+0(SB), Y4, Y7
+	VBLENDVPD    Y8, Y7, Y4, Y7
+	VANDPD       constant20<>+0(SB), Y8, Y9
+	VPSRLQ       $0x34, Y7, Y6
+	VPOR         constant21<>+0(SB), Y6, Y6
+	VSUBPD       constant22<>+0(SB), Y6, Y6
+	VSUBPD       Y9, Y6, Y6
+	VPAND        constant23<>+0(SB), Y7, Y7
+	VPOR         constant16<>+0(SB), Y7, Y7
+	VCMPPD       $0x1e, constant24<>+0(SB), Y7, Y8
+	VMULPD       constant15<>+0(SB), Y7, Y9
+	VBLENDVPD    Y8, Y9, Y7, Y7
+	VANDPD       constant16<>+0(SB), Y8, Y8
+	VADDPD       Y8, Y6, Y6
+	VSUBPD       constant16<>+0(SB), Y7, Y7
+	VADDPD       constant25<>+0(SB), Y7, Y8
+	VDIVPD       Y8, Y7, Y8
+	VMULPD       Y8, Y8, Y9
+	VBROADCASTSD constant26<>+0(SB), Y10
+	VFMADD213PD  constant27<>+0(SB), Y9, Y10
+	VFMADD213PD  constant28<>+0(SB), Y9, Y10
+	VFMADD213PD  constant29<>+0(SB), Y9, Y10
+	VFMADD213PD  constant30<>+0(SB), Y9, Y10
+	VFMADD213PD  constant31<>+0(SB), Y9, Y10
+	VFMADD213PD  constant32<>+0(SB), Y9, Y10
+	VMULPD       Y9, Y10, Y10
+	VMULPD       constant15<>+0(SB), Y7, Y9
+	VMULPD       Y7, Y9, Y9
+	VADDPD       Y9, Y10, Y10
+	VMULPD       Y8, Y10, Y10
+	VFMADD231PD  constant33<>+0(SB), Y6, Y10
+	VSUBPD       Y10, Y9, Y10
+	VSUBPD       Y7, Y10, Y10
+	VMULPD       constant34<>+0(SB), Y6, Y6
+	VSUBPD       Y10, Y6, Y10
+	VSUBPD       constant16<>+0(SB), Y4, Y4
+	VDIVPD       Y10, Y4, Y10
+	VCMPPD       $0x00, constant35<>+0(SB), Y4, Y4
+	VBLENDVPD    Y4, constant16<>+0(SB), Y10, Y10
+	VMULPD       Y10, Y5, Y5
+	VXORPD       Y4, Y4, Y4
+	VSUBPD       Y5, Y4, Y5
+	VCMPPD       $0x1e, constant44<>+0(SB), Y3, Y4
+	VBLENDVPD    Y4, constant16<>+0(SB), Y5, Y5
+	VBROADCASTSD constant16<>+0(SB), Y4
+	VDIVPD       Y5, Y4, Y4
+	VMULPD       Y4, Y2, Y6
+	VSUBPD       Y1, Y2, Y1
+	VFMADD231PD  Y2, Y2, Y1
+	VMULPD       Y4, Y1, Y1
+	VMULPD       Y6, Y6, Y4
+	VSUBPD       Y4, Y1, Y1
+	VCMPPD       $0x1e, constant44<>+0(SB), Y3, Y3
+	VBLENDVPD    Y3, constant35<>+0(SB), Y1, Y1
+	VCMPPD       $0x11, constant35<>+0(SB), Y1, Y3
+	VBLENDVPD    Y3, constant35<>+0(SB), Y1, Y1
+	VBROADCASTSD a+24(FP), Y3
+	VADDPD       Y3, Y6, Y6
+	VBROADCASTSD constant16<>+0(SB), Y4
+	VXORPD       Y3, Y3, Y3
+	VMULPD       Y6, Y6, Y7
+	VFMADD213PD  Y4, Y7, Y3
+	VMULPD       Y7, Y4, Y4
+	VADDPD       constant16<>+0(SB), Y6, Y6
+	VMULPD       Y6, Y6, Y7
+	VFMADD213PD  Y4, Y7, Y3
+	VMULPD       Y7, Y4, Y4
+	VADDPD       constant16<>+0(SB), Y6, Y6
+	VMULPD       Y6, Y6, Y7
+	VFMADD213PD  Y4, Y7, Y3
+	VMULPD       Y7, Y4, Y4
+	VADDPD       constant16<>+0(SB), Y6, Y6
+	VMULPD       Y6, Y6, Y7
+	VFMADD213PD  Y4, Y7, Y3
+	VMULPD       Y7, Y4, Y4
+	VADDPD       constant16<>+0(SB), Y6, Y6
+	VMULPD       Y6, Y6, Y7
+	VFMADD213PD  Y4, Y7, Y3
+	VMULPD       Y7, Y4, Y4
+	VADDPD       constant16<>+0(SB), Y6, Y6
+	VMULPD       Y6, Y6, Y7
+	VFMADD213PD  Y4, Y7, Y3
+	VMULPD       Y7, Y4, Y4
+	VADDPD       constant16<>+0(SB), Y6, Y6
+	VMULPD       Y6, Y6, Y7
+	VFMADD213PD  Y4, Y7, Y3
+	VMULPD       Y7, Y4, Y4
+	VADDPD       constant16<>+0(SB), Y6, Y6
+	VMULPD       Y6, Y6, Y7
+	VFMADD213PD  Y4, Y7, Y3
+	VMULPD       Y7, Y4, Y4
+	VADDPD       constant16<>+0(SB), Y6, Y6
+	VMULPD       Y6, Y6, Y7
+	VFMADD213PD  Y4, Y7, Y3
+	VMULPD       Y7, Y4, Y4
+	VADDPD       constant16<>+0(SB), Y6, Y6
+	VDIVPD       Y4, Y3, Y3
+	VCMPPD       $0x11, constant18<>+0(SB), Y4, Y8
+	VMULPD       constant19<>+0(SB), Y4, Y7
+	VBLENDVPD    Y8, Y7, Y4, Y7
+	VANDPD       constant20<>+0(SB), Y8, Y9
+	VPSRLQ       $0x34, Y7, Y4
+	VPOR         constant21<>+0(SB), Y4, Y4
+	VSUBPD       constant22<>+0(SB), Y4, Y4
+	VSUBPD       Y9, Y4, Y4
+	VPAND        constant23<>+0(SB), Y7, Y7
+	VPOR         constant16<>+0(SB), Y7, Y7
+	VCMPPD       $0x1e, constant24<>+0(SB), Y7, Y8
+	VMULPD       constant15<>+0(SB), Y7, Y9
+	VBLENDVPD    Y8, Y9, Y7, Y7
+	VANDPD       constant16<>+0(SB), Y8, Y8
+	VADDPD       Y8, Y4, Y4
+	VSUBPD       constant16<>+0(SB), Y7, Y7
+	VADDPD       constant25<>+0(SB), Y7, Y8
+	VDIVPD       Y8, Y7, Y8
+	VMULPD       Y8, Y8, Y9
+	VBROADCASTSD constant26<>+0(SB), Y10
+	VFMADD213PD  constant27<>+0(SB), Y9, Y10
+	VFMADD213PD  constant28<>+0(SB), Y9, Y10
+	VFMADD213PD  constant29<>+0(SB), Y9, Y10
+	VFMADD213PD  constant30<>+0(SB), Y9, Y10
+	VFMADD213PD  constant31<>+0(SB), Y9, Y10
+	VFMADD213PD  constant32<>+0(SB), Y9, Y10
+	VMULPD       Y9, Y10, Y10
+	VMULPD       constant15<>+0(SB), Y7, Y9
+	VMULPD       Y7, Y9, Y9
+	VADDPD       Y9, Y10, Y10
+	VMULPD       Y8, Y10, Y10
+	VFMADD231PD  constant33<>+0(SB), Y4, Y10
+	VSUBPD       Y10, Y9, Y10
+	VSUBPD       Y7, Y10, Y10
+	VMULPD       constant34<>+0(SB), Y4, Y4
+	VSUBPD       Y10, Y4, Y10
+	VBROADCASTSD constant16<>+0(SB), Y4
+	VDIVPD       Y6, Y4, Y4
+	VXORPD       Y8, Y8, Y8
+	VMULPD       Y4, Y4, Y7
+	VSUBPD       Y7, Y8, Y8
+	VBROADCASTSD constant45<>+0(SB), Y9
+	VFMADD213PD  constant46<>+0(SB), Y8, Y9
+	VFMADD213PD  constant47<>+0(SB), Y8, Y9
+	VFMADD213PD  constant46<>+0(SB), Y8, Y9
+	VFMADD213PD  constant48<>+0(SB), Y8, Y9
+	VMULPD       Y7, Y9, Y9
+	VFMADD231PD  constant15<>+0(SB), Y4, Y9
+	VADDPD       constant16<>+0(SB), Y9, Y9
+	VFMADD231PD  Y9, Y4, Y3
+	VMULPD       Y1, Y3, Y3
+	VBROADCASTSD constant49<>+0(SB), Y9
+	VFMADD213PD  constant50<>+0(SB), Y8, Y9
+	VFMADD213PD  constant51<>+0(SB), Y8, Y9
+	VFMADD213PD  constant52<>+0(SB), Y8, Y9
+	VFMADD213PD  constant53<>+0(SB), Y8, Y9
+	VMULPD       Y4, Y9, Y9
+	VADDPD       constant54<>+0(SB), Y9, Y9
+	VSUBPD       Y6, Y9, Y9
+	VSUBPD       Y10, Y3, Y3
+	VFMADD231PD  constant15<>+0(SB), Y3, Y9
+	VCMPPD       $0x11, constant18<>+0(SB), Y6, Y4
+	VMULPD       constant19<>+0(SB), Y6, Y3
+	VBLENDVPD    Y4, Y3, Y6, Y3
+	VANDPD       constant20<>+0(SB), Y4, Y7
+	VPSRLQ       $0x34, Y3, Y1
+	VPOR         constant21<>+0(SB), Y1, Y1
+	VSUBPD       constant22<>+0(SB), Y1, Y1
+	VSUBPD       Y7, Y1, Y1
+	VPAND        constant23<>+0(SB), Y3, Y3
+	VPOR         constant16<>+0(SB), Y3, Y3
+	VCMPPD       $0x1e, constant24<>+0(SB), Y3, Y4
+	VMULPD       constant15<>+0(SB), Y3, Y7
+	VBLENDVPD    Y4, Y7, Y3, Y3
+	VANDPD       constant16<>+0(SB), Y4, Y4
+	VADDPD       Y4, Y1, Y1
+	VSUBPD       constant16<>+0(SB), Y3, Y3
+	VADDPD       constant25<>+0(SB), Y3, Y4
+	VDIVPD       Y4, Y3, Y4
+	VMULPD       Y4, Y4, Y7
+	VBROADCASTSD constant26<>+0(SB), Y8
+	VFMADD213PD  constant27<>+0(SB), Y7, Y8
+	VFMADD213PD  constant28<>+0(SB), Y7, Y8
+	VFMADD213PD  constant29<>+0(SB), Y7, Y8
+	VFMADD213PD  constant30<>+0(SB), Y7, Y8
+	VFMADD213PD  constant31<>+0(SB), Y7, Y8
+	VFMADD213PD  constant32<>+0(SB), Y7, Y8
+	VMULPD       Y7, Y8, Y8
+	VMULPD       constant15<>+0(SB), Y3, Y7
+	VMULPD       Y3, Y7, Y7
+	VADDPD       Y7, Y8, Y8
+	VMULPD       Y4, Y8, Y8
+	VFMADD231PD  constant33<>+0(SB), Y1, Y8
+	VSUBPD       Y8, Y7, Y8
+	VSUBPD       Y3, Y8, Y8
+	VMULPD       constant34<>+0(SB), Y1, Y1
+	VSUBPD       Y8, Y1, Y8
+	VSUBPD       constant15<>+0(SB), Y6, Y6
+	VFMADD231PD  Y8, Y6, Y9
+	VBROADCASTSD logGamma+40(FP), Y1
+	VSUBPD       Y1, Y9, Y9
+	VMULPD       Y5, Y9, Y9
+	VBROADCASTSD log+32(FP), Y1
+	VMULPD       Y2, Y1, Y1
+	VCMPPD       $0x11, constant55<>+0(SB), Y2, Y3
+	VANDPD       Y3, Y1, Y1
+	VCMPPD       $0x1e, constant56<>+0(SB), Y2, Y2
+	VANDPD       Y2, Y9, Y9
+	VADDPD       Y1, Y0, Y0
+	VADDPD       Y9, Y0, Y0
+
+done216:
+	MOVQ         sum+48(FP), AX
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPD       X1, X0, X1
+	VUNPCKHPD    X1, X1, X0
+	VADDSD       X0, X1, X1
+	VADDSD       (AX), X1, X1
+	VMOVSD       X1, (AX)
 	VZEROUPPER
 	RET
 
-DATA constant42<>+0(SB)/8, $0x01a56e1fc2f8f359
-DATA constant42<>+8(SB)/8, $0x01a56e1fc2f8f359
-DATA constant42<>+16(SB)/8, $0x01a56e1fc2f8f359
-DATA constant42<>+24(SB)/8, $0x01a56e1fc2f8f359
-GLOBL constant42<>(SB), RODATA|NOPTR, $32
+DATA constant43<>+0(SB)/8, $0xc085e00000000000
+DATA constant43<>+8(SB)/8, $0xc085e00000000000
+DATA constant43<>+16(SB)/8, $0xc085e00000000000
+DATA constant43<>+24(SB)/8, $0xc085e00000000000
+GLOBL constant43<>(SB), RODATA|NOPTR, $32
+
+DATA constant44<>+0(SB)/8, $0x3fefffffff768fa0
+DATA constant44<>+8(SB)/8, $0x3fefffffff768fa0
+DATA constant44<>+16(SB)/8, $0x3fefffffff768fa0
+DATA constant44<>+24(SB)/8, $0x3fefffffff768fa0
+GLOBL constant44<>(SB), RODATA|NOPTR, $32
+
+DATA constant45<>+0(SB)/8, $0x3fb364d9364d9365
+DATA constant45<>+8(SB)/8, $0x3fb364d9364d9365
+DATA constant45<>+16(SB)/8, $0x3fb364d9364d9365
+DATA constant45<>+24(SB)/8, $0x3fb364d9364d9365
+GLOBL constant45<>(SB), RODATA|NOPTR, $32
+
+DATA constant46<>+0(SB)/8, $0x3fa1111111111111
+DATA constant46<>+8(SB)/8, $0x3fa1111111111111
+DATA constant46<>+16(SB)/8, $0x3fa1111111111111
+DATA constant46<>+24(SB)/8, $0x3fa1111111111111
+GLOBL constant46<>(SB), RODATA|NOPTR, $32
+
+DATA constant47<>+0(SB)/8, $0x3f98618618618618
+DATA constant47<>+8(SB)/8, $0x3f98618618618618
+DATA constant47<>+16(SB)/8, $0x3f98618618618618
+DATA constant47<>+24(SB)/8, $0x3f98618618618618
+GLOBL constant47<>(SB), RODATA|NOPTR, $32
+
+DATA constant48<>+0(SB)/8, $0x3fc5555555555555
+DATA constant48<>+8(SB)/8, $0x3fc5555555555555
+DATA constant48<>+16(SB)/8, $0x3fc5555555555555
+DATA constant48<>+24(SB)/8, $0x3fc5555555555555
+GLOBL constant48<>(SB), RODATA|NOPTR, $32
+
+DATA constant49<>+0(SB)/8, $0x3f4b951e2b18ff23
+DATA constant49<>+8(SB)/8, $0x3f4b951e2b18ff23
+DATA constant49<>+16(SB)/8, $0x3f4b951e2b18ff23
+DATA constant49<>+24(SB)/8, $0x3f4b951e2b18ff23
+GLOBL constant49<>(SB), RODATA|NOPTR, $32
+
+DATA constant50<>+0(SB)/8, $0x3f43813813813814
+DATA constant50<>+8(SB)/8, $0x3f43813813813814
+DATA constant50<>+16(SB)/8, $0x3f43813813813814
+DATA constant50<>+24(SB)/8, $0x3f43813813813814
+GLOBL constant50<>(SB), RODATA|NOPTR, $32
+
+DATA constant51<>+0(SB)/8, $0x3f4a01a01a01a01a
+DATA constant51<>+8(SB)/8, $0x3f4a01a01a01a01a
+DATA constant51<>+16(SB)/8, $0x3f4a01a01a01a01a
+DATA constant51<>+24(SB)/8, $0x3f4a01a01a01a01a
+GLOBL constant51<>(SB), RODATA|NOPTR, $32
+
+DATA constant52<>+0(SB)/8, $0x3f66c16c16c16c17
+DATA constant52<>+8(SB)/8, $0x3f66c16c16c16c17
+DATA constant52<>+16(SB)/8, $0x3f66c16c16c16c17
+DATA constant52<>+24(SB)/8, $0x3f66c16c16c16c17
+GLOBL constant52<>(SB), RODATA|NOPTR, $32
+
+DATA constant53<>+0(SB)/8, $0x3fb5555555555555
+DATA constant53<>+8(SB)/8, $0x3fb5555555555555
+DATA constant53<>+16(SB)/8, $0x3fb5555555555555
+DATA constant53<>+24(SB)/8, $0x3fb5555555555555
+GLOBL constant53<>(SB), RODATA|NOPTR, $32
+
+DATA constant54<>+0(SB)/8, $0x3fed67f1c864beb5
+DATA constant54<>+8(SB)/8, $0x3fed67f1c864beb5
+DATA constant54<>+16(SB)/8, $0x3fed67f1c864beb5
+DATA constant54<>+24(SB)/8, $0x3fed67f1c864beb5
+GLOBL constant54<>(SB), RODATA|NOPTR, $32
+
+DATA constant55<>+0(SB)/8, $0x3e112e0be826d695
+DATA constant55<>+8(SB)/8, $0x3e112e0be826d695
+DATA constant55<>+16(SB)/8, $0x3e112e0be826d695
+DATA constant55<>+24(SB)/8, $0x3e112e0be826d695
+GLOBL constant55<>(SB), RODATA|NOPTR, $32
+
+DATA constant56<>+0(SB)/8, $0x3e112e0be826d694
+DATA constant56<>+8(SB)/8, $0x3e112e0be826d694
+DATA constant56<>+16(SB)/8, $0x3e112e0be826d694
+DATA constant56<>+24(SB)/8, $0x3e112e0be826d694
+GLOBL constant56<>(SB), RODATA|NOPTR, $32
 
 // func forward8AVX2(alpha *float64, e *float64, scale *float64, entry *float64, move *float64, pairs int, n int, least float64, done *int)
 // Requires: AVX, AVX2, FMA3
@@ -4326,7 +5088,7 @@ TEXT ·forward8AVX2(SB), NOSPLIT, $0-72
 	VMOVSD  least+56(FP), X3
 	XORQ    BX, BX
 
-loop210:
+loop217:
 	VMULPD       (CX), Y0, Y4
 	VMOVUPD      Y4, (AX)
 	VMULPD       32(CX), Y1, Y5
@@ -4338,7 +5100,7 @@ loop210:
 	VADDSD       X0, X1, X1
 	VMOVSD       X1, (DX)
 	VUCOMISD     X3, X1
-	JBE          end211
+	JBE          end218
 	VDIVSD       X1, X2, X0
 	VBROADCASTSD X0, Y6
 	MOVQ         move+32(FP), DI
@@ -4349,7 +5111,7 @@ loop210:
 	MOVQ         AX, R8
 	MOVQ         pairs+40(FP), R9
 
-loop212:
+loop219:
 	VBROADCASTSD (R8), Y9
 	VFMADD231PD  (DI), Y9, Y0
 	VFMADD231PD  32(DI), Y9, Y1
@@ -4359,7 +5121,7 @@ loop212:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000080, DI
 	DECQ         R9
-	JNZ          loop212
+	JNZ          loop219
 	VADDPD       Y7, Y0, Y0
 	VADDPD       Y8, Y1, Y1
 	VMULPD       Y6, Y0, Y0
@@ -4373,9 +5135,9 @@ loop212:
 	ADDQ         $0x00000008, DX
 	INCQ         BX
 	CMPQ         BX, SI
-	JL           loop210
+	JL           loop217
 
-end211:
+end218:
 	MOVQ done+64(FP), AX
 	MOVQ BX, (AX)
 	VZEROUPPER
@@ -4401,7 +5163,7 @@ TEXT ·backward8AVX2(SB), NOSPLIT, $0-64
 	VMOVUPD 32(DI), Y1
 	VMOVSD  constant16<>+0(SB), X2
 
-loop213:
+loop220:
 	VDIVSD       (BX), X2, X3
 	VBROADCASTSD X3, Y3
 	VMULPD       (CX), Y0, Y4
@@ -4422,7 +5184,7 @@ loop213:
 	MOVQ         AX, R8
 	MOVQ         pairs+48(FP), R9
 
-loop214:
+loop221:
 	VBROADCASTSD (R8), Y5
 	VFMADD231PD  (DI), Y5, Y0
 	VFMADD231PD  32(DI), Y5, Y1
@@ -4432,7 +5194,7 @@ loop214:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000080, DI
 	DECQ         R9
-	JNZ          loop214
+	JNZ          loop221
 	VADDPD       Y3, Y0, Y0
 	VADDPD       Y4, Y1, Y1
 	VMOVAPD      Y0, Y0
@@ -4442,7 +5204,7 @@ loop214:
 	SUBQ         $0x00000040, DX
 	SUBQ         $0x08, BX
 	DECQ         SI
-	JNZ          loop213
+	JNZ          loop220
 	MOVQ         beta+32(FP), AX
 	VMOVUPD      Y0, (AX)
 	VMOVUPD      Y1, 32(AX)
@@ -4465,7 +5227,7 @@ TEXT ·forward16AVX2(SB), NOSPLIT, $0-72
 	VMOVSD  least+56(FP), X5
 	XORQ    BX, BX
 
-loop215:
+loop222:
 	VMULPD       (CX), Y0, Y6
 	VMOVUPD      Y6, (AX)
 	VMULPD       32(CX), Y1, Y7
@@ -4483,7 +5245,7 @@ loop215:
 	VADDSD       X0, X1, X1
 	VMOVSD       X1, (DX)
 	VUCOMISD     X5, X1
-	JBE          end216
+	JBE          end223
 	VDIVSD       X1, X4, X0
 	VBROADCASTSD X0, Y10
 	MOVQ         move+32(FP), DI
@@ -4498,7 +5260,7 @@ loop215:
 	MOVQ         AX, R8
 	MOVQ         pairs+40(FP), R9
 
-loop217:
+loop224:
 	VBROADCASTSD (R8), Y15
 	VFMADD231PD  (DI), Y15, Y0
 	VFMADD231PD  32(DI), Y15, Y1
@@ -4512,7 +5274,7 @@ loop217:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000100, DI
 	DECQ         R9
-	JNZ          loop217
+	JNZ          loop224
 	VADDPD       Y11, Y0, Y0
 	VADDPD       Y12, Y1, Y1
 	VADDPD       Y13, Y2, Y2
@@ -4534,9 +5296,9 @@ loop217:
 	ADDQ         $0x00000008, DX
 	INCQ         BX
 	CMPQ         BX, SI
-	JL           loop215
+	JL           loop222
 
-end216:
+end223:
 	MOVQ done+64(FP), AX
 	MOVQ BX, (AX)
 	VZEROUPPER
@@ -4564,7 +5326,7 @@ TEXT ·backward16AVX2(SB), NOSPLIT, $0-64
 	VMOVUPD 96(DI), Y3
 	VMOVSD  constant16<>+0(SB), X4
 
-loop218:
+loop225:
 	VDIVSD       (BX), X4, X5
 	VBROADCASTSD X5, Y5
 	VMULPD       (CX), Y0, Y6
@@ -4599,7 +5361,7 @@ loop218:
 	MOVQ         AX, R8
 	MOVQ         pairs+48(FP), R9
 
-loop219:
+loop226:
 	VBROADCASTSD (R8), Y9
 	VFMADD231PD  (DI), Y9, Y0
 	VFMADD231PD  32(DI), Y9, Y1
@@ -4613,7 +5375,7 @@ loop219:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000100, DI
 	DECQ         R9
-	JNZ          loop219
+	JNZ          loop226
 	VADDPD       Y5, Y0, Y0
 	VADDPD       Y6, Y1, Y1
 	VADDPD       Y7, Y2, Y2
@@ -4627,7 +5389,7 @@ loop219:
 	SUBQ         $0x00000080, DX
 	SUBQ         $0x08, BX
 	DECQ         SI
-	JNZ          loop218
+	JNZ          loop225
 	MOVQ         beta+32(FP), AX
 	VMOVUPD      Y0, (AX)
 	VMOVUPD      Y1, 32(AX)
@@ -4643,9 +5405,9 @@ TEXT ·expAVX512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop220:
+loop227:
 	CMPQ              DX, $0x08
-	JL                end221
+	JL                end228
 	VMOVUPD           (CX), Z0
 	VBROADCASTSD      constant00<>+0(SB), Z1
 	VMAXPD            Z0, Z1, Z0
@@ -4674,11 +5436,11 @@ loop220:
 	ADDQ              $0x40, CX
 	ADDQ              $0x40, AX
 	SUBQ              $0x08, DX
-	JMP               loop220
+	JMP               loop227
 
-end221:
+end228:
 	TESTQ             DX, DX
-	JZ                done222
+	JZ                done229
 	MOVQ              $0x000000ff, BX
 	BZHIQ             DX, BX, BX
 	KMOVW             BX, K1
@@ -4708,7 +5470,7 @@ end221:
 	VSCALEFPD         Z1, Z2, Z0
 	VMOVUPD           Z0, K1, (AX)
 
-done222:
+done229:
 	VZEROUPPER
 	RET
 
@@ -4719,9 +5481,9 @@ TEXT ·logAVX512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop223:
+loop230:
 	CMPQ             DX, $0x08
-	JL               end224
+	JL               end231
 	VMOVUPD          (CX), Z0
 	VGETEXPPD        Z0, Z1
 	VGETMANTPD       $0x00, Z0, Z2
@@ -4759,11 +5521,11 @@ loop223:
 	ADDQ             $0x40, CX
 	ADDQ             $0x40, AX
 	SUBQ             $0x08, DX
-	JMP              loop223
+	JMP              loop230
 
-end224:
+end231:
 	TESTQ            DX, DX
-	JZ               done225
+	JZ               done232
 	MOVQ             $0x000000ff, BX
 	BZHIQ            DX, BX, BX
 	KMOVW            BX, K1
@@ -4802,7 +5564,7 @@ end224:
 	VBROADCASTSD     constant38<>+0(SB), K2, Z5
 	VMOVUPD          Z5, K1, (AX)
 
-done225:
+done232:
 	VZEROUPPER
 	RET
 
@@ -4817,24 +5579,24 @@ TEXT ·softmaxAVX512(SB), NOSPLIT, $0-40
 	SHLQ         $0x03, SI
 	VBROADCASTSD constant39<>+0(SB), Z0
 
-loop226:
+loop233:
 	CMPQ         CX, $0x08
-	JL           end227
+	JL           end234
 	VBROADCASTSD constant36<>+0(SB), Z1
 	MOVQ         k+8(FP), R8
 	MOVQ         AX, DI
 
-loop228:
+loop235:
 	VMAXPD (DI), Z1, Z1
 	ADDQ   SI, DI
 	DECQ   R8
-	JNZ    loop228
+	JNZ    loop235
 	VPXORQ Z2, Z2, Z2
 	VPXORQ Z3, Z3, Z3
 	MOVQ   k+8(FP), R8
 	MOVQ   AX, DI
 
-loop229:
+loop236:
 	VMOVUPD           (DI), Z4
 	VSUBPD            Z1, Z4, Z4
 	VMAXPD            Z4, Z0, Z4
@@ -4865,18 +5627,18 @@ loop229:
 	VFMADD231PD       Z4, Z5, Z3
 	ADDQ              SI, DI
 	DECQ              R8
-	JNZ               loop229
+	JNZ               loop236
 	VBROADCASTSD      constant16<>+0(SB), Z4
 	VDIVPD            Z2, Z4, Z4
 	MOVQ              k+8(FP), R8
 	MOVQ              AX, DI
 
-loop230:
+loop237:
 	VMULPD           (DI), Z4, Z5
 	VMOVUPD          Z5, (DI)
 	ADDQ             SI, DI
 	DECQ             R8
-	JNZ              loop230
+	JNZ              loop237
 	VGETEXPPD        Z2, Z5
 	VGETMANTPD       $0x00, Z2, Z6
 	VCMPPD.BCST      $0x1e, constant24<>+0(SB), Z6, K1
@@ -4915,9 +5677,9 @@ loop230:
 	ADDQ             $0x40, DX
 	ADDQ             $0x40, BX
 	SUBQ             $0x08, CX
-	JMP              loop226
+	JMP              loop233
 
-end227:
+end234:
 	VZEROUPPER
 	RET
 
@@ -4930,9 +5692,9 @@ TEXT ·complementAVX512(SB), NOSPLIT, $0-32
 	VBROADCASTSD constant16<>+0(SB), Z1
 	VPXORQ       Z2, Z2, Z2
 
-loop231:
+loop238:
 	CMPQ         CX, $0x08
-	JL           end232
+	JL           end239
 	VBROADCASTSD constant16<>+0(SB), Z4
 	VMOVUPD      (AX), Z3
 	VMINPD       Z3, Z0, Z3
@@ -4944,9 +5706,9 @@ loop231:
 	VPORQ.BCST   constant16<>+0(SB), Z1, Z1
 	ADDQ         $0x40, AX
 	SUBQ         $0x08, CX
-	JMP          loop231
+	JMP          loop238
 
-end232:
+end239:
 	MOVQ    mantissas+16(FP), AX
 	VMOVUPD Z1, (AX)
 	MOVQ    exponents+24(FP), AX
@@ -4961,19 +5723,19 @@ TEXT ·finiteAVX512(SB), NOSPLIT, $0-24
 	MOVQ   n+8(FP), CX
 	VPXORQ Z0, Z0, Z0
 
-loop233:
+loop240:
 	CMPQ    CX, $0x08
-	JL      end234
+	JL      end241
 	VMOVUPD (AX), Z1
 	VSUBPD  Z1, Z1, Z1
 	VADDPD  Z1, Z0, Z0
 	ADDQ    $0x40, AX
 	SUBQ    $0x08, CX
-	JMP     loop233
+	JMP     loop240
 
-end234:
+end241:
 	TESTQ     CX, CX
-	JZ        done235
+	JZ        done242
 	MOVQ      $0x000000ff, DX
 	BZHIQ     CX, DX, DX
 	KMOVW     DX, K1
@@ -4981,7 +5743,7 @@ end234:
 	VSUBPD    Z1, Z1, Z1
 	VADDPD    Z1, Z0, Z0
 
-done235:
+done242:
 	MOVQ          sum+16(FP), AX
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VADDPD        Y1, Y0, Y1
@@ -5012,18 +5774,18 @@ TEXT ·columnsAVX512(SB), NOSPLIT, $0-56
 	VPXORQ Z3, Z3, Z3
 	VPXORQ Z4, Z4, Z4
 
-loop236:
+loop243:
 	CMPQ DX, $0x08
-	JL   end237
+	JL   end244
 	MOVQ CX, R9
 	MOVQ AX, R10
 	MOVQ d+24(FP), R11
 	LEAQ (CX)(BX*8), R12
 	LEAQ (R12)(BX*8), R12
 
-loop239:
+loop246:
 	CMPQ            R11, $0x04
-	JL              end240
+	JL              end247
 	PREFETCHT0      (R12)
 	PREFETCHT0      64(R12)
 	PREFETCHT0      128(R12)
@@ -5057,12 +5819,12 @@ loop239:
 	ADDQ            $0x00000020, R9
 	LEAQ            (R10)(DI*4), R10
 	SUBQ            $0x04, R11
-	JMP             loop239
+	JMP             loop246
 
-end240:
-loop241:
+end247:
+loop248:
 	CMPQ            R11, $0x02
-	JL              end242
+	JL              end249
 	PREFETCHT0      (R12)
 	PREFETCHT0      64(R12)
 	ADDQ            $0x00000080, R12
@@ -5084,11 +5846,11 @@ loop241:
 	ADDQ            $0x00000010, R9
 	LEAQ            (R10)(DI*2), R10
 	SUBQ            $0x02, R11
-	JMP             loop241
+	JMP             loop248
 
-end242:
+end249:
 	TESTQ           R11, R11
-	JZ              even238
+	JZ              even245
 	SUBQ            $0x08, R9
 	SUBQ            DI, R10
 	LEAQ            (R9)(BX*4), R11
@@ -5107,13 +5869,13 @@ end242:
 	VMOVUPD         Z7, (R10)
 	VMOVUPD         Z5, (R10)(DI*1)
 
-even238:
+even245:
 	LEAQ (CX)(BX*8), CX
 	ADDQ $0x00000040, AX
 	SUBQ $0x08, DX
-	JMP  loop236
+	JMP  loop243
 
-end237:
+end244:
 	VADDPD        Z2, Z1, Z1
 	VADDPD        Z3, Z1, Z1
 	VADDPD        Z4, Z1, Z1
@@ -5142,9 +5904,9 @@ TEXT ·withinAVX512(SB), NOSPLIT, $0-48
 	VPBROADCASTD SI, Z2
 	VMOVDQU32    lanePlaces<>+0(SB), Z1
 
-loop243:
+loop250:
 	CMPQ          BX, $0x08
-	JL            end244
+	JL            end251
 	VMOVUPD       (CX), Z3
 	VSUBPD        (DX), Z3, Z3
 	VCMPPD        $0x16, Z0, Z3, K1
@@ -5157,9 +5919,9 @@ loop243:
 	ADDQ          $0x00000040, CX
 	ADDQ          $0x00000040, DX
 	SUBQ          $0x08, BX
-	JMP           loop243
+	JMP           loop250
 
-end244:
+end251:
 	SUBQ AX, DI
 	SHRQ $0x02, DI
 	MOVQ DI, ret+40(FP)
@@ -5195,14 +5957,14 @@ TEXT ·gatherAVX512(SB), NOSPLIT, $0-56
 	SHLQ $0x03, BX
 	SHLQ $0x03, SI
 
-loop245:
+loop252:
 	MOVQ list+40(FP), DI
 	MOVQ count+48(FP), R8
 	MOVQ CX, R9
 
-loop246:
+loop253:
 	CMPQ        R8, $0x04
-	JL          end247
+	JL          end254
 	MOVLQSX     (DI), R10
 	MOVLQSX     4(DI), R11
 	MOVLQSX     8(DI), R12
@@ -5216,13 +5978,13 @@ loop246:
 	ADDQ        $0x00000020, R9
 	ADDQ        $0x00000010, DI
 	SUBQ        $0x04, R8
-	JMP         loop246
+	JMP         loop253
 
-end247:
+end254:
 	ADDQ BX, AX
 	ADDQ SI, CX
 	DECQ DX
-	JNZ  loop245
+	JNZ  loop252
 	VZEROUPPER
 	RET
 
@@ -5233,18 +5995,18 @@ TEXT ·raiseAVX512(SB), NOSPLIT, $0-24
 	MOVQ v+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop248:
+loop255:
 	CMPQ    DX, $0x08
-	JL      end249
+	JL      end256
 	VMOVUPD (CX), Z0
 	VMAXPD  (AX), Z0, Z0
 	VMOVUPD Z0, (AX)
 	ADDQ    $0x00000040, AX
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x08, DX
-	JMP     loop248
+	JMP     loop255
 
-end249:
+end256:
 	VZEROUPPER
 	RET
 
@@ -5262,27 +6024,27 @@ TEXT ·factoriseAVX512(SB), NOSPLIT, $8-48
 	VBROADCASTSD share+40(FP), Z0
 	VBROADCASTSD constant16<>+0(SB), Z1
 
-loop250:
+loop257:
 	CMPQ BX, $0x08
-	JL   end251
+	JL   end258
 	MOVQ AX, R8
 	MOVQ CX, R9
 	MOVQ m+24(FP), R10
 
-loop252:
+loop259:
 	VMULPD  (R8), Z0, Z2
 	VMOVUPD Z2, (R9)
 	ADDQ    SI, R9
 	ADDQ    DI, R8
 	ADDQ    SI, R8
 	DECQ    R10
-	JNZ     loop252
+	JNZ     loop259
 	VMOVAPD Z1, Z2
 	MOVQ    AX, R8
 	MOVQ    CX, R9
 	MOVQ    m+24(FP), R10
 
-loop253:
+loop260:
 	VMOVUPD (R8), Z3
 	VSUBPD  (R9), Z3, Z4
 	VMINPD  Z4, Z2, Z2
@@ -5292,9 +6054,9 @@ loop253:
 	MOVQ    R8, R12
 	MOVQ    R10, R13
 	DECQ    R13
-	JZ      end254
+	JZ      end261
 
-loop255:
+loop262:
 	ADDQ   SI, R11
 	ADDQ   SI, R12
 	ADDQ   DI, R12
@@ -5303,32 +6065,32 @@ loop255:
 	MOVQ   R12, R15
 	MOVQ   R13, BP
 
-loop256:
+loop263:
 	VMOVUPD      (R15), Z5
 	VFNMADD231PD (R14), Z4, Z5
 	VMOVUPD      Z5, (R15)
 	ADDQ         SI, R14
 	ADDQ         SI, R15
 	DECQ         BP
-	JNZ          loop256
+	JNZ          loop263
 	VMOVUPD      Z4, (R11)
 	DECQ         R13
-	JNZ          loop255
+	JNZ          loop262
 
-end254:
+end261:
 	ADDQ    SI, R9
 	ADDQ    DI, R8
 	ADDQ    SI, R8
 	DECQ    R10
-	JNZ     loop253
+	JNZ     loop260
 	VMOVUPD Z2, (DX)
 	ADDQ    $0x00000040, AX
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x08, BX
-	JMP     loop250
+	JMP     loop257
 
-end251:
+end258:
 	VZEROUPPER
 	RET
 
@@ -5344,57 +6106,57 @@ TEXT ·solveAVX512(SB), NOSPLIT, $0-48
 	MOVQ  m+24(FP), DI
 	IMULQ SI, DI
 
-loop257:
+loop264:
 	CMPQ BX, $0x08
-	JL   end258
+	JL   end265
 	MOVQ CX, R8
 	MOVQ AX, R9
 	MOVQ m+24(FP), R10
 
-down259:
+down266:
 	DECQ    R10
-	JZ      up260
+	JZ      up267
 	MOVQ    R8, R11
 	MOVQ    R9, R12
 	MOVQ    R10, R13
 	VMOVUPD (R9), Z0
 
-loop261:
+loop268:
 	ADDQ         SI, R11
 	ADDQ         SI, R12
 	VMOVUPD      (R12), Z1
 	VFNMADD231PD (R11), Z0, Z1
 	VMOVUPD      Z1, (R12)
 	DECQ         R13
-	JNZ          loop261
+	JNZ          loop268
 	ADDQ         DI, R8
 	ADDQ         SI, R8
 	ADDQ         SI, R9
-	JMP          down259
+	JMP          down266
 
-up260:
+up267:
 	MOVQ R9, R14
 	SUBQ AX, R14
 	ADDQ DX, R14
 
-loop262:
+loop269:
 	VMOVUPD (R9), Z0
 	VMULPD  (R14), Z0, Z0
 	MOVQ    R8, R11
 	MOVQ    R9, R12
 	MOVQ    R10, R13
 	TESTQ   R13, R13
-	JZ      done263
+	JZ      done270
 
-loop264:
+loop271:
 	ADDQ         SI, R11
 	ADDQ         SI, R12
 	VMOVUPD      (R12), Z1
 	VFNMADD231PD (R11), Z1, Z0
 	DECQ         R13
-	JNZ          loop264
+	JNZ          loop271
 
-done263:
+done270:
 	VMOVUPD Z0, (R9)
 	SUBQ    DI, R8
 	SUBQ    SI, R8
@@ -5402,14 +6164,14 @@ done263:
 	SUBQ    SI, R14
 	INCQ    R10
 	CMPQ    R10, m+24(FP)
-	JL      loop262
+	JL      loop269
 	ADDQ    $0x00000040, AX
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x08, BX
-	JMP     loop257
+	JMP     loop264
 
-end258:
+end265:
 	VZEROUPPER
 	RET
 
@@ -5432,78 +6194,78 @@ TEXT ·invertAVX512(SB), NOSPLIT, $0-32
 	IMULQ SI, R8
 	ADDQ  R8, AX
 
-loop265:
+loop272:
 	CMPQ DX, $0x08
-	JL   end266
+	JL   end273
 	MOVQ AX, DI
 	MOVQ CX, R8
 	XORQ R9, R9
 
-rows267:
+rows274:
 	MOVQ  DI, R10
 	MOVQ  R9, R11
 	TESTQ R11, R11
-	JZ    alone268
+	JZ    alone275
 
-loop269:
+loop276:
 	ADDQ   SI, R10
 	MOVQ   DI, R12
 	MOVQ   R10, R13
 	MOVQ   R9, R14
 	VPXORQ Z0, Z0, Z0
 
-before270:
+before277:
 	ADDQ         BX, R12
 	ADDQ         BX, R13
 	CMPQ         R14, R11
-	JE           column271
+	JE           column278
 	VMOVUPD      (R12), Z1
 	VFNMADD231PD (R13), Z1, Z0
 	DECQ         R14
-	JMP          before270
+	JMP          before277
 
-column271:
-loop272:
+column278:
+loop279:
 	VMOVUPD      (R12), Z1
 	VFNMADD231PD (R13), Z1, Z0
 	ADDQ         BX, R12
 	ADDQ         SI, R13
 	DECQ         R14
-	JNZ          loop272
+	JNZ          loop279
 	VMOVUPD      Z0, (R10)
 	DECQ         R11
-	JNZ          loop269
+	JNZ          loop276
 
-alone268:
+alone275:
 	MOVQ    DI, R10
 	MOVQ    DI, R11
 	MOVQ    R9, R12
 	VMOVUPD (R8), Z0
 	TESTQ   R12, R12
-	JZ      store273
+	JZ      store280
 
-loop274:
+loop281:
 	ADDQ         BX, R10
 	ADDQ         SI, R11
 	VMOVUPD      (R10), Z1
 	VFNMADD231PD (R11), Z1, Z0
 	DECQ         R12
-	JNZ          loop274
+	JNZ          loop281
 
-store273:
+store280:
 	VMOVUPD Z0, (DI)
 	SUBQ    SI, DI
 	SUBQ    BX, DI
 	SUBQ    BX, R8
 	INCQ    R9
 	CMPQ    R9, m+16(FP)
-	JL      rows267
+	JL      rows274
 	ADDQ    $0x00000040, AX
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x08, DX
-	JMP     loop265
+	JMP     loop272
 
-end266:
+end273:
 	VZEROUPPER
 	RET
 
@@ -5516,9 +6278,9 @@ TEXT ·rotateAVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSD c+24(FP), Z0
 	VBROADCASTSD s+32(FP), Z1
 
-loop275:
+loop282:
 	CMPQ    DX, $0x08
-	JL      end276
+	JL      end283
 	VMOVUPD (AX), Z2
 	VMOVUPD (CX), Z3
 	VMULPD  Z0, Z2, Z4
@@ -5532,9 +6294,9 @@ loop275:
 	ADDQ    $0x00000040, AX
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x08, DX
-	JMP     loop275
+	JMP     loop282
 
-end276:
+end283:
 	MOVQ      $0x000000ff, BX
 	BZHIQ     DX, BX, BX
 	KMOVW     BX, K1
@@ -5563,15 +6325,15 @@ TEXT ·gaussianScoresAVX512(SB), NOSPLIT, $0-72
 	SHLQ $0x03, SI
 	LEAQ (SI)(SI*2), DI
 
-loop277:
+loop284:
 	CMPQ DX, $0x20
-	JL   end278
+	JL   end285
 	MOVQ CX, R8
 	MOVQ work+64(FP), R9
 	MOVQ m+40(FP), R10
 	MOVQ d+16(FP), R11
 
-loop279:
+loop286:
 	VBROADCASTSD (R10), Z0
 	VMOVUPD      (R8), Z1
 	VSUBPD       Z0, Z1, Z1
@@ -5589,7 +6351,7 @@ loop279:
 	ADDQ         $0x00000100, R9
 	ADDQ         $0x00000008, R10
 	DECQ         R11
-	JNZ          loop279
+	JNZ          loop286
 	VPXORQ       Z0, Z0, Z0
 	VPXORQ       Z1, Z1, Z1
 	VPXORQ       Z2, Z2, Z2
@@ -5598,9 +6360,9 @@ loop279:
 	MOVQ         root+48(FP), R9
 	MOVQ         d+16(FP), R10
 
-loop280:
+loop287:
 	CMPQ         R10, $0x04
-	JL           end281
+	JL           end288
 	VPXORQ       Z4, Z4, Z4
 	VPXORQ       Z5, Z5, Z5
 	VPXORQ       Z6, Z6, Z6
@@ -5688,9 +6450,9 @@ loop280:
 	MOVQ         R9, R12
 	MOVQ         R10, R13
 	SUBQ         $0x04, R13
-	JZ           none282
+	JZ           none289
 
-loop283:
+loop290:
 	VMOVUPD      (R11), Z20
 	VMOVUPD      64(R11), Z21
 	VMOVUPD      128(R11), Z22
@@ -5718,9 +6480,9 @@ loop283:
 	ADDQ         $0x00000100, R11
 	ADDQ         $0x00000008, R12
 	DECQ         R13
-	JNZ          loop283
+	JNZ          loop290
 
-none282:
+none289:
 	VFMADD231PD Z4, Z4, Z0
 	VFMADD231PD Z5, Z5, Z1
 	VFMADD231PD Z6, Z6, Z2
@@ -5739,11 +6501,11 @@ none282:
 	VFMADD231PD Z19, Z19, Z3
 	LEAQ        32(R9)(SI*4), R9
 	SUBQ        $0x04, R10
-	JMP         loop280
+	JMP         loop287
 
-end281:
+end288:
 	CMPQ         R10, $0x03
-	JNE          next285
+	JNE          next292
 	VPXORQ       Z4, Z4, Z4
 	VPXORQ       Z5, Z5, Z5
 	VPXORQ       Z6, Z6, Z6
@@ -5810,11 +6572,11 @@ end281:
 	VFMADD231PD  Z13, Z13, Z1
 	VFMADD231PD  Z14, Z14, Z2
 	VFMADD231PD  Z15, Z15, Z3
-	JMP          end284
+	JMP          end291
 
-next285:
+next292:
 	CMPQ         R10, $0x02
-	JNE          next286
+	JNE          next293
 	VPXORQ       Z4, Z4, Z4
 	VPXORQ       Z5, Z5, Z5
 	VPXORQ       Z6, Z6, Z6
@@ -5854,11 +6616,11 @@ next285:
 	VFMADD231PD  Z9, Z9, Z1
 	VFMADD231PD  Z10, Z10, Z2
 	VFMADD231PD  Z11, Z11, Z3
-	JMP          end284
+	JMP          end291
 
-next286:
+next293:
 	CMPQ         R10, $0x01
-	JNE          next287
+	JNE          next294
 	VPXORQ       Z4, Z4, Z4
 	VPXORQ       Z5, Z5, Z5
 	VPXORQ       Z6, Z6, Z6
@@ -5876,10 +6638,10 @@ next286:
 	VFMADD231PD  Z5, Z5, Z1
 	VFMADD231PD  Z6, Z6, Z2
 	VFMADD231PD  Z7, Z7, Z3
-	JMP          end284
+	JMP          end291
 
-next287:
-end284:
+next294:
+end291:
 	VBROADCASTSD      c+32(FP), Z4
 	VADDPD            (AX), Z4, Z5
 	VFNMADD231PD.BCST constant15<>+0(SB), Z0, Z5
@@ -5896,18 +6658,18 @@ end284:
 	ADDQ              $0x00000100, CX
 	ADDQ              $0x00000100, AX
 	SUBQ              $0x20, DX
-	JMP               loop277
+	JMP               loop284
 
-end278:
-loop288:
+end285:
+loop295:
 	CMPQ DX, $0x08
-	JL   end289
+	JL   end296
 	MOVQ CX, R8
 	MOVQ work+64(FP), R9
 	MOVQ m+40(FP), R10
 	MOVQ d+16(FP), R11
 
-loop290:
+loop297:
 	VBROADCASTSD (R10), Z0
 	VMOVUPD      (R8), Z1
 	VSUBPD       Z0, Z1, Z1
@@ -5916,15 +6678,15 @@ loop290:
 	ADDQ         $0x00000040, R9
 	ADDQ         $0x00000008, R10
 	DECQ         R11
-	JNZ          loop290
+	JNZ          loop297
 	VPXORQ       Z0, Z0, Z0
 	MOVQ         work+64(FP), R8
 	MOVQ         root+48(FP), R9
 	MOVQ         d+16(FP), R10
 
-loop291:
+loop298:
 	CMPQ         R10, $0x04
-	JL           end292
+	JL           end299
 	VPXORQ       Z1, Z1, Z1
 	VMOVUPD      (R8), Z2
 	VBROADCASTSD (R9), Z3
@@ -5958,9 +6720,9 @@ loop291:
 	MOVQ         R9, R12
 	MOVQ         R10, R13
 	SUBQ         $0x04, R13
-	JZ           none293
+	JZ           none300
 
-loop294:
+loop301:
 	VMOVUPD      (R11), Z5
 	VBROADCASTSD 32(R12), Z6
 	VFMADD231PD  Z5, Z6, Z1
@@ -5973,20 +6735,20 @@ loop294:
 	ADDQ         $0x00000040, R11
 	ADDQ         $0x00000008, R12
 	DECQ         R13
-	JNZ          loop294
+	JNZ          loop301
 
-none293:
+none300:
 	VFMADD231PD Z1, Z1, Z0
 	VFMADD231PD Z2, Z2, Z0
 	VFMADD231PD Z3, Z3, Z0
 	VFMADD231PD Z4, Z4, Z0
 	LEAQ        32(R9)(SI*4), R9
 	SUBQ        $0x04, R10
-	JMP         loop291
+	JMP         loop298
 
-end292:
+end299:
 	CMPQ         R10, $0x03
-	JNE          next296
+	JNE          next303
 	VPXORQ       Z1, Z1, Z1
 	VMOVUPD      (R8), Z2
 	VBROADCASTSD (R9), Z3
@@ -6008,11 +6770,11 @@ end292:
 	VFMADD231PD  Z1, Z1, Z0
 	VFMADD231PD  Z2, Z2, Z0
 	VFMADD231PD  Z3, Z3, Z0
-	JMP          end295
+	JMP          end302
 
-next296:
+next303:
 	CMPQ         R10, $0x02
-	JNE          next297
+	JNE          next304
 	VPXORQ       Z1, Z1, Z1
 	VMOVUPD      (R8), Z2
 	VBROADCASTSD (R9), Z3
@@ -6025,20 +6787,20 @@ next296:
 	VFMADD231PD  Z3, Z4, Z2
 	VFMADD231PD  Z1, Z1, Z0
 	VFMADD231PD  Z2, Z2, Z0
-	JMP          end295
+	JMP          end302
 
-next297:
+next304:
 	CMPQ         R10, $0x01
-	JNE          next298
+	JNE          next305
 	VPXORQ       Z1, Z1, Z1
 	VMOVUPD      (R8), Z2
 	VBROADCASTSD (R9), Z3
 	VFMADD231PD  Z2, Z3, Z1
 	VFMADD231PD  Z1, Z1, Z0
-	JMP          end295
+	JMP          end302
 
-next298:
-end295:
+next305:
+end302:
 	VBROADCASTSD      c+32(FP), Z1
 	VADDPD            (AX), Z1, Z1
 	VFNMADD231PD.BCST constant15<>+0(SB), Z0, Z1
@@ -6046,9 +6808,9 @@ end295:
 	ADDQ              $0x00000040, CX
 	ADDQ              $0x00000040, AX
 	SUBQ              $0x08, DX
-	JMP               loop288
+	JMP               loop295
 
-end289:
+end296:
 	VZEROUPPER
 	RET
 
@@ -6061,9 +6823,9 @@ TEXT ·diagonalScoresAVX512(SB), NOSPLIT, $0-56
 	MOVQ DX, BX
 	SHLQ $0x03, BX
 
-loop299:
+loop306:
 	CMPQ   DX, $0x20
-	JL     end300
+	JL     end307
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -6073,7 +6835,7 @@ loop299:
 	MOVQ   h+48(FP), R8
 	MOVQ   d+16(FP), R9
 
-loop301:
+loop308:
 	VBROADCASTSD (DI), Z4
 	VBROADCASTSD (R8), Z5
 	VMOVUPD      (SI), Z6
@@ -6096,7 +6858,7 @@ loop301:
 	ADDQ         $0x00000008, DI
 	ADDQ         $0x00000008, R8
 	DECQ         R9
-	JNZ          loop301
+	JNZ          loop308
 	VBROADCASTSD c+32(FP), Z4
 	VADDPD       (AX), Z4, Z5
 	VSUBPD       Z0, Z5, Z5
@@ -6113,19 +6875,19 @@ loop301:
 	ADDQ         $0x00000100, CX
 	ADDQ         $0x00000100, AX
 	SUBQ         $0x20, DX
-	JMP          loop299
+	JMP          loop306
 
-end300:
-loop302:
+end307:
+loop309:
 	CMPQ   DX, $0x08
-	JL     end303
+	JL     end310
 	VPXORQ Z0, Z0, Z0
 	MOVQ   CX, SI
 	MOVQ   m+40(FP), DI
 	MOVQ   h+48(FP), R8
 	MOVQ   d+16(FP), R9
 
-loop304:
+loop311:
 	VBROADCASTSD (DI), Z1
 	VBROADCASTSD (R8), Z2
 	VMOVUPD      (SI), Z3
@@ -6136,7 +6898,7 @@ loop304:
 	ADDQ         $0x00000008, DI
 	ADDQ         $0x00000008, R8
 	DECQ         R9
-	JNZ          loop304
+	JNZ          loop311
 	VBROADCASTSD c+32(FP), Z1
 	VADDPD       (AX), Z1, Z1
 	VSUBPD       Z0, Z1, Z1
@@ -6144,9 +6906,9 @@ loop304:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, AX
 	SUBQ         $0x08, DX
-	JMP          loop302
+	JMP          loop309
 
-end303:
+end310:
 	VZEROUPPER
 	RET
 
@@ -6162,9 +6924,9 @@ TEXT ·diagonalMomentsAVX512(SB), NOSPLIT, $0-56
 	SHLQ $0x03, DI
 	LEAQ (DI)(DI*2), R8
 
-loop305:
+loop312:
 	CMPQ         BX, $0x04
-	JL           end306
+	JL           end313
 	VPXORQ       Z0, Z0, Z0
 	VPXORQ       Z1, Z1, Z1
 	VPXORQ       Z2, Z2, Z2
@@ -6181,9 +6943,9 @@ loop305:
 	MOVQ         w+48(FP), R10
 	MOVQ         n+32(FP), R11
 
-loop307:
+loop314:
 	CMPQ        R11, $0x08
-	JL          end308
+	JL          end315
 	VMOVUPD     (R10), Z12
 	VMOVUPD     (R9), Z13
 	VSUBPD      Z8, Z13, Z13
@@ -6208,9 +6970,9 @@ loop307:
 	ADDQ        $0x00000040, R9
 	ADDQ        $0x00000040, R10
 	SUBQ        $0x08, R11
-	JMP         loop307
+	JMP         loop314
 
-end308:
+end315:
 	VUNPCKLPD       Z1, Z0, Z8
 	VUNPCKHPD       Z1, Z0, Z0
 	VADDPD          Z0, Z8, Z8
@@ -6246,11 +7008,11 @@ end308:
 	ADDQ            $0x00000020, CX
 	ADDQ            $0x00000020, SI
 	SUBQ            $0x04, BX
-	JMP             loop305
+	JMP             loop312
 
-end306:
+end313:
 	CMPQ         BX, $0x03
-	JNE          next310
+	JNE          next317
 	VPXORQ       Z0, Z0, Z0
 	VPXORQ       Z1, Z1, Z1
 	VPXORQ       Z2, Z2, Z2
@@ -6263,9 +7025,9 @@ end306:
 	MOVQ         w+48(FP), BX
 	MOVQ         n+32(FP), SI
 
-loop311:
+loop318:
 	CMPQ        SI, $0x08
-	JL          end312
+	JL          end319
 	VMOVUPD     (BX), Z9
 	VMOVUPD     (DX), Z10
 	VSUBPD      Z6, Z10, Z10
@@ -6285,9 +7047,9 @@ loop311:
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x08, SI
-	JMP         loop311
+	JMP         loop318
 
-end312:
+end319:
 	VEXTRACTF64X4 $0x01, Z0, Y6
 	VADDPD        Y6, Y0, Y6
 	VEXTRACTF128  $0x01, Y6, X0
@@ -6336,11 +7098,11 @@ end312:
 	VADDSD        X0, X1, X1
 	VADDSD        16(CX), X1, X1
 	VMOVSD        X1, 16(CX)
-	JMP           end309
+	JMP           end316
 
-next310:
+next317:
 	CMPQ         BX, $0x02
-	JNE          next313
+	JNE          next320
 	VPXORQ       Z0, Z0, Z0
 	VPXORQ       Z1, Z1, Z1
 	VPXORQ       Z2, Z2, Z2
@@ -6350,9 +7112,9 @@ next310:
 	MOVQ         w+48(FP), BX
 	MOVQ         n+32(FP), SI
 
-loop314:
+loop321:
 	CMPQ        SI, $0x08
-	JL          end315
+	JL          end322
 	VMOVUPD     (BX), Z6
 	VMOVUPD     (DX), Z7
 	VSUBPD      Z4, Z7, Z7
@@ -6367,9 +7129,9 @@ loop314:
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x08, SI
-	JMP         loop314
+	JMP         loop321
 
-end315:
+end322:
 	VEXTRACTF64X4 $0x01, Z0, Y4
 	VADDPD        Y4, Y0, Y4
 	VEXTRACTF128  $0x01, Y4, X0
@@ -6402,20 +7164,20 @@ end315:
 	VADDSD        X0, X1, X1
 	VADDSD        8(CX), X1, X1
 	VMOVSD        X1, 8(CX)
-	JMP           end309
+	JMP           end316
 
-next313:
+next320:
 	CMPQ         BX, $0x01
-	JNE          next316
+	JNE          next323
 	VPXORQ       Z0, Z0, Z0
 	VPXORQ       Z1, Z1, Z1
 	VBROADCASTSD (SI), Z2
 	MOVQ         w+48(FP), BX
 	MOVQ         n+32(FP), SI
 
-loop317:
+loop324:
 	CMPQ        SI, $0x08
-	JL          end318
+	JL          end325
 	VMOVUPD     (BX), Z3
 	VMOVUPD     (DX), Z4
 	VSUBPD      Z2, Z4, Z4
@@ -6425,9 +7187,9 @@ loop317:
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x08, SI
-	JMP         loop317
+	JMP         loop324
 
-end318:
+end325:
 	VEXTRACTF64X4 $0x01, Z0, Y2
 	VADDPD        Y2, Y0, Y2
 	VEXTRACTF128  $0x01, Y2, X0
@@ -6444,10 +7206,10 @@ end318:
 	VADDSD        X0, X1, X1
 	VADDSD        (CX), X1, X1
 	VMOVSD        X1, (CX)
-	JMP           end309
+	JMP           end316
 
-next316:
-end309:
+next323:
+end316:
 	VZEROUPPER
 	RET
 
@@ -6459,37 +7221,37 @@ TEXT ·deviationsAVX512(SB), NOSPLIT, $0-40
 	MOVQ d+16(FP), DX
 	MOVQ anchor+32(FP), BX
 
-loop319:
+loop326:
 	MOVQ         n+24(FP), SI
 	VBROADCASTSD (BX), Z0
 
-loop320:
+loop327:
 	CMPQ    SI, $0x08
-	JL      end321
+	JL      end328
 	VMOVUPD (CX), Z1
 	VSUBPD  Z0, Z1, Z1
 	VMOVUPD Z1, (AX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, AX
 	SUBQ    $0x08, SI
-	JMP     loop320
+	JMP     loop327
 
-end321:
+end328:
 	ADDQ         $0x00000008, BX
 	DECQ         DX
-	JNZ          loop319
+	JNZ          loop326
 	MOVQ         n+24(FP), CX
 	VBROADCASTSD constant16<>+0(SB), Z0
 
-loop322:
+loop329:
 	CMPQ    CX, $0x08
-	JL      end323
+	JL      end330
 	VMOVUPD Z0, (AX)
 	ADDQ    $0x00000040, AX
 	SUBQ    $0x08, CX
-	JMP     loop322
+	JMP     loop329
 
-end323:
+end330:
 	VZEROUPPER
 	RET
 
@@ -6499,9 +7261,9 @@ TEXT ·productsAVX512(SB), NOSPLIT, $0-56
 	MOVQ   columns+48(FP), AX
 	MOVQ   w+24(FP), CX
 	TESTQ  CX, CX
-	JNZ    triangular324
+	JNZ    triangular331
 	CMPQ   AX, $0x04
-	JNE    next326
+	JNE    next333
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -6525,9 +7287,9 @@ TEXT ·productsAVX512(SB), NOSPLIT, $0-56
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop327:
+loop334:
 	CMPQ        DX, $0x08
-	JL          end328
+	JL          end335
 	VMOVUPD     (CX), Z16
 	VMOVUPD     (CX)(BX*1), Z17
 	VMOVUPD     (CX)(BX*2), Z18
@@ -6555,9 +7317,9 @@ loop327:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop327
+	JMP         loop334
 
-end328:
+end335:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -6616,11 +7378,11 @@ end328:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done325
+	JMP           done332
 
-next326:
+next333:
 	CMPQ   AX, $0x03
-	JNE    next329
+	JNE    next336
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -6640,9 +7402,9 @@ next326:
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop330:
+loop337:
 	CMPQ        DX, $0x08
-	JL          end331
+	JL          end338
 	VMOVUPD     (CX), Z12
 	VMOVUPD     (CX)(BX*1), Z13
 	VMOVUPD     (CX)(BX*2), Z14
@@ -6665,9 +7427,9 @@ loop330:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop330
+	JMP         loop337
 
-end331:
+end338:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -6726,11 +7488,11 @@ end331:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done325
+	JMP           done332
 
-next329:
+next336:
 	CMPQ   AX, $0x02
-	JNE    next332
+	JNE    next339
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -6746,9 +7508,9 @@ next329:
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop333:
+loop340:
 	CMPQ        DX, $0x08
-	JL          end334
+	JL          end341
 	VMOVUPD     (CX), Z8
 	VMOVUPD     (CX)(BX*1), Z9
 	VMOVUPD     (AX), Z10
@@ -6766,9 +7528,9 @@ loop333:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop333
+	JMP         loop340
 
-end334:
+end341:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -6827,11 +7589,11 @@ end334:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done325
+	JMP           done332
 
-next332:
+next339:
 	CMPQ   AX, $0x01
-	JNE    next335
+	JNE    next342
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -6843,9 +7605,9 @@ next332:
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop336:
+loop343:
 	CMPQ        DX, $0x08
-	JL          end337
+	JL          end344
 	VMOVUPD     (CX), Z4
 	VMOVUPD     (AX), Z5
 	VFMADD231PD Z4, Z5, Z0
@@ -6858,9 +7620,9 @@ loop336:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop336
+	JMP         loop343
 
-end337:
+end344:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -6919,12 +7681,12 @@ end337:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done325
+	JMP           done332
 
-next335:
-triangular324:
+next342:
+triangular331:
 	CMPQ   AX, $0x04
-	JNE    next338
+	JNE    next345
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -6943,9 +7705,9 @@ triangular324:
 	LEAQ   (BX)(BX*2), SI
 	MOVQ   w+24(FP), DI
 
-loop339:
+loop346:
 	CMPQ        DX, $0x08
-	JL          end340
+	JL          end347
 	VMOVUPD     (CX), Z10
 	VMOVUPD     (CX)(BX*1), Z11
 	VMOVUPD     (CX)(BX*2), Z12
@@ -6973,9 +7735,9 @@ loop339:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop339
+	JMP         loop346
 
-end340:
+end347:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -7034,11 +7796,11 @@ end340:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done325
+	JMP           done332
 
-next338:
+next345:
 	CMPQ   AX, $0x03
-	JNE    next341
+	JNE    next348
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -7053,9 +7815,9 @@ next338:
 	LEAQ   (BX)(BX*2), SI
 	MOVQ   w+24(FP), SI
 
-loop342:
+loop349:
 	CMPQ        DX, $0x08
-	JL          end343
+	JL          end350
 	VMOVUPD     (CX), Z6
 	VMOVUPD     (CX)(BX*1), Z7
 	VMOVUPD     (CX)(BX*2), Z8
@@ -7076,9 +7838,9 @@ loop342:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop342
+	JMP         loop349
 
-end343:
+end350:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -7123,11 +7885,11 @@ end343:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done325
+	JMP           done332
 
-next341:
+next348:
 	CMPQ   AX, $0x02
-	JNE    next344
+	JNE    next351
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -7139,9 +7901,9 @@ next341:
 	LEAQ   (BX)(BX*2), SI
 	MOVQ   w+24(FP), SI
 
-loop345:
+loop352:
 	CMPQ        DX, $0x08
-	JL          end346
+	JL          end353
 	VMOVUPD     (CX), Z3
 	VMOVUPD     (CX)(BX*1), Z4
 	VMOVUPD     (SI), Z5
@@ -7156,9 +7918,9 @@ loop345:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop345
+	JMP         loop352
 
-end346:
+end353:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -7189,11 +7951,11 @@ end346:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done325
+	JMP           done332
 
-next344:
+next351:
 	CMPQ   AX, $0x01
-	JNE    next347
+	JNE    next354
 	VPXORQ Z0, Z0, Z0
 	MOVQ   wy+8(FP), AX
 	MOVQ   y+16(FP), CX
@@ -7203,9 +7965,9 @@ next344:
 	LEAQ   (BX)(BX*2), BX
 	MOVQ   w+24(FP), BX
 
-loop348:
+loop355:
 	CMPQ        DX, $0x08
-	JL          end349
+	JL          end356
 	VMOVUPD     (CX), Z1
 	VMOVUPD     (BX), Z2
 	ADDQ        $0x00000040, BX
@@ -7215,9 +7977,9 @@ loop348:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop348
+	JMP         loop355
 
-end349:
+end356:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -7234,10 +7996,10 @@ end349:
 	VSHUFF64X2    $0xdd, Z0, Z0, Z0
 	VADDPD        Z0, Z1, Z1
 	VEXTRACTF64X4 $0x00, Z1, (AX)
-	JMP           done325
+	JMP           done332
 
-next347:
-done325:
+next354:
+done332:
 	VZEROUPPER
 	RET
 
@@ -7247,9 +8009,9 @@ TEXT ·tileAVX512(SB), NOSPLIT, $0-88
 	MOVQ   rows+56(FP), AX
 	MOVQ   columns+64(FP), CX
 	CMPQ   CX, $0x10
-	JLE    other351
+	JLE    other358
 	CMPQ   AX, $0x08
-	JNE    next352
+	JNE    next359
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -7292,7 +8054,7 @@ TEXT ·tileAVX512(SB), NOSPLIT, $0-88
 	VPXORQ Z22, Z22, Z22
 	VPXORQ Z23, Z23, Z23
 
-loop353:
+loop360:
 	VMOVUPD      (CX), Z24
 	VMOVUPD      64(CX), Z25
 	VMOVUPD.Z    128(CX), K1, Z26
@@ -7331,7 +8093,7 @@ loop353:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop353
+	JNZ          loop360
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7415,11 +8177,11 @@ loop353:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z24, Z23
 	VMOVUPD      Z23, K1, 128(AX)
-	JMP          done350
+	JMP          done357
 
-next352:
+next359:
 	CMPQ   AX, $0x07
-	JNE    next354
+	JNE    next361
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -7458,7 +8220,7 @@ next352:
 	VPXORQ Z19, Z19, Z19
 	VPXORQ Z20, Z20, Z20
 
-loop355:
+loop362:
 	VMOVUPD      (CX), Z21
 	VMOVUPD      64(CX), Z22
 	VMOVUPD.Z    128(CX), K1, Z23
@@ -7493,7 +8255,7 @@ loop355:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop355
+	JNZ          loop362
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7567,11 +8329,11 @@ loop355:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z21, Z20
 	VMOVUPD      Z20, K1, 128(AX)
-	JMP          done350
+	JMP          done357
 
-next354:
+next361:
 	CMPQ   AX, $0x06
-	JNE    next356
+	JNE    next363
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -7607,7 +8369,7 @@ next354:
 	VPXORQ Z16, Z16, Z16
 	VPXORQ Z17, Z17, Z17
 
-loop357:
+loop364:
 	VMOVUPD      (CX), Z18
 	VMOVUPD      64(CX), Z19
 	VMOVUPD.Z    128(CX), K1, Z20
@@ -7638,7 +8400,7 @@ loop357:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop357
+	JNZ          loop364
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7702,11 +8464,11 @@ loop357:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z18, Z17
 	VMOVUPD      Z17, K1, 128(AX)
-	JMP          done350
+	JMP          done357
 
-next356:
+next363:
 	CMPQ   AX, $0x05
-	JNE    next358
+	JNE    next365
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -7738,7 +8500,7 @@ next356:
 	VPXORQ Z13, Z13, Z13
 	VPXORQ Z14, Z14, Z14
 
-loop359:
+loop366:
 	VMOVUPD      (CX), Z15
 	VMOVUPD      64(CX), Z16
 	VMOVUPD.Z    128(CX), K1, Z17
@@ -7765,7 +8527,7 @@ loop359:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop359
+	JNZ          loop366
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7819,11 +8581,11 @@ loop359:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z15, Z14
 	VMOVUPD      Z14, K1, 128(AX)
-	JMP          done350
+	JMP          done357
 
-next358:
+next365:
 	CMPQ   AX, $0x04
-	JNE    next360
+	JNE    next367
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -7852,7 +8614,7 @@ next358:
 	VPXORQ Z10, Z10, Z10
 	VPXORQ Z11, Z11, Z11
 
-loop361:
+loop368:
 	VMOVUPD      (CX), Z12
 	VMOVUPD      64(CX), Z13
 	VMOVUPD.Z    128(CX), K1, Z14
@@ -7875,7 +8637,7 @@ loop361:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop361
+	JNZ          loop368
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7919,11 +8681,11 @@ loop361:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z12, Z11
 	VMOVUPD      Z11, K1, 128(AX)
-	JMP          done350
+	JMP          done357
 
-next360:
+next367:
 	CMPQ   AX, $0x03
-	JNE    next362
+	JNE    next369
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -7948,7 +8710,7 @@ next360:
 	VPXORQ Z7, Z7, Z7
 	VPXORQ Z8, Z8, Z8
 
-loop363:
+loop370:
 	VMOVUPD      (CX), Z9
 	VMOVUPD      64(CX), Z10
 	VMOVUPD.Z    128(CX), K1, Z11
@@ -7967,7 +8729,7 @@ loop363:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop363
+	JNZ          loop370
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -8001,11 +8763,11 @@ loop363:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z9, Z8
 	VMOVUPD      Z8, K1, 128(AX)
-	JMP          done350
+	JMP          done357
 
-next362:
+next369:
 	CMPQ   AX, $0x02
-	JNE    next364
+	JNE    next371
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -8027,7 +8789,7 @@ next362:
 	VPXORQ Z4, Z4, Z4
 	VPXORQ Z5, Z5, Z5
 
-loop365:
+loop372:
 	VMOVUPD      (CX), Z6
 	VMOVUPD      64(CX), Z7
 	VMOVUPD.Z    128(CX), K1, Z8
@@ -8042,7 +8804,7 @@ loop365:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop365
+	JNZ          loop372
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -8066,11 +8828,11 @@ loop365:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z6, Z5
 	VMOVUPD      Z5, K1, 128(AX)
-	JMP          done350
+	JMP          done357
 
-next364:
+next371:
 	CMPQ   AX, $0x01
-	JNE    next366
+	JNE    next373
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -8089,7 +8851,7 @@ next364:
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
 
-loop367:
+loop374:
 	VMOVUPD      (CX), Z3
 	VMOVUPD      64(CX), Z4
 	VMOVUPD.Z    128(CX), K1, Z5
@@ -8100,7 +8862,7 @@ loop367:
 	ADDQ         BX, AX
 	ADDQ         SI, CX
 	DECQ         DX
-	JNZ          loop367
+	JNZ          loop374
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -8114,14 +8876,14 @@ loop367:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z3, Z2
 	VMOVUPD      Z2, K1, 128(AX)
-	JMP          done350
+	JMP          done357
 
-next366:
-other351:
+next373:
+other358:
 	CMPQ   CX, $0x08
-	JLE    other368
+	JLE    other375
 	CMPQ   AX, $0x08
-	JNE    next369
+	JNE    next376
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -8156,7 +8918,7 @@ other351:
 	VPXORQ Z14, Z14, Z14
 	VPXORQ Z15, Z15, Z15
 
-loop370:
+loop377:
 	VMOVUPD      (CX), Z16
 	VMOVUPD.Z    64(CX), K1, Z17
 	VBROADCASTSD (AX), Z18
@@ -8186,7 +8948,7 @@ loop370:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop370
+	JNZ          loop377
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -8246,11 +9008,11 @@ loop370:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z16, Z15
 	VMOVUPD      Z15, K1, 64(AX)
-	JMP          done350
+	JMP          done357
 
-next369:
+next376:
 	CMPQ   AX, $0x07
-	JNE    next371
+	JNE    next378
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -8282,7 +9044,7 @@ next369:
 	VPXORQ Z12, Z12, Z12
 	VPXORQ Z13, Z13, Z13
 
-loop372:
+loop379:
 	VMOVUPD      (CX), Z14
 	VMOVUPD.Z    64(CX), K1, Z15
 	VBROADCASTSD (AX), Z16
@@ -8309,7 +9071,7 @@ loop372:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop372
+	JNZ          loop379
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -8362,11 +9124,11 @@ loop372:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z14, Z13
 	VMOVUPD      Z13, K1, 64(AX)
-	JMP          done350
+	JMP          done357
 
-next371:
+next378:
 	CMPQ   AX, $0x06
-	JNE    next373
+	JNE    next380
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -8396,7 +9158,7 @@ next371:
 	VPXORQ Z10, Z10, Z10
 	VPXORQ Z11, Z11, Z11
 
-loop374:
+loop381:
 	VMOVUPD      (CX), Z12
 	VMOVUPD.Z    64(CX), K1, Z13
 	VBROADCASTSD (AX), Z14
@@ -8420,7 +9182,7 @@ loop374:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop374
+	JNZ          loop381
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -8466,11 +9228,11 @@ loop374:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z12, Z11
 	VMOVUPD      Z11, K1, 64(AX)
-	JMP          done350
+	JMP          done357
 
-next373:
+next380:
 	CMPQ   AX, $0x05
-	JNE    next375
+	JNE    next382
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -8497,7 +9259,7 @@ next373:
 	VPXORQ Z8, Z8, Z8
 	VPXORQ Z9, Z9, Z9
 
-loop376:
+loop383:
 	VMOVUPD      (CX), Z10
 	VMOVUPD.Z    64(CX), K1, Z11
 	VBROADCASTSD (AX), Z12
@@ -8518,7 +9280,7 @@ loop376:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop376
+	JNZ          loop383
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -8557,11 +9319,11 @@ loop376:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z10, Z9
 	VMOVUPD      Z9, K1, 64(AX)
-	JMP          done350
+	JMP          done357
 
-next375:
+next382:
 	CMPQ   AX, $0x04
-	JNE    next377
+	JNE    next384
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -8586,7 +9348,7 @@ next375:
 	VPXORQ Z6, Z6, Z6
 	VPXORQ Z7, Z7, Z7
 
-loop378:
+loop385:
 	VMOVUPD      (CX), Z8
 	VMOVUPD.Z    64(CX), K1, Z9
 	VBROADCASTSD (AX), Z10
@@ -8604,7 +9366,7 @@ loop378:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop378
+	JNZ          loop385
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -8636,11 +9398,11 @@ loop378:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z8, Z7
 	VMOVUPD      Z7, K1, 64(AX)
-	JMP          done350
+	JMP          done357
 
-next377:
+next384:
 	CMPQ   AX, $0x03
-	JNE    next379
+	JNE    next386
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -8662,7 +9424,7 @@ next377:
 	VPXORQ Z4, Z4, Z4
 	VPXORQ Z5, Z5, Z5
 
-loop380:
+loop387:
 	VMOVUPD      (CX), Z6
 	VMOVUPD.Z    64(CX), K1, Z7
 	VBROADCASTSD (AX), Z8
@@ -8677,7 +9439,7 @@ loop380:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop380
+	JNZ          loop387
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -8702,11 +9464,11 @@ loop380:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z6, Z5
 	VMOVUPD      Z5, K1, 64(AX)
-	JMP          done350
+	JMP          done357
 
-next379:
+next386:
 	CMPQ   AX, $0x02
-	JNE    next381
+	JNE    next388
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -8726,7 +9488,7 @@ next379:
 	VPXORQ Z2, Z2, Z2
 	VPXORQ Z3, Z3, Z3
 
-loop382:
+loop389:
 	VMOVUPD      (CX), Z4
 	VMOVUPD.Z    64(CX), K1, Z5
 	VBROADCASTSD (AX), Z6
@@ -8738,7 +9500,7 @@ loop382:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop382
+	JNZ          loop389
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -8756,11 +9518,11 @@ loop382:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z4, Z3
 	VMOVUPD      Z3, K1, 64(AX)
-	JMP          done350
+	JMP          done357
 
-next381:
+next388:
 	CMPQ   AX, $0x01
-	JNE    next383
+	JNE    next390
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -8778,7 +9540,7 @@ next381:
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 
-loop384:
+loop391:
 	VMOVUPD      (CX), Z2
 	VMOVUPD.Z    64(CX), K1, Z3
 	VBROADCASTSD (AX), Z4
@@ -8787,7 +9549,7 @@ loop384:
 	ADDQ         BX, AX
 	ADDQ         SI, CX
 	DECQ         DX
-	JNZ          loop384
+	JNZ          loop391
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -8798,14 +9560,14 @@ loop384:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z2, Z1
 	VMOVUPD      Z1, K1, 64(AX)
-	JMP          done350
+	JMP          done357
 
-next383:
-other368:
+next390:
+other375:
 	CMPQ   CX, $0x00
-	JLE    other385
+	JLE    other392
 	CMPQ   AX, $0x08
-	JNE    next386
+	JNE    next393
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -8832,7 +9594,7 @@ other368:
 	VPXORQ Z6, Z6, Z6
 	VPXORQ Z7, Z7, Z7
 
-loop387:
+loop394:
 	VMOVUPD.Z    (CX), K1, Z8
 	VBROADCASTSD (AX), Z9
 	VFMADD231PD  Z8, Z9, Z0
@@ -8853,7 +9615,7 @@ loop387:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop387
+	JNZ          loop394
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -8889,11 +9651,11 @@ loop387:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z8, Z7
 	VMOVUPD      Z7, K1, (AX)
-	JMP          done350
+	JMP          done357
 
-next386:
+next393:
 	CMPQ   AX, $0x07
-	JNE    next388
+	JNE    next395
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -8918,7 +9680,7 @@ next386:
 	VPXORQ Z5, Z5, Z5
 	VPXORQ Z6, Z6, Z6
 
-loop389:
+loop396:
 	VMOVUPD.Z    (CX), K1, Z7
 	VBROADCASTSD (AX), Z8
 	VFMADD231PD  Z7, Z8, Z0
@@ -8937,7 +9699,7 @@ loop389:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop389
+	JNZ          loop396
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -8969,11 +9731,11 @@ loop389:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z7, Z6
 	VMOVUPD      Z6, K1, (AX)
-	JMP          done350
+	JMP          done357
 
-next388:
+next395:
 	CMPQ   AX, $0x06
-	JNE    next390
+	JNE    next397
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -8997,7 +9759,7 @@ next388:
 	VPXORQ Z4, Z4, Z4
 	VPXORQ Z5, Z5, Z5
 
-loop391:
+loop398:
 	VMOVUPD.Z    (CX), K1, Z6
 	VBROADCASTSD (AX), Z7
 	VFMADD231PD  Z6, Z7, Z0
@@ -9014,7 +9776,7 @@ loop391:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop391
+	JNZ          loop398
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -9042,11 +9804,11 @@ loop391:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z6, Z5
 	VMOVUPD      Z5, K1, (AX)
-	JMP          done350
+	JMP          done357
 
-next390:
+next397:
 	CMPQ   AX, $0x05
-	JNE    next392
+	JNE    next399
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -9068,7 +9830,7 @@ next390:
 	VPXORQ Z3, Z3, Z3
 	VPXORQ Z4, Z4, Z4
 
-loop393:
+loop400:
 	VMOVUPD.Z    (CX), K1, Z5
 	VBROADCASTSD (AX), Z6
 	VFMADD231PD  Z5, Z6, Z0
@@ -9083,7 +9845,7 @@ loop393:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop393
+	JNZ          loop400
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -9107,11 +9869,11 @@ loop393:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z5, Z4
 	VMOVUPD      Z4, K1, (AX)
-	JMP          done350
+	JMP          done357
 
-next392:
+next399:
 	CMPQ   AX, $0x04
-	JNE    next394
+	JNE    next401
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -9132,7 +9894,7 @@ next392:
 	VPXORQ Z2, Z2, Z2
 	VPXORQ Z3, Z3, Z3
 
-loop395:
+loop402:
 	VMOVUPD.Z    (CX), K1, Z4
 	VBROADCASTSD (AX), Z5
 	VFMADD231PD  Z4, Z5, Z0
@@ -9145,7 +9907,7 @@ loop395:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop395
+	JNZ          loop402
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -9165,11 +9927,11 @@ loop395:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z4, Z3
 	VMOVUPD      Z3, K1, (AX)
-	JMP          done350
+	JMP          done357
 
-next394:
+next401:
 	CMPQ   AX, $0x03
-	JNE    next396
+	JNE    next403
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -9188,7 +9950,7 @@ next394:
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
 
-loop397:
+loop404:
 	VMOVUPD.Z    (CX), K1, Z3
 	VBROADCASTSD (AX), Z4
 	VFMADD231PD  Z3, Z4, Z0
@@ -9199,7 +9961,7 @@ loop397:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop397
+	JNZ          loop404
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -9215,11 +9977,11 @@ loop397:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z3, Z2
 	VMOVUPD      Z2, K1, (AX)
-	JMP          done350
+	JMP          done357
 
-next396:
+next403:
 	CMPQ   AX, $0x02
-	JNE    next398
+	JNE    next405
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -9237,7 +9999,7 @@ next396:
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 
-loop399:
+loop406:
 	VMOVUPD.Z    (CX), K1, Z2
 	VBROADCASTSD (AX), Z3
 	VFMADD231PD  Z2, Z3, Z0
@@ -9246,7 +10008,7 @@ loop399:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop399
+	JNZ          loop406
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -9258,11 +10020,11 @@ loop399:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z2, Z1
 	VMOVUPD      Z1, K1, (AX)
-	JMP          done350
+	JMP          done357
 
-next398:
+next405:
 	CMPQ   AX, $0x01
-	JNE    next400
+	JNE    next407
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -9279,14 +10041,14 @@ next398:
 	SHLQ   $0x03, SI
 	VPXORQ Z0, Z0, Z0
 
-loop401:
+loop408:
 	VMOVUPD.Z    (CX), K1, Z1
 	VBROADCASTSD (AX), Z2
 	VFMADD231PD  Z1, Z2, Z0
 	ADDQ         BX, AX
 	ADDQ         SI, CX
 	DECQ         DX
-	JNZ          loop401
+	JNZ          loop408
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -9294,11 +10056,11 @@ loop401:
 	VMOVUPD.Z    (AX), K1, Z2
 	VFMADD213PD  Z2, Z1, Z0
 	VMOVUPD      Z0, K1, (AX)
-	JMP          done350
+	JMP          done357
 
-next400:
-other385:
-done350:
+next407:
+other392:
+done357:
 	VZEROUPPER
 	RET
 
@@ -9311,24 +10073,24 @@ TEXT ·bitsAVX512(SB), NOSPLIT, $0-40
 	SHLQ   $0x03, CX
 	VPXORQ Z0, Z0, Z0
 
-loop402:
+loop409:
 	MOVQ AX, BX
 	MOVQ d+24(FP), SI
 
-loop403:
+loop410:
 	CMPQ        SI, $0x08
-	JL          end404
+	JL          end411
 	VMOVUPD     (BX), Z1
 	VMOVAPD     Z1, Z2
 	VFMSUB213PD Z1, Z1, Z2
 	VPORQ       Z2, Z0, Z0
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x08, SI
-	JMP         loop403
+	JMP         loop410
 
-end404:
+end411:
 	TESTQ       SI, SI
-	JZ          done405
+	JZ          done412
 	MOVQ        $0x000000ff, DI
 	BZHIQ       SI, DI, DI
 	KMOVW       DI, K1
@@ -9337,10 +10099,10 @@ end404:
 	VFMSUB213PD Z1, Z1, Z2
 	VPORQ       Z2, Z0, Z0
 
-done405:
+done412:
 	ADDQ          CX, AX
 	DECQ          DX
-	JNZ           loop402
+	JNZ           loop409
 	VPANDQ.BCST   constant41<>+0(SB), Z0, Z0
 	MOVQ          sum+32(FP), AX
 	VEXTRACTF64X4 $0x01, Z0, Y1
@@ -9367,46 +10129,46 @@ TEXT ·rowScoresAVX512(SB), NOSPLIT, $0-72
 	MOVQ rows+32(FP), DX
 	MOVQ AX, BX
 	CMPQ DX, $0x01
-	JLE  beyond406
+	JLE  beyond413
 	ADDQ CX, BX
 
-beyond406:
+beyond413:
 	MOVQ BX, SI
 	CMPQ DX, $0x02
-	JLE  beyond407
+	JLE  beyond414
 	ADDQ CX, SI
 
-beyond407:
+beyond414:
 	MOVQ SI, DI
 	CMPQ DX, $0x03
-	JLE  beyond408
+	JLE  beyond415
 	ADDQ CX, DI
 
-beyond408:
+beyond415:
 	MOVQ DI, R8
 	CMPQ DX, $0x04
-	JLE  beyond409
+	JLE  beyond416
 	ADDQ CX, R8
 
-beyond409:
+beyond416:
 	MOVQ R8, R9
 	CMPQ DX, $0x05
-	JLE  beyond410
+	JLE  beyond417
 	ADDQ CX, R9
 
-beyond410:
+beyond417:
 	MOVQ R9, R10
 	CMPQ DX, $0x06
-	JLE  beyond411
+	JLE  beyond418
 	ADDQ CX, R10
 
-beyond411:
+beyond418:
 	MOVQ R10, R11
 	CMPQ DX, $0x07
-	JLE  beyond412
+	JLE  beyond419
 	ADDQ CX, R11
 
-beyond412:
+beyond419:
 	MOVQ dst+0(FP), CX
 	MOVQ eta+48(FP), DX
 	MOVQ k+64(FP), R12
@@ -9415,9 +10177,9 @@ beyond412:
 	SHLQ $0x03, R13
 	ADDQ R13, DX
 
-loop413:
+loop420:
 	CMPQ   R12, $0x02
-	JL     end414
+	JL     end421
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -9442,9 +10204,9 @@ loop413:
 	ANDQ   $-8, R14
 	SHLQ   $0x03, R14
 	NEGQ   R14
-	JZ     short415
+	JZ     short422
 
-loop416:
+loop423:
 	VMOVUPD     (DX)(R14*1), Z16
 	VMOVUPD     (R13)(R14*1), Z17
 	VMOVUPD     (AX)(R14*1), Z18
@@ -9472,12 +10234,12 @@ loop416:
 	VFMADD231PD Z16, Z18, Z7
 	VFMADD231PD Z17, Z18, Z15
 	ADDQ        $0x40, R14
-	JNZ         loop416
+	JNZ         loop423
 
-short415:
+short422:
 	MOVQ        d+40(FP), R14
 	ANDQ        $0x07, R14
-	JZ          even417
+	JZ          even424
 	MOVQ        $0x000000ff, R15
 	BZHIQ       R14, R15, R15
 	KMOVW       R15, K1
@@ -9508,7 +10270,7 @@ short415:
 	VFMADD231PD Z16, Z18, Z7
 	VFMADD231PD Z17, Z18, Z15
 
-even417:
+even424:
 	VUNPCKHPD  Z1, Z0, Z16
 	VUNPCKLPD  Z1, Z0, Z0
 	VADDPD     Z16, Z0, Z0
@@ -9568,11 +10330,11 @@ even417:
 	SHLQ       $0x03, R13
 	ADDQ       R13, DX
 	SUBQ       $0x02, R12
-	JMP        loop413
+	JMP        loop420
 
-end414:
+end421:
 	TESTQ  R12, R12
-	JZ     done418
+	JZ     done425
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -9586,9 +10348,9 @@ end414:
 	ANDQ   $-8, R12
 	SHLQ   $0x03, R12
 	NEGQ   R12
-	JZ     short419
+	JZ     short426
 
-loop420:
+loop427:
 	VMOVUPD     (DX)(R12*1), Z8
 	VMOVUPD     (AX)(R12*1), Z9
 	VFMADD231PD Z8, Z9, Z0
@@ -9607,12 +10369,12 @@ loop420:
 	VMOVUPD     (R11)(R12*1), Z9
 	VFMADD231PD Z8, Z9, Z7
 	ADDQ        $0x40, R12
-	JNZ         loop420
+	JNZ         loop427
 
-short419:
+short426:
 	MOVQ        d+40(FP), R12
 	ANDQ        $0x07, R12
-	JZ          even421
+	JZ          even428
 	MOVQ        $0x000000ff, R13
 	BZHIQ       R12, R13, R13
 	KMOVW       R13, K1
@@ -9634,7 +10396,7 @@ short419:
 	VMOVUPD.Z   (R11), K1, Z9
 	VFMADD231PD Z8, Z9, Z7
 
-even421:
+even428:
 	VUNPCKHPD  Z1, Z0, Z8
 	VUNPCKLPD  Z1, Z0, Z0
 	VADDPD     Z8, Z0, Z0
@@ -9662,7 +10424,7 @@ even421:
 	SHLQ       $0x03, AX
 	ADDQ       AX, CX
 
-done418:
+done425:
 	VZEROUPPER
 	RET
 
@@ -9678,9 +10440,9 @@ TEXT ·nearerAVX512(SB), NOSPLIT, $0-64
 	SHLQ   $0x03, DI
 	VPXORQ Z0, Z0, Z0
 
-loop422:
+loop429:
 	CMPQ   BX, $0x20
-	JL     end423
+	JL     end430
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
 	VPXORQ Z3, Z3, Z3
@@ -9689,7 +10451,7 @@ loop422:
 	MOVQ   m+40(FP), R9
 	MOVQ   d+24(FP), R10
 
-loop424:
+loop431:
 	VBROADCASTSD (R9), Z5
 	VMOVUPD      (R8), Z6
 	VSUBPD       Z5, Z6, Z6
@@ -9706,7 +10468,7 @@ loop424:
 	ADDQ         DI, R8
 	ADDQ         $0x00000008, R9
 	DECQ         R10
-	JNZ          loop424
+	JNZ          loop431
 	VMINPD       (CX), Z1, Z1
 	VMOVUPD      Z1, (AX)
 	VFMADD231PD  (SI), Z1, Z0
@@ -9724,18 +10486,18 @@ loop424:
 	ADDQ         $0x00000100, CX
 	ADDQ         $0x00000100, SI
 	SUBQ         $0x20, BX
-	JMP          loop422
+	JMP          loop429
 
-end423:
-loop425:
+end430:
+loop432:
 	CMPQ   BX, $0x08
-	JL     end426
+	JL     end433
 	VPXORQ Z1, Z1, Z1
 	MOVQ   DX, R8
 	MOVQ   m+40(FP), R9
 	MOVQ   d+24(FP), R10
 
-loop427:
+loop434:
 	VBROADCASTSD (R9), Z2
 	VMOVUPD      (R8), Z3
 	VSUBPD       Z2, Z3, Z3
@@ -9743,7 +10505,7 @@ loop427:
 	ADDQ         DI, R8
 	ADDQ         $0x00000008, R9
 	DECQ         R10
-	JNZ          loop427
+	JNZ          loop434
 	VMINPD       (CX), Z1, Z1
 	VMOVUPD      Z1, (AX)
 	VFMADD231PD  (SI), Z1, Z0
@@ -9752,9 +10514,9 @@ loop427:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, SI
 	SUBQ         $0x08, BX
-	JMP          loop425
+	JMP          loop432
 
-end426:
+end433:
 	MOVQ          total+56(FP), AX
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VADDPD        Y1, Y0, Y1
@@ -9778,9 +10540,9 @@ TEXT ·innerAVX512(SB), NOSPLIT, $0-32
 	VPXORQ Z2, Z2, Z2
 	VPXORQ Z3, Z3, Z3
 
-loop428:
+loop435:
 	CMPQ        DX, $0x20
-	JL          end429
+	JL          end436
 	VMOVUPD     (AX), Z4
 	VFMADD231PD (CX), Z4, Z0
 	VMOVUPD     64(AX), Z4
@@ -9792,23 +10554,23 @@ loop428:
 	ADDQ        $0x00000100, AX
 	ADDQ        $0x00000100, CX
 	SUBQ        $0x20, DX
-	JMP         loop428
+	JMP         loop435
 
-end429:
-loop430:
+end436:
+loop437:
 	CMPQ        DX, $0x08
-	JL          end431
+	JL          end438
 	VMOVUPD     (AX), Z4
 	VMOVUPD     (CX), Z5
 	VFMADD231PD Z4, Z5, Z0
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop430
+	JMP         loop437
 
-end431:
+end438:
 	TESTQ       DX, DX
-	JZ          done432
+	JZ          done439
 	MOVQ        $0x000000ff, BX
 	BZHIQ       DX, BX, BX
 	KMOVW       BX, K1
@@ -9816,7 +10578,7 @@ end431:
 	VMOVUPD.Z   (CX), K1, Z5
 	VFMADD231PD Z4, Z5, Z0
 
-done432:
+done439:
 	VADDPD        Z1, Z0, Z0
 	VADDPD        Z3, Z2, Z2
 	VADDPD        Z2, Z0, Z0
@@ -9840,9 +10602,9 @@ TEXT ·addTimesAVX512(SB), NOSPLIT, $0-32
 	MOVQ         n+24(FP), DX
 	VBROADCASTSD alpha+0(FP), Z0
 
-loop433:
+loop440:
 	CMPQ    DX, $0x20
-	JL      end434
+	JL      end441
 	VMOVUPD (AX), Z1
 	VMULPD  Z0, Z1, Z1
 	VMOVUPD (CX), Z2
@@ -9866,12 +10628,12 @@ loop433:
 	ADDQ    $0x00000100, AX
 	ADDQ    $0x00000100, CX
 	SUBQ    $0x20, DX
-	JMP     loop433
+	JMP     loop440
 
-end434:
-loop435:
+end441:
+loop442:
 	CMPQ    DX, $0x08
-	JL      end436
+	JL      end443
 	VMOVUPD (AX), Z1
 	VMULPD  Z0, Z1, Z1
 	VMOVUPD (CX), Z2
@@ -9880,11 +10642,11 @@ loop435:
 	ADDQ    $0x00000040, AX
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x08, DX
-	JMP     loop435
+	JMP     loop442
 
-end436:
+end443:
 	TESTQ     DX, DX
-	JZ        done437
+	JZ        done444
 	MOVQ      $0x000000ff, BX
 	BZHIQ     DX, BX, BX
 	KMOVW     BX, K1
@@ -9894,83 +10656,335 @@ end436:
 	VADDPD    Z0, Z1, Z1
 	VMOVUPD   Z1, K1, (CX)
 
-done437:
+done444:
 	VZEROUPPER
 	RET
 
-// func reassignAVX512(q *float32, old *float32, k int, n float64, one float64, alpha float64, beta float64, floor float64, mine *float64, words *float64, tokens *float64, weights *float64, sum *float64)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·reassignAVX512(SB), NOSPLIT, $0-104
-	MOVQ         old+8(FP), AX
-	MOVQ         mine+64(FP), CX
-	MOVQ         words+72(FP), DX
-	MOVQ         tokens+80(FP), BX
-	MOVQ         weights+88(FP), SI
-	VBROADCASTSD one+32(FP), Z0
-	VBROADCASTSD alpha+40(FP), Z3
-	VBROADCASTSD beta+48(FP), Z4
-	VBROADCASTSD floor+56(FP), Z5
-	VPXORQ       Z1, Z1, Z1
+// func reassignAVX512(q *float32, old *float32, columns *int, counts *float64, entries int, k int, alpha float64, beta float64, floor float64, mine *float64, words *float64, tokens *float64, weights *float64, sum *float64)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·reassignAVX512(SB), NOSPLIT, $0-112
+	MOVQ         columns+16(FP), AX
+	MOVQ         entries+32(FP), CX
+	MOVQ         k+40(FP), DX
+	SHLQ         $0x03, DX
+	VBROADCASTSD constant16<>+0(SB), Z1
+	MOVQ         q+0(FP), BX
+	MOVQ         old+8(FP), SI
+	MOVQ         counts+24(FP), DI
+
+loop445:
+	VMOVAPD      Z1, Z0
+	TESTQ        DI, DI
+	JZ           uncounted446
+	VBROADCASTSD (DI), Z0
+	ADDQ         $0x00000008, DI
+
+uncounted446:
+	XORQ         R8, R8
+	CMPQ         CX, $0x01
+	SETNE        R8
+	MOVQ         (AX), R9
+	IMULQ        DX, R9
+	MOVQ         words+80(FP), R10
+	ADDQ         R9, R10
+	MOVQ         (AX)(R8*8), R8
+	IMULQ        DX, R8
+	MOVQ         words+80(FP), R9
+	ADDQ         R8, R9
+	MOVQ         mine+72(FP), R8
+	MOVQ         tokens+88(FP), R11
+	MOVQ         weights+96(FP), R12
+	MOVQ         SI, R13
+	MOVQ         k+40(FP), R14
+	VBROADCASTSD alpha+48(FP), Z5
+	VBROADCASTSD beta+56(FP), Z6
+	VBROADCASTSD floor+64(FP), Z7
+	VPXORQ       Z3, Z3, Z3
+	VPXORQ       Z4, Z4, Z4
+	VMOVAPD      Z0, Z2
+	VMINPD       Z2, Z1, Z2
+
+loop447:
+	CMPQ       R14, $0x08
+	JL         end448
+	PREFETCHT0 (R9)
+	VCVTPS2PD  (R13), Z8
+	VMULPD     Z2, Z8, Z8
+	VMOVUPD    (R8), Z9
+	VSUBPD     Z8, Z9, Z9
+	VMAXPD     Z9, Z3, Z9
+	VADDPD     Z5, Z9, Z9
+	VMOVUPD    (R10), Z10
+	VSUBPD     Z8, Z10, Z10
+	VMAXPD     Z10, Z3, Z10
+	VADDPD     Z6, Z10, Z10
+	VMOVUPD    (R11), Z11
+	VSUBPD     Z8, Z11, Z11
+	VMAXPD     Z11, Z3, Z11
+	VADDPD     Z7, Z11, Z11
+	VMULPD     Z10, Z9, Z9
+	VDIVPD     Z11, Z9, Z9
+	VMOVUPD    Z9, (R12)
+	VADDPD     Z9, Z4, Z4
+	ADDQ       $0x00000040, R8
+	ADDQ       $0x00000040, R10
+	ADDQ       $0x00000040, R11
+	ADDQ       $0x00000040, R12
+	ADDQ       $0x00000040, R9
+	ADDQ       $0x00000020, R13
+	SUBQ       $0x08, R14
+	JMP        loop447
+
+end448:
+	TESTQ       R14, R14
+	JZ          done449
+	MOVQ        $0x000000ff, R15
+	BZHIQ       R14, R15, R15
+	KMOVW       R15, K1
+	PREFETCHT0  (R9)
+	VCVTPS2PD.Z (R13), K1, Z8
+	VMULPD      Z2, Z8, Z8
+	VMOVUPD.Z   (R8), K1, Z2
+	VSUBPD      Z8, Z2, Z2
+	VMAXPD      Z2, Z3, Z2
+	VADDPD      Z5, Z2, Z2
+	VMOVUPD.Z   (R10), K1, Z5
+	VSUBPD      Z8, Z5, Z5
+	VMAXPD      Z5, Z3, Z5
+	VADDPD      Z6, Z5, Z5
+	VMOVUPD.Z   (R11), K1, Z6
+	VSUBPD      Z8, Z6, Z6
+	VMAXPD      Z6, Z3, Z6
+	VADDPD      Z7, Z6, Z6
+	VMULPD      Z5, Z2, Z2
+	VDIVPD      Z6, Z2, Z2
+	VMOVUPD     Z2, K1, (R12)
+	VMOVAPD.Z   Z2, K1, Z2
+	VADDPD      Z2, Z4, Z4
+
+done449:
+	MOVQ          sum+104(FP), R8
+	VXORPD        X2, X2, X2
+	VMOVSD        X2, (R8)
+	VEXTRACTF64X4 $0x01, Z4, Y2
+	VADDPD        Y2, Y4, Y2
+	VEXTRACTF128  $0x01, Y2, X3
+	VADDPD        X3, X2, X3
+	VUNPCKHPD     X3, X3, X2
+	VADDSD        X2, X3, X3
+	VADDSD        (R8), X3, X3
+	VMOVSD        X3, (R8)
+	VBROADCASTSD  constant16<>+0(SB), Z3
+	VBROADCASTSD  (R8), Z2
+	VDIVPD        Z2, Z3, Z3
+	MOVQ          mine+72(FP), R8
+	MOVQ          weights+96(FP), R9
+	MOVQ          k+40(FP), R10
+
+loop450:
+	CMPQ        R10, $0x08
+	JL          end451
+	VMOVUPD     (R9), Z2
+	VMULPD      Z3, Z2, Z2
+	VCVTPS2PD   (SI), Z4
+	VMOVUPD     (R8), Z5
+	VCVTPD2PS   Z2, Y2
+	VMOVUPS     Y2, (BX)
+	VCVTPS2PD   Y2, Z2
+	VSUBPD      Z4, Z2, Z2
+	VFMADD231PD Z2, Z0, Z5
+	VMOVUPD     Z5, (R8)
+	ADDQ        $0x00000040, R8
+	ADDQ        $0x00000040, R9
+	ADDQ        $0x00000020, BX
+	ADDQ        $0x00000020, SI
+	SUBQ        $0x08, R10
+	JMP         loop450
+
+end451:
+	TESTQ       R10, R10
+	JZ          done452
+	MOVQ        $0x000000ff, R11
+	BZHIQ       R10, R11, R11
+	KMOVW       R11, K1
+	VMOVUPD.Z   (R9), K1, Z2
+	VMULPD      Z3, Z2, Z2
+	VCVTPS2PD.Z (SI), K1, Z3
+	VMOVUPD.Z   (R8), K1, Z4
+	VCVTPD2PS   Z2, Y12
+	VMOVUPS     Z12, K1, (BX)
+	VCVTPS2PD   Y12, Z2
+	VSUBPD      Z3, Z2, Z2
+	VFMADD231PD Z2, Z0, Z4
+	VMOVUPD     Z4, K1, (R8)
+
+done452:
+	LEAQ (BX)(R10*4), BX
+	LEAQ (SI)(R10*4), SI
+	ADDQ $0x00000008, AX
+	DECQ CX
+	JNZ  loop445
+	VZEROUPPER
+	RET
+
+// func tallyAVX512(q *float32, columns *int, counts *float64, entries int, k int, weight float64, mine *float64, squares *float64, sum *float64, square *float64, total *float64)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·tallyAVX512(SB), NOSPLIT, $0-88
+	MOVQ         columns+8(FP), AX
+	MOVQ         entries+24(FP), CX
+	MOVQ         k+32(FP), DX
+	SHLQ         $0x03, DX
+	VBROADCASTSD constant16<>+0(SB), Z1
+	MOVQ         q+0(FP), BX
 	VPXORQ       Z2, Z2, Z2
-	MOVQ         k+16(FP), DI
+	MOVQ         counts+16(FP), SI
 
-loop438:
-	CMPQ      DI, $0x08
-	JL        end439
-	VCVTPS2PD (AX), Z6
-	VMULPD    Z0, Z6, Z6
-	VMOVUPD   (CX), Z7
-	VSUBPD    Z6, Z7, Z7
-	VMAXPD    Z7, Z1, Z7
-	VADDPD    Z3, Z7, Z7
-	VMOVUPD   (DX), Z8
-	VSUBPD    Z6, Z8, Z8
-	VMAXPD    Z8, Z1, Z8
-	VADDPD    Z4, Z8, Z8
-	VMOVUPD   (BX), Z9
-	VSUBPD    Z6, Z9, Z9
-	VMAXPD    Z9, Z1, Z9
-	VADDPD    Z5, Z9, Z9
-	VMULPD    Z8, Z7, Z7
-	VDIVPD    Z9, Z7, Z7
-	VMOVUPD   Z7, (SI)
-	VADDPD    Z7, Z2, Z2
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000040, DX
-	ADDQ      $0x00000040, BX
-	ADDQ      $0x00000040, SI
-	ADDQ      $0x00000020, AX
-	SUBQ      $0x08, DI
-	JMP       loop438
+loop453:
+	VMOVAPD      Z1, Z0
+	TESTQ        SI, SI
+	JZ           uncounted454
+	VBROADCASTSD (SI), Z0
+	ADDQ         $0x00000008, SI
 
-end439:
-	TESTQ       DI, DI
-	JZ          done440
-	MOVQ        $0x000000ff, R8
-	BZHIQ       DI, R8, R8
-	KMOVW       R8, K1
-	VCVTPS2PD.Z (AX), K1, Z6
-	VMULPD      Z0, Z6, Z6
-	VMOVUPD.Z   (CX), K1, Z0
-	VSUBPD      Z6, Z0, Z0
-	VMAXPD      Z0, Z1, Z0
-	VADDPD      Z3, Z0, Z0
-	VMOVUPD.Z   (DX), K1, Z3
-	VSUBPD      Z6, Z3, Z3
-	VMAXPD      Z3, Z1, Z3
-	VADDPD      Z4, Z3, Z3
-	VMOVUPD.Z   (BX), K1, Z4
-	VSUBPD      Z6, Z4, Z4
-	VMAXPD      Z4, Z1, Z4
-	VADDPD      Z5, Z4, Z4
-	VMULPD      Z3, Z0, Z0
-	VDIVPD      Z4, Z0, Z0
-	VMOVUPD     Z0, K1, (SI)
-	VMOVAPD.Z   Z0, K1, Z0
-	VADDPD      Z0, Z2, Z2
+uncounted454:
+	XORQ         DI, DI
+	CMPQ         CX, $0x01
+	SETNE        DI
+	MOVQ         (AX), R8
+	IMULQ        DX, R8
+	MOVQ         sum+64(FP), R9
+	ADDQ         R8, R9
+	MOVQ         square+72(FP), R10
+	ADDQ         R8, R10
+	MOVQ         (AX)(DI*8), DI
+	IMULQ        DX, DI
+	MOVQ         sum+64(FP), R8
+	ADDQ         DI, R8
+	MOVQ         square+72(FP), R11
+	ADDQ         DI, R11
+	MOVQ         mine+48(FP), DI
+	MOVQ         squares+56(FP), R12
+	MOVQ         k+32(FP), R13
+	VBROADCASTSD weight+40(FP), Z4
+	VPXORQ       Z3, Z3, Z3
 
-done440:
-	MOVQ          sum+96(FP), AX
+loop455:
+	CMPQ             R13, $0x08
+	JL               end456
+	PREFETCHT0       (R8)
+	PREFETCHT0       (R11)
+	VCVTPS2PD        (BX), Z5
+	VADDPD.BCST      constant42<>+0(SB), Z5, Z6
+	VGETEXPPD        Z6, Z7
+	VGETMANTPD       $0x00, Z6, Z6
+	VCMPPD.BCST      $0x1e, constant24<>+0(SB), Z6, K1
+	VMULPD.BCST      constant15<>+0(SB), Z6, K1, Z6
+	VADDPD.BCST      constant16<>+0(SB), Z7, K1, Z7
+	VSUBPD.BCST      constant16<>+0(SB), Z6, Z6
+	VADDPD.BCST      constant25<>+0(SB), Z6, Z8
+	VDIVPD           Z8, Z6, Z8
+	VMULPD           Z8, Z8, Z9
+	VBROADCASTSD     constant26<>+0(SB), Z10
+	VFMADD213PD.BCST constant27<>+0(SB), Z9, Z10
+	VFMADD213PD.BCST constant28<>+0(SB), Z9, Z10
+	VFMADD213PD.BCST constant29<>+0(SB), Z9, Z10
+	VFMADD213PD.BCST constant30<>+0(SB), Z9, Z10
+	VFMADD213PD.BCST constant31<>+0(SB), Z9, Z10
+	VFMADD213PD.BCST constant32<>+0(SB), Z9, Z10
+	VMULPD           Z9, Z10, Z10
+	VMULPD.BCST      constant15<>+0(SB), Z6, Z9
+	VMULPD           Z6, Z9, Z9
+	VADDPD           Z9, Z10, Z10
+	VMULPD           Z8, Z10, Z10
+	VFMADD231PD.BCST constant33<>+0(SB), Z7, Z10
+	VSUBPD           Z10, Z9, Z10
+	VSUBPD           Z6, Z10, Z10
+	VMULPD.BCST      constant34<>+0(SB), Z7, Z7
+	VSUBPD           Z10, Z7, Z10
+	VFMADD231PD      Z10, Z5, Z3
+	VMULPD           Z0, Z5, Z6
+	VMULPD           Z6, Z5, Z5
+	VMOVUPD          (DI), Z7
+	VADDPD           Z6, Z7, Z7
+	VMOVUPD          Z7, (DI)
+	VMOVUPD          (R9), Z7
+	VFMADD231PD      Z6, Z4, Z7
+	VMOVUPD          Z7, (R9)
+	VMOVUPD          (R12), Z6
+	VADDPD           Z5, Z6, Z6
+	VMOVUPD          Z6, (R12)
+	VMOVUPD          (R10), Z6
+	VFMADD231PD      Z5, Z4, Z6
+	VMOVUPD          Z6, (R10)
+	ADDQ             $0x00000040, DI
+	ADDQ             $0x00000040, R12
+	ADDQ             $0x00000040, R9
+	ADDQ             $0x00000040, R10
+	ADDQ             $0x00000040, R8
+	ADDQ             $0x00000040, R11
+	ADDQ             $0x00000020, BX
+	SUBQ             $0x08, R13
+	JMP              loop455
+
+end456:
+	TESTQ            R13, R13
+	JZ               done457
+	MOVQ             $0x000000ff, R14
+	BZHIQ            R13, R14, R14
+	KMOVW            R14, K1
+	PREFETCHT0       (R8)
+	PREFETCHT0       (R11)
+	VCVTPS2PD.Z      (BX), K1, Z5
+	VADDPD.BCST      constant42<>+0(SB), Z5, Z6
+	VGETEXPPD        Z6, Z7
+	VGETMANTPD       $0x00, Z6, Z6
+	VCMPPD.BCST      $0x1e, constant24<>+0(SB), Z6, K2
+	VMULPD.BCST      constant15<>+0(SB), Z6, K2, Z6
+	VADDPD.BCST      constant16<>+0(SB), Z7, K2, Z7
+	VSUBPD.BCST      constant16<>+0(SB), Z6, Z6
+	VADDPD.BCST      constant25<>+0(SB), Z6, Z8
+	VDIVPD           Z8, Z6, Z8
+	VMULPD           Z8, Z8, Z9
+	VBROADCASTSD     constant26<>+0(SB), Z10
+	VFMADD213PD.BCST constant27<>+0(SB), Z9, Z10
+	VFMADD213PD.BCST constant28<>+0(SB), Z9, Z10
+	VFMADD213PD.BCST constant29<>+0(SB), Z9, Z10
+	VFMADD213PD.BCST constant30<>+0(SB), Z9, Z10
+	VFMADD213PD.BCST constant31<>+0(SB), Z9, Z10
+	VFMADD213PD.BCST constant32<>+0(SB), Z9, Z10
+	VMULPD           Z9, Z10, Z10
+	VMULPD.BCST      constant15<>+0(SB), Z6, Z9
+	VMULPD           Z6, Z9, Z9
+	VADDPD           Z9, Z10, Z10
+	VMULPD           Z8, Z10, Z10
+	VFMADD231PD.BCST constant33<>+0(SB), Z7, Z10
+	VSUBPD           Z10, Z9, Z10
+	VSUBPD           Z6, Z10, Z10
+	VMULPD.BCST      constant34<>+0(SB), Z7, Z7
+	VSUBPD           Z10, Z7, Z10
+	VFMADD231PD      Z10, Z5, Z3
+	VMULPD           Z0, Z5, Z6
+	VMULPD           Z6, Z5, Z5
+	VMOVUPD.Z        (DI), K1, Z7
+	VADDPD           Z6, Z7, Z7
+	VMOVUPD          Z7, K1, (DI)
+	VMOVUPD.Z        (R9), K1, Z7
+	VFMADD231PD      Z6, Z4, Z7
+	VMOVUPD          Z7, K1, (R9)
+	VMOVUPD.Z        (R12), K1, Z6
+	VADDPD           Z5, Z6, Z6
+	VMOVUPD          Z6, K1, (R12)
+	VMOVUPD.Z        (R10), K1, Z6
+	VFMADD231PD      Z5, Z4, Z6
+	VMOVUPD          Z6, K1, (R10)
+
+done457:
+	LEAQ          (BX)(R13*4), BX
+	VFMADD231PD   Z3, Z0, Z2
+	ADDQ          $0x00000008, AX
+	DECQ          CX
+	JNZ           loop453
+	MOVQ          total+80(FP), AX
 	VEXTRACTF64X4 $0x01, Z2, Y0
 	VADDPD        Y0, Y2, Y0
 	VEXTRACTF128  $0x01, Y0, X1
@@ -9979,184 +10993,518 @@ done440:
 	VADDSD        X0, X1, X1
 	VADDSD        (AX), X1, X1
 	VMOVSD        X1, (AX)
-	VBROADCASTSD  constant16<>+0(SB), Z1
-	VBROADCASTSD  n+24(FP), Z2
-	VBROADCASTSD  (AX), Z0
-	VDIVPD        Z0, Z1, Z1
-	MOVQ          q+0(FP), AX
-	MOVQ          old+8(FP), CX
-	MOVQ          mine+64(FP), DX
-	MOVQ          weights+88(FP), BX
-	MOVQ          k+16(FP), SI
-
-loop441:
-	CMPQ        SI, $0x08
-	JL          end442
-	VMOVUPD     (BX), Z0
-	VMULPD      Z1, Z0, Z0
-	VCVTPS2PD   (CX), Z3
-	VMOVUPD     (DX), Z4
-	VCVTPD2PS   Z0, Y0
-	VMOVUPS     Y0, (AX)
-	VCVTPS2PD   Y0, Z0
-	VSUBPD      Z3, Z0, Z0
-	VFMADD231PD Z0, Z2, Z4
-	VMOVUPD     Z4, (DX)
-	ADDQ        $0x00000040, DX
-	ADDQ        $0x00000040, BX
-	ADDQ        $0x00000020, AX
-	ADDQ        $0x00000020, CX
-	SUBQ        $0x08, SI
-	JMP         loop441
-
-end442:
-	TESTQ       SI, SI
-	JZ          done443
-	MOVQ        $0x000000ff, DI
-	BZHIQ       SI, DI, DI
-	KMOVW       DI, K1
-	VMOVUPD.Z   (BX), K1, Z0
-	VMULPD      Z1, Z0, Z0
-	VCVTPS2PD.Z (CX), K1, Z1
-	VMOVUPD.Z   (DX), K1, Z3
-	VCVTPD2PS   Z0, Y10
-	VMOVUPS     Z10, K1, (AX)
-	VCVTPS2PD   Y10, Z0
-	VSUBPD      Z1, Z0, Z0
-	VFMADD231PD Z0, Z2, Z3
-	VMOVUPD     Z3, K1, (DX)
-
-done443:
 	VZEROUPPER
 	RET
 
-// func tallyAVX512(q *float32, k int, n float64, weight float64, mine *float64, squares *float64, sum *float64, square *float64, total *float64)
+// func risingAVX512(mean *float64, squares *float64, n int, a float64, log float64, logGamma float64, sum *float64)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·tallyAVX512(SB), NOSPLIT, $0-72
-	MOVQ         q+0(FP), AX
-	MOVQ         mine+32(FP), CX
-	MOVQ         squares+40(FP), DX
-	MOVQ         sum+48(FP), BX
-	MOVQ         square+56(FP), SI
-	VBROADCASTSD n+16(FP), Z0
-	VBROADCASTSD weight+24(FP), Z1
-	VPXORQ       Z2, Z2, Z2
-	MOVQ         k+8(FP), DI
+TEXT ·risingAVX512(SB), NOSPLIT, $0-56
+	MOVQ   mean+0(FP), AX
+	MOVQ   squares+8(FP), CX
+	VPXORQ Z0, Z0, Z0
+	MOVQ   n+16(FP), DX
 
-loop444:
-	CMPQ             DI, $0x08
-	JL               end445
-	VCVTPS2PD        (AX), Z3
-	VADDPD.BCST      constant42<>+0(SB), Z3, Z4
-	VGETEXPPD        Z4, Z5
-	VGETMANTPD       $0x00, Z4, Z4
-	VCMPPD.BCST      $0x1e, constant24<>+0(SB), Z4, K1
-	VMULPD.BCST      constant15<>+0(SB), Z4, K1, Z4
-	VADDPD.BCST      constant16<>+0(SB), Z5, K1, Z5
-	VSUBPD.BCST      constant16<>+0(SB), Z4, Z4
-	VADDPD.BCST      constant25<>+0(SB), Z4, Z6
-	VDIVPD           Z6, Z4, Z6
-	VMULPD           Z6, Z6, Z7
-	VBROADCASTSD     constant26<>+0(SB), Z8
-	VFMADD213PD.BCST constant27<>+0(SB), Z7, Z8
-	VFMADD213PD.BCST constant28<>+0(SB), Z7, Z8
-	VFMADD213PD.BCST constant29<>+0(SB), Z7, Z8
-	VFMADD213PD.BCST constant30<>+0(SB), Z7, Z8
-	VFMADD213PD.BCST constant31<>+0(SB), Z7, Z8
-	VFMADD213PD.BCST constant32<>+0(SB), Z7, Z8
-	VMULPD           Z7, Z8, Z8
-	VMULPD.BCST      constant15<>+0(SB), Z4, Z7
-	VMULPD           Z4, Z7, Z7
-	VADDPD           Z7, Z8, Z8
-	VMULPD           Z6, Z8, Z8
-	VFMADD231PD.BCST constant33<>+0(SB), Z5, Z8
-	VSUBPD           Z8, Z7, Z8
-	VSUBPD           Z4, Z8, Z8
-	VMULPD.BCST      constant34<>+0(SB), Z5, Z5
-	VSUBPD           Z8, Z5, Z8
-	VFMADD231PD      Z8, Z3, Z2
-	VMULPD           Z0, Z3, Z4
-	VMULPD           Z4, Z3, Z3
-	VMOVUPD          (CX), Z5
-	VADDPD           Z4, Z5, Z5
-	VMOVUPD          Z5, (CX)
-	VMOVUPD          (BX), Z5
-	VFMADD231PD      Z4, Z1, Z5
-	VMOVUPD          Z5, (BX)
-	VMOVUPD          (DX), Z4
-	VADDPD           Z3, Z4, Z4
-	VMOVUPD          Z4, (DX)
-	VMOVUPD          (SI), Z4
-	VFMADD231PD      Z3, Z1, Z4
-	VMOVUPD          Z4, (SI)
-	ADDQ             $0x00000040, CX
-	ADDQ             $0x00000040, DX
-	ADDQ             $0x00000040, BX
-	ADDQ             $0x00000040, SI
-	ADDQ             $0x00000020, AX
-	SUBQ             $0x08, DI
-	JMP              loop444
+loop458:
+	CMPQ              DX, $0x08
+	JL                end459
+	VMOVUPD           (AX), Z1
+	VMOVUPD           (CX), Z2
+	VDIVPD            Z1, Z2, Z3
+	VBROADCASTSD      constant16<>+0(SB), Z4
+	VSUBPD            Z3, Z4, Z4
+	VGETEXPPD         Z4, Z5
+	VGETMANTPD        $0x00, Z4, Z6
+	VCMPPD.BCST       $0x1e, constant24<>+0(SB), Z6, K1
+	VMULPD.BCST       constant15<>+0(SB), Z6, K1, Z6
+	VADDPD.BCST       constant16<>+0(SB), Z5, K1, Z5
+	VSUBPD.BCST       constant16<>+0(SB), Z6, Z6
+	VADDPD.BCST       constant25<>+0(SB), Z6, Z7
+	VDIVPD            Z7, Z6, Z7
+	VMULPD            Z7, Z7, Z8
+	VBROADCASTSD      constant26<>+0(SB), Z9
+	VFMADD213PD.BCST  constant27<>+0(SB), Z8, Z9
+	VFMADD213PD.BCST  constant28<>+0(SB), Z8, Z9
+	VFMADD213PD.BCST  constant29<>+0(SB), Z8, Z9
+	VFMADD213PD.BCST  constant30<>+0(SB), Z8, Z9
+	VFMADD213PD.BCST  constant31<>+0(SB), Z8, Z9
+	VFMADD213PD.BCST  constant32<>+0(SB), Z8, Z9
+	VMULPD            Z8, Z9, Z9
+	VMULPD.BCST       constant15<>+0(SB), Z6, Z8
+	VMULPD            Z6, Z8, Z8
+	VADDPD            Z8, Z9, Z9
+	VMULPD            Z7, Z9, Z9
+	VFMADD231PD.BCST  constant33<>+0(SB), Z5, Z9
+	VSUBPD            Z9, Z8, Z9
+	VSUBPD            Z6, Z9, Z9
+	VMULPD.BCST       constant34<>+0(SB), Z5, Z5
+	VSUBPD            Z9, Z5, Z9
+	VSUBPD.BCST       constant16<>+0(SB), Z4, Z4
+	VDIVPD            Z4, Z9, Z5
+	VCMPPD.BCST       $0x00, constant35<>+0(SB), Z4, K1
+	VBROADCASTSD      constant16<>+0(SB), K1, Z5
+	VMULPD            Z1, Z5, Z5
+	VPXORQ            Z4, Z4, Z4
+	VSUBPD            Z5, Z4, Z5
+	VBROADCASTSD      constant43<>+0(SB), Z4
+	VMAXPD            Z5, Z4, Z5
+	VMOVAPD           Z5, Z4
+	VMULPD.BCST       constant02<>+0(SB), Z4, Z6
+	VRNDSCALEPD       $0x08, Z6, Z6
+	VFNMADD231PD.BCST constant03<>+0(SB), Z6, Z4
+	VFNMADD231PD.BCST constant04<>+0(SB), Z6, Z4
+	VBROADCASTSD      constant05<>+0(SB), Z7
+	VFMADD213PD.BCST  constant06<>+0(SB), Z4, Z7
+	VFMADD213PD.BCST  constant07<>+0(SB), Z4, Z7
+	VFMADD213PD.BCST  constant08<>+0(SB), Z4, Z7
+	VFMADD213PD.BCST  constant09<>+0(SB), Z4, Z7
+	VFMADD213PD.BCST  constant10<>+0(SB), Z4, Z7
+	VFMADD213PD.BCST  constant11<>+0(SB), Z4, Z7
+	VFMADD213PD.BCST  constant12<>+0(SB), Z4, Z7
+	VFMADD213PD.BCST  constant13<>+0(SB), Z4, Z7
+	VFMADD213PD.BCST  constant14<>+0(SB), Z4, Z7
+	VFMADD213PD.BCST  constant15<>+0(SB), Z4, Z7
+	VMULPD            Z4, Z4, Z8
+	VFMADD213PD       Z4, Z8, Z7
+	VADDPD.BCST       constant16<>+0(SB), Z7, Z7
+	VSCALEFPD         Z6, Z7, Z4
+	VGETEXPPD         Z4, Z6
+	VGETMANTPD        $0x00, Z4, Z7
+	VCMPPD.BCST       $0x1e, constant24<>+0(SB), Z7, K1
+	VMULPD.BCST       constant15<>+0(SB), Z7, K1, Z7
+	VADDPD.BCST       constant16<>+0(SB), Z6, K1, Z6
+	VSUBPD.BCST       constant16<>+0(SB), Z7, Z7
+	VADDPD.BCST       constant25<>+0(SB), Z7, Z8
+	VDIVPD            Z8, Z7, Z8
+	VMULPD            Z8, Z8, Z9
+	VBROADCASTSD      constant26<>+0(SB), Z10
+	VFMADD213PD.BCST  constant27<>+0(SB), Z9, Z10
+	VFMADD213PD.BCST  constant28<>+0(SB), Z9, Z10
+	VFMADD213PD.BCST  constant29<>+0(SB), Z9, Z10
+	VFMADD213PD.BCST  constant30<>+0(SB), Z9, Z10
+	VFMADD213PD.BCST  constant31<>+0(SB), Z9, Z10
+	VFMADD213PD.BCST  constant32<>+0(SB), Z9, Z10
+	VMULPD            Z9, Z10, Z10
+	VMULPD.BCST       constant15<>+0(SB), Z7, Z9
+	VMULPD            Z7, Z9, Z9
+	VADDPD            Z9, Z10, Z10
+	VMULPD            Z8, Z10, Z10
+	VFMADD231PD.BCST  constant33<>+0(SB), Z6, Z10
+	VSUBPD            Z10, Z9, Z10
+	VSUBPD            Z7, Z10, Z10
+	VMULPD.BCST       constant34<>+0(SB), Z6, Z6
+	VSUBPD            Z10, Z6, Z10
+	VSUBPD.BCST       constant16<>+0(SB), Z4, Z4
+	VDIVPD            Z10, Z4, Z10
+	VCMPPD.BCST       $0x00, constant35<>+0(SB), Z4, K1
+	VBROADCASTSD      constant16<>+0(SB), K1, Z10
+	VMULPD            Z10, Z5, Z5
+	VPXORQ            Z4, Z4, Z4
+	VSUBPD            Z5, Z4, Z5
+	VCMPPD.BCST       $0x1e, constant44<>+0(SB), Z3, K1
+	VBROADCASTSD      constant16<>+0(SB), K1, Z5
+	VBROADCASTSD      constant16<>+0(SB), Z4
+	VDIVPD            Z5, Z4, Z4
+	VMULPD            Z4, Z1, Z6
+	VSUBPD            Z2, Z1, Z2
+	VFMADD231PD       Z1, Z1, Z2
+	VMULPD            Z4, Z2, Z2
+	VMULPD            Z6, Z6, Z4
+	VSUBPD            Z4, Z2, Z2
+	VCMPPD.BCST       $0x1e, constant44<>+0(SB), Z3, K1
+	VBROADCASTSD      constant35<>+0(SB), K1, Z2
+	VCMPPD.BCST       $0x11, constant35<>+0(SB), Z2, K1
+	VBROADCASTSD      constant35<>+0(SB), K1, Z2
+	VBROADCASTSD      a+24(FP), Z3
+	VADDPD            Z3, Z6, Z6
+	VBROADCASTSD      constant16<>+0(SB), Z4
+	VPXORQ            Z3, Z3, Z3
+	VMULPD            Z6, Z6, Z7
+	VFMADD213PD       Z4, Z7, Z3
+	VMULPD            Z7, Z4, Z4
+	VADDPD.BCST       constant16<>+0(SB), Z6, Z6
+	VMULPD            Z6, Z6, Z7
+	VFMADD213PD       Z4, Z7, Z3
+	VMULPD            Z7, Z4, Z4
+	VADDPD.BCST       constant16<>+0(SB), Z6, Z6
+	VMULPD            Z6, Z6, Z7
+	VFMADD213PD       Z4, Z7, Z3
+	VMULPD            Z7, Z4, Z4
+	VADDPD.BCST       constant16<>+0(SB), Z6, Z6
+	VMULPD            Z6, Z6, Z7
+	VFMADD213PD       Z4, Z7, Z3
+	VMULPD            Z7, Z4, Z4
+	VADDPD.BCST       constant16<>+0(SB), Z6, Z6
+	VMULPD            Z6, Z6, Z7
+	VFMADD213PD       Z4, Z7, Z3
+	VMULPD            Z7, Z4, Z4
+	VADDPD.BCST       constant16<>+0(SB), Z6, Z6
+	VMULPD            Z6, Z6, Z7
+	VFMADD213PD       Z4, Z7, Z3
+	VMULPD            Z7, Z4, Z4
+	VADDPD.BCST       constant16<>+0(SB), Z6, Z6
+	VMULPD            Z6, Z6, Z7
+	VFMADD213PD       Z4, Z7, Z3
+	VMULPD            Z7, Z4, Z4
+	VADDPD.BCST       constant16<>+0(SB), Z6, Z6
+	VMULPD            Z6, Z6, Z7
+	VFMADD213PD       Z4, Z7, Z3
+	VMULPD            Z7, Z4, Z4
+	VADDPD.BCST       constant16<>+0(SB), Z6, Z6
+	VMULPD            Z6, Z6, Z7
+	VFMADD213PD       Z4, Z7, Z3
+	VMULPD            Z7, Z4, Z4
+	VADDPD.BCST       constant16<>+0(SB), Z6, Z6
+	VDIVPD            Z4, Z3, Z3
+	VGETEXPPD         Z4, Z7
+	VGETMANTPD        $0x00, Z4, Z4
+	VCMPPD.BCST       $0x1e, constant24<>+0(SB), Z4, K1
+	VMULPD.BCST       constant15<>+0(SB), Z4, K1, Z4
+	VADDPD.BCST       constant16<>+0(SB), Z7, K1, Z7
+	VSUBPD.BCST       constant16<>+0(SB), Z4, Z4
+	VADDPD.BCST       constant25<>+0(SB), Z4, Z8
+	VDIVPD            Z8, Z4, Z8
+	VMULPD            Z8, Z8, Z9
+	VBROADCASTSD      constant26<>+0(SB), Z10
+	VFMADD213PD.BCST  constant27<>+0(SB), Z9, Z10
+	VFMADD213PD.BCST  constant28<>+0(SB), Z9, Z10
+	VFMADD213PD.BCST  constant29<>+0(SB), Z9, Z10
+	VFMADD213PD.BCST  constant30<>+0(SB), Z9, Z10
+	VFMADD213PD.BCST  constant31<>+0(SB), Z9, Z10
+	VFMADD213PD.BCST  constant32<>+0(SB), Z9, Z10
+	VMULPD            Z9, Z10, Z10
+	VMULPD.BCST       constant15<>+0(SB), Z4, Z9
+	VMULPD            Z4, Z9, Z9
+	VADDPD            Z9, Z10, Z10
+	VMULPD            Z8, Z10, Z10
+	VFMADD231PD.BCST  constant33<>+0(SB), Z7, Z10
+	VSUBPD            Z10, Z9, Z10
+	VSUBPD            Z4, Z10, Z10
+	VMULPD.BCST       constant34<>+0(SB), Z7, Z7
+	VSUBPD            Z10, Z7, Z10
+	VBROADCASTSD      constant16<>+0(SB), Z4
+	VDIVPD            Z6, Z4, Z4
+	VPXORQ            Z8, Z8, Z8
+	VMULPD            Z4, Z4, Z7
+	VSUBPD            Z7, Z8, Z8
+	VBROADCASTSD      constant45<>+0(SB), Z9
+	VFMADD213PD.BCST  constant46<>+0(SB), Z8, Z9
+	VFMADD213PD.BCST  constant47<>+0(SB), Z8, Z9
+	VFMADD213PD.BCST  constant46<>+0(SB), Z8, Z9
+	VFMADD213PD.BCST  constant48<>+0(SB), Z8, Z9
+	VMULPD            Z7, Z9, Z9
+	VFMADD231PD.BCST  constant15<>+0(SB), Z4, Z9
+	VADDPD.BCST       constant16<>+0(SB), Z9, Z9
+	VFMADD231PD       Z9, Z4, Z3
+	VMULPD            Z2, Z3, Z3
+	VBROADCASTSD      constant49<>+0(SB), Z9
+	VFMADD213PD.BCST  constant50<>+0(SB), Z8, Z9
+	VFMADD213PD.BCST  constant51<>+0(SB), Z8, Z9
+	VFMADD213PD.BCST  constant52<>+0(SB), Z8, Z9
+	VFMADD213PD.BCST  constant53<>+0(SB), Z8, Z9
+	VMULPD            Z4, Z9, Z9
+	VADDPD.BCST       constant54<>+0(SB), Z9, Z9
+	VSUBPD            Z6, Z9, Z9
+	VSUBPD            Z10, Z3, Z3
+	VFMADD231PD.BCST  constant15<>+0(SB), Z3, Z9
+	VGETEXPPD         Z6, Z2
+	VGETMANTPD        $0x00, Z6, Z3
+	VCMPPD.BCST       $0x1e, constant24<>+0(SB), Z3, K1
+	VMULPD.BCST       constant15<>+0(SB), Z3, K1, Z3
+	VADDPD.BCST       constant16<>+0(SB), Z2, K1, Z2
+	VSUBPD.BCST       constant16<>+0(SB), Z3, Z3
+	VADDPD.BCST       constant25<>+0(SB), Z3, Z4
+	VDIVPD            Z4, Z3, Z4
+	VMULPD            Z4, Z4, Z7
+	VBROADCASTSD      constant26<>+0(SB), Z8
+	VFMADD213PD.BCST  constant27<>+0(SB), Z7, Z8
+	VFMADD213PD.BCST  constant28<>+0(SB), Z7, Z8
+	VFMADD213PD.BCST  constant29<>+0(SB), Z7, Z8
+	VFMADD213PD.BCST  constant30<>+0(SB), Z7, Z8
+	VFMADD213PD.BCST  constant31<>+0(SB), Z7, Z8
+	VFMADD213PD.BCST  constant32<>+0(SB), Z7, Z8
+	VMULPD            Z7, Z8, Z8
+	VMULPD.BCST       constant15<>+0(SB), Z3, Z7
+	VMULPD            Z3, Z7, Z7
+	VADDPD            Z7, Z8, Z8
+	VMULPD            Z4, Z8, Z8
+	VFMADD231PD.BCST  constant33<>+0(SB), Z2, Z8
+	VSUBPD            Z8, Z7, Z8
+	VSUBPD            Z3, Z8, Z8
+	VMULPD.BCST       constant34<>+0(SB), Z2, Z2
+	VSUBPD            Z8, Z2, Z8
+	VSUBPD.BCST       constant15<>+0(SB), Z6, Z6
+	VFMADD231PD       Z8, Z6, Z9
+	VBROADCASTSD      logGamma+40(FP), Z2
+	VSUBPD            Z2, Z9, Z9
+	VMULPD            Z5, Z9, Z9
+	VBROADCASTSD      log+32(FP), Z2
+	VMULPD            Z1, Z2, Z2
+	VCMPPD.BCST       $0x11, constant55<>+0(SB), Z1, K1
+	VMOVAPD.Z         Z2, K1, Z2
+	VCMPPD.BCST       $0x1e, constant56<>+0(SB), Z1, K1
+	VMOVAPD.Z         Z9, K1, Z9
+	VADDPD            Z2, Z0, Z0
+	VADDPD            Z9, Z0, Z0
+	ADDQ              $0x00000040, AX
+	ADDQ              $0x00000040, CX
+	SUBQ              $0x08, DX
+	JMP               loop458
 
-end445:
-	TESTQ            DI, DI
-	JZ               done446
-	MOVQ             $0x000000ff, R8
-	BZHIQ            DI, R8, R8
-	KMOVW            R8, K1
-	VCVTPS2PD.Z      (AX), K1, Z3
-	VADDPD.BCST      constant42<>+0(SB), Z3, Z4
-	VGETEXPPD        Z4, Z5
-	VGETMANTPD       $0x00, Z4, Z4
-	VCMPPD.BCST      $0x1e, constant24<>+0(SB), Z4, K2
-	VMULPD.BCST      constant15<>+0(SB), Z4, K2, Z4
-	VADDPD.BCST      constant16<>+0(SB), Z5, K2, Z5
-	VSUBPD.BCST      constant16<>+0(SB), Z4, Z4
-	VADDPD.BCST      constant25<>+0(SB), Z4, Z6
-	VDIVPD           Z6, Z4, Z6
-	VMULPD           Z6, Z6, Z7
-	VBROADCASTSD     constant26<>+0(SB), Z8
-	VFMADD213PD.BCST constant27<>+0(SB), Z7, Z8
-	VFMADD213PD.BCST constant28<>+0(SB), Z7, Z8
-	VFMADD213PD.BCST constant29<>+0(SB), Z7, Z8
-	VFMADD213PD.BCST constant30<>+0(SB), Z7, Z8
-	VFMADD213PD.BCST constant31<>+0(SB), Z7, Z8
-	VFMADD213PD.BCST constant32<>+0(SB), Z7, Z8
-	VMULPD           Z7, Z8, Z8
-	VMULPD.BCST      constant15<>+0(SB), Z4, Z7
-	VMULPD           Z4, Z7, Z7
-	VADDPD           Z7, Z8, Z8
-	VMULPD           Z6, Z8, Z8
-	VFMADD231PD.BCST constant33<>+0(SB), Z5, Z8
-	VSUBPD           Z8, Z7, Z8
-	VSUBPD           Z4, Z8, Z8
-	VMULPD.BCST      constant34<>+0(SB), Z5, Z5
-	VSUBPD           Z8, Z5, Z8
-	VFMADD231PD      Z8, Z3, Z2
-	VMULPD           Z0, Z3, Z0
-	VMULPD           Z0, Z3, Z3
-	VMOVUPD.Z        (CX), K1, Z4
-	VADDPD           Z0, Z4, Z4
-	VMOVUPD          Z4, K1, (CX)
-	VMOVUPD.Z        (BX), K1, Z4
-	VFMADD231PD      Z0, Z1, Z4
-	VMOVUPD          Z4, K1, (BX)
-	VMOVUPD.Z        (DX), K1, Z0
-	VADDPD           Z3, Z0, Z0
-	VMOVUPD          Z0, K1, (DX)
-	VMOVUPD.Z        (SI), K1, Z0
-	VFMADD231PD      Z3, Z1, Z0
-	VMOVUPD          Z0, K1, (SI)
+end459:
+	TESTQ             DX, DX
+	JZ                done460
+	MOVQ              $0x000000ff, BX
+	BZHIQ             DX, BX, BX
+	KMOVW             BX, K1
+	VMOVUPD.Z         (AX), K1, Z1
+	VMOVUPD.Z         (CX), K1, Z2
+	VDIVPD            Z1, Z2, Z3
+	VBROADCASTSD      constant16<>+0(SB), Z4
+	VSUBPD            Z3, Z4, Z4
+	VGETEXPPD         Z4, Z5
+	VGETMANTPD        $0x00, Z4, Z6
+	VCMPPD.BCST       $0x1e, constant24<>+0(SB), Z6, K1
+	VMULPD.BCST       constant15<>+0(SB), Z6, K1, Z6
+	VADDPD.BCST       constant16<>+0(SB), Z5, K1, Z5
+	VSUBPD.BCST       constant16<>+0(SB), Z6, Z6
+	VADDPD.BCST       constant25<>+0(SB), Z6, Z7
+	VDIVPD            Z7, Z6, Z7
+	VMULPD            Z7, Z7, Z8
+	VBROADCASTSD      constant26<>+0(SB), Z9
+	VFMADD213PD.BCST  constant27<>+0(SB), Z8, Z9
+	VFMADD213PD.BCST  constant28<>+0(SB), Z8, Z9
+	VFMADD213PD.BCST  constant29<>+0(SB), Z8, Z9
+	VFMADD213PD.BCST  constant30<>+0(SB), Z8, Z9
+	VFMADD213PD.BCST  constant31<>+0(SB), Z8, Z9
+	VFMADD213PD.BCST  constant32<>+0(SB), Z8, Z9
+	VMULPD            Z8, Z9, Z9
+	VMULPD.BCST       constant15<>+0(SB), Z6, Z8
+	VMULPD            Z6, Z8, Z8
+	VADDPD            Z8, Z9, Z9
+	VMULPD            Z7, Z9, Z9
+	VFMADD231PD.BCST  constant33<>+0(SB), Z5, Z9
+	VSUBPD            Z9, Z8, Z9
+	VSUBPD            Z6, Z9, Z9
+	VMULPD.BCST       constant34<>+0(SB), Z5, Z5
+	VSUBPD            Z9, Z5, Z9
+	VSUBPD.BCST       constant16<>+0(SB), Z4, Z4
+	VDIVPD            Z4, Z9, Z5
+	VCMPPD.BCST       $0x00, constant35<>+0(SB), Z4, K1
+	VBROADCASTSD      constant16<>+0(SB), K1, Z5
+	VMULPD            Z1, Z5, Z5
+	VPXORQ            Z4, Z4, Z4
+	VSUBPD            Z5, Z4, Z5
+	VBROADCASTSD      constant43<>+0(SB), Z4
+	VMAXPD            Z5, Z4, Z5
+	VMOVAPD           Z5, Z4
+	VMULPD.BCST       constant02<>+0(SB), Z4, Z6
+	VRNDSCALEPD       $0x08, Z6, Z6
+	VFNMADD231PD.BCST constant03<>+0(SB), Z6, Z4
+	VFNMADD231PD.BCST constant04<>+0(SB), Z6, Z4
+	VBROADCASTSD      constant05<>+0(SB), Z7
+	VFMADD213PD.BCST  constant06<>+0(SB), Z4, Z7
+	VFMADD213PD.BCST  constant07<>+0(SB), Z4, Z7
+	VFMADD213PD.BCST  constant08<>+0(SB), Z4, Z7
+	VFMADD213PD.BCST  constant09<>+0(SB), Z4, Z7
+	VFMADD213PD.BCST  constant10<>+0(SB), Z4, Z7
+	VFMADD213PD.BCST  constant11<>+0(SB), Z4, Z7
+	VFMADD213PD.BCST  constant12<>+0(SB), Z4, Z7
+	VFMADD213PD.BCST  constant13<>+0(SB), Z4, Z7
+	VFMADD213PD.BCST  constant14<>+0(SB), Z4, Z7
+	VFMADD213PD.BCST  constant15<>+0(SB), Z4, Z7
+	VMULPD            Z4, Z4, Z8
+	VFMADD213PD       Z4, Z8, Z7
+	VADDPD.BCST       constant16<>+0(SB), Z7, Z7
+	VSCALEFPD         Z6, Z7, Z4
+	VGETEXPPD         Z4, Z6
+	VGETMANTPD        $0x00, Z4, Z7
+	VCMPPD.BCST       $0x1e, constant24<>+0(SB), Z7, K1
+	VMULPD.BCST       constant15<>+0(SB), Z7, K1, Z7
+	VADDPD.BCST       constant16<>+0(SB), Z6, K1, Z6
+	VSUBPD.BCST       constant16<>+0(SB), Z7, Z7
+	VADDPD.BCST       constant25<>+0(SB), Z7, Z8
+	VDIVPD            Z8, Z7, Z8
+	VMULPD            Z8, Z8, Z9
+	VBROADCASTSD      constant26<>+0(SB), Z10
+	VFMADD213PD.BCST  constant27<>+0(SB), Z9, Z10
+	VFMADD213PD.BCST  constant28<>+0(SB), Z9, Z10
+	VFMADD213PD.BCST  constant29<>+0(SB), Z9, Z10
+	VFMADD213PD.BCST  constant30<>+0(SB), Z9, Z10
+	VFMADD213PD.BCST  constant31<>+0(SB), Z9, Z10
+	VFMADD213PD.BCST  constant32<>+0(SB), Z9, Z10
+	VMULPD            Z9, Z10, Z10
+	VMULPD.BCST       constant15<>+0(SB), Z7, Z9
+	VMULPD            Z7, Z9, Z9
+	VADDPD            Z9, Z10, Z10
+	VMULPD            Z8, Z10, Z10
+	VFMADD231PD.BCST  constant33<>+0(SB), Z6, Z10
+	VSUBPD            Z10, Z9, Z10
+	VSUBPD            Z7, Z10, Z10
+	VMULPD.BCST       constant34<>+0(SB), Z6, Z6
+	VSUBPD            Z10, Z6, Z10
+	VSUBPD.BCST       constant16<>+0(SB), Z4, Z4
+	VDIVPD            Z10, Z4, Z10
+	VCMPPD.BCST       $0x00, constant35<>+0(SB), Z4, K1
+	VBROADCASTSD      constant16<>+0(SB), K1, Z10
+	VMULPD            Z10, Z5, Z5
+	VPXORQ            Z4, Z4, Z4
+	VSUBPD            Z5, Z4, Z5
+	VCMPPD.BCST       $0x1e, constant44<>+0(SB), Z3, K1
+	VBROADCASTSD      constant16<>+0(SB), K1, Z5
+	VBROADCASTSD      constant16<>+0(SB), Z4
+	VDIVPD            Z5, Z4, Z4
+	VMULPD            Z4, Z1, Z6
+	VSUBPD            Z2, Z1, Z2
+	VFMADD231PD       Z1, Z1, Z2
+	VMULPD            Z4, Z2, Z2
+	VMULPD            Z6, Z6, Z4
+	VSUBPD            Z4, Z2, Z2
+	VCMPPD.BCST       $0x1e, constant44<>+0(SB), Z3, K1
+	VBROADCASTSD      constant35<>+0(SB), K1, Z2
+	VCMPPD.BCST       $0x11, constant35<>+0(SB), Z2, K1
+	VBROADCASTSD      constant35<>+0(SB), K1, Z2
+	VBROADCASTSD      a+24(FP), Z3
+	VADDPD            Z3, Z6, Z6
+	VBROADCASTSD      constant16<>+0(SB), Z4
+	VPXORQ            Z3, Z3, Z3
+	VMULPD            Z6, Z6, Z7
+	VFMADD213PD       Z4, Z7, Z3
+	VMULPD            Z7, Z4, Z4
+	VADDPD.BCST       constant16<>+0(SB), Z6, Z6
+	VMULPD            Z6, Z6, Z7
+	VFMADD213PD       Z4, Z7, Z3
+	VMULPD            Z7, Z4, Z4
+	VADDPD.BCST       constant16<>+0(SB), Z6, Z6
+	VMULPD            Z6, Z6, Z7
+	VFMADD213PD       Z4, Z7, Z3
+	VMULPD            Z7, Z4, Z4
+	VADDPD.BCST       constant16<>+0(SB), Z6, Z6
+	VMULPD            Z6, Z6, Z7
+	VFMADD213PD       Z4, Z7, Z3
+	VMULPD            Z7, Z4, Z4
+	VADDPD.BCST       constant16<>+0(SB), Z6, Z6
+	VMULPD            Z6, Z6, Z7
+	VFMADD213PD       Z4, Z7, Z3
+	VMULPD            Z7, Z4, Z4
+	VADDPD.BCST       constant16<>+0(SB), Z6, Z6
+	VMULPD            Z6, Z6, Z7
+	VFMADD213PD       Z4, Z7, Z3
+	VMULPD            Z7, Z4, Z4
+	VADDPD.BCST       constant16<>+0(SB), Z6, Z6
+	VMULPD            Z6, Z6, Z7
+	VFMADD213PD       Z4, Z7, Z3
+	VMULPD            Z7, Z4, Z4
+	VADDPD.BCST       constant16<>+0(SB), Z6, Z6
+	VMULPD            Z6, Z6, Z7
+	VFMADD213PD       Z4, Z7, Z3
+	VMULPD            Z7, Z4, Z4
+	VADDPD.BCST       constant16<>+0(SB), Z6, Z6
+	VMULPD            Z6, Z6, Z7
+	VFMADD213PD       Z4, Z7, Z3
+	VMULPD            Z7, Z4, Z4
+	VADDPD.BCST       constant16<>+0(SB), Z6, Z6
+	VDIVPD            Z4, Z3, Z3
+	VGETEXPPD         Z4, Z7
+	VGETMANTPD        $0x00, Z4, Z4
+	VCMPPD.BCST       $0x1e, constant24<>+0(SB), Z4, K1
+	VMULPD.BCST       constant15<>+0(SB), Z4, K1, Z4
+	VADDPD.BCST       constant16<>+0(SB), Z7, K1, Z7
+	VSUBPD.BCST       constant16<>+0(SB), Z4, Z4
+	VADDPD.BCST       constant25<>+0(SB), Z4, Z8
+	VDIVPD            Z8, Z4, Z8
+	VMULPD            Z8, Z8, Z9
+	VBROADCASTSD      constant26<>+0(SB), Z10
+	VFMADD213PD.BCST  constant27<>+0(SB), Z9, Z10
+	VFMADD213PD.BCST  constant28<>+0(SB), Z9, Z10
+	VFMADD213PD.BCST  constant29<>+0(SB), Z9, Z10
+	VFMADD213PD.BCST  constant30<>+0(SB), Z9, Z10
+	VFMADD213PD.BCST  constant31<>+0(SB), Z9, Z10
+	VFMADD213PD.BCST  constant32<>+0(SB), Z9, Z10
+	VMULPD            Z9, Z10, Z10
+	VMULPD.BCST       constant15<>+0(SB), Z4, Z9
+	VMULPD            Z4, Z9, Z9
+	VADDPD            Z9, Z10, Z10
+	VMULPD            Z8, Z10, Z10
+	VFMADD231PD.BCST  constant33<>+0(SB), Z7, Z10
+	VSUBPD            Z10, Z9, Z10
+	VSUBPD            Z4, Z10, Z10
+	VMULPD.BCST       constant34<>+0(SB), Z7, Z7
+	VSUBPD            Z10, Z7, Z10
+	VBROADCASTSD      constant16<>+0(SB), Z4
+	VDIVPD            Z6, Z4, Z4
+	VPXORQ            Z8, Z8, Z8
+	VMULPD            Z4, Z4, Z7
+	VSUBPD            Z7, Z8, Z8
+	VBROADCASTSD      constant45<>+0(SB), Z9
+	VFMADD213PD.BCST  constant46<>+0(SB), Z8, Z9
+	VFMADD213PD.BCST  constant47<>+0(SB), Z8, Z9
+	VFMADD213PD.BCST  constant46<>+0(SB), Z8, Z9
+	VFMADD213PD.BCST  constant48<>+0(SB), Z8, Z9
+	VMULPD            Z7, Z9, Z9
+	VFMADD231PD.BCST  constant15<>+0(SB), Z4, Z9
+	VADDPD.BCST       constant16<>+0(SB), Z9, Z9
+	VFMADD231PD       Z9, Z4, Z3
+	VMULPD            Z2, Z3, Z3
+	VBROADCASTSD      constant49<>+0(SB), Z9
+	VFMADD213PD.BCST  constant50<>+0(SB), Z8, Z9
+	VFMADD213PD.BCST  constant51<>+0(SB), Z8, Z9
+	VFMADD213PD.BCST  constant52<>+0(SB), Z8, Z9
+	VFMADD213PD.BCST  constant53<>+0(SB), Z8, Z9
+	VMULPD            Z4, Z9, Z9
+	VADDPD.BCST       constant54<>+0(SB), Z9, Z9
+	VSUBPD            Z6, Z9, Z9
+	VSUBPD            Z10, Z3, Z3
+	VFMADD231PD.BCST  constant15<>+0(SB), Z3, Z9
+	VGETEXPPD         Z6, Z2
+	VGETMANTPD        $0x00, Z6, Z3
+	VCMPPD.BCST       $0x1e, constant24<>+0(SB), Z3, K1
+	VMULPD.BCST       constant15<>+0(SB), Z3, K1, Z3
+	VADDPD.BCST       constant16<>+0(SB), Z2, K1, Z2
+	VSUBPD.BCST       constant16<>+0(SB), Z3, Z3
+	VADDPD.BCST       constant25<>+0(SB), Z3, Z4
+	VDIVPD            Z4, Z3, Z4
+	VMULPD            Z4, Z4, Z7
+	VBROADCASTSD      constant26<>+0(SB), Z8
+	VFMADD213PD.BCST  constant27<>+0(SB), Z7, Z8
+	VFMADD213PD.BCST  constant28<>+0(SB), Z7, Z8
+	VFMADD213PD.BCST  constant29<>+0(SB), Z7, Z8
+	VFMADD213PD.BCST  constant30<>+0(SB), Z7, Z8
+	VFMADD213PD.BCST  constant31<>+0(SB), Z7, Z8
+	VFMADD213PD.BCST  constant32<>+0(SB), Z7, Z8
+	VMULPD            Z7, Z8, Z8
+	VMULPD.BCST       constant15<>+0(SB), Z3, Z7
+	VMULPD            Z3, Z7, Z7
+	VADDPD            Z7, Z8, Z8
+	VMULPD            Z4, Z8, Z8
+	VFMADD231PD.BCST  constant33<>+0(SB), Z2, Z8
+	VSUBPD            Z8, Z7, Z8
+	VSUBPD            Z3, Z8, Z8
+	VMULPD.BCST       constant34<>+0(SB), Z2, Z2
+	VSUBPD            Z8, Z2, Z8
+	VSUBPD.BCST       constant15<>+0(SB), Z6, Z6
+	VFMADD231PD       Z8, Z6, Z9
+	VBROADCASTSD      logGamma+40(FP), Z2
+	VSUBPD            Z2, Z9, Z9
+	VMULPD            Z5, Z9, Z9
+	VBROADCASTSD      log+32(FP), Z2
+	VMULPD            Z1, Z2, Z2
+	VCMPPD.BCST       $0x11, constant55<>+0(SB), Z1, K1
+	VMOVAPD.Z         Z2, K1, Z2
+	VCMPPD.BCST       $0x1e, constant56<>+0(SB), Z1, K1
+	VMOVAPD.Z         Z9, K1, Z9
+	VADDPD            Z2, Z0, Z0
+	VADDPD            Z9, Z0, Z0
 
-done446:
-	MOVQ          total+64(FP), AX
-	VEXTRACTF64X4 $0x01, Z2, Y0
-	VADDPD        Y0, Y2, Y0
-	VEXTRACTF128  $0x01, Y0, X1
-	VADDPD        X1, X0, X1
-	VUNPCKHPD     X1, X1, X0
-	VADDSD        X0, X1, X1
-	VADDSD        (AX), X1, X1
-	VMOVSD        X1, (AX)
+done460:
+	MOVQ          sum+48(FP), AX
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPD        Y1, Y0, Y1
+	VEXTRACTF128  $0x01, Y1, X0
+	VADDPD        X0, X1, X0
+	VUNPCKHPD     X0, X0, X1
+	VADDSD        X1, X0, X0
+	VADDSD        (AX), X0, X0
+	VMOVSD        X0, (AX)
 	VZEROUPPER
 	RET
 
@@ -10173,7 +11521,7 @@ TEXT ·forward8AVX512(SB), NOSPLIT, $0-72
 	VMOVSD  least+56(FP), X2
 	XORQ    BX, BX
 
-loop447:
+loop461:
 	VMULPD        (CX), Z0, Z3
 	VMOVUPD       Z3, (AX)
 	VEXTRACTF64X4 $0x01, Z3, Y0
@@ -10184,7 +11532,7 @@ loop447:
 	VADDSD        X0, X4, X4
 	VMOVSD        X4, (DX)
 	VUCOMISD      X2, X4
-	JBE           end448
+	JBE           end462
 	VDIVSD        X4, X1, X0
 	VBROADCASTSD  X0, Z4
 	MOVQ          move+32(FP), DI
@@ -10193,7 +11541,7 @@ loop447:
 	MOVQ          AX, R8
 	MOVQ          pairs+40(FP), R9
 
-loop449:
+loop463:
 	VBROADCASTSD (R8), Z6
 	VFMADD231PD  (DI), Z6, Z0
 	VBROADCASTSD 8(R8), Z6
@@ -10201,7 +11549,7 @@ loop449:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000080, DI
 	DECQ         R9
-	JNZ          loop449
+	JNZ          loop463
 	VADDPD       Z5, Z0, Z0
 	VMULPD       Z4, Z0, Z0
 	VMULPD       Z4, Z3, Z3
@@ -10211,9 +11559,9 @@ loop449:
 	ADDQ         $0x00000008, DX
 	INCQ         BX
 	CMPQ         BX, SI
-	JL           loop447
+	JL           loop461
 
-end448:
+end462:
 	MOVQ done+64(FP), AX
 	MOVQ BX, (AX)
 	VZEROUPPER
@@ -10238,7 +11586,7 @@ TEXT ·backward8AVX512(SB), NOSPLIT, $0-64
 	VMOVUPD (DI), Z0
 	VMOVSD  constant16<>+0(SB), X1
 
-loop450:
+loop464:
 	VDIVSD       (BX), X1, X2
 	VBROADCASTSD X2, Z2
 	VMULPD       (CX), Z0, Z3
@@ -10252,7 +11600,7 @@ loop450:
 	MOVQ         AX, R8
 	MOVQ         pairs+48(FP), R9
 
-loop451:
+loop465:
 	VBROADCASTSD (R8), Z3
 	VFMADD231PD  (DI), Z3, Z0
 	VBROADCASTSD 8(R8), Z3
@@ -10260,7 +11608,7 @@ loop451:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000080, DI
 	DECQ         R9
-	JNZ          loop451
+	JNZ          loop465
 	VADDPD       Z2, Z0, Z0
 	VMOVAPD      Z0, Z0
 	SUBQ         $0x00000040, AX
@@ -10268,7 +11616,7 @@ loop451:
 	SUBQ         $0x00000040, DX
 	SUBQ         $0x08, BX
 	DECQ         SI
-	JNZ          loop450
+	JNZ          loop464
 	MOVQ         beta+32(FP), AX
 	VMOVUPD      Z0, (AX)
 	VZEROUPPER
@@ -10288,7 +11636,7 @@ TEXT ·forward16AVX512(SB), NOSPLIT, $0-72
 	VMOVSD  least+56(FP), X3
 	XORQ    BX, BX
 
-loop452:
+loop466:
 	VMULPD        (CX), Z0, Z4
 	VMOVUPD       Z4, (AX)
 	VMULPD        64(CX), Z1, Z5
@@ -10302,7 +11650,7 @@ loop452:
 	VADDSD        X1, X0, X0
 	VMOVSD        X0, (DX)
 	VUCOMISD      X3, X0
-	JBE           end453
+	JBE           end467
 	VDIVSD        X0, X2, X0
 	VBROADCASTSD  X0, Z6
 	MOVQ          move+32(FP), DI
@@ -10313,7 +11661,7 @@ loop452:
 	MOVQ          AX, R8
 	MOVQ          pairs+40(FP), R9
 
-loop454:
+loop468:
 	VBROADCASTSD (R8), Z9
 	VFMADD231PD  (DI), Z9, Z0
 	VFMADD231PD  64(DI), Z9, Z1
@@ -10323,7 +11671,7 @@ loop454:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000100, DI
 	DECQ         R9
-	JNZ          loop454
+	JNZ          loop468
 	VADDPD       Z7, Z0, Z0
 	VADDPD       Z8, Z1, Z1
 	VMULPD       Z6, Z0, Z0
@@ -10337,9 +11685,9 @@ loop454:
 	ADDQ         $0x00000008, DX
 	INCQ         BX
 	CMPQ         BX, SI
-	JL           loop452
+	JL           loop466
 
-end453:
+end467:
 	MOVQ done+64(FP), AX
 	MOVQ BX, (AX)
 	VZEROUPPER
@@ -10365,7 +11713,7 @@ TEXT ·backward16AVX512(SB), NOSPLIT, $0-64
 	VMOVUPD 64(DI), Z1
 	VMOVSD  constant16<>+0(SB), X2
 
-loop455:
+loop469:
 	VDIVSD       (BX), X2, X3
 	VBROADCASTSD X3, Z3
 	VMULPD       (CX), Z0, Z4
@@ -10386,7 +11734,7 @@ loop455:
 	MOVQ         AX, R8
 	MOVQ         pairs+48(FP), R9
 
-loop456:
+loop470:
 	VBROADCASTSD (R8), Z5
 	VFMADD231PD  (DI), Z5, Z0
 	VFMADD231PD  64(DI), Z5, Z1
@@ -10396,7 +11744,7 @@ loop456:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000100, DI
 	DECQ         R9
-	JNZ          loop456
+	JNZ          loop470
 	VADDPD       Z3, Z0, Z0
 	VADDPD       Z4, Z1, Z1
 	VMOVAPD      Z0, Z0
@@ -10406,7 +11754,7 @@ loop456:
 	SUBQ         $0x00000080, DX
 	SUBQ         $0x08, BX
 	DECQ         SI
-	JNZ          loop455
+	JNZ          loop469
 	MOVQ         beta+32(FP), AX
 	VMOVUPD      Z0, (AX)
 	VMOVUPD      Z1, 64(AX)

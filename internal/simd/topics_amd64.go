@@ -2,28 +2,48 @@
 
 package simd
 
-func reassign(
-	q, old []float32, n, one, alpha, beta, floor float64, mine, words, tokens, work []float64,
-) {
-	sum := 0.0
+import "unsafe"
+
+func reassign(q, old []float32, columns []int, counts []float64, alpha, beta, floor float64,
+	mine, words, tokens, work []float64) {
+	sum, n, k := 0.0, len(columns), len(mine)
 	switch level {
 	case avx512:
-		reassignAVX512(&q[0], &old[0], len(q), n, one, alpha, beta, floor, &mine[0], &words[0], &tokens[0], &work[0], &sum)
+		reassignAVX512(&q[0], &old[0], &columns[0], unsafe.SliceData(counts), n, k, alpha, beta, floor, &mine[0], &words[0],
+			&tokens[0], &work[0], &sum)
 	case avx2:
-		reassignAVX2(&q[0], &old[0], len(q), n, one, alpha, beta, floor, &mine[0], &words[0], &tokens[0], &work[0], &sum)
+		reassignAVX2(&q[0], &old[0], &columns[0], unsafe.SliceData(counts), n, k, alpha, beta, floor, &mine[0], &words[0],
+			&tokens[0], &work[0], &sum)
 	default:
-		reassignPortable(q, old, n, one, alpha, beta, floor, mine, words, tokens, work)
+		reassignPortable(q, old, columns, counts, alpha, beta, floor, mine, words, tokens, work)
 	}
 }
 
-func tally(q []float32, n, weight float64, mine, squares, sum, square []float64) (total float64) {
+func rising(mean, squares []float64, a, log, logGamma float64) (sum float64) {
 	switch level {
 	case avx512:
-		tallyAVX512(&q[0], len(q), n, weight, &mine[0], &squares[0], &sum[0], &square[0], &total)
+		risingAVX512(&mean[0], &squares[0], len(mean), a, log, logGamma, &sum)
 	case avx2:
-		tallyAVX2(&q[0], len(q), n, weight, &mine[0], &squares[0], &sum[0], &square[0], &total)
+		risingAVX2(&mean[0], &squares[0], len(mean), a, log, logGamma, &sum)
 	default:
-		return tallyPortable(q, n, weight, mine, squares, sum, square)
+		return risingPortable(mean, squares, a, log, logGamma)
+	}
+	return sum
+}
+
+func tally(
+	q []float32, columns []int, counts []float64, weight float64, mine, squares, sum, square []float64,
+) (total float64) {
+	n, k := len(columns), len(mine)
+	switch level {
+	case avx512:
+		tallyAVX512(&q[0], &columns[0], unsafe.SliceData(counts), n, k, weight, &mine[0], &squares[0], &sum[0], &square[0],
+			&total)
+	case avx2:
+		tallyAVX2(&q[0], &columns[0], unsafe.SliceData(counts), n, k, weight, &mine[0], &squares[0], &sum[0], &square[0],
+			&total)
+	default:
+		return tallyPortable(q, columns, counts, weight, mine, squares, sum, square)
 	}
 	return total
 }

@@ -37,47 +37,70 @@ func draws(rng *rand.Rand, n int, most float64) []float64 {
 func TestTopicsAreTheirFormulas(t *testing.T) {
 	onEach(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(4, 1))
-		for k := range 40 {
-			for _, n := range []float64{1, 3, 0.25} {
-				old, mine, words, tokens := probabilities(rng, k), draws(rng, k, 2), draws(rng, k, 2), draws(rng, k, 9)
-				got, want := make([]float32, k+1), make([]float32, k)
-				got[k] = 7
-				moved, work := slices.Clone(mine), make([]float64, k+1)
-				work[k] = 8
-				Reassign(got[:k], old, n, 0.1, 0.05, 4, moved, words, tokens, work[:k])
-				reassignPortable(want, old, n, min(n, 1), 0.1, 0.05, 4, mine, words, tokens, make([]float64, k))
+		const vocabulary = 5
+		for k := 1; k < 40; k++ {
+			for _, counts := range [][]float64{nil, {1, 3, 0.25}, {2}, {}} {
+				columns := []int{4, 0, 3}
+				if counts != nil {
+					columns = columns[:len(counts)]
+				}
+				n := len(columns) * k
+				var old []float32
+				for range columns {
+					old = append(old, probabilities(rng, k)...)
+				}
+				mine, tokens, words := draws(rng, k, 2), draws(rng, k, 9), draws(rng, vocabulary*k, 2)
+				got, want := make([]float32, n+1), make([]float32, n)
+				got[n] = 7
+				expected := slices.Clone(mine)
+				reassignPortable(want, old, columns, counts, 0.1, 0.05, 4, expected, words, tokens, make([]float64, k))
+				moved, insideMine := guarded(t, mine, k%3)
+				work, insideWork := guarded(t, make([]float64, k), k%5)
+				Reassign(got[:n], old, columns, counts, 0.1, 0.05, 4, moved, words, tokens, work)
 				sum := 0.0
-				for j, v := range want {
-					sum += float64(got[j])
-					assert.InDelta(t, v, got[j], 1e-7*float64(v), "k = %d", k)
-					assert.InDelta(t, mine[j], moved[j], 4e-7*float64(v)*n+1e-15)
+				for i, v := range want {
+					sum += float64(got[i])
+					assert.InDelta(t, v, got[i], 2e-7*float64(v), "k = %d", k)
 				}
-				require.Equal(t, []float64{7, 8}, []float64{float64(got[k]), work[k]})
-				if k > 0 {
-					assert.InDelta(t, 1, sum, 1e-6)
-				}
+				assert.InDeltaSlice(t, expected, moved, 1e-5)
+				require.EqualValues(t, 7, got[n])
+				assert.InDelta(t, len(columns), sum, 1e-5)
 
-				var a, b [4][]float64
+				a := [4][]float64{draws(rng, k, 5), draws(rng, k, 5), draws(rng, vocabulary*k, 5), draws(rng, vocabulary*k, 5)}
+				var b [4][]float64
+				var inside [4]func()
 				for i := range a {
-					a[i] = draws(rng, k, 5)
-					b[i] = slices.Clone(a[i])
+					b[i], inside[i] = guarded(t, a[i], i)
 				}
-				h, reference := Tally(got[:k], n, 1.5, a[0], a[1], a[2], a[3]), 0.0
-				for j, f := range got[:k] {
-					v := float64(f)
-					for i, plus := range []float64{n * v, n * v * v, 1.5 * n * v, 1.5 * n * v * v} {
-						assert.InDelta(t, b[i][j]+plus, a[i][j], 1e-14*(b[i][j]+plus))
-					}
-					if v > 0 {
-						reference += v * math.Log(v)
+				h := Tally(got[:n], columns, counts, 1.5, b[0], b[1], b[2], b[3])
+				reference := 0.0
+				for e, w := range columns {
+					n := tokensOf(counts, e)
+					for j, f := range got[e*k : (e+1)*k] {
+						v := float64(f)
+						for i, plus := range []float64{n * v, n * v * v, 1.5 * n * v, 1.5 * n * v * v} {
+							a[i][i/2*w*k+j] += plus
+						}
+						if v > 0 {
+							reference += n * v * math.Log(v)
+						}
 					}
 				}
+				for i := range a {
+					assert.InDeltaSlice(t, a[i], b[i], 1e-13)
+					inside[i]()
+				}
+				insideMine()
+				insideWork()
 				assert.InDelta(t, reference, h, 1e-13)
 			}
 		}
-		two := make([]float64, 2)
-		require.Panics(t, func() { Reassign(make([]float32, 3), make([]float32, 2), 1, 1, 1, 1, two, two, two, two) })
-		require.Panics(t, func() { Reassign(make([]float32, 3), make([]float32, 3), 1, 1, 1, 1, two, two, two, two) })
-		require.Panics(t, func() { Tally(make([]float32, 3), 1, 1, two, two, two, two) })
+		two, three, word := make([]float64, 2), make([]float32, 3), []int{0}
+		require.Panics(t, func() { Reassign(three, three[:2], word, nil, 1, 1, 1, two, two, two, two) })
+		require.Panics(t, func() { Reassign(three, three, word, nil, 1, 1, 1, two, two, two, two) })
+		require.Panics(t, func() { Reassign(three[:2], three[:2], []int{1}, nil, 1, 1, 1, two, two, two, two) })
+		require.Panics(t, func() { Tally(three[:2], word, two, 1, two, two, two, two) })
+		require.Panics(t, func() { Tally(three[:2], []int{-1}, nil, 1, two, two, two, two) })
+		require.Panics(t, func() { Tally(three[:2], word, nil, 1, two, two[:1], two, two) })
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/latent-go/latent/internal/linalg"
+	"github.com/latent-go/latent/internal/simd"
 	"github.com/latent-go/latent/internal/special"
 )
 
@@ -21,69 +22,20 @@ import (
 // useless: zero is taken apart, with the probability that the binomial distribution of the same mean and variance gives
 // it, and the second order is that of the count given that it is not zero (Teh, Newman & Welling 2007, section 3.2, who
 // add up ln(1 − q_i) for that probability). It is exact for one indicator, and for counts that are certain.
-type rising struct {
-	a, log, logGamma float64
-}
+type rising struct{ a float64 }
 
-func risingFrom(a float64) rising {
-	logGamma, _ := math.Lgamma(a)
-	return rising{a, math.Log(a), logGamma}
-}
+// of is the sum of the function over counts of these means and sums of squares.
+func (r rising) of(means, squares []float64) float64 { return simd.Rising(means, squares, r.a) }
 
-// negligible is the expected count below which ln Γ(a+n) − ln Γ(a) is ln a for the one indicator that may be there.
-const negligible = 1e-9
-
-// of is the function.
-func (r rising) of(mean, squares float64) float64 {
-	if mean < negligible {
-		return mean * r.log
-	}
-	present, count, variance := givenPresent(mean, squares)
-	logGamma, trigamma := gammas(r.a + count)
-	return present * (logGamma - r.logGamma + variance/2*trigamma)
-}
-
-// givenPresent are the probability that a count is not 0, and the mean and variance of such a count.
-func givenPresent(mean, squares float64) (present, count, variance float64) {
-	p := squares / mean // of the binomial distribution, mean/p trials
-	if p >= 1-certain {
-		return 1, mean, 0
-	}
-	present = -math.Expm1(mean / p * math.Log1p(-p))
-	count = mean / present
-	return present, count, max(0, (mean-squares+mean*mean)/present-count*count)
-}
-
-// certain is the probability that rounding of q may leave of others.
-const certain = 1e-9
-
-// asymptotic is where Stirling's series, to x⁻⁹ and x⁻¹¹, errs by less than 1e-12.
-const asymptotic = 9
-
-// gammas are ln Γ(x) and ψ′(x).
-func gammas(x float64) (logGamma, trigamma float64) {
-	product := 1.0
-	for x < asymptotic {
-		r := 1 / x
-		product *= x
-		trigamma += r * r
-		x++
-	}
-	r := 1 / x
-	s := r * r
-	logGamma = (x-0.5)*math.Log(x) - x + special.HalfLogTwoPi + r*(1./12-s*(1./360-s*(1./1260-s*(1./1680-s*(1./1188)))))
-	if product != 1 {
-		logGamma -= math.Log(product)
-	}
-	return logGamma, trigamma + r*(1+r/2+s*(1./6-s*(1./30-s*(1./42-s*(1./30-s*(5./66))))))
-}
+// certain is the function of a count that is known.
+func (r rising) certain(n float64) float64 { return r.of([]float64{n}, []float64{n}) }
 
 // slope is the derivative by a, of the function of a count whose distribution stays.
 func (r rising) slope(mean, squares float64) float64 {
-	if mean < negligible {
+	if mean < simd.NegligibleCount {
 		return mean / r.a
 	}
-	present, count, variance := givenPresent(mean, squares)
+	present, count, variance := simd.Present(mean, squares)
 	return present * (digamma(r.a+count) - digamma(r.a) + variance/2*special.Tetragamma(r.a+count))
 }
 
@@ -91,11 +43,7 @@ func digamma(x float64) float64 { return math.Log(x) + special.DigammaExcess(x) 
 
 // addDocument adds the part of a document whose counts are in s.mine and s.squares.
 func (s *Statistics) addDocument(tokens, weight float64) {
-	sum := -s.all.of(tokens, tokens)
-	for k, n := range s.mine {
-		sum += s.each.of(n, s.squares[k])
-	}
-	s.Documents += weight * sum
+	s.Documents += weight * (s.each.of(s.mine, s.squares) - s.all.certain(tokens))
 	if !s.estimates {
 		return
 	}
@@ -110,22 +58,14 @@ func (s *Statistics) logTopics(p *Parameters) float64 {
 	if s.beta == p.Beta {
 		return s.topics
 	}
-	sum := 0.0
 	word, all := p.risings()
-	for i, n := range s.Counts {
-		sum += word.of(n, s.Squares[i])
-	}
-	tokens, squares := s.totals(p.K)
-	for k, n := range tokens {
-		sum -= all.of(n, squares[k])
-	}
-	s.topics, s.beta = sum, p.Beta
-	return sum
+	s.topics, s.beta = word.of(s.Counts, s.Squares)-all.of(s.totals(p.K)), p.Beta
+	return s.topics
 }
 
 // risings are those of a word in a topic and of all words.
 func (p *Parameters) risings() (word, all rising) {
-	return risingFrom(p.Beta), risingFrom(float64(p.Words) * p.Beta)
+	return rising{p.Beta}, rising{float64(p.Words) * p.Beta}
 }
 
 // totals are the sums over words, in scratch.

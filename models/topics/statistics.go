@@ -51,20 +51,16 @@ func (s *Statistics) empty(p *Parameters) {
 	clear(s.Counts)
 	clear(s.Squares)
 	s.p, s.phi = p, s.phi[:0]
-	s.each, s.all = risingFrom(p.Alpha), risingFrom(float64(p.K)*p.Alpha)
+	s.each, s.all = rising{p.Alpha}, rising{float64(p.K) * p.Alpha}
 	s.mine, s.squares = linalg.Resize(s.mine, p.K), linalg.Resize(s.squares, p.K)
 }
 
 // add adds a document of a weight, and returns the entropy of its q, entries×K.
 func (s *Statistics) add(columns []int, counts []float64, weight float64, q []float32) (entropy float64) {
-	k, tokens := s.p.K, 0.0
 	clear(s.mine)
 	clear(s.squares)
-	for e, w := range columns {
-		n := count(counts, e)
-		tokens += n
-		entropy -= n * simd.Tally(q[e*k:(e+1)*k], n, weight, s.mine, s.squares, s.Counts[w*k:], s.Squares[w*k:])
-	}
+	entropy = -simd.Tally(q, columns, counts, weight, s.mine, s.squares, s.Counts, s.Squares)
+	tokens := total(columns, counts)
 	s.N, s.beta = s.N+weight*tokens, 0
 	s.addDocument(tokens, weight)
 	return weight * entropy

@@ -105,12 +105,8 @@ func (m Model) Update(b blocks.Rows, p *Parameters, _ *laplace.Tilt, now, next o
 		d := b.First + i
 		mine := after.document(d)
 		copy(mine, before.document(d))
-		olds, news := before.entries(d), after.entries(d)
-		for e, w := range columns {
-			n := count(counts, e)
-			simd.Reassign(news[e*k:(e+1)*k], olds[e*k:(e+1)*k], n, p.Alpha, p.Beta, floor, mine, p.Counts[w*k:(w+1)*k],
-				p.Tokens, weights)
-		}
+		simd.Reassign(after.entries(d), before.entries(d), columns, counts, p.Alpha, p.Beta, floor, mine, p.Counts, p.Tokens,
+			weights)
 	}
 	return nil
 }

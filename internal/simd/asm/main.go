@@ -38,6 +38,7 @@ func main() {
 		g.addTimesKernel()
 		g.reassignKernel()
 		g.tallyKernel()
+		g.risingKernel()
 		for _, side := range chainSides {
 			g.forwardKernel(side)
 			g.backwardKernel(side)
