@@ -112,7 +112,7 @@ compare "$repeat" "bpca table=factors30" latent sklearn:method=mle sklearn:metho
 compare "$repeat" "bpca table=factors1000" latent sklearn:method=full numpy:method=eigh
 compare "$repeat" "factor table=analysis" latent sklearn factanal
 compare 1 "factor table=factors1000" latent sklearn latent:workers=1 sklearn:workers=1
-compare "$repeat" "row d=50 k=20 rows=500" latent latent:call=score sklearn:workers=1
+compare "$repeat" "row d=50 k=20 rows=500" latent sklearn:workers=1
 compare "$repeat" "vbmf" latent latent:rank=50 numpy
 compare "$repeat" "start k=10" latent sklearn sklearn:sample=8192
 compare "$repeat" "start k=40" latent sklearn sklearn:sample=8192

@@ -183,7 +183,7 @@ func identity(d int) []float64 {
 	return unit
 }
 
-// row is the density of one row after another, from a Scorer or, with call=score, from the model's Score each time.
+// row is the density of one row after another, from a Scorer.
 func (j job) row() (outcome, error) {
 	v, err := j.numbers("d", "k", "rows")
 	if err != nil {
@@ -213,11 +213,6 @@ func (j job) row() (outcome, error) {
 	score, err := m.Scorer(p)
 	if err != nil {
 		return outcome{}, err
-	}
-	if j.options["call"] == "score" {
-		score = func(b blocks.Rows, logProb, r []float64) ([]float64, []float64, error) {
-			return m.Score(b, p, logProb, r)
-		}
 	}
 	var logProb, r []float64
 	sum, begin := 0.0, time.Now()

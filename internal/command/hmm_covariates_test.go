@@ -97,7 +97,7 @@ func TestChainsWithCovariates(t *testing.T) {
 	for _, row := range r.Params.Transitions {
 		p.Transitions = append(p.Transitions, row...)
 	}
-	_, smoothed, err := m.Score(b, &p, nil, nil)
+	smoothed, err := m.Responsibilities(b, &p, nil)
 	require.NoError(t, err)
 	course, err := m.Filter(b, &p)
 	require.NoError(t, err)

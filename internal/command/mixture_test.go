@@ -303,7 +303,9 @@ func TestPredictionsOfASavedMixtureAreBitExact(t *testing.T) {
 		x, n, d, err := in.Values()
 		require.NoError(t, err)
 		rows := blocks.Rows{N: n, D: d, Stride: d, X: x}
-		logProb, q, err := m.Score(rows, params, nil, nil)
+		score, err := m.Scorer(params)
+		require.NoError(t, err)
+		logProb, q, err := score(rows, nil, nil)
 		require.NoError(t, err)
 		if of := (mixture.Variational{Family: m.Family}); saved.Posterior != nil {
 			var posterior *mixture.Posterior

@@ -108,7 +108,9 @@ func TestGatedLocalStepIsTheSumOverAllPaths(t *testing.T) {
 			require.NoError(t, err)
 			m := hmm.Model{Family: family.Poisson{}, Structure: structure}
 			b := src.All()
-			logProb, smoothed, err := m.Score(b, p, nil, nil)
+			reader, err := m.Reader(p)
+			require.NoError(t, err)
+			logProb, smoothed, err := reader.Score(b, nil, nil)
 			require.NoError(t, err)
 			states, best, err := m.Viterbi(b, p)
 			require.NoError(t, err)
@@ -265,11 +267,15 @@ func TestEqualGatesAreTheGatedMixture(t *testing.T) {
 		copy(p.Gate[i*own:(i+1)*own], p.Gate[:own])
 	}
 	src := gatedSequences(t, []int{7, 1, 12}, 2, rng)
-	logProb, smoothed, err := hmm.Model{Family: family.Poisson{}, Structure: structure}.Score(src.All(), p, nil, nil)
+	reader, err := hmm.Model{Family: family.Poisson{}, Structure: structure}.Reader(p)
+	require.NoError(t, err)
+	logProb, smoothed, err := reader.Score(src.All(), nil, nil)
 	require.NoError(t, err)
 	mix := &experts.Parameters{D: 3, Gate: p.Gate[:own], Root: p.Root, Mixture: &mixture.Parameters{
 		K: 3, D: 1, Weights: []float64{0.2, 0.3, 0.5}, Components: p.Components, Pooled: p.Pooled}}
-	rows, r, err := experts.Model{Family: family.Poisson{}, Gate: []int{1, 2}}.Score(src.All().Steps, mix, nil, nil)
+	score, err := experts.Model{Family: family.Poisson{}, Gate: []int{1, 2}}.Scorer(mix)
+	require.NoError(t, err)
+	rows, r, err := score(src.All().Steps, nil, nil)
 	require.NoError(t, err)
 	assert.InDelta(t, floats.Sum(rows), floats.Sum(logProb), 1e-9)
 	assert.InDeltaSlice(t, r, smoothed, 1e-9)
@@ -299,7 +305,7 @@ func TestLongGatedSequences(t *testing.T) {
 				require.NoError(t, err)
 				total := floats.Sum(course.LogDensity)
 				assert.InDelta(t, total, m.LogJoint(s, &q)+h, 1e-9*math.Abs(total), "%s, %v", name, steep)
-				_, smoothed, err := m.Score(b, &q, nil, nil)
+				smoothed, err := m.Responsibilities(b, &q, nil)
 				require.NoError(t, err)
 				for i := range b.Len() { // where nothing follows, filtered is smoothed
 					_, end := b.Bounds(i)

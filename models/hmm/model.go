@@ -419,37 +419,34 @@ func (m Model) Keep(s *Statistics, p *Parameters, dims []int) (*Statistics, *Par
 // ---- Scores of sequences
 
 // LogProb returns ln p(x_n1, …, x_nT|Π) of each sequence, in nats.
+//
+// It computes at every call what depends on p alone, such as roots of covariances: short sequences that come one by one
+// are for a Reader, or for a model of package fitted, whose Score any number of goroutines may call.
 func (m Model) LogProb(b blocks.Sequences, p *Parameters, dst []float64) ([]float64, error) {
-	logProb, _, err := m.Score(b, p, dst, nil)
+	r, err := m.Reader(p)
+	if err != nil {
+		return nil, err
+	}
+	logProb, _, err := r.Score(b, dst, nil)
 	return logProb, err
 }
 
 // Responsibilities returns p(z_t = k|x) of each step given its whole sequence, steps×K.
 func (m Model) Responsibilities(b blocks.Sequences, p *Parameters, dst []float64) ([]float64, error) {
-	_, smoothed, err := m.Score(b, p, nil, dst)
+	r, err := m.Reader(p)
+	if err != nil {
+		return nil, err
+	}
+	_, smoothed, err := r.Score(b, nil, dst)
 	return smoothed, err
 }
 
 // LabelEntropy returns the entropy of the paths alone, without that of the family's own latent variables, in nats.
 func (Model) LabelEntropy(s *Statistics) float64 { return s.Labels }
 
-// Score returns LogProb and Responsibilities at the cost of one. It overwrites the slices from their beginnings, and
-// grows those that are too short.
-//
-// All three compute at every call what depends on p alone, such as roots of covariances: for short sequences that come
-// one by one take a Reader, one in each goroutine, or a model of package fitted, whose Score any number of goroutines
-// may call.
-func (m Model) Score(b blocks.Sequences, p *Parameters, logProb, smoothed []float64) ([]float64, []float64, error) {
-	r, err := m.Reader(p)
-	if err != nil {
-		return nil, nil, err
-	}
-	return r.Score(b, logProb, smoothed)
-}
-
-// A Reader computes Viterbi, Score and Filter of [Model] for one block of sequences after another, in one goroutine. It
-// computes their common parts once, and allocates nothing for sequences of up to 1,024 steps if the slices are large
-// enough.
+// A Reader computes Score, and Viterbi and Filter of [Model], for one block of sequences after another, in one
+// goroutine. It computes their common parts once, and allocates nothing for sequences of up to 1,024 steps if the
+// slices are large enough.
 type Reader struct {
 	p *Parameters
 	s *Statistics
@@ -465,7 +462,8 @@ func (m Model) Reader(p *Parameters) (*Reader, error) {
 	return r, m.Prepare(p, nil, r.s)
 }
 
-// Score is Model.Score.
+// Score returns LogProb and Responsibilities of [Model] at the cost of one. It overwrites the slices from their
+// beginnings, and grows those that are too short.
 func (r *Reader) Score(b blocks.Sequences, logProb, smoothed []float64) ([]float64, []float64, error) {
 	return r.s.score(b, logProb, smoothed)
 }

@@ -149,7 +149,9 @@ func TestFilterAddsUpAndSmoothingEndsWithIt(t *testing.T) {
 	b := src.All()
 	course, err := m.Filter(b, p)
 	require.NoError(t, err)
-	logProb, smoothed, err := m.Score(b, p, nil, nil)
+	reader, err := m.Reader(p)
+	require.NoError(t, err)
+	logProb, smoothed, err := reader.Score(b, nil, nil)
 	require.NoError(t, err)
 	for i := range b.Len() {
 		first, end := b.Bounds(i)

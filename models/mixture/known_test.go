@@ -63,7 +63,9 @@ func TestLikelihoodOfKnownClasses(t *testing.T) {
 	}
 	rows := table.All()
 	alone := rows.Columns([]int{0, 1, 2, 3})
-	logProb, q, err := plain.Score(alone, inner, nil, nil)
+	score, err := plain.Scorer(inner)
+	require.NoError(t, err)
+	logProb, q, err := score(alone, nil, nil)
 	require.NoError(t, err)
 	sum := 0.0
 	for i, l := range logProb {

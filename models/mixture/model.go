@@ -213,36 +213,35 @@ func (m Model) Keep(s *Statistics, p *Parameters, dims []int) (*Statistics, *Par
 // ---- Scores of rows
 
 // LogProb returns ln Σ_k β_k p(x_n|ξ_k) of each row, in nats.
+//
+// It computes at every call what depends on p alone, such as roots of covariances, which takes a hundred times as long
+// as one row does: rows that come one by one are for a Scorer, or for a model of package fitted, whose Score any number
+// of goroutines may call.
 func (m Model) LogProb(b blocks.Rows, p *Parameters, dst []float64) ([]float64, error) {
-	logProb, _, err := m.Score(b, p, dst, nil)
+	score, err := m.Scorer(p)
+	if err != nil {
+		return nil, err
+	}
+	logProb, _, err := score(b, dst, nil)
 	return logProb, err
 }
 
-// Responsibilities returns p(z_n = k|x_n), rows×K.
+// Responsibilities returns p(z_n = k|x_n), rows×K. As of LogProb, what depends on p is computed at every call.
 func (m Model) Responsibilities(b blocks.Rows, p *Parameters, dst []float64) ([]float64, error) {
-	_, r, err := m.Score(b, p, nil, dst)
+	score, err := m.Scorer(p)
+	if err != nil {
+		return nil, err
+	}
+	_, r, err := score(b, nil, dst)
 	return r, err
 }
 
 // LabelEntropy returns the entropy of the labels alone, without that of the family's own latent variables, in nats.
 func (Model) LabelEntropy(s *Statistics) float64 { return s.Labels }
 
-// Score returns LogProb and Responsibilities at the cost of one. It overwrites the slices from their beginnings, and
-// grows those that are too short.
-//
-// All three compute at every call what depends on p alone, such as roots of covariances, which takes a hundred times as
-// long as one row does: for rows that come one by one take a Scorer, one in each goroutine, or a model of package
-// fitted, whose Score any number of goroutines may call.
-func (m Model) Score(b blocks.Rows, p *Parameters, logProb, r []float64) ([]float64, []float64, error) {
-	score, err := m.Scorer(p)
-	if err != nil {
-		return nil, nil, err
-	}
-	return score(b, logProb, r)
-}
-
-// Scorer returns a function that computes Score for one block after another, in one goroutine. What depends on p
-// alone is computed once.
+// Scorer returns a function that computes LogProb and Responsibilities, at the cost of one, for one block after
+// another, in one goroutine. What depends on p alone is computed once. The function overwrites the slices from their
+// beginnings, and grows those that are too short.
 func (m Model) Scorer(
 	p *Parameters,
 ) (func(b blocks.Rows, logProb, r []float64) ([]float64, []float64, error), error) {

@@ -55,7 +55,9 @@ func TestDensitiesAgreeWithScikitLearn(t *testing.T) {
 			p.Components = append(append(p.Components, c.means[k*c.columns:(k+1)*c.columns]...), s...)
 		}
 		m := mixture.Model{Family: normal.Family{Covariance: c.covariance}}
-		logProb, q, err := m.Score(src.All(), p, nil, nil)
+		score, err := m.Scorer(p)
+		require.NoError(t, err)
+		logProb, q, err := score(src.All(), nil, nil)
 		require.NoError(t, err)
 		total, sums := 0.0, make([]float64, p.K)
 		for i, l := range logProb {
