@@ -246,8 +246,13 @@ func PrecisionRoot(n int, covariance, root []float64) (logDet float64, ok bool) 
 	return precisionRoot(General(n, n, root))
 }
 
-// rootBlock is the order up to which LAPACK's factorisation is as fast as products of matrices.
-const rootBlock = 64
+// rootBlock is the order up to which LAPACK's factorisation is as fast as products of matrices, and rootStripe the
+// number of rows or columns of these that are computed together: the rest of the triangle, which is 0 or not needed, is
+// left out.
+const (
+	rootBlock  = 64
+	rootStripe = 48
+)
 
 // precisionRoot is PrecisionRoot in place. Σ = (A B; Bᵀ C) has R = (R₁ −R₁WᵀR₂; 0 R₂) with R₂ that of C, W = R₂Bᵀ
 // and R₁ that of A − WᵀW: all but small blocks are products.
@@ -261,19 +266,31 @@ func precisionRoot(m blas64.General) (logDet float64, ok bool) {
 	block := func(row, column, rows, columns int) blas64.General {
 		return blas64.General{Rows: rows, Cols: columns, Stride: m.Stride, Data: m.Data[row*m.Stride+column:]}
 	}
-	first, right, below, last := block(0, 0, p, p), block(0, p, p, q), block(p, 0, q, p), block(p, p, q, q)
-	lastDet, ok := precisionRoot(last)
+	right, below := block(0, p, p, q), block(p, 0, q, p)
+	lastDet, ok := precisionRoot(block(p, p, q, q))
 	if !ok {
 		return 0, false
 	}
-	MulSerial(false, true, 1, last, right, 0, below)
-	MulSerial(true, false, -1, below, below, 1, first)
-	firstDet, ok := precisionRoot(first)
+	for i := 0; i < q; i += rootStripe { // W
+		s := min(rootStripe, q-i)
+		MulSerial(false, true, 1, block(p+i, p+i, s, q-i), block(0, p+i, p, q-i), 0, block(p+i, 0, s, p))
+	}
+	for i := 0; i < p; i += rootStripe {
+		s := min(rootStripe, p-i)
+		MulSerial(true, false, -1, block(p, i, q, s), block(p, i, q, p-i), 1, block(i, i, s, p-i))
+	}
+	firstDet, ok := precisionRoot(block(0, 0, p, p))
 	if !ok {
 		return 0, false
 	}
-	MulSerial(true, false, -1, below, last, 0, right)
-	MulSerial(true, true, 1, right, first, 0, below) // (R₁·right)ᵀ
+	for i := 0; i < q; i += rootStripe {
+		s := min(rootStripe, q-i)
+		MulSerial(true, false, -1, block(p, 0, i+s, p), block(p, p+i, i+s, s), 0, block(0, p+i, p, s))
+	}
+	for i := 0; i < p; i += rootStripe { // (R₁·right)ᵀ
+		s := min(rootStripe, p-i)
+		MulSerial(true, true, 1, block(i, p, p-i, q), block(i, i, s, p-i), 0, block(p, i, q, s))
+	}
 	for a := range p {
 		for c := range q {
 			right.Data[a*m.Stride+c] = below.Data[c*m.Stride+a]

@@ -74,8 +74,11 @@ func eliminate(d int, cov, floor []float64, times, share float64) (column int, o
 		for c := end; c < d; c++ {
 			row := cov[c*d+first : c*d+end]
 			for i, root := range roots[:end-first] {
-				at := (first+i)*d + first
-				row[i] = (row[i] - Dot(row[:i], cov[at:at+i])) / root
+				v, at := row[i], (first+i)*d+first
+				for j, w := range cov[at : at+i] {
+					v -= row[j] * w
+				}
+				row[i] = v / root
 			}
 		}
 	}
