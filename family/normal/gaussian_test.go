@@ -619,7 +619,7 @@ func TestGaussianSamplesGiveTheParametersBack(t *testing.T) {
 	}
 }
 
-// TestDiagonalIntegratesMissingEntriesOut compares with each column by itself.
+// TestDiagonalIntegratesMissingEntriesOut compares with each column by itself; the first has no gaps.
 func TestDiagonalIntegratesMissingEntriesOut(t *testing.T) {
 	rng := seeded(11)
 	const d, n = 4, 30
@@ -627,7 +627,7 @@ func TestDiagonalIntegratesMissingEntriesOut(t *testing.T) {
 	xi, mean, _ := parametersOf(rng, f, d, 0, 10)
 	x, weights := samples(f, xi, rng, n), make([]float64, n)
 	for i := range x {
-		if rng.Float64() < 0.4 {
+		if i%d > 0 && rng.Float64() < 0.4 {
 			x[i] = math.NaN()
 		}
 	}

@@ -82,20 +82,34 @@ func (g isotropic) Observe(b blocks.Rows, at, first, n int, o *family.Observed) 
 
 func (g isotropic) AddScores(o *family.Observed, scores family.Table, r []float64) {
 	n, d := o.Padded(), g.columns()
+	if !o.Complete { // a group is a column: no other has missing values
+		for a := range d {
+			g.addColumnScores(linalg.Row(o.X, a, n), a, scores, r)
+		}
+		return
+	}
 	o.Work = linalg.Resize(o.Work, d)
 	for j := range scores.K {
 		c, m, h := g.split(scores.Row(j, d+2*g.groups))
-		to := linalg.Row(r, j, n)
-		if o.Complete {
-			simd.DiagonalScores(to, o.X, d, n, floats.Sum(c), m, g.spread(h, o.Work))
+		simd.DiagonalScores(linalg.Row(r, j, n), o.X, d, n, floats.Sum(c), m, g.spread(h, o.Work))
+	}
+}
+
+// addColumnScores adds those of a column a that may have gaps.
+func (g isotropic) addColumnScores(x []float64, a int, scores family.Table, r []float64) {
+	whole := simd.Finite(x)
+	for j := range scores.K {
+		c, m, h := g.split(scores.Row(j, g.columns()+2*g.groups))
+		to := linalg.Row(r, j, len(x))
+		if whole {
+			simd.DiagonalScores(to, x, 1, len(x), c[a], m[a:a+1], h[a:a+1])
 			continue
 		}
-		for a := range d { // a group is a column: no other has missing values
-			for i, v := range linalg.Row(o.X, a, n) {
-				if v == v {
-					v -= m[a]
-					to[i] += c[a] - h[a]*v*v
-				}
+		c0, m0, h0 := c[a], m[a], h[a]
+		for i, v := range x {
+			if v == v {
+				v -= m0
+				to[i] += c0 - h0*v*v
 			}
 		}
 	}
@@ -114,36 +128,53 @@ func (g isotropic) spread(groups, work []float64) []float64 {
 
 func (g isotropic) AddSums(o *family.Observed, r []float64, _, anchors, sums family.Table) (entropy float64) {
 	padded, d := o.Padded(), g.columns()
+	if !o.Complete {
+		for a := range d {
+			g.addColumnSums(linalg.Row(o.X, a, padded), a, r, anchors, sums)
+		}
+		return 0
+	}
 	o.Work = linalg.Resize(o.Work, d)
 	for j := range sums.K {
 		n, first, second := g.split(sums.Row(j, d+2*g.groups))
 		anchor, weights := anchors.Row(j, d), linalg.Row(r, j, padded)
-		if o.Complete {
-			floats.AddConst(floats.Sum(weights), n)
-			if g.width == 1 {
-				simd.DiagonalMoments(first, second, o.X, d, padded, anchor, weights)
-				continue
-			}
-			clear(o.Work)
-			simd.DiagonalMoments(first, o.Work, o.X, d, padded, anchor, weights)
-			for i := range second {
-				second[i] += floats.Sum(g.of(o.Work, i))
-			}
+		floats.AddConst(floats.Sum(weights), n)
+		if g.width == 1 {
+			simd.DiagonalMoments(first, second, o.X, d, padded, anchor, weights)
 			continue
 		}
-		for a := range d {
-			for i, v := range linalg.Row(o.X, a, padded) {
-				if v == v {
-					v -= anchor[a]
-					wv := weights[i] * v
-					n[a] += weights[i]
-					first[a] += wv
-					second[a] += wv * v
-				}
-			}
+		clear(o.Work)
+		simd.DiagonalMoments(first, o.Work, o.X, d, padded, anchor, weights)
+		for i := range second {
+			second[i] += floats.Sum(g.of(o.Work, i))
 		}
 	}
 	return 0
+}
+
+// addColumnSums adds those of a column a that may have gaps.
+func (g isotropic) addColumnSums(x []float64, a int, r []float64, anchors, sums family.Table) {
+	whole := simd.Finite(x)
+	for j := range sums.K {
+		n, first, second := g.split(sums.Row(j, g.columns()+2*g.groups))
+		anchor, weights := anchors.Row(j, g.columns()), linalg.Row(r, j, len(x))
+		if whole {
+			n[a] += floats.Sum(weights)
+			simd.DiagonalMoments(first[a:a+1], second[a:a+1], x, 1, len(x), anchor[a:a+1], weights)
+			continue
+		}
+		var n0, s0, s1 float64
+		for i, v := range x {
+			if v == v {
+				v -= anchor[a]
+				wv := weights[i] * v
+				n0 += weights[i]
+				s0 += wv
+				s1 += wv * v
+			}
+		}
+		n[a], first[a], second[a] = n[a]+n0, first[a]+s0, second[a]+s1
+	}
 }
 
 func (g isotropic) Features(o *family.Observed, dst []float64, width, at int) {
