@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"reflect"
+	"slices"
+	"sync"
 
 	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/drawing"
@@ -17,14 +20,56 @@ import (
 // replacement by priorities: random numbers, seeded by the cells of a row, over an estimate of its frequency (Duffield,
 // Lund & Thorup, Journal of the ACM 54(6), 2007). Frequent rows are certain to be drawn. Weights are proportional to
 // the number of rows of the table that a row of the draw stands for: means over the draw are unbiased. DrawRows then
-// reads the source twice, by [Survey], and needs 16 MiB and the memory of 2n rows or a few times as much.
+// reads the source twice, seldom three times, by [Survey], and needs 16 MiB and the memory of 2n rows or a few times as
+// much. All divisions of a state by an [optional.Splitter] get the same rows.
 func DrawRows(ctx context.Context, src Source[blocks.Rows], n int, rng *rand.Rand) (blocks.Rows, error) {
 	seed := uint64(0)
 	if src.Rows() > n {
 		seed = rng.Uint64()
 	}
-	rows, _, err := drawRows(ctx, src, n, seed)
-	return rows, err
+	draw := func() (rows blocks.Rows, err error) {
+		rows, _, err = drawRows(ctx, src, n, seed)
+		return rows, err
+	}
+	if d, _ := ctx.Value(drawnKey{}).(*drawn); d != nil && d.of(src) {
+		return d.rows(n, draw)
+	}
+	return draw()
+}
+
+// drawn are rows of a source that all divisions of a state share: each looks at the same sample, which is drawn once.
+type drawn struct {
+	src  any
+	lock sync.Mutex
+	made map[int]blocks.Rows // by the number of rows
+}
+
+type drawnKey struct{}
+
+// drawingOnce has draws of the source made once.
+func drawingOnce(ctx context.Context, src any) context.Context {
+	return context.WithValue(ctx, drawnKey{}, &drawn{src: src, made: map[int]blocks.Rows{}})
+}
+
+// of reports whether a source is that of the fit.
+func (d *drawn) of(src any) bool {
+	return reflect.TypeOf(src) == reflect.TypeOf(d.src) && reflect.ValueOf(src).Comparable() && src == d.src
+}
+
+// rows returns a copy of the draw of n rows.
+func (d *drawn) rows(n int, draw func() (blocks.Rows, error)) (blocks.Rows, error) {
+	d.lock.Lock()
+	defer d.lock.Unlock()
+	rows, has := d.made[n]
+	if !has {
+		var err error
+		if rows, err = draw(); err != nil {
+			return rows, err
+		}
+		d.made[n] = rows
+	}
+	rows.X, rows.Weights = slices.Clone(rows.X), slices.Clone(rows.Weights)
+	return rows, nil
 }
 
 // drawRows also returns the weight of the table.
@@ -42,10 +87,13 @@ func drawRows(ctx context.Context, src Source[blocks.Rows], n int, seed uint64) 
 	}
 	d := drawing.NewDrawing(seen, n, seed)
 	if some {
-		drawn, err := Survey(ctx, src, 1,
-			func() (*drawing.Drawn, error) { return d.Drawn(), nil }, (*drawing.Drawn).Add, (*drawing.Drawn).Merge)
-		if err != nil {
-			return blocks.Rows{}, 0, err
+		var drawn *drawing.Drawn
+		for drawn == nil || d.Again(drawn) {
+			drawn, err = Survey(ctx, src, 1,
+				func() (*drawing.Drawn, error) { return d.Drawn(), nil }, (*drawing.Drawn).Add, (*drawing.Drawn).Merge)
+			if err != nil {
+				return blocks.Rows{}, 0, err
+			}
 		}
 		drawn.Weigh()
 		seen.Taken = drawn.Rows

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -115,4 +116,45 @@ func TestDrawnEntriesAreRows(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, here, there)
 	}
+}
+
+// Where rows differ by so little beside one other that they have one key, and so one priority, as many are drawn as
+// elsewhere: the bound that is guessed for priorities is given up.
+func TestDrawnRowsOfOneKey(t *testing.T) {
+	x := make([]float64, 3*3000)
+	rng := rand.New(rand.NewPCG(7, 7))
+	for i := range x {
+		x[i] = 1 + 1e-12*rng.Float64()
+	}
+	x[0], x[1], x[2] = 0, 0, 0
+	table, err := blocks.FromSlice(x, 3000, 3)
+	require.NoError(t, err)
+	for seed := range uint64(5) {
+		rows, err := DrawRows(context.Background(), table, 100, rand.New(rand.NewPCG(seed, 1)))
+		require.NoError(t, err)
+		assert.Equal(t, 100, rows.N)
+	}
+}
+
+// Divisions share a draw of the fit's own source, each as a copy; other sources and sizes have draws of their own.
+func TestDivisionsShareADraw(t *testing.T) {
+	x := skewed(t, 600)
+	table, err := blocks.FromSlice(x, 600, 3)
+	require.NoError(t, err)
+	other, err := blocks.FromSlice(x, 600, 3)
+	require.NoError(t, err)
+	ctx, rng := drawingOnce(context.Background(), table), rand.New(rand.NewPCG(1, 1))
+	draw := func(src Source[blocks.Rows], n int) blocks.Rows {
+		rows, err := DrawRows(ctx, src, n, rng)
+		require.NoError(t, err)
+		require.Equal(t, n, rows.N)
+		return rows
+	}
+	first := draw(table, 50)
+	want := slices.Clone(first.X)
+	first.X[0] = 1e6
+	again := draw(table, 50)
+	assert.Equal(t, want, again.X)
+	assert.NotEqual(t, want, draw(other, 50).X)
+	assert.NotEqual(t, want, draw(table, 60).X[:150])
 }

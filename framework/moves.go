@@ -86,6 +86,7 @@ func (r *run[B, P, S]) grows(k int) bool { return !r.options.FixedK && k < r.opt
 // what they promise.
 func (r *run[B, P, S]) divisions(ctx context.Context, at *point[P, S]) ([]division[P], error) {
 	var list []division[P]
+	ctx = drawingOnce(ctx, r.src)
 	for i := range at.K * divisionsEach {
 		k := i / divisionsEach
 		rng := rand.New(rand.NewPCG(r.options.Seed, r.stream<<32|uint64(r.at.Iteration)<<12|uint64(i)))

@@ -175,6 +175,7 @@ type Drawing struct {
 	seed  uint64
 	zeros uint64 // the key of a row of zeros
 	bound *Row   // rows with a later priority are not drawn
+	guess bool   // of the bound: it is not from rows
 }
 
 // NewDrawing draws at most so many of the rows that were seen; it finds what rows are told apart by.
@@ -196,7 +197,38 @@ func NewDrawing(seen *Seen, most int, seed uint64) *Drawing {
 		r := &d.Taken[i]
 		r.Key = d.key(blocks.Rows{N: 1, D: d.D, Stride: d.D, X: r.Cells}, 0)
 	}
+	d.begin()
 	return d
+}
+
+// begin guesses the bound from the number of different rows, which the number of empty buckets tells (Whang,
+// Vander-Zanden & Taylor, ACM Transactions on Database Systems 15(2), 1990). Then hardly more rows than are drawn are
+// kept on the way.
+func (d *Drawing) begin() {
+	empty := 0
+	for _, w := range d.Buckets {
+		if w == 0 {
+			empty++
+		}
+	}
+	if empty == 0 {
+		return
+	}
+	different := float64(len(d.Buckets)) * math.Log(float64(len(d.Buckets))/float64(empty))
+	most := float64(d.most)
+	if share := (most + 8*math.Sqrt(most) + 8) / different; share < 1 {
+		d.bound, d.guess = &Row{Priority: share * 0x1p53}, true
+	}
+}
+
+// Again reports whether the guess of a bound has left out rows that are to be drawn, as it may where rows have one key,
+// and takes it away: then the rows are to be read once more.
+func (d *Drawing) Again(t *Drawn) bool {
+	if !d.guess || len(t.Rows) > d.most {
+		return false
+	}
+	d.bound, d.guess = nil, false
+	return true
 }
 
 // key is a number that a cell of the column has in any units.
