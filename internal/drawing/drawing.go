@@ -373,7 +373,10 @@ func (t *Drawn) Weigh() {
 // Block is the rows taken, in an order that is that of their contents.
 func (s *Seen) Block() blocks.Rows {
 	slices.SortFunc(s.Taken, func(a, b Row) int {
-		return cmp.Or(cmp.Compare(a.Key, b.Key), slices.Compare(a.Cells, b.Cells), cmp.Compare(a.Weight, b.Weight))
+		if a.Key != b.Key { // nearly always: what follows takes ten times as long
+			return cmp.Compare(a.Key, b.Key)
+		}
+		return cmp.Or(slices.Compare(a.Cells, b.Cells), cmp.Compare(a.Weight, b.Weight))
 	})
 	out := blocks.Rows{N: len(s.Taken), D: s.D, Stride: s.D, X: make([]float64, 0, len(s.Taken)*s.D)}
 	for _, r := range s.Taken {
