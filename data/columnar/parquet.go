@@ -240,8 +240,26 @@ func numbers[T any](to cells, r chunkReader[T], number func(T) float64) error {
 	}
 	dst, stride := to.Numbers(to.j)
 	dst = dst[to.from*stride:]
-	err := each(to, r, func(i int, v T) error { dst[i*stride] = number(v); return nil },
-		func(i int) { dst[i*stride] = math.NaN() })
+	err := runs(to, r, func(row int, values []T, defined []int16) error {
+		of, at := dst[row*stride:], 0
+		if floats, is := any(values).([]float64); is && len(values) == len(defined) {
+			for _, v := range floats {
+				of[at] = v
+				at += stride
+			}
+			return nil
+		}
+		next := 0
+		for _, d := range defined {
+			of[at] = math.NaN()
+			if d > 0 {
+				of[at] = number(values[next])
+				next++
+			}
+			at += stride
+		}
+		return nil
+	})
 	to.mark(to.j, dst, stride, to.rows)
 	return err
 }
@@ -263,23 +281,10 @@ func texts[T any](to cells, r chunkReader[T], text func(T) string) error {
 
 // each visits every row of a chunk.
 func each[T any](to cells, r chunkReader[T], value func(row int, v T) error, null func(row int)) error {
-	const batch = 1 << 12
-	values := make([]T, min(batch, to.rows))
-	var defined []int16
-	if to.nullable {
-		defined = make([]int16, len(values))
-	}
-	for row := 0; row < to.rows; {
-		total, _, err := r.ReadBatch(int64(min(batch, to.rows-row)), values, defined, nil)
-		switch {
-		case err != nil && err != io.EOF:
-			return err
-		case total <= 0:
-			return errRows
-		}
+	return runs(to, r, func(row int, values []T, defined []int16) error {
 		next := 0
-		for i := range int(total) {
-			if defined != nil && defined[i] == 0 {
+		for i, d := range defined {
+			if d == 0 {
 				null(row + i)
 				continue
 			}
@@ -287,6 +292,33 @@ func each[T any](to cells, r chunkReader[T], value func(row int, v T) error, nul
 				return err
 			}
 			next++
+		}
+		return nil
+	})
+}
+
+// runs visits the rows of a chunk, many at a time: defined is 1 for each row with a value, and values has those.
+func runs[T any](to cells, r chunkReader[T], visit func(row int, values []T, defined []int16) error) error {
+	const batch = 1 << 14
+	values := make([]T, min(batch, to.rows))
+	defined := make([]int16, len(values))
+	for i := range defined {
+		defined[i] = 1
+	}
+	for row := 0; row < to.rows; {
+		levels := defined
+		if !to.nullable {
+			levels = nil
+		}
+		total, given, err := r.ReadBatch(int64(min(batch, to.rows-row)), values, levels, nil)
+		switch {
+		case err != nil && err != io.EOF:
+			return err
+		case total <= 0:
+			return errRows
+		}
+		if err := visit(row, values[:given], defined[:total]); err != nil {
+			return err
 		}
 		row += int(total)
 	}
