@@ -66,7 +66,7 @@ func TestSuggestionsForColumns(t *testing.T) {
 		{"ZIP", 60, func(i int) any { return 10000 + i*i*1313%40000 }, Identifier, NamedIdentifier, ""},
 		{"zip", 60, func(i int) any { return 10000 + i%3 }, Categorical, FewValues, "(3 values, 10000 to 10002)"},
 		{"x", 60, func(i int) any { return 4000000000000 + i*i*7919%9973*1e8 + 1 + i*37%97 }, Identifier, LongDigits, "(13 digits)"}, // EAN
-		{"x", 60, func(i int) any { return 4000000000000 + i*i*7919%9973*1e8 }, Continuous, WholeNumbers, ""}, // to seven digits
+		{"x", 60, func(i int) any { return 4000000000000 + i*i*7919%9973*1e8 }, Continuous, WholeNumbers, ""},                        // to seven digits
 		{"x", 60, func(i int) any { return 4000000000 + i*i%9*1e8 }, Continuous, WholeNumbers, ""},
 		{"x", 60, func(i int) any { return 900000000 + i*i*7919%9973*1e7 }, Continuous, WholeNumbers, ""},
 		{"x", 60, func(i int) any { return fmt.Sprintf("%d1234567%09d", 1+i%30, i*i*7919) }, Identifier, LongDigits, ""},
