@@ -13,6 +13,7 @@ import (
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/data/columnar"
+	"github.com/latent-go/latent/framework/blocks"
 )
 
 // Rows are written as they come, and read again.
@@ -73,6 +74,28 @@ func ExampleOpenRows() {
 		fmt.Println(b.N, b.D, b.Row(1), err)
 	}
 	// Output: 2 2 [1.8 54] <nil>
+}
+
+func ExampleOpenRecoded() {
+	path, remove := writeEruptions()
+	defer remove()
+
+	codes := map[string]float64{"ada": 0, "bo": 1}
+	recoded := func(t *data.Table) (x []float64, err error) {
+		for row, code := range t.Codes("observer") {
+			x = append(x, t.Number(row, 0), t.Number(row, 1), codes[t.Levels("observer")[code]])
+		}
+		return x, nil
+	}
+	rows, err := columnar.OpenRecoded([]string{path}, columnar.Options{}, recoded)
+	if err != nil {
+		panic(err)
+	}
+	defer rows.Close()
+	for b, err := range blocks.Read(rows, 3).Blocks(context.Background()) {
+		fmt.Println(b.N, b.D, b.Row(1), err)
+	}
+	// Output: 2 3 [1.8 54 1] <nil>
 }
 
 func writeEruptions() (path string, remove func()) {

@@ -248,6 +248,9 @@ func (r *Rows) decode(ctx context.Context, g group, to *keep, wanted func(i int)
 			x, _ := t.Numbers(0)
 			if r.numbers != nil {
 				x, err = r.numbers(t.done(at))
+				if err == nil && len(x) != rows*len(columns) {
+					err = fmt.Errorf("a recoding made %d numbers of %d rows × %d columns", len(x), rows, len(columns))
+				}
 			}
 			if err == nil {
 				err = r.keep(to, x, at, rows, wanted)

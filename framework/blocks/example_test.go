@@ -3,6 +3,7 @@ package blocks_test
 import (
 	"context"
 	"fmt"
+	"iter"
 	"math"
 
 	"gonum.org/v1/gonum/mat"
@@ -63,6 +64,33 @@ func ExampleNewSequences() {
 }
 
 // Of eight answers three differ: a fit reads three rows, with the weights 4, 2 and 2.
+// squares are the rows 0, 1, 4, … of a reader.
+type squares int
+
+func (n squares) Rows() int { return int(n) }
+
+func (n squares) All(context.Context) (x []float64, err error) {
+	for i := range n {
+		x = append(x, float64(i*i))
+	}
+	return x, nil
+}
+
+func (n squares) Part(ctx context.Context, first, last, shards int) iter.Seq2[blocks.Rows, error] {
+	return func(yield func(blocks.Rows, error) bool) {
+		if x, err := n.All(ctx); first == 0 { // one block is all there is
+			yield(blocks.Rows{N: n.Rows(), D: 1, Stride: 1, X: x}, err)
+		}
+	}
+}
+
+func ExampleRead() {
+	for b, err := range blocks.Read(squares(4), 1).Blocks(context.Background()) {
+		fmt.Println(b.N, b.Row(3), err)
+	}
+	// Output: 4 [9] <nil>
+}
+
 func ExampleCondensed() {
 	table := must(blocks.FromSlice([]float64{0, 1, 0, 1, 1, 1, 0, 0, 0, 1, 0, 1, 1, 1, 0, 0}, 8, 2))
 	ctx := context.Background()
