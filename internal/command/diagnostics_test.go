@@ -194,7 +194,10 @@ func TestNotesOnColumnsCanBeFollowed(t *testing.T) {
 }
 
 func TestManyDoubtfulColumnsShareANote(t *testing.T) {
-	text := "a,b,\"c,d\",e\n" + strings.Repeat("1,1,1,1\n2,2,2,2\n3,3,3,3\n", 20)
+	text := "a,b,\"c,d\",e\n"
+	for i := range 81 {
+		text += fmt.Sprintf("%d,%d,%d,%d\n", 1+i%3, 1+i/3%3, 1+i/9%3, 1+i/27)
+	}
 	path := file(t, "d.csv", text)
 	_, stderr := done(t, "fit", "--data", path, "--family", "auto", "--method", "gfab", "--k", "1")
 	assert.Equal(t, []string{`latent: PATH: treated as categorical, with few different numbers: "a" (3 values, 1 to 3), "b" (3 values, 1 to 3), "c,d" (3 values, 1 to 3), … (4 columns): --columns 'a=ordinal,b=ordinal,c\,d=ordinal' and so on if their order matters`}, notes(stderr, path))
