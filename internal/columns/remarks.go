@@ -102,8 +102,17 @@ func (in Columns) noteSpellings(s *tables.Session) {
 // from the others than these are from each other, or negative where they are not; and their cells.
 func (in Columns) missingCodes(j int) iter.Seq2[float64, int] {
 	return func(yield func(float64, int) bool) {
+		rows, least, most := min(in.Rows(), mostRemarked), math.Inf(1), math.Inf(-1)
+		for row := range rows {
+			if v := in.Number(row, j); v == v {
+				least, most = min(least, v), max(most, v)
+			}
+		}
+		if !isCode(least) && !isCode(most) {
+			return
+		}
 		counts := map[float64]int{}
-		for row := range min(in.Rows(), mostRemarked) {
+		for row := range rows {
 			if v := in.Number(row, j); v == v {
 				counts[v]++
 			}
