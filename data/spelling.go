@@ -261,12 +261,15 @@ func minutes(cell string, hours bool, decimal byte) (v float64, parts int) {
 	return v, len(list)
 }
 
+// mostEarly are six hours, or one with seconds, as minutes would be written: times of day are not mostly before.
+var mostEarly = [...]float64{2: 6, 3: 60}
+
 // spellingOf reads the texts of a column as numbers, and says how they are written. ok is false where some are none,
 // and where separators might be those of thousands and of decimals: seen says that the file shows what decimals follow.
 func spellingOf(texts []string, decimal byte, seen bool) (values []float64, s Spelling, ok bool) {
 	var evidence tally
 	long, codes, hex := false, true, 0 // codes have as many digits each
-	durations, parts, span := 0, 0, 0.
+	durations, parts, span, early := 0, 0, 0., 0
 	for i, text := range texts {
 		w, is := parseNumeral(text, decimal)
 		if !is || w.thousands != "" && s.Thousands != "" && w.thousands != s.Thousands ||
@@ -283,6 +286,9 @@ func spellingOf(texts []string, decimal byte, seen bool) (values []float64, s Sp
 		}
 		if w.parts > 0 {
 			durations, parts, span = durations+1, parts|1<<w.parts, max(span, math.Abs(w.value))
+			if math.Abs(w.value) < mostEarly[w.parts] {
+				early++
+			}
 		}
 		s.Multiples, s.Parentheses = s.Multiples || w.multiple, s.Parentheses || w.enclosed
 		s.Dashes = s.Dashes || w.dash
@@ -295,7 +301,7 @@ func spellingOf(texts []string, decimal byte, seen bool) (values []float64, s Sp
 	switch {
 	case areAddresses(texts):
 	case len(texts) == 0 || s == (Spelling{}) || hex > 0 && hex < len(texts) || s.Minutes && durations < len(texts):
-	case s.Unit == "" && (parts == 1<<2 && span < 24 || parts == 1<<3 && span < 24*60): // of a day
+	case s.Unit == "" && (parts == 1<<2 && span < 24 || parts == 1<<3 && span < 24*60) && 2*early <= durations: // of a day
 	case s.Unit == "%" && slices.ContainsFunc(texts, bare): // 83.5% is not 0.835 here
 	case s.Thousands == "." || s.Thousands == ",":
 		return values, s, !long && (seen || evidence.thousands())

@@ -55,6 +55,8 @@ func TestNumbersAsPeopleWriteThem(t *testing.T) {
 		{"5:15/km|4:45 /km", "1", 0, []float64{5.25, 4.75}, "durations in minutes/km"},
 		{"7:30 h|0:15 h|1:00:30 h", "1", 0, []float64{450, 15, 60.5}, "durations in minutes"},
 		{"100:30:00|7:00:15", "1", 0, []float64{6030, 420.25}, "durations in minutes"},
+		{"3:15|9:30|0:45|5:45", "1", 0, []float64{3.25, 9.5, 0.75, 5.75}, "durations in minutes"},
+		{"0:03:15|0:59:30|2:00:00", "1", 0, []float64{3.25, 59.5, 120}, "durations in minutes"},
 		{"23:30|4:15", "1", 0, nil, ""}, // times of day
 		{"23:30:15|04:15:00", "1", 0, nil, ""},
 		{"54:30|7", "1", 0, nil, ""},
