@@ -37,6 +37,8 @@ type CSVOptions struct {
 	NA []string
 	// Reading says how to read the column of a name. Nil selects ReadByForm for all columns.
 	Reading func(name string) Reading
+	// Durations lists columns of durations, such as 4:30: they are numbers of minutes even where all can be times of day.
+	Durations []string
 	// Encoding is the encoding of a CSV file, by its name in the Encoding Standard of WHATWG. Empty selects UTF-16 if a
 	// byte order mark or the first letters show it, otherwise UTF-8, or Windows-1252 if a name or a level is not valid
 	// UTF-8.
@@ -135,6 +137,7 @@ type csvBuilder struct {
 	nameless    []string
 	years       bool     // the header has years for names
 	asText      []bool   // columns whose cells are kept as texts
+	durations   []string // columns of durations
 	decimalSeen bool     // the text shows what decimals follow, or it was given
 	unsure      []string // columns whose decimals may be thousands
 	comma       rune
@@ -248,6 +251,7 @@ func (b *csvBuilder) goOn(r io.Reader, o CSVOptions) (*records, error) {
 }
 
 func (b *csvBuilder) setColumns(o CSVOptions) error {
+	b.durations = o.Durations
 	if b.Columns == nil {
 		b.Columns = newColumns(b.names, o.Reading)
 	}

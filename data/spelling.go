@@ -266,7 +266,8 @@ var mostEarly = [...]float64{2: 6, 3: 60}
 
 // spellingOf reads the texts of a column as numbers, and says how they are written. ok is false where some are none,
 // and where separators might be those of thousands and of decimals: seen says that the file shows what decimals follow.
-func spellingOf(texts []string, decimal byte, seen bool) (values []float64, s Spelling, ok bool) {
+// lasting says that times are durations.
+func spellingOf(texts []string, decimal byte, seen, lasting bool) (values []float64, s Spelling, ok bool) {
 	var evidence tally
 	long, codes, hex := false, true, 0 // codes have as many digits each
 	durations, parts, span, early := 0, 0, 0., 0
@@ -301,7 +302,8 @@ func spellingOf(texts []string, decimal byte, seen bool) (values []float64, s Sp
 	switch {
 	case areAddresses(texts):
 	case len(texts) == 0 || s == (Spelling{}) || hex > 0 && hex < len(texts) || s.Minutes && durations < len(texts):
-	case s.Unit == "" && (parts == 1<<2 && span < 24 || parts == 1<<3 && span < 24*60) && 2*early <= durations: // of a day
+	case s.Unit == "" && (parts == 1<<2 && span < 24 || parts == 1<<3 && span < 24*60) && 2*early <= durations && !lasting:
+		// times of day
 	case s.Unit == "%" && slices.ContainsFunc(texts, bare): // 83.5% is not 0.835 here
 	case s.Thousands == "." || s.Thousands == ",":
 		return values, s, !long && (seen || evidence.thousands())
@@ -368,7 +370,7 @@ func (b *csvBuilder) takeSpellings(t *Table) (*Table, error) {
 		if c.factor == nil || b.asText[j] {
 			continue
 		}
-		values, s, ok := spellingOf(c.factor.levels, b.Decimal, b.decimalSeen)
+		values, s, ok := spellingOf(c.factor.levels, b.Decimal, b.decimalSeen, slices.Contains(b.durations, t.Names[j]))
 		if !ok {
 			continue
 		}

@@ -61,3 +61,19 @@ func TestDatesThatNameRowsStayAsTheyAre(t *testing.T) {
 	stdout, _ := done(t, "predict", model, "--data", digits, "--id", "day")
 	assert.Contains(t, stdout, "\n20240131,1,")
 }
+
+// TestDurationsOfAFitAreSo in each later table, and in each row alone, where they could be times of day.
+func TestDurationsOfAFitAreSo(t *testing.T) {
+	text := "lasted,km\n"
+	for i := range 60 {
+		text += fmt.Sprintf("%d:%02d,%v\n", 10+20*(i%2)+i%5, i, float64(i%2)+float64(i%7)/8)
+	}
+	model := filepath.Join(t.TempDir(), "m.json")
+	_, stderr := done(t, "fit", "--data", file(t, "runs.csv", text), "--k", "2", "--out", model)
+	assert.Contains(t, stderr, `"lasted" (durations in minutes)`)
+	stdout, _ := done(t, "predict", model, "--data", file(t, "one.csv", "lasted,km\n12:30,0.5\n"))
+	other, _ := done(t, "predict", model, "--data", file(t, "two.csv", "lasted,km\n12:30,0.5\n99:30,0.5\n"))
+	assert.Equal(t, records(t, stdout)[1], records(t, other)[1])
+	fails(t, 1, `column "lasted" is categorical: row 2 is "13:00"`, "", "predict", model,
+		"--data", file(t, "bad.csv", "lasted,km\n12.5,0.5\n13:00,1\n"))
+}

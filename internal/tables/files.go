@@ -58,6 +58,11 @@ func (f *Options) reader(
 		Limits:   f.Limit.Limits,
 		Store:    s.Store,
 	}
+	for _, one := range f.spellings {
+		if one.Minutes {
+			o.Durations = append(o.Durations, one.Column)
+		}
+	}
 	if source == "-" {
 		return f.standardInput(s, o, far)
 	}
