@@ -120,9 +120,10 @@ var measures = []string{
 func wordBehind(cell string) (number, unit string) {
 	end := strings.LastIndexAny(cell, "0123456789)") + 1
 	unit = strings.TrimSpace(cell[end:])
-	first, _ := utf8.DecodeRuneInString(strings.TrimPrefix(unit, "/"))
+	measure := strings.TrimPrefix(unit, "/")
+	first, _ := utf8.DecodeRuneInString(measure)
 	word := unicode.IsLetter(first) && utf8.RuneCountInString(unit) <= 12 && !strings.ContainsFunc(unit, unicode.IsSpace)
-	if end == 0 || !slices.Contains(measures, strings.TrimPrefix(unit, "/")) && !(word && len(unit) < len(cell)-end) ||
+	if end == 0 || !slices.Contains(measures, measure) && !(word && len(unit) < len(cell)-end) ||
 		slices.ContainsFunc(multiples, func(m [2]string) bool { return m[0] == unit }) {
 		return cell, ""
 	}

@@ -163,27 +163,31 @@ func keepOne(list []suspect) {
 // countAlike takes columns of few values from 0 on for counts if more than half of those that bear their name, apart
 // from its number, vary as counts do.
 func (in Columns) countAlike(list []suspect) {
-	type tally struct{ few, counts []int }
-	of := map[string]*tally{}
+	type tally struct {
+		few    []int
+		counts int
+	}
+	of := map[string]tally{}
 	for i, c := range list {
 		stem := strings.TrimRight(c.name, "0123456789")
 		if stem == c.name || stem == "" {
 			continue
 		}
-		if of[stem] == nil {
-			of[stem] = &tally{}
-		}
+		t := of[stem]
 		switch {
 		case c.Kind == data.Count:
-			of[stem].counts = append(of[stem].counts, i)
+			t.counts++
 		case c.Cause == data.FewValues:
-			of[stem].few = append(of[stem].few, i)
+			t.few = append(t.few, i)
 		}
+		of[stem] = t
 	}
 	for _, t := range of {
+		if t.counts <= len(t.few) {
+			continue
+		}
 		for _, i := range t.few {
-			x, err := in.Column(list[i].name)
-			if err == nil && len(t.counts) > len(t.few) && slices.Contains(x, 0) && !slices.ContainsFunc(x, notCounted) {
+			if x, err := in.Column(list[i].name); err == nil && slices.Contains(x, 0) && !slices.ContainsFunc(x, notCounted) {
 				list[i].Suggestion = data.Suggestion{Kind: data.Count, Cause: data.VaryAsCounts}
 			}
 		}

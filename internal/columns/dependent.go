@@ -6,11 +6,10 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 
+	"github.com/latent-go/latent/internal/resolution"
 	"github.com/latent-go/latent/internal/tables"
-	"github.com/latent-go/latent/internal/variances"
 	"github.com/latent-go/latent/internal/wording"
 )
 
@@ -29,32 +28,35 @@ func (in Columns) noteDependent(s *tables.Session) {
 	if len(columns) < 2 || len(columns) > mostDependent || len(columns[0]) < 3*len(columns) {
 		return
 	}
-	var kept []int // columns that do not depend on those before
-	var axes [][]float64
+	var kept []independent
 	var found, drop []string
 	for j, x := range columns {
 		if !(floats.Max(x) > floats.Min(x)) {
 			continue
 		}
+		one := independent{column: j, x: x, along: make([]float64, len(kept)), step: math.NaN()}
 		rest := slices.Clone(x)
 		floats.AddConst(-stat.Mean(rest, nil), rest)
 		all := floats.Norm(rest, 2)
 		for range 2 { // the second time takes away what rounding left
-			for _, a := range axes {
-				floats.AddScaled(rest, -floats.Dot(a, rest), a)
+			for a, k := range kept {
+				share := floats.Dot(k.axis, rest)
+				floats.AddScaled(rest, -share, k.axis)
+				one.along[a] += share
 			}
 		}
-		left := floats.Norm(rest, 2)
-		if left < math.Sqrt(leastExplained)*all {
-			if of := determined(columns, kept, j); len(of) > 0 {
+		one.left = floats.Norm(rest, 2)
+		if one.left < math.Sqrt(leastExplained)*all {
+			if of := determining(kept, one, rest); len(of) > 0 {
 				from := wording.Abridged(of, ", ", func(i int) string { return fmt.Sprintf("%.60q", names[i]) })
 				found, drop = append(found, fmt.Sprintf("%.60q from %s", names[j], from)), append(drop, names[j])
 				continue
 			}
 		}
-		if left > 1e-12*all {
-			floats.Scale(1/left, rest)
-			kept, axes = append(kept, j), append(axes, rest)
+		if one.left > 1e-12*all {
+			floats.Scale(1/one.left, rest)
+			one.axis = rest
+			kept = append(kept, one)
 		}
 	}
 	if len(found) > 0 {
@@ -62,6 +64,29 @@ func (in Columns) noteDependent(s *tables.Session) {
 			"them out", in.Name, wording.Abridged(found, "; ", func(text string) string { return text }),
 			wording.Abridged(drop, ",", wording.Item))
 	}
+}
+
+// An independent column does not follow from those before: about its mean it is the sum of along times their axes, and
+// left times an axis of its own, of length 1.
+type independent struct {
+	column int
+	x      []float64
+	along  []float64
+	left   float64
+	axis   []float64
+	step   float64 // by which it may be rounded; NaN until it is asked for
+}
+
+// rounding is half the step.
+func (c *independent) rounding() float64 {
+	if math.IsNaN(c.step) {
+		values := resolution.New(len(c.x), 0)
+		for _, v := range c.x {
+			values.Add(v)
+		}
+		c.step = values.Step()
+	}
+	return c.step / 2
 }
 
 // complete are the columns of numbers and their names, in those of the first rows that have all of them.
@@ -91,41 +116,23 @@ func (in Columns) complete() (names []string, columns [][]float64) {
 	return names, columns
 }
 
-// determined are the columns of kept that determine column j, by least squares, with errors that rounding explains in
-// every row; none if there are larger ones.
-func determined(columns [][]float64, kept []int, j int) (of []int) {
-	n := len(columns[j])
-	design := mat.NewDense(n, len(kept)+1, nil)
-	for c, i := range kept {
-		design.SetCol(c, columns[i])
-	}
-	design.SetCol(len(kept), slices.Repeat([]float64{1}, n))
-	var by, fit mat.VecDense
-	if err := by.SolveVec(design, mat.NewVecDense(n, columns[j])); err != nil {
-		return nil
-	}
-	fit.MulVec(design, &by)
-	bound, size := step(columns[j])/2, 0.
-	for c, i := range kept {
-		bound += math.Abs(by.AtVec(c)) * step(columns[i]) / 2
-		size = max(size, math.Abs(by.AtVec(c))*floats.Norm(columns[i], math.Inf(1)))
-		if math.Abs(by.AtVec(c))*stat.StdDev(columns[i], nil) > leastShare*stat.StdDev(columns[j], nil) {
-			of = append(of, i)
+// determining are the columns of kept that determine one, if rounding explains what is left of it in every row.
+func determining(kept []independent, one independent, rest []float64) (of []int) {
+	by := slices.Clone(one.along) // of the axes, and then of the columns
+	bound, size := one.rounding(), 0.
+	for a := len(kept) - 1; a >= 0; a-- {
+		k := &kept[a]
+		by[a] /= k.left
+		floats.AddScaled(by[:a], -by[a], k.along)
+		bound += math.Abs(by[a]) * k.rounding()
+		size = max(size, math.Abs(by[a])*floats.Norm(k.x, math.Inf(1)))
+		if math.Abs(by[a])*stat.StdDev(k.x, nil) > leastShare*stat.StdDev(one.x, nil) {
+			of = append(of, k.column)
 		}
 	}
-	if floats.Distance(fit.RawVector().Data, columns[j], math.Inf(1)) > bound+1e-9*size {
+	if floats.Norm(rest, math.Inf(1)) > bound+1e-9*size {
 		return nil
 	}
+	slices.Reverse(of)
 	return of
-}
-
-// step is the least gap between different values, by which a column may be rounded.
-func step(x []float64) float64 {
-	sorted, least := slices.Sorted(slices.Values(x)), math.Inf(1)
-	for i := 1; i < len(sorted); i++ {
-		if gap := sorted[i] - sorted[i-1]; gap > variances.Ulps*max(math.Abs(sorted[i]), math.Abs(sorted[i-1])) {
-			least = min(least, gap)
-		}
-	}
-	return least
 }
