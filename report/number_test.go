@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	_ "github.com/latent-go/latent/internal/fixedseed" // rapid draws the same in every run
 )
 
 func TestNumbersHaveTheDigitsOfJSON(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/blocks"
+	_ "github.com/latent-go/latent/internal/fixedseed" // rapid draws the same in every run
 )
 
 // TestDistinctRowsKeepTheirWeight: different rows in order of first appearance, the sums of

@@ -17,6 +17,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/latent-go/latent/data"
+	_ "github.com/latent-go/latent/internal/fixedseed" // rapid draws the same in every run
 	"github.com/latent-go/latent/internal/tables"
 )
 

@@ -116,7 +116,9 @@ func (in Columns) complete() (names []string, columns [][]float64) {
 	return names, columns
 }
 
-// determining are the columns of kept that determine one, if rounding explains what is left of it in every row.
+// determining are the columns of kept that determine one, if rounding explains what is left of it in every row: errors
+// within the bound of the roundings, and what least squares make of them in a row of that leverage, whose standard
+// deviation is at most √leverage·bound/√3.
 func determining(kept []independent, one independent, rest []float64) (of []int) {
 	by := slices.Clone(one.along) // of the axes, and then of the columns
 	bound, size := one.rounding(), 0.
@@ -130,8 +132,14 @@ func determining(kept []independent, one independent, rest []float64) (of []int)
 			of = append(of, k.column)
 		}
 	}
-	if floats.Norm(rest, math.Inf(1)) > bound+1e-9*size {
-		return nil
+	for i, r := range rest {
+		leverage := 1 / float64(len(rest))
+		for a := range kept {
+			leverage += kept[a].axis[i] * kept[a].axis[i]
+		}
+		if math.Abs(r) > bound*(1+2*math.Sqrt(leverage))+1e-9*size {
+			return nil
+		}
 	}
 	slices.Reverse(of)
 	return of

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/latent-go/latent/framework"
+	_ "github.com/latent-go/latent/internal/fixedseed" // rapid draws the same in every run
 	"github.com/latent-go/latent/internal/wording"
 )
 

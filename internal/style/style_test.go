@@ -2,6 +2,7 @@
 package style
 
 import (
+	"go/parser"
 	"go/scanner"
 	"go/token"
 	"io/fs"
@@ -37,6 +38,31 @@ func TestLinesAreShort(t *testing.T) {
 		return nil
 	}))
 	assert.Greater(t, files, 300)
+}
+
+// TestPropertiesDrawTheSameInEveryRun: where a package's tests use rapid, one of their files has package fixedseed, so
+// that no test depends on luck.
+func TestPropertiesDrawTheSameInEveryRun(t *testing.T) {
+	rapid, fixed := map[string]bool{}, map[string]bool{}
+	require.NoError(t, filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+		for _, imported := range file.Imports {
+			switch imported.Path.Value {
+			case `"pgregory.net/rapid"`:
+				rapid[filepath.Dir(path)] = true
+			case `"github.com/latent-go/latent/internal/fixedseed"`:
+				fixed[filepath.Dir(path)] = true
+			}
+		}
+		return err
+	}))
+	for folder := range rapid {
+		assert.True(t, fixed[folder], "%s: import internal/fixedseed for its effect", folder)
+	}
+	assert.Greater(t, len(rapid), 20)
 }
 
 // withoutRawStrings is a source whose raw strings have nothing but their lines.
