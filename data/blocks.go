@@ -122,6 +122,7 @@ type blocksBefore struct {
 	names       []string
 	nameless    []string // of those
 	comma       rune
+	blanks      bool // have become tabs
 	decimal     byte
 	decimalSeen bool
 	firstLine   int // where the first row of the text is
@@ -177,7 +178,7 @@ func (p *pieces) tables(o CSVOptions) iter.Seq2[*Table, error] {
 				return
 			}
 			if before == nil {
-				before = &blocksBefore{names: b.names, nameless: b.nameless, comma: b.comma, decimal: b.Decimal,
+				before = &blocksBefore{names: b.names, nameless: b.nameless, comma: b.comma, blanks: b.blanks, decimal: b.Decimal,
 					decimalSeen: b.decimalSeen, firstLine: b.firstLine}
 				p.size = max(p.size, pieceRows*(len(piece)/(b.Rows+1)))
 			}

@@ -34,7 +34,7 @@ func TestBlocksAreTheTable(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		text := strings.ReplaceAll(hostileText(rt), "\x00", "") // which is looked for in the beginning alone
 		o := CSVOptions{Encoding: "utf-8", Header: rapid.SampledFrom([]HeaderMode{HeaderAuto, HeaderYes, HeaderNo}).Draw(rt, "mode"), NA: []string{"?", "-999"},
-			Reading: func(string) Reading { return ReadAsText }}
+			Comma: separator([]byte(text), 0), Reading: func(string) Reading { return ReadAsText }}
 		want, wantErr := ReadCSV(strings.NewReader(text), o)
 		for _, size := range []int{1, 7, 30, 200} {
 			p := &pieces{r: strings.NewReader(text), most: o.Limits.row(), size: size}

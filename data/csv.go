@@ -9,6 +9,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"golang.org/x/text/transform"
+
 	"github.com/latent-go/latent/internal/fastcsv"
 )
 
@@ -27,7 +29,8 @@ const (
 type CSVOptions struct {
 	Header HeaderMode
 	// Comma separates fields. Zero selects the one of comma, semicolon and tab that occurs most often, outside quotes,
-	// in the first line that is not empty, or a vertical bar if none of them occurs.
+	// in the first line that is not empty, or a vertical bar if none of them occurs; or else one blank or tab and more,
+	// where all lines of the first 64 kB have as many numbers or words between them ([Table.Blanks]).
 	Comma rune
 	// Decimal is the decimal mark: '.' or ','; the other one may separate thousands. Zero selects the mark that the
 	// numbers of the first 64 kB show, or a point if they show neither.
@@ -37,8 +40,9 @@ type CSVOptions struct {
 	NA []string
 	// Reading says how to read the column of a name. Nil selects ReadByForm for all columns.
 	Reading func(name string) Reading
-	// Durations lists columns of durations, such as 4:30: they are numbers of minutes even where all can be times of day.
-	Durations []string
+	// Spellings are those of an earlier table: what the cells of this one leave in doubt is as there, such as 4:30, which
+	// may be a time of day, and <5, which may be a class.
+	Spellings []Spelling
 	// Encoding is the encoding of a CSV file, by its name in the Encoding Standard of WHATWG. Empty selects UTF-16 if a
 	// byte order mark or the first letters show it, otherwise UTF-8, or Windows-1252 if a name or a level is not valid
 	// UTF-8.
@@ -135,12 +139,13 @@ type csvBuilder struct {
 	preamble    string // what stands above the table
 	unnamed     bool   // the names are made up, and the first row is among these
 	nameless    []string
-	years       bool     // the header has years for names
-	asText      []bool   // columns whose cells are kept as texts
-	durations   []string // columns of durations
+	years       bool   // the header has years for names
+	asText      []bool // columns whose cells are kept as texts
+	earlier     map[string]Spelling
 	decimalSeen bool     // the text shows what decimals follow, or it was given
 	unsure      []string // columns whose decimals may be thousands
 	comma       rune
+	blanks      bool    // have become tabs, which separate the fields
 	firstLine   int     // where the first row of the text is
 	outOfRange  []error // by column, its first number too large for a float64: an error if the column is numeric
 	kindsKnown  bool    // second reading
@@ -206,7 +211,7 @@ func (b *csvBuilder) begin(r io.Reader, o CSVOptions) (*records, error) {
 		return nil, errEmpty
 	}
 	if err != nil {
-		return nil, explain(err, records.Comma, first, 0, 0)
+		return nil, b.explain(err, records.Comma, first)
 	}
 	// Where commas separate fields they are no decimals of those without quotes, whatever an earlier table had.
 	b.Decimal, b.decimalSeen = records.decimal, records.seen && !(records.Comma == ',' && records.decimal == ',')
@@ -225,7 +230,7 @@ func (b *csvBuilder) begin(r io.Reader, o CSVOptions) (*records, error) {
 	if b.names, b.nameless, err = columnNames(first, header); err != nil {
 		return nil, err
 	}
-	b.comma, b.unnamed = records.Comma, !header
+	b.comma, b.blanks, b.unnamed = records.Comma, records.blanks, !header
 	for _, j := range records.unsure {
 		if j < len(b.names) {
 			b.unsure = append(b.unsure, b.names[j])
@@ -243,7 +248,10 @@ func (b *csvBuilder) begin(r io.Reader, o CSVOptions) (*records, error) {
 // goOn is begin behind the rows of another block.
 func (b *csvBuilder) goOn(r io.Reader, o CSVOptions) (*records, error) {
 	b.names, b.comma, b.Decimal, b.firstLine = b.before.names, b.before.comma, b.before.decimal, b.before.firstLine
-	b.nameless, b.decimalSeen = b.before.nameless, b.before.decimalSeen
+	b.nameless, b.decimalSeen, b.blanks = b.before.nameless, b.before.decimalSeen, b.before.blanks
+	if b.blanks {
+		r = transform.NewReader(r, &blanks{})
+	}
 	records := recordsOf(r, b.comma, b.Decimal, o.Limits)
 	records.lines, records.FieldsPerRecord = b.before.lines, len(b.names)
 	b.After = b.before.after
@@ -251,7 +259,10 @@ func (b *csvBuilder) goOn(r io.Reader, o CSVOptions) (*records, error) {
 }
 
 func (b *csvBuilder) setColumns(o CSVOptions) error {
-	b.durations = o.Durations
+	b.earlier = make(map[string]Spelling, len(o.Spellings))
+	for _, s := range o.Spellings {
+		b.earlier[s.Column] = s
+	}
 	if b.Columns == nil {
 		b.Columns = newColumns(b.names, o.Reading)
 	}
@@ -282,7 +293,7 @@ func (b *csvBuilder) readRows(records *records, p fastcsv.Pace) error {
 			return nil
 		}
 		if err != nil {
-			return explain(err, records.Comma, record, len(b.names), b.firstLine)
+			return b.explain(err, records.Comma, record)
 		}
 		if err := b.makeRoom(float64(records.offset()) / float64(records.source.Size)); err != nil {
 			return err
@@ -455,6 +466,7 @@ func (b *csvBuilder) table() (*Table, error) {
 		years:    b.years,
 		encoding: b.encoding,
 		preamble: b.preamble,
+		blanks:   b.blanks,
 		unsure:   b.unsure,
 		first:    b.first(),
 		rows:     b.Rows,

@@ -128,3 +128,6 @@ func (t *Table) Encoding() string { return t.encoding }
 // Preamble returns the lines that stand above the table in its CSV file and are no part of it: remarks that begin with
 // #, and titles ([ReadCSV]).
 func (t *Table) Preamble() string { return t.preamble }
+
+// Blanks reports whether blanks separate the fields of the CSV file ([CSVOptions].Comma).
+func (t *Table) Blanks() bool { return t.blanks }

@@ -9,8 +9,11 @@ import (
 	"io"
 	"math"
 	"regexp"
+	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"golang.org/x/text/transform"
 
 	"github.com/latent-go/latent/internal/fastcsv"
 )
@@ -29,6 +32,7 @@ type records struct {
 	decimal  byte     // what decimals follow
 	seen     bool     // the text shows it, or it was given
 	preamble string   // what stands above the table
+	blanks   bool     // were between the fields, and are tabs
 	second   []string // row of the text, where it is near; nil: not
 	unsure   []int    // columns whose decimals may be thousands
 	lines    int      // that the fast path has read
@@ -53,6 +57,13 @@ func newRecords(r io.Reader, o CSVOptions) (*records, error) {
 	}
 	if err := isStrange(head); err != nil {
 		return nil, err
+	}
+	if spaced := new(blanks); o.Comma == 0 && spaced.found(head, err == io.EOF) {
+		c = recordsOf(transform.NewReader(br, spaced), '\t', o.Decimal, o.Limits)
+		br, c.blanks, o.Comma = c.buffered, true, '\t'
+		if head, err = br.Peek(br.Size()); err != nil && err != io.EOF {
+			return nil, err
+		}
 	}
 	if line := separatorLine.FindSubmatch(head); line != nil {
 		_, _ = br.Discard(len(line[0]))
@@ -207,7 +218,11 @@ scan:
 }
 
 // explain turns an error of encoding/csv into a line that says what to do.
-func explain(err error, comma rune, record []string, width, firstLine int) error {
+func (b *csvBuilder) explain(err error, comma rune, record []string) error {
+	width, by := len(b.names), strconv.QuoteRune(comma)
+	if b.blanks {
+		by = "blanks"
+	}
 	var bad *csv.ParseError
 	switch {
 	case !errors.As(err, &bad):
@@ -215,14 +230,16 @@ func explain(err error, comma rune, record []string, width, firstLine int) error
 	case bad.Err == csv.ErrFieldCount:
 		advice := "a field that holds the separator needs quotes"
 		switch {
+		case b.blanks:
+			advice = "a field with blanks needs quotes, and an empty one a mark such as NA"
 		case len(record) < width:
 			advice = "an empty field needs its separator, too"
-		case len(record) == width+1 && bad.StartLine == firstLine+1:
+		case len(record) == width+1 && bad.StartLine == b.firstLine+1:
 			advice += ", and names of rows need a place in the header, which write.table of R leaves out " +
 				"(col.names = NA, or write.csv)"
 		}
-		return fmt.Errorf("line %d has %s separated by %q, expected %d as in line %d; %s",
-			bad.StartLine, plural(len(record), "field"), comma, width, firstLine, advice)
+		return fmt.Errorf("line %d has %s separated by %s, expected %d as in line %d; %s",
+			bad.StartLine, plural(len(record), "field"), by, width, b.firstLine, advice)
 	case bad.Err == csv.ErrBareQuote:
 		return fmt.Errorf(`line %d, byte %d: a quote inside a field; put the field in quotes and double those within`, bad.Line, bad.Column)
 	case bad.Err == csv.ErrQuote && bad.Line != bad.StartLine:

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"net/netip"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,7 +24,9 @@ type Spelling struct {
 	Multiples   bool   `json:"multiples,omitempty"`   // as 1.5k and 3M, which are 1500 and 3000000
 	Parentheses bool   `json:"parentheses,omitempty"` // about negative numbers: (5) is -5
 	Dashes      bool   `json:"dashes,omitempty"`      // beside units, as $ -, which is 0 as spreadsheets write it
-	Minutes     bool   `json:"minutes,omitempty"`     // and seconds, as 54:30 and 1:02:30, which are 54.5 and 62.5
+	Minutes     bool   `json:"minutes,omitempty"`     // and seconds, as 54:30, 54m 30s and PT54M30S, which are 54.5
+	Trailing    bool   `json:"trailing,omitempty"`    // minus signs: 5- is -5
+	Limits      bool   `json:"limits,omitempty"`      // among numbers, as <0.05 and >100, which are missing
 }
 
 // String describes the spelling in a few words.
@@ -54,6 +57,12 @@ func (s Spelling) String() string {
 	if s.Parentheses {
 		list = append(list, "negative in parentheses")
 	}
+	if s.Trailing {
+		list = append(list, "minus signs behind numbers")
+	}
+	if s.Limits {
+		list = append(list, "cells such as <1 as missing")
+	}
 	if s.Dashes {
 		list = append(list, "0 as a dash")
 	}
@@ -63,10 +72,21 @@ func (s Spelling) String() string {
 // Number reads a cell that is a plain number, or one that is written as s says; decimals follow a comma, or else a
 // point.
 func (s Spelling) Number(cell string, decimal byte) (v float64, ok bool) {
+	if s.Minutes {
+		if v, parts := inUnits(cell, cmp.Or(decimal, '.')); parts > 0 {
+			return v, true
+		}
+	}
+	if s.Limits {
+		if _, is := limit(cell); is {
+			return math.NaN(), true
+		}
+	}
 	w, ok := parseNumeral(cell, cmp.Or(decimal, '.'))
 	return w.value, ok && (w.thousands == "" || w.thousands == s.Thousands) && sameUnit(w.unit, s.Unit) &&
 		w.hex == s.Hexadecimal && (w.parts > 0) == s.Minutes &&
-		(!w.multiple || s.Multiples) && (!w.enclosed || s.Parentheses) && (!w.dash || s.Dashes)
+		(!w.multiple || s.Multiples) && (!w.enclosed || s.Parentheses) && (!w.dash || s.Dashes) &&
+		(!w.trailing || s.Trailing)
 }
 
 var separatorNames = map[string]string{
@@ -96,6 +116,25 @@ type numeral struct {
 	enclosed  bool // in parentheses, and so negative
 	dash      bool // and a unit, for 0
 	parts     int  // of a duration: 2 of 54:30, 3 of 1:02:30
+	trailing  bool // a minus sign
+}
+
+// limit is the number within a text that says less or more than one, such as <0.05.
+func limit(text string) (number string, is bool) {
+	text = strings.TrimSpace(text)
+	for _, mark := range []string{"<=", ">=", "≤", "≥", "<", ">"} {
+		if rest, is := strings.CutPrefix(text, mark); is {
+			w, is := parseNumeral(rest, '.')
+			if !is {
+				w, is = parseNumeral(rest, ',')
+			}
+			if is && w.unit == "" && !w.multiple {
+				return strings.TrimSpace(rest), true
+			}
+			break
+		}
+	}
+	return text, false
 }
 
 // multiples are what letters behind numbers stand for.
@@ -172,6 +211,9 @@ func splitUnit(cell string) (number, unit string, negative bool) {
 // parseNumeral reads a cell whose decimals follow a comma, or else a point.
 func parseNumeral(cell string, decimal byte) (w numeral, ok bool) {
 	number, unit, negative := splitUnit(strings.TrimSpace(cell))
+	if rest, is := strings.CutSuffix(number, "-"); is && !negative {
+		number, negative, w.trailing = strings.TrimSpace(rest), true, true
+	}
 	if last := len(number) - 1; last > 0 && !negative && number[0] == '(' && number[last] == ')' {
 		var within string
 		if number, within, negative = splitUnit(strings.TrimSpace(number[1:last])); negative || unit != "" && within != "" {
@@ -262,18 +304,65 @@ func minutes(cell string, hours bool, decimal byte) (v float64, parts int) {
 	return v, len(list)
 }
 
+// durationInUnits is 1d 4h, 54m 30s, 2 hours and the like, and as ISO 8601 has them, such as PT54M30S.
+var durationInUnits = regexp.MustCompile(`^(?i)(-?)P?(?:(\d+)\s*d(?:ays?)?)?\s*T?(?:(\d+)\s*h(?:(?:ou)?rs?)?)?\s*` +
+	`(?:(\d+)\s*m(?:in(?:ute)?s?)?)?\s*(?:(\d+(?:[.,]\d+)?)\s*s(?:ec(?:ond)?s?)?)?$`)
+
+// inUnits are the minutes of a duration of so many parts, each with its unit; a P before them is one, too. Of other
+// texts parts is 0.
+func inUnits(cell string, decimal byte) (v float64, parts int) {
+	cell = strings.TrimSpace(cell)
+	list := durationInUnits.FindStringSubmatch(cell)
+	if list == nil {
+		return 0, 0
+	}
+	for i, minutes := range [...]float64{24 * 60, 60, 1, 1. / 60} {
+		if part := list[2+i]; part != "" {
+			x, kind := fastcsv.ParseDecimal(part, decimal)
+			if kind != fastcsv.Number {
+				return 0, 0
+			}
+			v, parts = v+x*minutes, parts+1
+		}
+	}
+	if parts > 0 && strings.ContainsAny(cell, "Pp") {
+		parts++
+	}
+	if list[1] != "" {
+		v = -v
+	}
+	return v, parts
+}
+
+// allInUnits reads texts that are all durations in units, if one has two parts at least: 5m alone may be metres.
+func allInUnits(texts []string, decimal byte) (values []float64, ok bool) {
+	for _, text := range texts {
+		v, parts := inUnits(text, decimal)
+		if parts == 0 {
+			return nil, false
+		}
+		values, ok = append(values, v), ok || parts > 1
+	}
+	return values, ok
+}
+
 // mostEarly are six hours, or one with seconds, as minutes would be written: times of day are not mostly before.
 var mostEarly = [...]float64{2: 6, 3: 60}
 
 // spellingOf reads the texts of a column as numbers, and says how they are written. ok is false where some are none,
 // and where separators might be those of thousands and of decimals: seen says that the file shows what decimals follow.
-// lasting says that times are durations.
-func spellingOf(texts []string, decimal byte, seen, lasting bool) (values []float64, s Spelling, ok bool) {
+// What is unsure is as in an earlier table.
+func spellingOf(texts []string, decimal byte, seen bool, earlier Spelling) (values []float64, s Spelling, ok bool) {
+	if values, ok := allInUnits(texts, decimal); ok {
+		return values, Spelling{Minutes: true}, true
+	}
 	var evidence tally
 	long, codes, hex := false, true, 0 // codes have as many digits each
 	durations, parts, span, early := 0, 0, 0., 0
+	limits, marks := 0, true // marks of a school have minus signs behind them, too
 	for i, text := range texts {
-		w, is := parseNumeral(text, decimal)
+		number, limited := limit(text)
+		w, is := parseNumeral(number, decimal)
 		if !is || w.thousands != "" && s.Thousands != "" && w.thousands != s.Thousands ||
 			!sameUnit(w.unit, s.Unit) {
 			return nil, s, false
@@ -294,6 +383,12 @@ func spellingOf(texts []string, decimal byte, seen, lasting bool) (values []floa
 		}
 		s.Multiples, s.Parentheses = s.Multiples || w.multiple, s.Parentheses || w.enclosed
 		s.Dashes = s.Dashes || w.dash
+		s.Trailing, s.Limits = s.Trailing || w.trailing, s.Limits || limited
+		marks = marks && w.whole && w.digits < 3
+		if limited {
+			values[i] = math.NaN()
+			limits++
+		}
 		long = long || w.groups == 0 && !w.multiple && math.Abs(w.value) >= 1000
 		codes = codes && w.groups > 1 && w.whole && w.digits == len(strings.Join(strings.Fields(text), ""))
 		evidence.sees(w)
@@ -302,9 +397,11 @@ func spellingOf(texts []string, decimal byte, seen, lasting bool) (values []floa
 	bare := func(text string) bool { return !strings.HasSuffix(strings.TrimSpace(text), "%") }
 	switch {
 	case areAddresses(texts):
+	case s.Trailing && marks && !earlier.Trailing:
+	case s.Limits && (len(texts)-limits <= mostNumbered || 2*limits > len(texts)) && !earlier.Limits: // of classes
 	case len(texts) == 0 || s == (Spelling{}) || hex > 0 && hex < len(texts) || s.Minutes && durations < len(texts):
-	case s.Unit == "" && (parts == 1<<2 && span < 24 || parts == 1<<3 && span < 24*60) && 2*early <= durations && !lasting:
-		// times of day
+	case s.Unit == "" && (parts == 1<<2 && span < 24 || parts == 1<<3 && span < 24*60) && 2*early <= durations &&
+		!earlier.Minutes: // times of day
 	case s.Unit == "%" && slices.ContainsFunc(texts, bare): // 83.5% is not 0.835 here
 	case s.Thousands == "." || s.Thousands == ",":
 		return values, s, !long && (seen || evidence.thousands())
@@ -371,7 +468,7 @@ func (b *csvBuilder) takeSpellings(t *Table) (*Table, error) {
 		if c.factor == nil || b.asText[j] {
 			continue
 		}
-		values, s, ok := spellingOf(c.factor.levels, b.Decimal, b.decimalSeen, slices.Contains(b.durations, t.Names[j]))
+		values, s, ok := spellingOf(c.factor.levels, b.Decimal, b.decimalSeen, b.earlier[t.Names[j]])
 		if !ok {
 			continue
 		}

@@ -57,6 +57,19 @@ func TestNumbersAsPeopleWriteThem(t *testing.T) {
 		{"100:30:00|7:00:15", "1", 0, []float64{6030, 420.25}, "durations in minutes"},
 		{"3:15|9:30|0:45|5:45", "1", 0, []float64{3.25, 9.5, 0.75, 5.75}, "durations in minutes"},
 		{"0:03:15|0:59:30|2:00:00", "1", 0, []float64{3.25, 59.5, 120}, "durations in minutes"},
+		{"54m 30s|4M15S|1h 2min 30 sec|0s|-1m 30s|2d", "1", 0, []float64{54.5, 4.25, 62.5, 0, -1.5, 2880}, "durations in minutes"},
+		{"PT54M30S|PT3M|P1DT0.5S", "1", 0, []float64{54.5, 3, 1440 + 0.5/60}, "durations in minutes"},
+		{"284,25-|12|1.234,00-", "1,5", 0, []float64{-284.25, 12, -1234}, "thousands separated by points, minus signs behind numbers"},
+		{"284-|$5|12 -", "1", 0, []float64{-284, 5, -12}, "in $, minus signs behind numbers"},
+		{"<0.05|0.1|0.2|0.3|0.4|0.5|0.6|0.7|0.8|0.9|1.1|1.2|1.3|1.4|> 100|≤0.01", "1", 0,
+			[]float64{math.NaN(), 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.1, 1.2, 1.3, 1.4, math.NaN(), math.NaN()}, "cells such as <1 as missing"},
+		{"<5|6|7|8|9|10|>10", "1", 0, nil, ""}, // classes
+		{"<20k|>20k", "1", 0, nil, ""},
+		{"3-|2|1-|2-", "1", 0, nil, ""}, // marks
+		{"5m|7m", "1", 0, []float64{5, 7}, "in m"},
+		{"5m 3x|7m", "1", 0, nil, ""},
+		{"-5-|7", "1", 0, nil, ""},
+		{"P|T", "1", 0, nil, ""},
 		{"23:30|4:15", "1", 0, nil, ""}, // times of day
 		{"23:30:15|04:15:00", "1", 0, nil, ""},
 		{"54:30|7", "1", 0, nil, ""},

@@ -55,8 +55,8 @@ type Suggestion struct {
 	Detail string   // the numbers or texts in question, for a message; may be empty
 	Texts  []string // for TextsInNumbers and MissingTexts: the levels in question
 	// Gaps, for TextsInNumbers, says that the texts probably stand for missing values: there are at most three,
-	// without digits; they fill at most a tenth of the cells or are known for this use; and the column has too many
-	// different numbers for codes.
+	// without digits, apart from limits such as <0.05; they fill at most a tenth of the cells or are known for this use;
+	// and the column has too many different numbers for codes.
 	Gaps bool
 }
 
@@ -484,11 +484,16 @@ func (t *Table) suggestMixed(name string, texts []string, cells, numbers, levels
 	if cells > 1 {
 		where = fmt.Sprintf("in %d cells, the first %s", cells, where)
 	}
-	known := !slices.ContainsFunc(texts, func(text string) bool { return !standsForMissing(text) })
+	marks := slices.DeleteFunc(slices.Clone(texts), func(text string) bool {
+		_, is := limit(text)
+		return is
+	})
+	known := len(marks) == len(texts) &&
+		!slices.ContainsFunc(texts, func(text string) bool { return !standsForMissing(text) })
 	return Suggestion{Kind: Categorical, Cause: TextsInNumbers, Texts: texts,
 		Detail: fmt.Sprintf("(%s %s, among %s)", firstQuoted(texts), where, plural(numbers, "number")),
-		Gaps: len(texts) <= 3 && levels-len(texts) > mostCodes && (known || 10*cells <= numbers+cells) &&
-			!slices.ContainsFunc(texts, func(text string) bool { return strings.ContainsFunc(text, unicode.IsDigit) })}
+		Gaps: len(marks) > 0 && len(marks) <= 3 && levels-len(texts) > mostCodes && (known || 10*cells <= numbers+cells) &&
+			!slices.ContainsFunc(marks, func(text string) bool { return strings.ContainsFunc(text, unicode.IsDigit) })}
 }
 
 // areShort reports whether no text has more than two characters, as numbers and letters that are names have.

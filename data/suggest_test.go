@@ -185,7 +185,7 @@ func TestTextsThatMayBeGaps(t *testing.T) {
 		want   bool
 	}{
 		{[]string{"o.B."}, 20, 60, true}, {[]string{"o.B."}, 5, 60, false}, {[]string{"o.B."}, 20, 5, false}, {[]string{"none"}, 20, 5, true}, {[]string{"none", "low"}, 20, 5, false},
-		{[]string{"<3"}, 20, 60, false}, {[]string{"a", "b", "c"}, 20, 12, true}, {[]string{"a", "b", "c", "d"}, 20, 12, false},
+		{[]string{"<3"}, 10, 60, false}, {[]string{"<3", "n.d."}, 20, 12, true}, {[]string{"3+", "n.d."}, 20, 12, false}, {[]string{"a", "b", "c"}, 20, 12, true}, {[]string{"a", "b", "c", "d"}, 20, 12, false},
 	} {
 		text, want := "x;y\n", []float64(nil)
 		for i := range 240 {

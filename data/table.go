@@ -35,6 +35,7 @@ type Table struct {
 	nameless  []string // columns without a name in the header
 	encoding  string   // of the CSV file, if it was not in UTF-8
 	preamble  string   // what stands above the table in the CSV file
+	blanks    bool     // separate the fields of the CSV file
 	years     bool     // the header has years for names
 	unsure    []string // columns whose decimals may be thousands
 	spellings []Spelling
@@ -237,6 +238,7 @@ func (t *Table) dropRows(drop func(row int) bool) (complete *Table, dropped int,
 		nameless:  t.nameless,
 		encoding:  t.encoding,
 		preamble:  t.preamble,
+		blanks:    t.blanks,
 		spellings: t.spellings,
 		unsure:    t.unsure,
 		years:     t.years,

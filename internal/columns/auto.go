@@ -94,7 +94,7 @@ func (in Columns) auto(s *tables.Session, given *classes.ColumnFamilies) ([]susp
 	if len(list) == 0 {
 		advice := ""
 		if in.Cols() == 1 {
-			advice = " (fields are separated by commas, semicolons, tabs or bars)"
+			advice = " (" + separators + ")"
 		}
 		return nil, fmt.Errorf("no column is left to fit: %s%s", strings.Join(notes, "; "), advice)
 	}
@@ -108,6 +108,9 @@ func (in Columns) auto(s *tables.Session, given *classes.ColumnFamilies) ([]susp
 	in.Table, err = in.Table.Drop(out...)
 	return list, err
 }
+
+// separators say what may be wrong with a table of one column of texts.
+const separators = "fields are separated by commas, semicolons, tabs or bars, or by blanks beside numbers"
 
 // unmeasured lists the columns of numbers that are codes or have two values, apart from those in out, and counts if
 // there are no measurements at all: beside measurements, a normal distribution that is correlated with theirs describes

@@ -187,7 +187,7 @@ func numbersNeeded(in Columns, c data.Column, given *classes.ColumnFamilies) str
 			"a missing value", wording.Item(c.Name), c.Family)
 	}
 	if in.Cols() == 1 {
-		return "fields are separated by commas, semicolons, tabs or bars; --family auto describes a single column of texts"
+		return separators + "; --family auto describes a single column of texts"
 	}
 	texts := slices.DeleteFunc(in.TextColumns(), func(name string) bool { return given.Family[name] != "" })
 	described := "--family auto"

@@ -62,6 +62,26 @@ func TestDatesThatNameRowsStayAsTheyAre(t *testing.T) {
 	assert.Contains(t, stdout, "\n20240131,1,")
 }
 
+// TestLimitsAndSignsOfAFitAreSo in each later table, and in each row alone, where they could be levels.
+func TestLimitsAndSignsOfAFitAreSo(t *testing.T) {
+	text := "lead,balance,depth\n"
+	for i := range 60 {
+		lead := fmt.Sprintf("%.2f", 0.1*float64(i%21))
+		if i%9 == 0 {
+			lead = []string{"<0.05", "< 0.1", ">2"}[i/9%3]
+		}
+		text += fmt.Sprintf("%s,%d.50%s,%d.5\n", lead, 17*i%53, []string{"", "-"}[i%2], i%23)
+	}
+	model := t.TempDir() + "/m.json"
+	path := file(t, "d.csv", text)
+	_, stderr := done(t, "fit", "--data", path, "--k", "1", "--out", model)
+	assert.Contains(t, stderr, `"lead" (cells such as <1 as missing), "balance" (minus signs behind numbers)`)
+	got, stderr := done(t, "predict", model, "--data", file(t, "e.csv", "lead,balance,depth\n<0.07,3-,2\n"))
+	want, _ := done(t, "predict", model, "--data", file(t, "f.csv", "lead,balance,depth\n,-3,2\n"))
+	assert.Equal(t, want, got)
+	assert.Contains(t, stderr, `"lead" (cells such as <1 as missing), "balance" (minus signs behind numbers)`)
+}
+
 // TestDurationsOfAFitAreSo in each later table, and in each row alone, where they could be times of day.
 func TestDurationsOfAFitAreSo(t *testing.T) {
 	text := "lasted,km\n"

@@ -92,8 +92,8 @@ func TestFewTextsAmongNumbersAreMissing(t *testing.T) {
 	assert.Equal(t, []string{"o.B."}, r.Settings.NA)
 
 	for _, c := range []struct{ text, flags, note string }{
-		{table("-", "-"), "", `treated as categorical because some cells are not numbers: "x" ("-" in 2 cells`},       // which another column has as a level
-		{table("<0.1", "b"), "", `treated as categorical because some cells are not numbers: "x" ("<0.1" in 2 cells`}, // which says more
+		{table("-", "-"), "", `treated as categorical because some cells are not numbers: "x" ("-" in 2 cells`},   // which another column has as a level
+		{table("3+", "b"), "", `treated as categorical because some cells are not numbers: "x" ("3+" in 2 cells`}, // which says more
 		{table("none", "b"), "--missing drop", `treated as categorical because some cells are not numbers`},
 		{table("none", "b"), "--columns x=categorical", ""},
 	} {

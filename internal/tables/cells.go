@@ -39,6 +39,9 @@ func (f *Options) noteNumbers(s *Session, in *Input) {
 	if in.Encoding() != "" && f.Encoding == "" {
 		s.Note("%s: read as %s, as it is not UTF-8 (--encoding)", in.Name, in.Encoding())
 	}
+	if in.Blanks() {
+		s.Note("%s: fields are separated by blanks", in.Name)
+	}
 	if above := in.Preamble(); above != "" {
 		s.Note("%s: left out above the table: %.60q", in.Name, above)
 	}

@@ -50,18 +50,14 @@ func (f *Options) reader(
 ) (*Input, *reader, error) {
 	header := map[string]data.HeaderMode{"auto": data.HeaderAuto, "yes": data.HeaderYes, "no": data.HeaderNo}[f.Header]
 	o := data.CSVOptions{
-		Header:   header,
-		NA:       slices.Concat(f.NA, f.fitted),
-		Decimal:  byte(f.Decimal),
-		Encoding: f.Encoding,
-		Reading:  reading,
-		Limits:   f.Limit.Limits,
-		Store:    s.Store,
-	}
-	for _, one := range f.spellings {
-		if one.Minutes {
-			o.Durations = append(o.Durations, one.Column)
-		}
+		Header:    header,
+		NA:        slices.Concat(f.NA, f.fitted),
+		Decimal:   byte(f.Decimal),
+		Encoding:  f.Encoding,
+		Reading:   reading,
+		Limits:    f.Limit.Limits,
+		Store:     s.Store,
+		Spellings: f.spellings,
 	}
 	if source == "-" {
 		return f.standardInput(s, o, far)

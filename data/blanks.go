@@ -1,0 +1,156 @@
+package data
+
+import (
+	"bytes"
+	"slices"
+
+	"golang.org/x/text/transform"
+
+	"github.com/latent-go/latent/internal/fastcsv"
+)
+
+// blanks puts one tab in place of those that separate fields, outside quotes, and leaves out those around a line.
+type blanks struct {
+	transform.NopResetter
+	above int  // lines above the table, which stay as they are
+	short bool // the header has no name for the first column, as write.table of R leaves it out
+
+	started, parted, quoted bool // the line has a field; blanks after it; within quotes
+}
+
+// Transform reads one byte after another.
+func (b *blanks) Transform(dst, src []byte, _ bool) (written, read int, err error) {
+	put := func(c byte) {
+		dst[written] = c
+		written++
+	}
+	for ; read < len(src); read++ {
+		if len(dst) < written+2 {
+			return written, read, transform.ErrShortDst
+		}
+		switch c := src[read]; {
+		case b.above > 0 || b.quoted:
+			put(c)
+			if b.quoted {
+				b.quoted = c != '"'
+			} else if c == '\n' {
+				b.above--
+			}
+		case c == ' ' || c == '\t':
+			b.parted = true
+		case c == '\n':
+			put(c)
+			b.short = b.short && !b.started
+			b.started, b.parted = false, false
+		case c == '\r':
+			put(c)
+		default:
+			begins := !b.started || b.parted
+			if b.started && b.parted || !b.started && b.short {
+				put('\t')
+			}
+			put(c)
+			b.started, b.parted, b.quoted = true, false, c == '"' && begins
+		}
+	}
+	return written, read, nil
+}
+
+// found reports whether blanks separate the fields of a text, of which head is the beginning or the whole: no line of
+// the table has another separator, all have as many fields, two at least, and one column is of numbers; of two columns,
+// both. Above them may be remarks, titles that an empty line parts from them, and a header with a field less.
+func (b *blanks) found(head []byte, whole bool) bool {
+	lines := bytes.SplitAfter(head, []byte{'\n'})
+	if !whole {
+		lines = lines[:len(lines)-1]
+	}
+	first, width, header := len(lines), 0, false
+	var rows [][][]byte // from the last one on
+	tabs := map[int]bool{}
+	for ; first > 0; first-- {
+		line := bytes.TrimSpace(lines[first-1])
+		fields, ok := spacedFields(line)
+		if len(line) == 0 {
+			continue
+		}
+		named := areTexts(fields)
+		if !ok || width > 0 && len(fields) != width || named && header {
+			break
+		}
+		width, header = len(fields), named
+		rows = append(rows, fields)
+		tabs[bytes.Count(line, []byte{'\t'})] = true
+	}
+	if width < 2 {
+		return false
+	}
+	if b.above = first; first > 0 && len(bytes.TrimSpace(lines[first])) > 0 {
+		line := bytes.TrimSpace(lines[first-1])
+		names, ok := spacedFields(line)
+		if b.short = ok && len(names) == width-1 && (width > 2 || line[0] == '"'); b.short {
+			b.above--
+		} else if line[0] != '#' {
+			return false
+		}
+	}
+	if b.above > preambleLines {
+		return false
+	}
+	if len(rows) > 1 && !b.short { // the first may be a header
+		rows = rows[:len(rows)-1]
+	}
+	numeric := 0
+	for j := range width {
+		numbers := 0
+		if !slices.ContainsFunc(rows, func(row [][]byte) bool {
+			if _, kind := fastcsv.ParseCell(string(row[j])); kind == fastcsv.Number {
+				numbers++
+			}
+			return areTexts(row[j : j+1])
+		}) && numbers > 0 {
+			numeric++
+		}
+	}
+	if numeric < 1 || width == 2 && numeric < 2 && !b.short {
+		return false
+	}
+	for n := range tabs { // as many in every line separate the fields, unless more columns of numbers are between them
+		if len(tabs) == 1 && n > 0 && numeric <= n+2 {
+			return false
+		}
+	}
+	return true
+}
+
+// areTexts reports whether all fields are neither numbers nor missing.
+func areTexts(fields [][]byte) bool {
+	return !slices.ContainsFunc(fields, func(field []byte) bool {
+		_, kind := fastcsv.ParseCell(string(field))
+		return kind != fastcsv.Text || string(field) == "?" || string(field) == "."
+	})
+}
+
+// spacedFields are the fields of a line if blanks separate them, and ok is false where it is a remark or has another
+// separator.
+func spacedFields(line []byte) (fields [][]byte, ok bool) {
+	if bytes.HasPrefix(line, []byte{'#'}) {
+		return nil, false
+	}
+	for len(line) > 0 {
+		end := 0
+		if line[0] == '"' {
+			end = 2 + bytes.IndexByte(line[1:], '"')
+		}
+		if next := bytes.IndexAny(line[end:], " \t"); next < 0 {
+			end = len(line)
+		} else {
+			end += next
+		}
+		if line[0] != '"' && bytes.ContainsAny(line[:end], ",;|") {
+			return nil, false
+		}
+		fields = append(fields, line[:end])
+		line = bytes.TrimLeft(line[end:], " \t")
+	}
+	return fields, true
+}
