@@ -67,9 +67,9 @@ func (t *Table) Factors(names []string, levels [][]string, unseenMissing bool) (
 	return &made, nil
 }
 
-// Numbers returns the table with several different categorical columns converted to numeric ones: texts[i] are the
-// levels of names[i] that stand for missing values. It returns an error if there is no such column, or if another of
-// its levels is not a number.
+// Numbers returns the table with several different columns as numeric ones: texts[i] are the levels, or the numbers, of
+// names[i] that stand for missing values. It returns an error if there is no such column, or if another of its levels
+// is not a number.
 func (t *Table) Numbers(names []string, texts [][]string) (*Table, error) {
 	places, err := t.places(names)
 	if err != nil {
@@ -80,6 +80,15 @@ func (t *Table) Numbers(names []string, texts [][]string) (*Table, error) {
 		f := t.columns[j].factor
 		if f == nil {
 			columns[i] = t.column(j)
+			for _, text := range texts[i] {
+				if code, kind := fastcsv.ParseCell(text); kind == fastcsv.Number {
+					for row, v := range columns[i] {
+						if v == code {
+							columns[i][row] = math.NaN()
+						}
+					}
+				}
+			}
 			continue
 		}
 		values := make([]float64, len(f.levels))

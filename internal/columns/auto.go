@@ -4,6 +4,7 @@
 package columns
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -72,7 +73,7 @@ func (in Columns) auto(s *tables.Session, given *classes.ColumnFamilies) ([]susp
 	}); err != nil {
 		return nil, err
 	}
-	noted, err := in.takeGaps(list, given)
+	noted, err := in.takeGaps(s, list, given)
 	if err != nil {
 		return nil, err
 	}
@@ -262,7 +263,8 @@ func (in Columns) LeaveIdentifiers(s *tables.Session) error {
 // takeGaps has columns of numbers with a few texts among them be numeric, the texts standing for missing values as
 // those of --na do, and looks at such columns once more. A text that is a level of another column stays one, and so do
 // all where missing values are not to be integrated out.
-func (in Columns) takeGaps(list []suspect, given *classes.ColumnFamilies) (notes []string, err error) {
+func (in Columns) takeGaps(s *tables.Session, list []suspect, given *classes.ColumnFamilies) (
+	notes []string, err error) {
 	var names []string
 	taken := slices.DeleteFunc(slices.Clone(list), func(c suspect) bool {
 		return !c.Gaps ||
@@ -288,7 +290,7 @@ func (in Columns) takeGaps(list []suspect, given *classes.ColumnFamilies) (notes
 	for _, c := range taken {
 		in.Mark(c.Texts)
 	}
-	if err := in.TakeNumbers(names); err != nil {
+	if err := cmp.Or(in.TakeNumbers(names), in.TakeCodes(s)); err != nil {
 		return nil, err
 	}
 	for i, c := range list {

@@ -2,7 +2,6 @@ package columns
 
 import (
 	"fmt"
-	"iter"
 	"maps"
 	"math"
 	"slices"
@@ -61,10 +60,9 @@ func (in Columns) noteCodes(s *tables.Session) {
 		if in.Levels(name) != nil {
 			continue
 		}
-		for code, cells := range in.missingCodes(j) {
-			text := strconv.FormatFloat(code, 'f', -1, 64)
-			found = append(found, fmt.Sprintf("%s in %s of %.60q", text, wording.Counted(cells, "cell"), name))
-			if flag := "--na=" + text; !slices.Contains(flags, flag) {
+		for _, code := range in.missingCodes(j, min(in.Rows(), mostRemarked)) {
+			found = append(found, code.String())
+			if flag := "--na=" + code.text(); !slices.Contains(flags, flag) {
 				flags = append(flags, flag)
 			}
 		}
@@ -98,41 +96,100 @@ func (in Columns) noteSpellings(s *tables.Session) {
 	}
 }
 
-// missingCodes are the numbers such as -99 and 9999 at the ends of column j, each in several cells, that are further
-// from the others than these are from each other, or negative where they are not; and their cells.
-func (in Columns) missingCodes(j int) iter.Seq2[float64, int] {
-	return func(yield func(float64, int) bool) {
-		rows, least, most := min(in.Rows(), mostRemarked), math.Inf(1), math.Inf(-1)
-		for row := range rows {
-			if v := in.Number(row, j); v == v {
-				least, most = min(least, v), max(most, v)
-			}
+// TakeCodes reads numbers as missing values that are sure to be codes for them, if nobody chose a family or described
+// the column: negative ones such as -9999 that are further from the others than these are from each other. A number
+// that another column has for itself stays one.
+func (in Columns) TakeCodes(s *tables.Session) error {
+	if !in.asked.AnyFamily && *in.asked.Family != families.Auto || in.asked.Kind.Families == nil ||
+		in.asked.Explained() != nil {
+		return nil
+	}
+	of := map[float64][]string{} // columns
+	var sure []missingCode
+	for j, name := range in.Names {
+		if in.Levels(name) != nil || slices.Contains(in.asked.Aside(), name) || name == in.asked.Weighting {
+			continue
 		}
-		if !isCode(least) && !isCode(most) {
-			return
-		}
-		counts := map[float64]int{}
-		for row := range rows {
-			if v := in.Number(row, j); v == v {
-				counts[v]++
-			}
-		}
-		rest := slices.Sorted(maps.Keys(counts))
-		for len(rest) > 2 {
-			low, high, last := rest[0], rest[len(rest)-1], len(rest)-1
-			switch {
-			case isCode(low) && counts[low] > 1 && (rest[1]-low > high-rest[1] || low < 0 && rest[1] >= 0):
-				rest, high = rest[1:], low
-			case isCode(high) && counts[high] > 1 && high-rest[last-1] > rest[last-1]-low:
-				rest = rest[:last]
-			default:
-				return
-			}
-			if !yield(high, counts[high]) {
-				return
+		for _, code := range in.missingCodes(j, in.Rows()) {
+			if code.sure && !slices.Contains(in.asked.Described().Names, name) {
+				of[code.value] = append(of[code.value], name)
+				sure = append(sure, code)
 			}
 		}
 	}
+	for j, name := range in.Names {
+		for row := range in.Rows() {
+			if len(of) == 0 || in.Levels(name) != nil {
+				break
+			}
+			if v := in.Number(row, j); of[v] != nil && !slices.Contains(of[v], name) {
+				delete(of, v)
+			}
+		}
+	}
+	sure = slices.DeleteFunc(sure, func(code missingCode) bool { return of[code.value] == nil })
+	if len(sure) == 0 {
+		return nil
+	}
+	var marks, names []string
+	for _, code := range sure {
+		marks, names = append(marks, code.text()), append(names, code.column)
+	}
+	slices.Sort(names)
+	names = slices.Compact(names)
+	in.Mark(marks)
+	s.Note("%s: read as missing values, far from all other numbers of the column: %s: --columns %s=%s takes it as a "+
+		"number", in.Name, wording.Abridged(sure, ", ", missingCode.String), wording.Item(names[0]), families.Gaussian)
+	return in.Wrap(in.TakeNumbers(names))
+}
+
+// A missingCode is a number that may stand for missing values, in so many cells of its column.
+type missingCode struct {
+	column string
+	value  float64
+	cells  int
+	sure   bool
+}
+
+func (c missingCode) text() string { return strconv.FormatFloat(c.value, 'f', -1, 64) }
+
+func (c missingCode) String() string {
+	return fmt.Sprintf("%s in %s of %.60q", c.text(), wording.Counted(c.cells, "cell"), c.column)
+}
+
+// missingCodes are the numbers such as -99 and 9999 at the ends of column j, in these first rows, each in several
+// cells, that are further from the others than these are from each other, or negative where they are not.
+func (in Columns) missingCodes(j, rows int) (list []missingCode) {
+	least, most := math.Inf(1), math.Inf(-1)
+	for row := range rows {
+		if v := in.Number(row, j); v == v {
+			least, most = min(least, v), max(most, v)
+		}
+	}
+	if !isCode(least) && !isCode(most) {
+		return nil
+	}
+	counts := map[float64]int{}
+	for row := range rows {
+		if v := in.Number(row, j); v == v {
+			counts[v]++
+		}
+	}
+	rest := slices.Sorted(maps.Keys(counts))
+	for len(rest) > 2 {
+		low, high, last := rest[0], rest[len(rest)-1], len(rest)-1
+		switch far := rest[1]-low > high-rest[1]; {
+		case isCode(low) && counts[low] > 1 && (far || low < 0 && rest[1] >= 0):
+			list = append(list, missingCode{in.Names[j], low, counts[low], far && low < 0})
+			rest = rest[1:]
+		case isCode(high) && counts[high] > 1 && high-rest[last-1] > rest[last-1]-low:
+			list = append(list, missingCode{in.Names[j], high, counts[high], false})
+			rest = rest[:last]
+		default:
+			return list
+		}
+	}
+	return list
 }
 
 // isCode says whether a number has only the digit 9, or only 8 or 7, from two on before the point.

@@ -105,6 +105,45 @@ func TestFewTextsAmongNumbersAreMissing(t *testing.T) {
 	fails(t, 1, `column "x" is categorical: row 17 is "o.B."; drop it (--na=o.B. for a missing value, --drop x)`, "", "fit", "--data", path, "--drop", "kind", "--model", "ppca", "--k", "1")
 }
 
+// TestSureCodesAreMissing where nobody chose a family: the fit, its predictions and those of later tables are those of --na.
+func TestSureCodesAreMissing(t *testing.T) {
+	table := func(other string) string {
+		text := "x,y,w\n"
+		for i := range 120 {
+			x, y := fmt.Sprintf("%.2f", math.Sin(float64(i))+float64(i%2*9)), fmt.Sprintf("%.2f", math.Cos(1.3*float64(i)))
+			if i%40 == 7 {
+				x = "-999"
+			}
+			if i%50 == 3 && other != "" {
+				y = other
+			}
+			text += fmt.Sprintf("%s,%s,%d\n", x, y, 1+i%2)
+		}
+		return text
+	}
+	const claim = `read as missing values, far from all other numbers of the column: `
+	path, dir := file(t, "d.csv", table("")), t.TempDir()
+	for _, flags := range []string{"", "--weights w", "--model hmm"} {
+		args := append([]string{"fit", "--data", path, "--k", "2", "--format", "json", "--out", dir + "/m.json"}, strings.Fields(flags)...)
+		got, stderr := done(t, args...)
+		assert.Contains(t, notes(stderr, path), "latent: PATH: "+claim+`-999 in 3 cells of "x": --columns x=gaussian takes it as a number`)
+		predicted, _ := done(t, "predict", dir+"/m.json", "--data", file(t, "e.csv", "x,y,w\n-999.0,1,1\n"))
+		want, stderr := done(t, append(args, "--na=-999")...)
+		assert.NotContains(t, stderr, claim)
+		assert.Equal(t, reportOf(t, want, args...).Value, reportOf(t, got, args...).Value, flags)
+		assert.Equal(t, []string{"-999"}, reportOf(t, got, args...).Settings.NA)
+		wanted, _ := done(t, "predict", dir+"/m.json", "--data", file(t, "e.csv", "x,y,w\n,1,1\n"))
+		assert.Equal(t, wanted, predicted)
+	}
+	for other, flags := range map[string]string{"-999": "", "-1200": "", "": "--family gaussian", "NA": "--columns x=gaussian"} {
+		_, stderr := done(t, append([]string{"fit", "--data", file(t, "e.csv", table(other)), "--k", "1"}, strings.Fields(flags)...)...)
+		assert.Equal(t, other == "-999" || other == "-1200", strings.Contains(stderr, claim), "%q: %s", other, stderr)
+	}
+	its := strings.Replace(table(""), "x,y,w\n", "x,y,w\n1,-999,1\n2,-500,1\n2,-999,1\n", 1) // y has it for itself
+	_, stderr := done(t, "fit", "--data", file(t, "e.csv", its), "--k", "1")
+	assert.NotContains(t, stderr, claim)
+}
+
 // Columns that --family takes for categorical, with hardly two rows a level, are noted with what describes them.
 func TestLevelsThatAreTooManyAreNoted(t *testing.T) {
 	text := "height,name,kind\n"

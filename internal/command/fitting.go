@@ -118,6 +118,11 @@ func (f *fittingFlags) load(s *tables.Session, label string) (*tables.Input, err
 	if err := cmp.Or(in.TakeSequences(sequence), in.TakeKnown(s, f.KnownColumn())); err != nil {
 		return nil, err
 	}
+	if gaps == tables.MissingKeep && f.from == nil {
+		if err := f.columns(s, in, false).TakeCodes(s); err != nil {
+			return nil, err
+		}
+	}
 	all := in.Table
 	if weights != "" {
 		if _, err := all.Column(weights); err != nil {

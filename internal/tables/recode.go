@@ -75,7 +75,7 @@ func (in *Input) TakeNumbers(names []string) error {
 		return nil
 	}
 	for _, name := range names {
-		texts, _, _ := in.Texts(name)
+		texts, _, _ := in.Texts(name) // none of a column of numbers
 		if len(Without(texts, SetOf(in.marks))) > 0 {
 			_, err := in.Column(name)
 			return err
