@@ -32,9 +32,10 @@ def load(name):
 def timed(action):
     """The time of an action, and what it returns; peak is the memory until then."""
     global peak
-    begin = time.perf_counter()
+    clock = time.process_time if options.get("clock") == "processor" else time.perf_counter
+    begin = clock()
     value = action()
-    seconds = time.perf_counter() - begin
+    seconds = clock() - begin
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     return seconds, value
 
@@ -201,7 +202,7 @@ def start():
 
 
 def read():
-    path = os.path.join(directory, "reading." + options["format"])
+    path = os.path.join(directory, options.get("file", "reading") + "." + options["format"])
     if options["format"] == "npy":
         seconds, x = timed(lambda: np.load(path))
     elif side == "pyarrow":
@@ -209,7 +210,10 @@ def read():
         import pyarrow.parquet
 
         table = lambda: pyarrow.parquet.read_table(path, use_threads=workers != "1")
-        seconds, x = timed(lambda: np.column_stack([c.to_numpy() for c in table().columns]))
+        if "columns" in options:  # as pyarrow keeps them, not as a matrix of rows
+            seconds, x = timed(table)
+        else:
+            seconds, x = timed(lambda: np.column_stack([c.to_numpy() for c in table().columns]))
     elif side == "pandas":
         import pandas
 

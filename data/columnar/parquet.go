@@ -14,7 +14,6 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/apache/arrow-go/v18/parquet"
 	"github.com/apache/arrow-go/v18/parquet/file"
-	"github.com/apache/arrow-go/v18/parquet/metadata"
 	"github.com/apache/arrow-go/v18/parquet/schema"
 
 	"github.com/latent-go/latent/internal/parallel"
@@ -26,9 +25,11 @@ type parquetFile struct {
 	*file.Reader
 	file   *os.File
 	next   int                      // row group
-	chunks []file.ColumnChunkReader // of the one before it, by column
-	left   int                      // its rows that are not read
-	rows   int                      // that are read next
+	chunks []file.ColumnChunkReader // of the one before it, by column; nil: there are pages of numbers
+	pages  []pages
+	groups [][]int // columns that are put into rows together
+	left   int     // its rows that are not read
+	rows   int     // that are read next
 }
 
 func openParquet(f *os.File) (source, error) {
@@ -112,45 +113,96 @@ func (f *parquetFile) Next(columns []field, most int) (int, error) {
 // open begins the columns of a row group, whose pages are what their writer has summed.
 func (f *parquetFile) open(r *file.RowGroupReader, columns []field) error {
 	f.chunks = make([]file.ColumnChunkReader, len(columns))
-	places := make([]*metadata.ColumnChunkMetaData, len(columns))
-	for j, c := range columns {
-		var err error
-		if places[j], err = r.MetaData().ColumnChunk(c.place); err == nil {
-			f.chunks[j], err = r.Column(c.place)
-		}
-		if err != nil {
-			return fmt.Errorf("column %q: %w", c.name, err)
-		}
+	if f.pages == nil {
+		f.pages = make([]pages, len(columns))
 	}
-	return parallel.Do(len(columns), 0, func(j int) error {
-		if err := checkPages(f.file, places[j]); err != nil {
+	err := parallel.Do(len(columns), 0, func(j int) error {
+		if err := f.begin(r, j, columns[j]); err != nil {
 			return fmt.Errorf("column %q: %w", columns[j].name, err)
 		}
 		return nil
 	})
+	f.groups = f.groups[:0]
+	for j := range columns {
+		last := len(f.groups) - 1
+		if f.chunks[j] == nil && j > 0 && f.chunks[j-1] == nil && len(f.groups[last]) < together {
+			f.groups[last] = append(f.groups[last], j)
+		} else {
+			f.groups = append(f.groups, []int{j})
+		}
+	}
+	return err
+}
+
+// begin begins column j.
+func (f *parquetFile) begin(r *file.RowGroupReader, j int, c field) error {
+	chunk, err := r.MetaData().ColumnChunk(c.place)
+	if err != nil {
+		return err
+	}
+	if !c.categorical {
+		of := f.MetaData().Schema.Column(c.place)
+		if own, err := f.pages[j].begin(f.file, of, chunk, int(r.NumRows())); own || err != nil {
+			return err
+		}
+	}
+	if f.chunks[j], err = r.Column(c.place); err != nil {
+		return err
+	}
+	return checkPages(f.file, chunk)
 }
 
 // Put reads the columns, several at a time: each is one that nobody else writes to.
 func (f *parquetFile) Put(t *table, columns []field, from int) error {
-	return parallel.Do(len(columns), 0, func(j int) (err error) {
-		if err = guarded(func() error { return t.chunk(j, from, f.rows, f.chunks[j]) }); err != nil {
-			err = fmt.Errorf("column %q: %w", columns[j].name, err)
-		}
-		return err
+	return parallel.Do(len(f.groups), 0, func(i int) error {
+		return guarded(func() error { return f.put(t, columns, f.groups[i], from) })
 	})
+}
+
+// put reads a group of columns.
+func (f *parquetFile) put(t *table, columns []field, group []int, from int) error {
+	if j := group[0]; f.chunks[j] != nil {
+		if err := t.chunk(j, from, f.rows, f.chunks[j]); err != nil {
+			return fmt.Errorf("column %q: %w", columns[j].name, err)
+		}
+		return nil
+	}
+	s := scratches.Get().(*scratch)
+	defer scratches.Put(s)
+	to, stride := t.Numbers(group[0])
+	to = to[from*stride:]
+	var numbers [together][]byte
+	for row := 0; row < f.rows; row += strip {
+		n := min(strip, f.rows-row)
+		for i, j := range group {
+			var err error
+			if numbers[i], err = f.pages[j].next(n, s.numbers[i][:], s); err != nil {
+				return fmt.Errorf("column %q: %w", columns[j].name, err)
+			}
+		}
+		interleave(to[row*stride:], stride, numbers[:len(group)], n)
+	}
+	for i, j := range group {
+		t.mark(j, to[i:], stride, f.rows)
+	}
+	return nil
+}
+
+// integers says of integers in a file whether they are unsigned, and by what they are divided.
+func integers(c *schema.Column) (unsigned bool, scale float64) {
+	switch l := c.LogicalType().(type) {
+	case schema.IntLogicalType:
+		return !l.IsSigned(), 1
+	case schema.DecimalLogicalType:
+		return false, math.Pow10(int(l.Scale()))
+	}
+	return false, 1
 }
 
 // chunk reads column j of a row group.
 func (t *table) chunk(j, from, rows int, chunk file.ColumnChunkReader) error {
 	c := chunk.Descriptor()
-	unsigned := false
-	if i, ok := c.LogicalType().(schema.IntLogicalType); ok {
-		unsigned = !i.IsSigned()
-	}
-	scale := 1.0
-	if d, ok := c.LogicalType().(schema.DecimalLogicalType); ok {
-		scale = math.Pow10(int(d.Scale()))
-	}
+	unsigned, scale := integers(c)
 	put := cells{t, j, from, rows, c.MaxDefinitionLevel() > 0}
 	switch r := chunk.(type) {
 	case *file.Float64ColumnChunkReader:
