@@ -33,14 +33,16 @@ const (
 // With a prior, nil for none, it is the likelihood of so many rows times the prior density that is maximised, and the
 // value is theirs divided by N + ν.
 func Maximize(c, lower, psi, w []float64, goal float64, prior *Prior) (value float64, ok bool) {
-	return maximize(len(psi) >= Wide, c, lower, psi, w, goal, prior)
+	if len(psi) >= Wide {
+		return maximize(&leading{}, c, lower, psi, w, goal, prior)
+	}
+	return maximize(all{}, c, lower, psi, w, goal, prior)
 }
 
-// maximize is Maximize that says whether columns are many.
-func maximize(wide bool, c, lower, psi, w []float64, goal float64, prior *Prior) (value float64, ok bool) {
+func maximize(of spectrum, c, lower, psi, w []float64, goal float64, prior *Prior) (value float64, ok bool) {
 	d := len(psi)
 	s := &search{
-		d: d, k: len(w) / d, wide: wide, c: c, x: make([]float64, d), low: make([]float64, d),
+		spectrum: of, d: d, k: len(w) / d, c: c, x: make([]float64, d), low: make([]float64, d),
 		gradient: make([]float64, d), data: 1,
 	}
 	if prior != nil {
@@ -77,10 +79,28 @@ type Prior struct {
 	Middle   []float64
 }
 
+// A spectrum is how a search uses the eigenvalues and vectors of Ψ^−½CΨ^−½: all of them, or of many columns the
+// leading ones.
+type spectrum interface {
+	// decompose finds θ and Ω of a matrix whose upper triangle is given. Those of the last ψ are where it may begin.
+	decompose(s *search, scaled []float64) bool
+	// likelihood adds what the value is beside Σ ln ψ, and finds the gradient.
+	likelihood(s *search)
+	// hessian is H of [search.newton], D×D, of all coordinates.
+	hessian(s *search, exact bool) []float64
+	// solve replaces b by H⁻¹b; it reports false where H, whose upper triangle is in h, is not positive definite.
+	solve(h, b []float64) bool
+	// small are the gradients in ln ψ, of what a row contributes, at which the search ends, and from which on rounding
+	// hides what a step gains, and the gradient judges.
+	small() (still, near float64)
+	// far is the gradient down to which the Hessian of a good fit takes steps that need no halving.
+	far() float64
+}
+
 // search is the state of a minimisation of ln|Σ| + tr(Σ⁻¹C) in x = ln ψ.
 type search struct {
+	spectrum
 	d, k int
-	wide bool // see [Wide]
 	c    []float64
 	low  []float64
 
@@ -88,7 +108,6 @@ type search struct {
 	value    float64
 	theta    []float64
 	omega    *mat.Dense
-	scaled   []float64 // Ψ^−½CΨ^−½, of many columns
 	kept     int       // loadings that are not 0
 	strength []float64 // 1 + l of those
 	gradient []float64
@@ -109,7 +128,7 @@ func (s *search) evaluate(x []float64) bool {
 	if !finite(scaled) {
 		return false
 	}
-	if !s.decompose(scaled) {
+	if !s.decompose(s, scaled) {
 		return false
 	}
 	s.kept = 0
@@ -119,23 +138,7 @@ func (s *search) evaluate(x []float64) bool {
 	s.strength = append(s.strength[:0], s.theta[:s.kept]...)
 	s.value = floats.Sum(x)
 	copy(s.x, x)
-	if s.wide {
-		s.complement()
-	} else {
-		for m, v := range s.theta {
-			if m < s.kept {
-				v = 1 + math.Log(v)
-			}
-			s.value += v
-		}
-		for i := range d { // Σ (1 − θ_m) ω²_im over what no factor explains
-			row := s.omega.RawRowView(i)[s.kept:]
-			s.gradient[i] = 0
-			for m, v := range row {
-				s.gradient[i] += (1 - s.theta[s.kept+m]) * v * v
-			}
-		}
-	}
+	s.likelihood(s)
 	if s.prior != nil {
 		s.pull()
 	}
@@ -168,15 +171,6 @@ func finite(v []float64) bool {
 	return sum-sum == 0
 }
 
-// small are the gradients in ln ψ, of what a row contributes, at which the search ends, and from which on rounding
-// hides what a step gains, and the gradient judges.
-func (s *search) small() (still, near float64) {
-	if s.wide {
-		return 1e-5, 1e-4
-	}
-	return 1e-13, 1e-6
-}
-
 // step makes one step of Newton's method among the coordinates that are not held by their bounds. It reports false
 // where there is none left to make, or where it is clear that the likelihood will not reach the goal.
 func (s *search) step(goal float64) bool {
@@ -188,7 +182,7 @@ func (s *search) step(goal float64) bool {
 	from, value, gradient := slices.Clone(s.x), s.value, slices.Clone(s.gradient)
 	to := make([]float64, s.d)
 	for _, exact := range []bool{true, false} {
-		if exact && s.wide && steepest > far {
+		if exact && steepest > s.far() {
 			continue
 		}
 		direction, promise := s.newton(free, exact)
@@ -242,33 +236,21 @@ func (s *search) free() (list []int, steepest float64) {
 // and near a good fit, where θ_m = 1, that is P∘P, which is never indefinite and is taken where exact is false. With a
 // prior, that of ln ψ is added, and its part in the strengths left out.
 func (s *search) newton(free []int, exact bool) (direction []float64, promise float64) {
-	n, hessian := len(free), s.hessian
-	if s.wide {
-		hessian = s.nearly
-	}
-	all := hessian(exact)
+	n, whole := len(free), s.hessian(s, exact)
 	h := make([]float64, n*n)
 	direction = make([]float64, n)
 	for a, i := range free {
 		direction[a] = -s.gradient[i]
 		for b := a; b < n; b++ {
-			h[a*n+b] = s.data * all[i*s.d+free[b]]
+			h[a*n+b] = s.data * whole[i*s.d+free[b]]
 		}
 		h[a*n+a] += 1 - s.data
 		if !exact {
 			h[a*n+a] += 1e-8
 		}
 	}
-	if s.wide {
-		if !conjugate(h, direction) {
-			return nil, 0
-		}
-	} else {
-		chol, ok := linalg.NewCholesky(n, h)
-		if !ok {
-			return nil, 0
-		}
-		chol.SolveRight(linalg.General(1, n, direction))
+	if !s.solve(h, direction) {
+		return nil, 0
 	}
 	for a, i := range free {
 		promise -= s.gradient[i] * direction[a] / 2
@@ -280,8 +262,51 @@ func (s *search) newton(free []int, exact bool) (direction []float64, promise fl
 	return direction, promise
 }
 
-// hessian is H, D×D, of all coordinates.
-func (s *search) hessian(exact bool) []float64 {
+// loadings are those of ψ, each factor with the sign that makes their sum positive.
+func (s *search) loadings(psi, w []float64) {
+	clear(w)
+	for m := range s.kept {
+		sum := 0.0
+		for i, v := range psi {
+			w[i*s.k+m] = math.Sqrt(v*(s.strength[m]-1)) * s.omega.At(i, m)
+			sum += w[i*s.k+m]
+		}
+		if sum < 0 {
+			for i := range psi {
+				w[i*s.k+m] = -w[i*s.k+m]
+			}
+		}
+	}
+}
+
+// all has every eigenvalue and vector, and factorises the Hessian.
+type all struct{}
+
+func (all) decompose(s *search, scaled []float64) bool {
+	eigen, ok := linalg.NewSymmetricEigen(s.d, scaled)
+	if ok {
+		s.theta, s.omega = eigen.Values, eigen.Vectors(s.d)
+	}
+	return ok
+}
+
+func (all) likelihood(s *search) {
+	for m, v := range s.theta {
+		if m < s.kept {
+			v = 1 + math.Log(v)
+		}
+		s.value += v
+	}
+	for i := range s.d { // Σ (1 − θ_m) ω²_im over what no factor explains
+		row := s.omega.RawRowView(i)[s.kept:]
+		s.gradient[i] = 0
+		for m, v := range row {
+			s.gradient[i] += (1 - s.theta[s.kept+m]) * v * v
+		}
+	}
+}
+
+func (all) hessian(s *search, exact bool) []float64 {
 	d, kept := s.d, s.kept
 	rest := d - kept
 	u, scaled := make([]float64, d*rest), make([]float64, d*rest)
@@ -322,19 +347,14 @@ func (s *search) hessian(exact bool) []float64 {
 	return h
 }
 
-// loadings are those of ψ, each factor with the sign that makes their sum positive.
-func (s *search) loadings(psi, w []float64) {
-	clear(w)
-	for m := range s.kept {
-		sum := 0.0
-		for i, v := range psi {
-			w[i*s.k+m] = math.Sqrt(v*(s.strength[m]-1)) * s.omega.At(i, m)
-			sum += w[i*s.k+m]
-		}
-		if sum < 0 {
-			for i := range psi {
-				w[i*s.k+m] = -w[i*s.k+m]
-			}
-		}
+func (all) solve(h, b []float64) bool {
+	chol, ok := linalg.NewCholesky(len(b), h)
+	if ok {
+		chol.SolveRight(linalg.General(1, len(b), b))
 	}
+	return ok
 }
+
+func (all) small() (still, near float64) { return 1e-13, 1e-6 }
+
+func (all) far() float64 { return math.Inf(1) }

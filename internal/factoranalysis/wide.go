@@ -15,24 +15,17 @@ import (
 // factor.
 const Wide = 100
 
-const (
-	far   = 0.3  // the gradient down to which the Hessian of a good fit takes steps that need no halving
-	apart = 1e-8 // residual of an eigenvector, of the largest eigenvalue
-)
+const apart = 1e-8 // residual of an eigenvector, of the largest eigenvalue
 
-// decompose finds θ and Ω of Ψ^−½CΨ^−½, whose upper triangle is given: all, or of many columns the leading ones, with
-// some to spare, of which no precision is asked. Those of the last ψ are where it begins.
-func (s *search) decompose(scaled []float64) bool {
+// leading has the leading eigenvalues and vectors, with some to spare, of which no precision is asked.
+type leading struct {
+	scaled []float64 // Ψ^−½CΨ^−½
+}
+
+func (l *leading) decompose(s *search, scaled []float64) bool {
 	d := s.d
-	if !s.wide {
-		eigen, ok := linalg.NewSymmetricEigen(d, scaled)
-		if ok {
-			s.theta, s.omega = eigen.Values, eigen.Vectors(d)
-		}
-		return ok
-	}
 	linalg.Mirror(d, scaled)
-	s.scaled = scaled
+	l.scaled = scaled
 	if 16*s.k <= d {
 		theta, omega, ok := linalg.LeadingFrom(s.omega, d, s.k, d/2, func(dst, x *mat.Dense) {
 			linalg.Mul(false, false, 1, linalg.General(d, d, scaled), x.RawMatrix(), 0, dst.RawMatrix())
@@ -50,14 +43,14 @@ func (s *search) decompose(scaled []float64) bool {
 	return ok
 }
 
-// complement adds what the value is beside Σ ln ψ, and finds the gradient, from the trace, the diagonal and the
-// factors alone: the sum over what no factor explains is that over all less that over the factors.
-func (s *search) complement() {
+// likelihood takes the trace, the diagonal and the factors alone: the sum over what no factor explains is that over all
+// less that over the factors.
+func (l *leading) likelihood(s *search) {
 	for _, v := range s.strength {
 		s.value += 1 + math.Log(v) - v
 	}
 	for i := range s.d {
-		v := s.scaled[i*(s.d+1)]
+		v := l.scaled[i*(s.d+1)]
 		s.value += v
 		s.gradient[i] = 1 - v
 		for m, w := range s.omega.RawRowView(i)[:s.kept] {
@@ -66,18 +59,18 @@ func (s *search) complement() {
 	}
 }
 
-// nearly is H of newton, D×D, from the factors and the spare eigenvectors m. With Q = Σ ω_nω_nᵀ over the factors,
+// hessian is nearly H, from the factors and the spare eigenvectors m. With Q = Σ ω_nω_nᵀ over the factors,
 // which is I − P, and T = Ψ^−½CΨ^−½ − Σ θ_n ω_nω_nᵀ, it is
 //
 //	T∘P + Q∘(P − T) + Σ_mn (1 − θ_m) 2θ_m/(θ_n − θ_m) (ω_mω_mᵀ)∘(ω_nω_nᵀ),
 //
 // where the sum over all other m is left out: their θ_m is near 1, or small beside θ_n.
-func (s *search) nearly(exact bool) []float64 {
+func (l *leading) hessian(s *search, exact bool) []float64 {
 	d, kept := s.d, s.kept
 	_, all := s.omega.Dims()
 	factors := linalg.General(d, kept, mat.DenseCopyOf(s.omega).RawMatrix().Data)
 	factors.Stride = all
-	q, h := make([]float64, d*d), slices.Clone(s.scaled)
+	q, h := make([]float64, d*d), slices.Clone(l.scaled)
 	linalg.Mul(false, true, 1, factors, factors, 0, linalg.General(d, d, q))
 	if !exact {
 		for i, v := range q {
@@ -117,9 +110,9 @@ func (s *search) nearly(exact bool) []float64 {
 	return h
 }
 
-// conjugate replaces b by about H⁻¹b, of a symmetric matrix whose upper triangle is in h: by conjugate gradients in
-// units of its diagonal. It reports false where H has a direction of negative curvature.
-func conjugate(h, b []float64) bool {
+// solve is approximate: by conjugate gradients in units of the diagonal. It reports false where it meets a direction
+// of negative curvature.
+func (*leading) solve(h, b []float64) bool {
 	const enough, most = 1e-6, 50 // of the squared residual; iterations
 	n := len(b)
 	linalg.Mirror(n, h)
@@ -154,3 +147,7 @@ func conjugate(h, b []float64) bool {
 	}
 	return true
 }
+
+func (*leading) small() (still, near float64) { return 1e-5, 1e-4 }
+
+func (*leading) far() float64 { return 0.3 }

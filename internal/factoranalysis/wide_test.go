@@ -25,10 +25,10 @@ func TestLeadingEigenvaluesFindTheSameMaximum(t *testing.T) {
 				t.Run(fmt.Sprintf("%d rows, %d factors, prior %v", n, k, prior != nil), func(t *testing.T) {
 					low := share(c, d, 0.005)
 					values, noise := [2]float64{}, [2][]float64{share(c, d, 0.3), share(c, d, 0.3)}
-					for way := range 2 {
+					for way, of := range []spectrum{all{}, &leading{}} {
 						var ok bool
 						w := make([]float64, d*k)
-						values[way], ok = maximize(way == 1, c, low, noise[way], w, math.Inf(-1), prior)
+						values[way], ok = maximize(of, c, low, noise[way], w, math.Inf(-1), prior)
 						require.True(t, ok)
 						if prior == nil {
 							require.InDelta(t, logLikelihood(t, c, noise[way], w), values[way], 1e-9)
@@ -49,7 +49,9 @@ func TestLeadingEigenvaluesFindTheSameMaximum(t *testing.T) {
 func TestHessianOfWideTables(t *testing.T) {
 	const d, k = 12, 3
 	c := wishart(d, 4, 60, 3)
-	s := &search{d: d, k: k, c: c, x: make([]float64, d), low: make([]float64, d), gradient: make([]float64, d), data: 1}
+	s := &search{
+		spectrum: all{}, d: d, k: k, c: c, x: make([]float64, d), low: make([]float64, d), gradient: make([]float64, d), data: 1,
+	}
 	rng := rand.New(rand.NewPCG(1, 1))
 	x := make([]float64, d)
 	for i := range x {
@@ -58,14 +60,14 @@ func TestHessianOfWideTables(t *testing.T) {
 	require.True(t, s.evaluate(x))
 	value, gradient := s.value, slices.Clone(s.gradient)
 	for _, exact := range []bool{true, false} {
-		want := s.hessian(exact)
+		want := s.hessian(s, exact)
 		wide := *s
-		wide.wide, wide.gradient = true, make([]float64, d)
+		wide.spectrum, wide.gradient = &leading{}, make([]float64, d)
 		require.True(t, wide.evaluate(slices.Clone(x)))
 		assert.InDelta(t, value, wide.value, 1e-11)
 		assert.InDeltaSlice(t, gradient, wide.gradient, 1e-11)
 		wide.theta, wide.omega = s.theta, s.omega
-		got := wide.nearly(exact)
+		got := wide.hessian(&wide, exact)
 		linalg.Mirror(d, want)
 		for i := range d {
 			for j := i; j < d; j++ {
@@ -82,12 +84,12 @@ func TestHessianOfWideTables(t *testing.T) {
 		h[i*(d+1)] = 1 + rng.Float64()
 	}
 	solved := slices.Clone(b)
-	require.True(t, conjugate(h, solved))
+	require.True(t, (*leading)(nil).solve(h, solved))
 	var back mat.VecDense
 	back.MulVec(mat.NewDense(d, d, h), mat.NewVecDense(d, solved))
 	assert.InDeltaSlice(t, b, back.RawVector().Data, 1e-2)
 	h[1] = 3
-	assert.False(t, conjugate(h, slices.Clone(b)))
+	assert.False(t, (*leading)(nil).solve(h, slices.Clone(b)))
 	h[1], h[0] = 0, -1
-	assert.False(t, conjugate(h, b))
+	assert.False(t, (*leading)(nil).solve(h, b))
 }
