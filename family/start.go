@@ -111,7 +111,7 @@ func Pool(ctx context.Context, src framework.Source[blocks.Rows], f Family) (*Po
 	if err != nil {
 		return nil, nil, err
 	}
-	if !within(c.Sums, headroom) || !within(c.Anchor, headroom) {
+	if !within(c.Sums) || !within(c.Anchor) {
 		return nil, nil, errors.New("family: sums over the rows overflow: rescale the data")
 	}
 	w := &Pooled{
@@ -144,9 +144,9 @@ func Pool(ctx context.Context, src framework.Source[blocks.Rows], f Family) (*Po
 // headroom bounds the sums over the table: starts, priors and rates multiply them yet.
 const headroom = 1e300
 
-func within(v []float64, bound float64) bool {
+func within(v []float64) bool {
 	for _, x := range v {
-		if !(math.Abs(x) <= bound) {
+		if !(math.Abs(x) <= headroom) {
 			return false
 		}
 	}

@@ -42,12 +42,10 @@ type derivative struct {
 }
 
 func differentiate(h func([]float64) float64, point []float64, value float64, o *Options) *derivative {
-	d := &derivative{h: h, point: point, value: value, scale: o.Scale, step: o.Step, concurrent: o.Concurrent}
-	if d.step == 0 {
-		// Extrapolated differences over s = 2·step err by s⁴/90 times the sixth
-		// derivative, and by some 5/s² times the rounding of h: equal near here.
-		d.step = powerOfTwo(1.5 * math.Pow(d.rounding(), 1./6))
-	}
+	d := &derivative{h: h, point: point, value: value, scale: o.Scale, concurrent: o.Concurrent}
+	// Extrapolated differences over s = 2·step err by s⁴/90 times the sixth
+	// derivative, and by some 5/s² times the rounding of h: equal near here.
+	d.step = powerOfTwo(1.5 * math.Pow(d.rounding(), 1./6))
 	switch {
 	case o.Scale != nil && len(o.Scale) != len(point):
 		panic(badScale)

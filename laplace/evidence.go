@@ -30,11 +30,6 @@ type Options struct {
 	// one nat. The default finds it from h.
 	Scale []float64
 
-	// Step is the step of the numeric derivatives in units of Scale. The default
-	// balances truncation and rounding for an h that is correct to all its digits;
-	// an h with noise of its own needs a larger one.
-	Step float64
-
 	// Concurrent lets numeric derivatives call h from several goroutines at once;
 	// the last bits of the result may then differ from run to run.
 	Concurrent bool

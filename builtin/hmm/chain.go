@@ -92,7 +92,7 @@ func (c *chain) takeGates(e binding) error {
 	}
 	width := 1 + c.model.Structure.Covariates
 	for i, of := range list {
-		g := classes.NewGateReport(e.gate, 1)
+		g := classes.NewGateReport(e.gate)
 		if i < c.params.K {
 			g.After, g.Reference = i+1, i+1
 		}

@@ -382,7 +382,7 @@ func (m *factored) ready() error {
 	var own mat.Dense
 	own.Product(&to, cov, to.T())
 	m.Gaps, m.Draw, m.Linear, m.Takes.Gaps = p.Fill, p.Sample, true, true
-	m.Says = scoring.Latent("mean", wording.Numbered("z", p.K), mat.NewSymDense(p.K, own.RawMatrix().Data))
+	m.Says = scoring.Latent(wording.Numbered("z", p.K), mat.NewSymDense(p.K, own.RawMatrix().Data))
 	m.Ready = func() (scoring.Of, error) {
 		score := p.Scorer()
 		var z []float64

@@ -28,7 +28,7 @@ func newPrincipal(p *bpca.Parameters, columns []data.Column) principal {
 	m.Draw = p.Sample
 	_, cov, fault := p.Transform(mat.NewDense(1, p.D, nil))
 	if fault == nil {
-		m.Says = scoring.Latent("mean", wording.Numbered("z", p.K), cov)
+		m.Says = scoring.Latent(wording.Numbered("z", p.K), cov)
 	}
 	m.Ready = func() (scoring.Of, error) {
 		if fault != nil {

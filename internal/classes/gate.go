@@ -105,7 +105,7 @@ func newGated(d design.Gate, m experts.Model, name string, columns []data.Column
 	if err != nil {
 		return nil, err
 	}
-	g.gate = NewGateReport(d, 1)
+	g.gate = NewGateReport(d)
 	for _, of := range list {
 		g.gate.Add(of)
 	}
@@ -113,9 +113,9 @@ func newGated(d design.Gate, m experts.Model, name string, columns []data.Column
 	return g, err
 }
 
-// NewGateReport is a report without coefficients, of log odds against a component, from 1.
-func NewGateReport(d design.Gate, reference int) *GateReport {
-	return &GateReport{Columns: append([]string{"intercept"}, d.Names()...), Reference: reference,
+// NewGateReport is a report without coefficients, of log odds against the first component.
+func NewGateReport(d design.Gate) *GateReport {
+	return &GateReport{Columns: append([]string{"intercept"}, d.Names()...), Reference: 1,
 		LogOdds: [][]fitted.Number{}, Errors: [][]fitted.Number{}, Ratios: [][]fitted.Number{}}
 }
 

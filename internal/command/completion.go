@@ -42,7 +42,7 @@ func (c *completionCommand) Run(s *session, k *kong.Context) error {
 func valuesOf(flag *kong.Flag) []string {
 	switch flag.Name {
 	case "family":
-		return families.Names(false)
+		return families.Names()
 	case "method":
 		return methodNames
 	case "criterion":

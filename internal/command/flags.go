@@ -136,7 +136,7 @@ func (f *modelFlags) check(method string) error {
 		}
 	}
 	if m.Families != nil {
-		if err := f.oneOf("family", f.Family, m.Families.Names(false), families.Names(false)); err != nil {
+		if err := f.oneOf("family", f.Family, m.Families.Names(false), families.Names()); err != nil {
 			return err
 		}
 	}

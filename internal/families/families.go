@@ -189,8 +189,8 @@ func noisy(d Distribution) Distribution {
 // Named finds a family, of which nothing but the name is known where there is no such.
 func Named(name string) Distribution { return Set{}.named(name) }
 
-// Names are those of all families, or of those that can describe a single column.
-func Names(single bool) []string { return Set{}.Names(single) }
+// Names are those of all families.
+func Names() []string { return Set{}.Names(false) }
 
 // Joint families describe all columns together.
 func Joint(name string) bool { return Set{}.Joint(name) }

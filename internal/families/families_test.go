@@ -27,11 +27,11 @@ func TestColumnsAreCheckedByTheirLevels(t *testing.T) {
 		return data.Column{Name: "a", Family: family, Levels: levels}
 	}
 	for _, c := range []data.Column{of(Gaussian), of(Bernoulli), of(Bernoulli, "n", "y"), of(Categorical, "x", "y", "z"), of(Gate), of(Gate, "x", "y")} {
-		require.NoError(t, Check(c, append(Names(true), Gate)), c)
+		require.NoError(t, Check(c, append(Set{}.Names(true), Gate)), c)
 	}
 	for part, c := range map[string]data.Column{
 		"has 1 level": of(Categorical, "x"), "has 2 levels": of(Ordinal, "1", "2"), "has 3 levels": of(Bernoulli, "1", "2", "3"),
 		"a level twice": of(Categorical, "x", "x"), "this model has": of(Tied), "is gaussian and has 2": of(Gaussian, "1", "2")} {
-		require.ErrorContains(t, Check(c, Names(true)), part)
+		require.ErrorContains(t, Check(c, Set{}.Names(true)), part)
 	}
 }

@@ -47,8 +47,8 @@ func (l *Line) Hide() { l.terminal = nil }
 
 const eraseLine = "\r\x1b[K"
 
-// Show writes the line if it is time to, or at once.
-func (l *Line) Show(atOnce bool, line func() string) {
+// Show writes the line if it is time to.
+func (l *Line) Show(line func() string) {
 	if l.terminal == nil && l.log == nil {
 		return
 	}
@@ -59,7 +59,7 @@ func (l *Line) Show(atOnce bool, line func() string) {
 	case l.log != nil && since >= logged:
 		l.shown = now
 		l.log.Info(line())
-	case l.terminal != nil && (atOnce || since >= shownEvery):
+	case l.terminal != nil && since >= shownEvery:
 		l.shown, l.written = now, true
 		_, _ = l.terminal.WriteString(eraseLine + line())
 	}
@@ -144,7 +144,7 @@ func (l *Line) Recorder(criterion string, sizes []int, o framework.Options) func
 	t := newSchedule(sizes, o)
 	return func(e framework.Event) error {
 		t.see(e.K, e.Restart)
-		l.Show(false, func() string {
+		l.Show(func() string {
 			return fmt.Sprintf("%sstart %d  iteration %d  K %d  %s %s", t, e.Restart+1, e.Iteration, e.K,
 				criterion, wording.Nats(e.Value))
 		})
@@ -156,7 +156,7 @@ func (l *Line) Recorder(criterion string, sizes []int, o framework.Options) func
 func (l *Line) Draws(what string, draws int) func(done int) {
 	began := time.Now()
 	return func(done int) {
-		l.Show(false, func() string {
+		l.Show(func() string {
 			return fmt.Sprintf("%s  draw %d of %d  %s", what, done, draws,
 				Left(time.Since(began), float64(done)/float64(draws)))
 		})

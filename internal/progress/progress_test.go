@@ -75,11 +75,11 @@ func TestTimesLeftAreRound(t *testing.T) {
 func TestLogsHaveALineEverySoOften(t *testing.T) {
 	var out bytes.Buffer
 	line := InLog(slog.New(slog.NewTextHandler(&out, nil)))
-	line.Show(true, func() string { return "soon" })
+	line.Show(func() string { return "soon" })
 	assert.Empty(t, out.String())
 	line.shown = time.Now().Add(-logged)
-	line.Show(false, func() string { return "later" })
-	line.Show(false, func() string { return "again" })
+	line.Show(func() string { return "later" })
+	line.Show(func() string { return "again" })
 	assert.Contains(t, out.String(), "msg=later")
 	assert.Equal(t, 1, strings.Count(out.String(), "\n"))
 	line.Close()

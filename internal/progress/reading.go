@@ -45,7 +45,7 @@ func Receive[T any](ctx context.Context, from <-chan T, line *Line, far *Reading
 	ticks := time.NewTicker(shownEvery)
 	defer ticks.Stop()
 	for {
-		line.Show(false, far.String)
+		line.Show(far.String)
 		select {
 		case v := <-from:
 			return v, true

@@ -46,8 +46,8 @@ func Named(m mat.Symmetric, names []string) Matrix {
 }
 
 // Latent returns the layout of a model whose latent variables are numbers with the same covariance for all rows.
-func Latent(list string, names []string, cov mat.Symmetric) fitted.Layout {
-	return fitted.Layout{List: list, Items: names, Last: []string{"log_likelihood"},
+func Latent(names []string, cov mat.Symmetric) fitted.Layout {
+	return fitted.Layout{List: "mean", Items: names, Last: []string{"log_likelihood"},
 		Constants: map[string]any{"covariance": Named(cov, names)}}
 }
 
