@@ -117,7 +117,7 @@ func everyModel(t *testing.T) (list []string) {
 	})
 	for _, line := range []string{
 		"mixture --method gfab", "mixture --method fab --family gaussian-diagonal", "mixture --method em --restarts 2", "mixture --method map", "mixture --method vb", "mixture --family student-t", "mixture --family factor-analysers --factors 2",
-		"mixture --gate V16", "hmm --method gfab", "hmm --method em", "bpca --method vb", "ppca --method em", "factor --method em", "regression --response V1", "vbmf --method vb", "mixture --accelerate", "mixture --sample 20000", "mixture --shards 48",
+		"mixture --gate V16", "hmm --method gfab", "hmm --method em", "bpca --method vb", "ppca --method em", "factor --method em", "regression --response V1", "vbmf --method vb", "mixture --cov VVV --accelerate", "mixture --cov VVV --sample 20000", "mixture --cov VVV --shards 48",
 	} {
 		list = append(list, "fit --model "+line+" --kmax 2 --max-iter 3"+wide)
 	}
