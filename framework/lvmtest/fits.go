@@ -26,7 +26,7 @@ func (r *run[B, P, S]) prunes() bool {
 }
 
 // some is the number of iterations that fits for comparison make.
-const some = 12
+const some = 6
 
 // units compares fits after a few iterations, and where the model prunes, the K at the end.
 func (r *run[B, P, S]) units() {

@@ -15,6 +15,7 @@ import (
 	"github.com/latent-go/latent/framework/lvmtest"
 	"github.com/latent-go/latent/framework/optional"
 	"github.com/latent-go/latent/internal/categorical"
+	"github.com/latent-go/latent/internal/tier"
 	"github.com/latent-go/latent/laplace"
 )
 
@@ -375,7 +376,7 @@ func right(m framework.Model[blocks.Rows, *rates, *sums]) toyCase {
 		Sample: func(p *rates, n int, rng *rand.Rand) (lvmtest.Data[blocks.Rows], error) {
 			return lvmtest.Matrix(draw(p, n, rng)), nil
 		},
-		K:             []int{1, 2, 3},
+		K:             tier.Sizes(),
 		SampleRows:    500,
 		NoAllocations: true,
 	}

@@ -16,6 +16,9 @@ func Of[T any](desk, gate, night T) T {
 	return gate
 }
 
+// Sizes are the numbers of latent dimensions that a suite goes through: one and several, at night two besides.
+func Sizes() []int { return Of([]int{1, 3}, []int{1, 3}, []int{1, 2, 3}) }
+
 // Leave leaves what follows to the night, and says what holds its property in the gate.
 func Leave(t testing.TB, holds string) {
 	t.Helper()

@@ -10,6 +10,7 @@ import (
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/framework/lvmtest"
+	"github.com/latent-go/latent/internal/tier"
 	"github.com/latent-go/latent/models/bernmix"
 	"github.com/latent-go/latent/models/mixture"
 )
@@ -106,7 +107,7 @@ const columns = 6
 
 func estimated(model framework.Model[blocks.Rows, *mixture.Parameters, *mixture.Statistics], as func([]float64, int) lvmtest.Data[blocks.Rows]) lvmtest.Case[blocks.Rows, *mixture.Parameters, *mixture.Statistics] {
 	return lvmtest.Case[blocks.Rows, *mixture.Parameters, *mixture.Statistics]{
-		Model: model, K: []int{1, 2, 3}, NoAllocations: true,
+		Model: model, K: tier.Sizes(), NoAllocations: true,
 		Data: as(draw(120, three.weights, three.probabilities, 8), columns),
 		Free: free, Latent: arcsine,
 		Symmetry: func(p *mixture.Parameters, rng *rand.Rand) *mixture.Parameters {
@@ -134,7 +135,7 @@ func estimated(model framework.Model[blocks.Rows, *mixture.Parameters, *mixture.
 
 func integrated(model framework.Model[blocks.Rows, *mixture.Posterior, *mixture.Statistics], as func([]float64, int) lvmtest.Data[blocks.Rows]) lvmtest.Case[blocks.Rows, *mixture.Posterior, *mixture.Statistics] {
 	return lvmtest.Case[blocks.Rows, *mixture.Posterior, *mixture.Statistics]{
-		Model: model, K: []int{1, 2, 3}, NoAllocations: true,
+		Model: model, K: tier.Sizes(), NoAllocations: true,
 		Data: as(draw(120, three.weights, three.probabilities, 8), columns),
 		Free: pseudoCounts,
 		Symmetry: func(p *mixture.Posterior, rng *rand.Rand) *mixture.Posterior {

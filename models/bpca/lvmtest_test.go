@@ -10,6 +10,7 @@ import (
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/framework/lvmtest"
+	"github.com/latent-go/latent/internal/tier"
 	"github.com/latent-go/latent/models/bpca"
 	"github.com/latent-go/latent/models/lineargaussian"
 )
@@ -24,7 +25,7 @@ func suite[B any](m framework.Model[B, *bpca.Parameters, *lineargaussian.Statist
 	return estimated[B]{
 		Model: m,
 		Data:  as(lvmtest.Matrix(x)),
-		K:     []int{1, 2, 3},
+		K:     tier.Sizes(),
 		// The loadings and ln σ².
 		Free: func(_ *lineargaussian.Statistics, p *bpca.Parameters) ([]float64, func([]float64) *bpca.Parameters) {
 			w := len(p.Loadings)

@@ -11,6 +11,7 @@ import (
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/framework/lvmtest"
+	"github.com/latent-go/latent/internal/tier"
 	"github.com/latent-go/latent/models/experts"
 )
 
@@ -84,7 +85,7 @@ func TestModelConforms(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			of := conforming{
-				Model: c.model, Data: lvmtest.Matrix(c.x), K: []int{1, 2, 3}, NoAllocations: true,
+				Model: c.model, Data: lvmtest.Matrix(c.x), K: tier.Sizes(), NoAllocations: true,
 				Units: []lvmtest.Units[blocks.Rows]{{Name: "the gate in other units", Data: lvmtest.Rescaled("", c.x, c.scale).Data}},
 				Symmetry: func(p *experts.Parameters, rng *rand.Rand) *experts.Parameters {
 					q, err := c.model.Permute(p, rng.Perm(p.K()))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/framework/lvmtest"
+	"github.com/latent-go/latent/internal/tier"
 )
 
 type suite = lvmtest.Case[blocks.Rows, *Parameters, *Statistics]
@@ -126,7 +127,7 @@ func TestModelHoldsToTheTheory(t *testing.T) {
 		rng := rand.New(rand.NewPCG(3, 1))
 		x := rows(t, example(3, 5, m.Isotropic, rng), 100, rng)
 		c := suite{
-			Model: m, Data: lvmtest.Matrix(x), K: []int{1, 2, 3}, Free: free, Latent: latent, Symmetry: anotherForm,
+			Model: m, Data: lvmtest.Matrix(x), K: tier.Sizes(), Free: free, Latent: latent, Symmetry: anotherForm,
 			Units:      []lvmtest.Units[blocks.Rows]{lvmtest.Rescaled("table times 1000", x, slices.Repeat([]float64{1000}, 5))},
 			Degenerate: neverOn(m, t),
 			Sample: func(p *Parameters, n int, rng *rand.Rand) (lvmtest.Data[blocks.Rows], error) {
@@ -146,7 +147,7 @@ func TestMeanFieldHoldsToTheTheory(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 1))
 	x := rows(t, example(3, 5, false, rng), 100, rng)
 	lvmtest.Test(t, suite{
-		Model: MeanField{}, Data: lvmtest.Matrix(x), K: []int{1, 2, 3}, Free: free, Latent: latent,
+		Model: MeanField{}, Data: lvmtest.Matrix(x), K: tier.Sizes(), Free: free, Latent: latent,
 		Units:      []lvmtest.Units[blocks.Rows]{lvmtest.Rescaled("columns", x, []float64{1000, 1, 0.1, 2, 50})},
 		Degenerate: neverOn(Model{}, t),
 	})

@@ -14,6 +14,7 @@ import (
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/framework/lvmtest"
+	"github.com/latent-go/latent/internal/tier"
 	"github.com/latent-go/latent/models/hmm"
 	"github.com/latent-go/latent/prior"
 )
@@ -144,6 +145,9 @@ func (c conforming) free(s *hmm.Statistics, p *hmm.Parameters) ([]float64, func(
 type hmmCase = lvmtest.Case[blocks.Sequences, *hmm.Parameters, *hmm.Statistics]
 
 func (c conforming) estimates(m framework.Model[blocks.Sequences, *hmm.Parameters, *hmm.Statistics]) hmmCase {
+	if c.ks == nil {
+		c.ks = tier.Sizes()
+	}
 	model := hmm.Model{Family: c.family}
 	of := hmmCase{
 		Model: m, Data: lvmtest.Sequences(c.x, c.ends), K: c.ks, NoAllocations: true,

@@ -371,12 +371,12 @@ func conformingModels(t *testing.T) []conforming {
 		{normal.Spherical, []lvmtest.Units[blocks.Rows]{same}},
 	} {
 		f := normal.Family{Covariance: g.form}
-		list = append(list, conforming{name: f.Name(), family: f, x: x, ks: []int{1, 2, 3}, units: g.units, covariance: g.form <= normal.Tied})
+		list = append(list, conforming{name: f.Name(), family: f, x: x, ks: tier.Sizes(), units: g.units, covariance: g.form <= normal.Tied})
 	}
 	var powers mat.Dense
 	powers.Apply(func(_, _ int, v float64) float64 { return math.Exp(v / 4) }, x)
 	rescaled := lvmtest.Rescaled("columns rescaled", &powers, []float64{10, 0.01, 1000})
-	list = append(list, conforming{name: "lognormal", family: normal.Lognormal{}, x: &powers, ks: []int{1, 2, 3}, units: []lvmtest.Units[blocks.Rows]{rescaled}})
+	list = append(list, conforming{name: "lognormal", family: normal.Lognormal{}, x: &powers, ks: tier.Sizes(), units: []lvmtest.Units[blocks.Rows]{rescaled}})
 	return append(list, mixedColumns(0), mixedColumns(0.1))
 }
 

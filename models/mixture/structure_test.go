@@ -253,7 +253,7 @@ func overlapping(n int) *mat.Dense {
 }
 
 func TestStructuresConform(t *testing.T) {
-	c := conforming{family: normal.Family{}, x: overlapping(150), ks: []int{1, 2, 3}}
+	c := conforming{family: normal.Family{}, x: overlapping(150), ks: tier.Sizes()}
 	scaled := lvmtest.Rescaled("columns rescaled", c.x, []float64{10, 0.01, 1000})
 	affine := lvmtest.Affine("an affine map", c.x, mat.NewDense(3, 3, []float64{10, 3, 0, 0, 0.1, 0.02, -2, 0, 7}))
 	names, forms := newStructures()

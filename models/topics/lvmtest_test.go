@@ -6,6 +6,7 @@ import (
 
 	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/framework/lvmtest"
+	"github.com/latent-go/latent/internal/tier"
 )
 
 // rowsOf are the documents of a table for the conformance suite.
@@ -31,7 +32,7 @@ func TestModel(t *testing.T) {
 	x, _ := law{3, 25, 30, 20, 0.3, 0.2}.simulate(5)
 	for name, m := range map[string]Model{"given": {}, "estimated": {Alpha: 0.3, Beta: 0.2, Estimate: true}} {
 		t.Run(name, func(t *testing.T) {
-			lvmtest.Test(t, lvmtest.Case[blocks.Rows, *Parameters, *Statistics]{Model: m, Data: rowsOf(x), NoAllocations: true, Partial: m.Estimate})
+			lvmtest.Test(t, lvmtest.Case[blocks.Rows, *Parameters, *Statistics]{Model: m, Data: rowsOf(x), K: tier.Sizes(), NoAllocations: true, Partial: m.Estimate})
 		})
 	}
 }

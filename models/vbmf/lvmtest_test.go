@@ -9,6 +9,7 @@ import (
 
 	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/framework/lvmtest"
+	"github.com/latent-go/latent/internal/tier"
 )
 
 // TestConformance holds the iterative algorithm to the equations of the engine.
@@ -29,7 +30,7 @@ func TestConformance(t *testing.T) {
 			c.Units = []lvmtest.Units[blocks.Rows]{lvmtest.Rescaled("times 1000", y, []float64{1000, 1000, 1000, 1000, 1000, 1000})}
 		}
 		if v.Priors == nil {
-			c.K = []int{1, 2, 3}
+			c.K = tier.Sizes()
 			c.Symmetry = func(p *Parameters, rng *rand.Rand) *Parameters { return permuted(p, rng.Perm(p.H)) }
 		}
 		t.Run(name, func(t *testing.T) { lvmtest.Test(t, c) })
