@@ -155,8 +155,11 @@ var measures = []string{
 	"m²", "ppm",
 }
 
-// wordBehind splits the unit off a number: a measure, or one word behind a blank.
+// wordBehind splits the unit off a number: a measure, one word behind a blank, or the most that marks can be: 7/10.
 func wordBehind(cell string) (number, unit string) {
+	if at := strings.LastIndexByte(cell, '/'); at > 0 && fastcsv.IsDigits(cell[at+1:]) {
+		return strings.TrimSpace(cell[:at]), cell[at:]
+	}
 	end := strings.LastIndexAny(cell, "0123456789)") + 1
 	unit = strings.TrimSpace(cell[end:])
 	measure := strings.TrimPrefix(unit, "/")
@@ -174,7 +177,7 @@ func sameUnit(a, b string) bool {
 	if len(a) > len(b) {
 		a, b = b, a
 	}
-	return a == b || a == "" || len(a) >= 3 && strings.HasPrefix(b, a) && len(b) <= len(a)+2
+	return a == b || a == "" || len(a) >= 3 && a[0] != '/' && strings.HasPrefix(b, a) && len(b) <= len(a)+2
 }
 
 // splitUnit takes sign and unit off a cell without blanks around it. Without a number, number is empty.

@@ -24,6 +24,10 @@ var strange = []struct {
 	{regexp.MustCompile(`(?i)^\s*<(!doctype|html|\?xml|svg|head|body)`), "a web page, or XML",
 		"if you downloaded it, look at what came; otherwise " + saveAsUTF8},
 	{regexp.MustCompile(`^\s*(\{\s*"|\[\s*[\[{])`), "JSON", saveAsUTF8},
+	{regexp.MustCompile(`(?i)^(\s*(%[^\n]*)?\n)*\s*@relation\s`), "an ARFF file, as Weka has them",
+		"put a line of names in place of all down to @data"},
+	{regexp.MustCompile(`^[-+.0-9eE]+( +[0-9]+:[-+.0-9eE]+)+\s*\n`), "a list of indices and values, as LIBSVM has it",
+		"write one column for each index"},
 }
 
 // isStrange is the error about the beginning of a file that is no table; nil for others.

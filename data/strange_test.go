@@ -24,11 +24,13 @@ func TestWhatIsNoTableIsNamed(t *testing.T) {
 		"{\"a\": 1}\n":                                   "JSON",
 		"[\n {\"a\": 1}]":                                "JSON",
 		"[[1, 2], [3, 4]]":                               "JSON",
+		"% iris\n\n@RELATION iris\n":                     "ARFF",
+		"+1 1:0.5 17:-2e-3\n-1 2:1\n":                    "LIBSVM",
 	} {
 		_, err := ReadCSV(strings.NewReader(text), CSVOptions{})
 		assert.ErrorContains(t, err, part, "%q", text)
 	}
-	for _, text := range []string{"[id],[name]\n1,2\n", "{a},b\n1,2\n", "<5,>5\n1,2\n", "BMI,x\n1,2\n", "PK,b\n1,2\n", "A\n1\n", "X\n1\n", "%PDF,b\n1,2\n"} {
+	for _, text := range []string{"[id],[name]\n1,2\n", "{a},b\n1,2\n", "<5,>5\n1,2\n", "BMI,x\n1,2\n", "PK,b\n1,2\n", "A\n1\n", "X\n1\n", "%PDF,b\n1,2\n", "@relation,b\n1,2\n", "day 1:30\n5\n6\n"} {
 		_, err := ReadCSV(strings.NewReader(text), CSVOptions{})
 		assert.NoError(t, err, "%q", text)
 	}
