@@ -161,9 +161,16 @@ func (r *run[B, P, S]) trials(ctx context.Context) (pruned bool, err error) {
 	}
 	for _, drop := range candidates(free(order, relevance), current.K, converged) {
 		goal := stand
-		if len(drop) == 1 && failures != nil {
-			if last := failures[drop[0]]; last.recalls(current.Value) {
-				short = min(short, last.Short-math.Abs(current.Value-last.At))
+		if failures != nil {
+			expected, unclear := 0.0, 0.0 // nats that it will fall short by
+			if len(drop) > 1 {
+				unclear = withinReach
+			}
+			for _, k := range drop {
+				expected += failures[k].expected(current.Value)
+			}
+			if expected > unclear {
+				short = min(short, expected)
 				continue
 			}
 		}

@@ -76,8 +76,9 @@ type progress[P, S any] struct {
 // failed is a trial that was rejected: the criterion that it had to surpass, and the nats by which it fell short.
 type failed struct{ At, Short float64 }
 
-// recalls reports whether a trial that failed would again: the criterion has not moved by as much as it fell short.
-func (f failed) recalls(value float64) bool { return math.Abs(value-f.At) < f.Short }
+// expected is what a trial that failed would fall short by now, negative where it may succeed: the criterion has moved
+// by more than it fell short.
+func (f failed) expected(value float64) float64 { return f.Short - math.Abs(value-f.At) }
 
 // without are the trials of the latent dimensions that stay when some leave, none where it is not known which.
 func without(list []failed, left []int) []failed {
