@@ -348,6 +348,7 @@ func (f *fit[B, P, S]) extend() bool {
 	case f.stage < wholeSearch || best < 0:
 		return false
 	case f.pass():
+	case f.seeks(f.last()) && f.lone(best):
 	case f.moves() && f.runs[best].settles() && !f.runs[best].at.Moving:
 		r := f.runs[best]
 		r.mu.Lock()
@@ -392,7 +393,7 @@ func (f *fit[B, P, S]) further() (any bool) {
 	}
 	for _, k := range f.sizes() {
 		made := len(f.beginning(k))
-		if left := f.options.Restarts - made; left > 0 && f.highest(k, k) >= least {
+		if left := f.options.Restarts - made; left > 0 && f.highest(k, k) >= least && !f.seeks(k) {
 			if f.compared && (made >= enoughStarts && f.agree(k) || f.outdone(k)) {
 				continue
 			} else if f.compared && made < enoughStarts {
@@ -406,8 +407,9 @@ func (f *fit[B, P, S]) further() (any bool) {
 }
 
 // lone adds starts if one alone came to the best run's maximum: others may be higher, and those from twice as many
-// latent dimensions find them more often than further ones from as many (docs/decisions/engine.md). They are all that
-// the options allow, however far the first are behind. It reports whether there are any.
+// latent dimensions find them more often than further ones from as many (docs/decisions/engine.md). A few are made at a
+// time, until two come to the best, or there are all that the options allow, however far the first are behind. It
+// reports whether there are any.
 func (f *fit[B, P, S]) lone(best int) bool {
 	k := f.last()
 	if k == f.options.K {
@@ -421,8 +423,17 @@ func (f *fit[B, P, S]) lone(best int) bool {
 		}) {
 		return false
 	}
-	f.add(begun[P, S](left, k))
+	some := begun[P, S](min(left, f.firstStarts()), k)
+	for i := range some {
+		some[i].Seeks = true
+	}
+	f.add(some)
 	return true
+}
+
+// seeks reports whether runs from k latent dimensions began as those of lone.
+func (f *fit[B, P, S]) seeks(k int) bool {
+	return slices.ContainsFunc(f.beginning(k), func(r *run[B, P, S]) bool { return r.at.Seeks })
 }
 
 // enoughStarts is the number of starts from one K after which, where all agree, a comparison makes no others: of 83

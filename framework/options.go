@@ -113,7 +113,8 @@ type Options struct {
 	// Restarts is the number of independent starts from each K, default 1; Fit returns the best. Two from each K are made
 	// first, to a loose tolerance, and the others only from those K that these do not show to be too far behind. Runs
 	// that are then more than 10 nats behind the best, with what is ahead, are given up; the others converge. If one
-	// of at least four starts alone came to the best value, and K may double, as many starts from twice K follow.
+	// of at least four starts alone came to the best value, and K may double, starts from twice K follow, two at a time,
+	// until another comes to the best value, or as many have been made.
 	Restarts int
 	Seed     uint64 // start r draws from the PCG stream (Seed, r)
 

@@ -68,6 +68,7 @@ type progress[P, S any] struct {
 	Leapt     int        // the last iteration that began at an extrapolation, 0 for none
 	Goal      float64    // that the run must be able to come to, in nats of the criterion, until it has passed
 	Passed    bool       // it goes on beyond a loose tolerance
+	Seeks     bool       // it began because one start alone had come to the best value
 	Joined    int        // the run that went on from the maximum that this one came to, where its status is that
 	Neighbour int        // latent dimensions of the fit of a selection whose best state it began at, 0: of none
 	Path      path[P, S] // what extrapolations are made from
