@@ -28,6 +28,10 @@ type Options struct {
 	NA []string
 	// Store holds the numbers; nil: in memory.
 	Store *data.Store
+	// Weights names a column of the weights of [Rows]; empty: all rows weigh 1.
+	Weights string
+	// Out are rows, of all files, that [Rows] leave out, in ascending order from 0.
+	Out []int
 	// Progress, if not nil, is called from time to time with the number of rows read and the number of all rows.
 	Progress func(rows, of int)
 }

@@ -236,9 +236,8 @@ func (p *pages) page(h pageHeader) error {
 	case h.kind == dataPage2:
 		p.defined = runLengths{rest: body[h.repeated:levels], width: 1}
 		body = body[levels:]
-	case p.nullable && h.levels != int32(parquet.Encodings.RLE):
-		return fmt.Errorf("a page says where numbers are missing in the encoding %s, which is no longer in use",
-			parquet.Encoding(h.levels))
+	case p.nullable && h.levels == int32(parquet.Encodings.BitPacked):
+		return errors.New("a page says where numbers are missing in the encoding BIT_PACKED, which is no longer in use")
 	case p.nullable:
 		if len(body) < 4 || uint64(len(body)-4) < uint64(binary.LittleEndian.Uint32(body)) {
 			return errPage

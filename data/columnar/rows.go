@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"slices"
 	"sort"
 	"sync"
 
@@ -27,6 +28,8 @@ type Rows struct {
 	o       Options
 	numbers Recoding // nil: the columns are numbers
 	groups  []group
+	rows, d int // without rows that are left out, and the weights
+	weight  int // place of the weight in a row of numbers; −1: there is none
 	height  int // rows of a block
 
 	mu      sync.Mutex
@@ -38,21 +41,27 @@ type Rows struct {
 }
 
 // A group is a row group.
-type group struct{ file, place, first, rows int }
+type group struct {
+	file, place int
+	read        int // rows of the files before its own
+	first, rows int // those that are left out do not count
+}
 
 // A keep has blocks that were decoded, up to some row of each.
 type keep struct {
 	blocks map[int]*decodedBlock
 	store  *data.Store
-	room   []float64 // for further blocks
+	// for further blocks
+	room, weights []float64
 }
 
 type decodedBlock struct {
-	x    []float64
-	rows int
+	x, weights []float64
+	rows       int
 }
 
-// A Recoding makes numbers of a table of some rows, in row-major order, as many a row as the table has columns.
+// A Recoding makes numbers of a table of some rows, in row-major order, as many a row as the table has columns; the
+// weight, if there is one, is the last of a row.
 type Recoding func(t *data.Table) (x []float64, err error)
 
 // OpenRows opens Parquet files with the columns of numbers that Options.Keep keeps. A null is a missing value, NaN. An
@@ -63,11 +72,14 @@ func OpenRows(paths []string, o Options) (*Rows, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, c := range r.all.columns[0] {
+	for j, c := range r.all.columns[0] {
 		if c.categorical {
 			r.all.close()
 			return nil, fmt.Errorf("%s: column %q has texts: Rows have columns of numbers alone (Options.Keep)", paths[0],
 				c.name)
+		}
+		if c.name == o.Weights {
+			r.weight = j
 		}
 	}
 	return r, nil
@@ -83,49 +95,76 @@ func OpenRecoded(paths []string, o Options, numbers Recoding) (*Rows, error) {
 	if err == nil {
 		err = r.findGroups()
 	}
+	if err == nil {
+		r.d, r.weight = len(r.Names()), -1
+		switch weighted := r.d < len(all.columns[0]); {
+		case o.Weights != "" && !weighted:
+			err = fmt.Errorf("%s: no column %q, which has the weights", paths[0], o.Weights)
+		case r.d == 0:
+			err = fmt.Errorf("%s: %w", paths[0], ErrNoColumn)
+		case weighted:
+			r.weight = r.d
+		}
+	}
 	if err != nil {
 		all.close()
 		return nil, err
 	}
-	r.height = blocks.Height(len(all.columns[0]))
+	r.height = blocks.Height(r.d)
 	return r, nil
 }
 
 func (r *Rows) findGroups() error {
-	first := 0
+	read := 0
 	for i, f := range r.all.sources {
 		p, ok := f.(*parquetFile)
 		if !ok {
 			return fmt.Errorf("%s is not a Parquet file, whose row groups can be read one without the others", r.all.paths[i])
 		}
-		before := first
+		before := read
 		for place := range p.NumRowGroups() {
-			g := group{i, place, first, int(p.MetaData().RowGroups[place].GetNumRows())}
-			if g.rows < 0 {
+			g := group{file: i, place: place, read: read, first: r.rows}
+			all := int(p.MetaData().RowGroups[place].GetNumRows())
+			if all < 0 {
 				return fmt.Errorf("%s: %w", r.all.paths[i], errRows)
 			}
-			if first += g.rows; g.rows > 0 {
+			read += all
+			if g.rows = all - (r.out(read) - r.out(g.read)); g.rows > 0 {
 				r.groups = append(r.groups, g)
 			}
+			r.rows += g.rows
 		}
-		if first-before != p.Rows() {
+		if read-before != p.Rows() {
 			return fmt.Errorf("%s: %w", r.all.paths[i], errRows)
 		}
+	}
+	if r.rows == 0 || r.rows != read-len(r.o.Out) {
+		return fmt.Errorf("%s: of %d rows, %d cannot be left out", r.all.paths[0], read, len(r.o.Out))
 	}
 	return nil
 }
 
-// Names returns the names of the columns.
+// out is how many rows before one of the files are left out.
+func (r *Rows) out(row int) int { return sort.SearchInts(r.o.Out, row) }
+
+// Origin is the place of a row in the files.
+func (r *Rows) Origin(row int) int {
+	return row + sort.Search(len(r.o.Out), func(i int) bool { return r.o.Out[i]-i > row })
+}
+
+// Names returns the names of the columns, without that of the weights.
 func (r *Rows) Names() []string {
-	names := make([]string, len(r.all.columns[0]))
-	for j, c := range r.all.columns[0] {
-		names[j] = c.name
+	var names []string
+	for _, c := range r.all.columns[0] {
+		if c.name != r.o.Weights {
+			names = append(names, c.name)
+		}
 	}
 	return names
 }
 
 // Rows is the number of rows.
-func (r *Rows) Rows() int { return r.all.rows }
+func (r *Rows) Rows() int { return r.rows }
 
 // Decoded is the number of rows that were decoded so far, those that were decoded again counted again.
 func (r *Rows) Decoded() int {
@@ -134,20 +173,22 @@ func (r *Rows) Decoded() int {
 	return r.decoded
 }
 
-// All are the numbers of all rows, in row-major order, in the memory of Options.Store.
-func (r *Rows) All(ctx context.Context) ([]float64, error) {
-	t, err := data.NewBuilder(r.Names(), make([]bool, len(r.all.columns[0])), r.all.rows, r.o.Store)
-	if err != nil {
-		return nil, err
+// All are the numbers of all rows, in row-major order, and their weights, nil if all are 1, in the memory of
+// Options.Store.
+func (r *Rows) All(ctx context.Context) (x, weights []float64, err error) {
+	if x, weights, err = r.space(r.rows, r.o.Store); err != nil {
+		return nil, nil, err
 	}
-	x, d := t.Numbers(0)
 	for b, err := range r.Blocks(ctx) {
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		copy(x[b.First*d:], b.X)
+		copy(x[b.First*r.d:], b.X)
+		if weights != nil {
+			copy(weights[b.First:], b.Weights)
+		}
 	}
-	return x, nil
+	return x, weights, nil
 }
 
 // Close closes the files.
@@ -172,7 +213,7 @@ func (r *Rows) Part(ctx context.Context, first, last, shards int) iter.Seq2[bloc
 			to = &r.passing
 		}
 		r.mu.Unlock()
-		for i := first; i*r.height < r.all.rows; i++ {
+		for i := first; i*r.height < r.rows; i++ {
 			if !mine(i) {
 				i += shards - (last - first) - 1
 				continue
@@ -199,8 +240,8 @@ func (r *Rows) Part(ctx context.Context, first, last, shards int) iter.Seq2[bloc
 func (r *Rows) block(ctx context.Context, i int, to *keep, wanted func(i int) bool) (blocks.Rows, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	d, first := len(r.all.columns[0]), i*r.height
-	n := min(r.height, r.all.rows-first)
+	first := i * r.height
+	n := min(r.height, r.rows-first)
 	for {
 		b := to.blocks[i]
 		if own := r.own.blocks[i]; own != nil && own.rows == n {
@@ -211,7 +252,11 @@ func (r *Rows) block(ctx context.Context, i int, to *keep, wanted func(i int) bo
 			have = b.rows
 		}
 		if have == n {
-			return blocks.Rows{First: first, N: n, D: d, Stride: d, X: b.x[:n*d]}, nil
+			rows := blocks.Rows{First: first, N: n, D: r.d, Stride: r.d, X: b.x[:n*r.d]}
+			if b.weights != nil {
+				rows.Weights = b.weights[:n]
+			}
+			return rows, nil
 		}
 		g := r.groups[sort.Search(len(r.groups), func(k int) bool {
 			return first+have < r.groups[k].first+r.groups[k].rows
@@ -232,6 +277,7 @@ func (r *Rows) decode(ctx context.Context, g group, to *keep, wanted func(i int)
 	for !wanted(last) {
 		last--
 	}
+	read := g.read
 	for at, end := g.first, min(g.first+g.rows, (last+1)*r.height); at < end; {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -244,49 +290,73 @@ func (r *Rows) decode(ctx context.Context, g group, to *keep, wanted func(i int)
 		if err == nil {
 			err = f.Put(t, columns, 0)
 		}
-		if err == nil {
-			x, _ := t.Numbers(0)
-			if r.numbers != nil {
-				x, err = r.numbers(t.done(at))
-				if err == nil && len(x) != rows*len(columns) {
-					err = fmt.Errorf("a recoding made %d numbers of %d rows × %d columns", len(x), rows, len(columns))
-				}
-			}
-			if err == nil {
-				err = r.keep(to, x, at, rows, wanted)
+		if err != nil {
+			return err
+		}
+		x, _ := t.Numbers(0)
+		if r.numbers != nil {
+			x, err = r.numbers(t.done(read))
+			if err == nil && len(x) != rows*len(columns) {
+				err = fmt.Errorf("a recoding made %d numbers of %d rows × %d columns", len(x), rows, len(columns))
 			}
 		}
 		if err != nil {
 			return err
 		}
-		at += rows
+		left := r.leaveOut(x, read, rows)
+		if err := r.keep(to, x, at, left, wanted); err != nil {
+			return err
+		}
+		at += left
+		read += rows
 		r.decoded += rows
 		r.o.progress(r.decoded, r.all.rows)
 	}
 	return nil
 }
 
+// leaveOut moves those rows of x together that stay, of so many from one of the files on, and returns how many there
+// are.
+func (r *Rows) leaveOut(x []float64, from, rows int) (left int) {
+	width := len(r.all.columns[0])
+	begin := 0
+	for _, out := range append(slices.Clone(r.o.Out[r.out(from):r.out(from+rows)]), from+rows) {
+		left += copy(x[left*width:], x[begin*width:(out-from)*width]) / width
+		begin = out - from + 1
+	}
+	return left
+}
+
 // keep puts rows, from one of the table on, where they belong, if those before them are there.
 func (r *Rows) keep(to *keep, x []float64, from, rows int, wanted func(i int) bool) error {
-	d := len(r.all.columns[0])
+	width := len(r.all.columns[0])
 	for at := from; at < from+rows; {
 		i := at / r.height
 		n := min((i+1)*r.height, from+rows) - at
 		b := to.blocks[i]
 		if b == nil && at == i*r.height && wanted(i) {
-			room, err := r.space(to)
-			if err != nil {
+			var err error
+			if b, err = r.room(to); err != nil {
 				return err
 			}
-			b = &decodedBlock{x: room}
 			to.blocks[i] = b
 		}
 		if b != nil && at == i*r.height+b.rows {
-			part := x[(at-from)*d : (at-from+n)*d]
-			if err := noInfinity(part, at, d); err != nil {
+			part := x[(at-from)*width : (at-from+n)*width]
+			own := b.x[b.rows*r.d : (b.rows+n)*r.d]
+			if r.weight < 0 {
+				copy(own, part)
+			} else {
+				for k := range n {
+					row := part[k*width : (k+1)*width]
+					copy(own[k*r.d:], row[:r.weight])
+					copy(own[k*r.d+r.weight:(k+1)*r.d], row[r.weight+1:])
+					b.weights[b.rows+k] = row[r.weight]
+				}
+			}
+			if err := noInfinity(own, at, r.d); err != nil {
 				return err
 			}
-			copy(b.x[b.rows*d:], part)
 			b.rows += n
 		}
 		at += n
@@ -294,20 +364,39 @@ func (r *Rows) keep(to *keep, x []float64, from, rows int, wanted func(i int) bo
 	return nil
 }
 
-// space is that of another block. It is taken for many at a time, as a store may not have many files.
-func (r *Rows) space(to *keep) ([]float64, error) {
-	d := len(r.all.columns[0])
+// room is that of another block. It is taken for many at a time, as a store may not have many files.
+func (r *Rows) room(to *keep) (*decodedBlock, error) {
 	if len(to.room) == 0 {
-		left := (r.all.rows+r.height-1)/r.height - len(to.blocks)
-		b, err := data.NewBuilder(r.Names(), make([]bool, d), min(max(len(to.blocks), 64), left)*r.height, to.store)
-		if err != nil {
+		left := (r.rows+r.height-1)/r.height - len(to.blocks)
+		var err error
+		if to.room, to.weights, err = r.space(min(max(len(to.blocks), 64), left)*r.height, to.store); err != nil {
 			return nil, err
 		}
-		to.room, _ = b.Numbers(0)
 	}
-	x := to.room[: r.height*d : r.height*d]
-	to.room = to.room[r.height*d:]
-	return x, nil
+	b := &decodedBlock{x: to.room[: r.height*r.d : r.height*r.d]}
+	to.room = to.room[r.height*r.d:]
+	if to.weights != nil {
+		b.weights, to.weights = to.weights[:r.height:r.height], to.weights[r.height:]
+	}
+	return b, nil
+}
+
+// space is that of so many rows and their weights, if there are any.
+func (r *Rows) space(rows int, store *data.Store) (x, weights []float64, err error) {
+	width := len(r.all.columns[0])
+	names := make([]string, width)
+	for j, c := range r.all.columns[0] {
+		names[j] = c.name
+	}
+	b, err := data.NewBuilder(names, make([]bool, width), rows, store)
+	if err != nil {
+		return nil, nil, err
+	}
+	x, _ = b.Numbers(0)
+	if r.weight >= 0 {
+		weights = x[rows*r.d:]
+	}
+	return x[:rows*r.d], weights, nil
 }
 
 func noInfinity(x []float64, first, d int) error {

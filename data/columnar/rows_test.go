@@ -3,6 +3,7 @@ package columnar_test
 import (
 	"context"
 	"fmt"
+	"iter"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -142,6 +143,65 @@ func TestRowsAreTheBlocksOfTheTable(t *testing.T) {
 			require.NoError(t, err)
 		}
 		require.EqualValues(t, n*min(pass+1, 3), decoded.Load())
+	}
+}
+
+// TestRowsOfSomeWeights: rows that are left out, whole row groups among them, are as if they were not there, and a column has the weights,
+// wherever it is.
+func TestRowsOfSomeWeights(t *testing.T) {
+	const n, d = 9_000, 64
+	x := clustered(n, d)
+	path := filepath.Join(t.TempDir(), "a")
+	numbersIn(t, path, x, d, 1, 2, 4000, 0, 497, 600, 3900)
+	rng := rand.New(rand.NewPCG(7, 8))
+	var out []int
+	var kept, weights []float64
+	const weight = 5
+	for i := range n {
+		row := x[i*d : (i+1)*d]
+		if i < 3 || 4500 <= i && i < 5100 || i == n-1 || row[weight] != row[weight] || rng.IntN(20) == 0 {
+			out = append(out, i)
+			continue
+		}
+		weights = append(weights, row[weight])
+		kept = append(append(kept, row[:weight]...), row[weight+1:]...)
+	}
+	table, err := blocks.FromIncomplete(kept, len(weights), d-1)
+	require.NoError(t, err)
+	o := columnar.Options{Weights: fmt.Sprint("x", weight), Out: out}
+	r, err := columnar.OpenRows([]string{path}, o)
+	require.NoError(t, err)
+	defer r.Close()
+	require.Equal(t, len(weights), r.Rows())
+	require.NotContains(t, r.Names(), o.Weights)
+	for _, shards := range [][3]int{{0, 7, 7}, {3, 5, 7}, {0, 1, 7}} {
+		next, stop := iter.Pull2(table.Shards(t.Context(), shards[0], shards[1], shards[2]))
+		for b, err := range r.Part(t.Context(), shards[0], shards[1], shards[2]) {
+			require.NoError(t, err)
+			want, _, more := next()
+			require.True(t, more)
+			require.Equal(t, want.First, b.First)
+			require.True(t, slices.EqualFunc(want.X, b.X, same))
+			require.Equal(t, weights[b.First:b.First+b.N], b.Weights)
+		}
+		_, _, more := next()
+		require.False(t, more)
+		stop()
+	}
+	all, w, err := r.All(t.Context())
+	require.NoError(t, err)
+	require.True(t, slices.EqualFunc(kept, all, same))
+	require.Equal(t, weights, w)
+	left := 0
+	for row := range n {
+		if _, gone := slices.BinarySearch(out, row); !gone {
+			require.Equal(t, row, r.Origin(left))
+			left++
+		}
+	}
+	for _, wrong := range []columnar.Options{{Weights: "none"}, {Out: []int{n}}, {Out: []int{-1}}} {
+		_, err := columnar.OpenRows([]string{path}, wrong)
+		require.ErrorContains(t, err, path+": ")
 	}
 }
 

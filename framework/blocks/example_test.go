@@ -69,16 +69,16 @@ type squares int
 
 func (n squares) Rows() int { return int(n) }
 
-func (n squares) All(context.Context) (x []float64, err error) {
+func (n squares) All(context.Context) (x, weights []float64, err error) {
 	for i := range n {
 		x = append(x, float64(i*i))
 	}
-	return x, nil
+	return x, nil, nil
 }
 
 func (n squares) Part(ctx context.Context, first, last, shards int) iter.Seq2[blocks.Rows, error] {
 	return func(yield func(blocks.Rows, error) bool) {
-		if x, err := n.All(ctx); first == 0 { // one block is all there is
+		if x, _, err := n.All(ctx); first == 0 { // one block is all there is
 			yield(blocks.Rows{N: n.Rows(), D: 1, Stride: 1, X: x}, err)
 		}
 	}

@@ -11,8 +11,8 @@ type Reader interface {
 	Rows() int
 	// Part yields the blocks of shards first to last−1, in order: block i, from 0, belongs to shard i mod shards.
 	Part(ctx context.Context, first, last, shards int) iter.Seq2[Rows, error]
-	// All returns the numbers of all rows, in row-major order.
-	All(ctx context.Context) ([]float64, error)
+	// All returns the numbers of all rows, in row-major order, and their weights; nil: all are 1.
+	All(ctx context.Context) (x, weights []float64, err error)
 }
 
 // Read makes a Table of d columns whose rows r reads when they are asked for: a process that makes a part of the passes
@@ -36,18 +36,18 @@ func (e *ReadError) Unwrap() error { return e.Err }
 // later is where the rows of a table come from.
 type later struct {
 	Reader
-	once sync.Once
-	x    []float64
-	err  error
+	once       sync.Once
+	x, weights []float64
+	err        error
 }
 
-// all are the numbers of all rows, which are read once.
-func (l *later) all() []float64 {
-	l.once.Do(func() { l.x, l.err = l.All(context.Background()) })
+// all are the numbers and weights of all rows, which are read once.
+func (l *later) all() (x, weights []float64) {
+	l.once.Do(func() { l.x, l.weights, l.err = l.All(context.Background()) })
 	if l.err != nil {
 		panic(&ReadError{l.err})
 	}
-	return l.x
+	return l.x, l.weights
 }
 
 // read yields blocks as the reader has them.

@@ -32,7 +32,10 @@ func (r *read) Part(ctx context.Context, first, last, shards int) iter.Seq2[bloc
 	}
 }
 
-func (r *read) All(context.Context) ([]float64, error) { return r.of.All().X, r.lost }
+func (r *read) All(context.Context) (x, weights []float64, err error) {
+	all := r.of.All()
+	return all.X, all.Weights, r.lost
+}
 
 // TestARowIsReadWhenItIsAskedFor: blocks are those of the table in memory, with its weights, and no others are read.
 func TestARowIsReadWhenItIsAskedFor(t *testing.T) {

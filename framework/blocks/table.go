@@ -249,13 +249,16 @@ func (t *Table) Dims() (rows, d int) { return t.rows, t.d }
 func (t *Table) All() Rows { return t.block(0, t.rows) }
 
 func (t *Table) block(first, n int) Rows {
+	b := Rows{First: first, N: n, D: t.d, Stride: t.stride}
 	x := t.x
 	if t.later != nil {
-		x = t.later.all()
+		var weights []float64
+		if x, weights = t.later.all(); weights != nil {
+			b.Weights = weights[first : first+n]
+		}
 	}
-	return t.weighted(Rows{
-		First: first, N: n, D: t.d, Stride: t.stride, X: x[first*t.stride : (first+n-1)*t.stride+t.d],
-	})
+	b.X = x[first*t.stride : (first+n-1)*t.stride+t.d]
+	return t.weighted(b)
 }
 
 func (t *Table) weighted(b Rows) Rows {

@@ -16,6 +16,7 @@ type Decision struct {
 	Accelerate     bool
 	Facts          *fitted.Facts
 	Spelt          tables.Spelt
+	Out            []int // rows that are left out, as they lack values
 }
 
 // open reads the table of one fit. Of a process that reads the rows of its part alone, the input is empty until the
@@ -28,15 +29,10 @@ func (f *fittingFlags) open(s *session, label string, one bool) (*tables.Input, 
 	return f.load(s.Session, label)
 }
 
-// divisible reports whether processes can read the rows of their parts alone: all rows of Parquet files, each by itself
-// and with the weight 1.
+// divisible reports whether processes can read the rows of their parts alone: rows of Parquet files, each by itself.
 func (f *fittingFlags) divisible(s *session) bool {
 	m := f.model()
-	if m.Pairs || m.Sequences || f.Weights != "" || f.from != nil {
-		return false
-	}
-	gaps, err := f.Missings(f.needsAll())
-	return err == nil && !tables.LeavesOut(gaps) && s.Divisible(f.source())
+	return !m.Pairs && !m.Sequences && f.from == nil && s.Divisible(f.source())
 }
 
 // ready binds the model to the table, or to the rows of this process's part of it.
@@ -46,7 +42,7 @@ func (f *fittingFlags) ready(s *session, in *tables.Input) (t *task, err error) 
 	}
 	d, err := crew.FromFirst(s, s.crew, func() (d Decision, err error) {
 		if t, err = f.bind(s.Session, in); err == nil {
-			d = Decision{t.columns, f.Family, f.Method, f.Accelerate, t.Facts, f.Spelt(in, f.ID)}
+			d = Decision{t.columns, f.Family, f.Method, f.Accelerate, t.Facts, f.Spelt(in, f.ID), in.Out()}
 		}
 		return d, err
 	})
@@ -67,7 +63,7 @@ func (f *fittingFlags) follow(s *session, in *tables.Input, d Decision) (*task, 
 	if f.facts = d.Facts; f.facts == nil || f.facts.Structures == nil {
 		f.compared = nil
 	}
-	one, rows, err := f.Parts(s.Session, f.source(), d.Columns)
+	one, rows, err := f.Parts(s.Session, f.source(), d.Columns, f.Weights, d.Out)
 	if err != nil {
 		return nil, err
 	}

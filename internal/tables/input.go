@@ -79,6 +79,29 @@ type Input struct {
 	WeightColumn  string        // column of the row weights, which is not in the table any more
 	Pairs         *fitted.Pairs // of models of pairs; nil: the rows are a table
 	What          string        // what the pairs amount to, such as documents and words
+	rows          int           // before some were left out; 0: none were
+	origin        func(int) int // places of the rows of other processes' parts in the files; nil: the table has them
+}
+
+// Origin is the place of a row in what was read.
+func (in *Input) Origin(row int) int {
+	if in.origin != nil {
+		return in.origin(row)
+	}
+	return in.Table.Origin(row)
+}
+
+// Out are the rows that were left out, in ascending order.
+func (in *Input) Out() (out []int) {
+	next := 0
+	for row := range in.rows {
+		if next < in.Rows() && in.Origin(next) == row {
+			next++
+		} else {
+			out = append(out, row)
+		}
+	}
+	return out
 }
 
 // Open reads the table, and says how far it is. It gives up waiting when the session is interrupted.
@@ -218,7 +241,7 @@ func (in *Input) Complete(s *Session, gaps string) error {
 		return in.NoneLeft()
 	}
 	(&rowTally{rows: in.Rows(), dropped: dropped}).noteDropped(s, in)
-	in.Table = complete
+	in.rows, in.Table = in.Rows(), complete
 	return nil
 }
 

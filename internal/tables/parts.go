@@ -41,23 +41,30 @@ func Reading(columns []data.Column) func(name string) data.Reading {
 	}
 }
 
-// Parts opens the rows of a source that is divisible, for the columns of a fit to it: they are the numbers of these
-// columns, codes of their levels. The input has the columns and none of the rows.
-func (f *Options) Parts(s *Session, source string, columns []data.Column) (*Input, *columnar.Rows, error) {
+// Parts opens the rows of a source that is divisible, but those that are out, for the columns of a fit to it: they are
+// the numbers of these columns, codes of their levels, and what a column of weights has, if it has a name. The input
+// has the columns and none of the rows.
+func (f *Options) Parts(s *Session, source string, columns []data.Column, weights string, out []int) (*Input,
+	*columnar.Rows, error) {
 	paths, err := FilesOf(source)
 	if err != nil {
 		return nil, nil, err
 	}
 	in, names := &Input{Name: source}, NamesOf(columns)
-	f.Require(names)
+	all := names
+	if weights != "" {
+		all = append(slices.Clone(names), weights)
+	}
+	f.Require(all)
 	f.Dates = Dates{} // of which the fit's forms are known
 	o := f.columnarOptions(in, data.CSVOptions{NA: slices.Concat(f.NA, f.fitted), Reading: Reading(columns),
 		Store: s.Store})
+	o.Weights, o.Out = weights, out
 	rows, err := columnar.OpenRecoded(paths, o, func(t *data.Table) ([]float64, error) {
 		some := &Input{Named: data.Named{Table: t}, Name: source, marks: f.fitted}
 		err := f.takeDates(s.Quietly(), some)
 		if err == nil {
-			some.Table, err = some.Table.Select(names...)
+			some.Table, err = some.Table.Select(all...)
 		}
 		if err == nil {
 			err = some.Recode(columns, wording.UpTo(0, len(columns)-1), false)
@@ -73,7 +80,7 @@ func (f *Options) Parts(s *Session, source string, columns []data.Column) (*Inpu
 	}
 	b, err := data.NewBuilder(names, make([]bool, len(names)), 1, nil)
 	if err == nil {
-		in.Table = b.Table(0)
+		in.Table, in.origin = b.Table(0), rows.Origin
 	}
 	return in, rows, err
 }
