@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
 # Reads Parquet files of 300,000 rows and 20 columns, as pyarrow writes them, with this project and with pyarrow: least
-# processor time of reading alone, in ms, of processes by turns, each of which reads one file once with one thread.
+# processor time of reading alone, in ms, of processes by turns, with one thread: of the first reading of a process, and
+# of the least of ten.
 #
-#     bench/parquet.sh DIR              # DIR keeps the files, 310 MB
-#     REPEAT=20 bench/parquet.sh DIR    # so many turns (9)
+#     bench/parquet.sh DIR              # DIR keeps the files, 400 MB
+#     REPEAT=20 bench/parquet.sh DIR    # so many turns (5)
 #
 # It needs Go and Python 3 with NumPy and pyarrow.
 set -euo pipefail
 
-[ $# = 1 ] || { sed -n '2,8s/^# \{0,1\}//p' "$0"; exit 2; }
+[ $# = 1 ] || { sed -n '2,9s/^# \{0,1\}//p' "$0"; exit 2; }
 mkdir -p "$1"
 out=$(cd "$1" && pwd)
 cd "$(dirname "$0")"
@@ -44,11 +45,13 @@ write("float32", lambda v: v.astype(np.float32), use_dictionary=False)
 write("nulls", lambda v: pa.array(v, mask=rng.random(rows) < 0.05), use_dictionary=False)
 PYTHON
 for file in doubles plain plain-snappy plain-zstd dictionary split-zstd integers float32 nulls; do
-	job=(read format=parquet clock=processor workers=1 "file=$file")
-	for _ in $(seq "${REPEAT:-9}"); do
-		echo "$file latent $("$out/latent" "$out" "${job[@]}")"
-		echo "$file pyarrow $("$python" peers/peer.py "$out" pyarrow "${job[@]}" columns=1)"
-		echo "$file matrix $("$python" peers/peer.py "$out" pyarrow "${job[@]}")"
+	for _ in $(seq "${REPEAT:-5}"); do
+		for again in 1 10; do
+			job=(read format=parquet clock=processor workers=1 "file=$file" again=$again)
+			echo "$file latent$again $("$out/latent" "$out" "${job[@]}")"
+			echo "$file columns$again $("$python" peers/peer.py "$out" pyarrow "${job[@]}" columns=1)"
+			echo "$file rows$again $("$python" peers/peer.py "$out" pyarrow "${job[@]}")"
+		done
 	done
 done | "$python" -c '
 import json
@@ -62,9 +65,13 @@ for line in sys.stdin:
     seconds = json.loads(run)["seconds"]
     sides = least.setdefault(file, {})
     sides[side] = min(sides.get(side, seconds), seconds)
-print(f"| file | latent | pyarrow {pyarrow.__version__}, columns | ratio | pyarrow, a matrix of rows |")
-print("| --- | --- | --- | --- | --- |")
+head = f"latent | pyarrow {pyarrow.__version__}, columns | ratio | rows"
+print(f"| file | first: {head} | of ten: {head} |")
+print("|" + " --- |" * 9)
 for file, s in least.items():
-    latent, columns, matrix = (1000 * s[side] for side in ("latent", "pyarrow", "matrix"))
-    print(f"| {file} | {latent:.0f} | {columns:.0f} | {latent / columns:.2f} | {matrix:.0f} |")
+    cells = [file]
+    for again in ("1", "10"):
+        latent, columns, rows = (1000 * s[side + again] for side in ("latent", "columns", "rows"))
+        cells += [f"{latent:.0f}", f"{columns:.0f}", f"{latent / columns:.2f}", f"{rows:.0f}"]
+    print("| " + " | ".join(cells) + " |")
 '

@@ -548,21 +548,29 @@ func (j job) read() (outcome, error) {
 	if j.options["clock"] == "processor" {
 		clock = processor
 	}
-	begin := clock()
 	path := filepath.Join(j.directory, cmp.Or(j.options["file"], "reading")+"."+j.options["format"])
 	open := data.Open
 	if j.options["format"] == "parquet" {
 		open = func(path string) (*data.Table, error) { return columnar.Read([]string{path}, columnar.Options{}) }
 	}
-	t, err := open(path)
+	again, err := j.number("again")
 	if err != nil {
 		return outcome{}, err
 	}
-	x, n, d, err := t.Values()
-	if err != nil {
-		return outcome{}, err
+	least, found, size := math.Inf(1), "", 0
+	for range max(1, again) {
+		begin := clock()
+		t, err := open(path)
+		if err != nil {
+			return outcome{}, err
+		}
+		x, n, d, err := t.Values()
+		if err != nil {
+			return outcome{}, err
+		}
+		least, found, size = min(least, clock()-begin), fmt.Sprintf("%d × %d", n, d), 8*len(x)
 	}
-	return outcome{Seconds: clock() - begin, Found: fmt.Sprintf("%d × %d", n, d), Data: 8 * len(x)}, nil
+	return outcome{Seconds: least, Found: found, Data: size}, nil
 }
 
 // processor is the time that the process took of processors, in seconds.
