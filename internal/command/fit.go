@@ -160,7 +160,7 @@ func (c *fitCommand) fit(s *session, in *tables.Input, progress *keeper) (*outco
 	progress.attach("fit", &o)
 	var begun *outcome.Begun
 	if c.from != nil {
-		if begun, err = c.begin(s, t, in, &o); err != nil {
+		if begun, err = c.begin(s, t, &o); err != nil {
 			return nil, err
 		}
 	}

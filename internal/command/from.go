@@ -96,8 +96,8 @@ func (m *modelFile) table(s *tables.Session, in *tables.Input) (*fitted.Table, e
 	return t, err
 }
 
-// begin has a fit begin at the saved model, and says what that is of the rows.
-func (c *fitCommand) begin(s *session, t *task, in *tables.Input, o *framework.Options) (*outcome.Begun, error) {
+// begin has a fit begin at the saved model, and says what that is of the rows, where this process writes it.
+func (c *fitCommand) begin(s *session, t *task, o *framework.Options) (*outcome.Begun, error) {
 	b, is := t.Problem.(fitted.Beginner[fitted.Found])
 	if !is {
 		return nil, misused("--from cannot be used with %s: %s model by method %s has no fit that begins at parameters",
@@ -108,10 +108,13 @@ func (c *fitCommand) begin(s *session, t *task, in *tables.Input, o *framework.O
 		return nil, fmt.Errorf("%s: %w", c.From, err)
 	}
 	if t.DoubleTo = 0; c.K == nil && c.Kmax == nil {
-		o.K = max(o.K, c.from.K, min(2*c.from.K, in.Rows()/2))
+		o.K = max(o.K, c.from.K, min(2*c.from.K, t.rows/2))
 	}
 	if starts && !o.FixedK { // moves from the saved model alone may miss a group that is new
 		o.Restarts = 2
+	}
+	if !s.crew.Writes() {
+		return nil, nil
 	}
 	found, at, err := b.Begun(s, o.Criterion, c.Workers)
 	if err != nil {

@@ -32,7 +32,7 @@ func (f *fittingFlags) open(s *session, label string, one bool) (*tables.Input, 
 // divisible reports whether processes can read the rows of their parts alone: rows of Parquet files, each by itself.
 func (f *fittingFlags) divisible(s *session) bool {
 	m := f.model()
-	return !m.Pairs && !m.Sequences && f.from == nil && s.Divisible(f.source())
+	return !m.Pairs && !m.Sequences && s.Divisible(f.source())
 }
 
 // ready binds the model to the table, or to the rows of this process's part of it.

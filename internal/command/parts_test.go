@@ -149,3 +149,18 @@ func TestACrewReadsItsParts(t *testing.T) {
 		}
 	}
 }
+
+// TestACrewBeginsAtASavedModel that the first process has told the others about.
+func TestACrewBeginsAtASavedModel(t *testing.T) {
+	dir, model := t.TempDir(), filepath.Join(t.TempDir(), "m.json")
+	partFiles(t, dir, 6)
+	source := " --data " + filepath.Join(dir, "part-*.parquet")
+	for _, flags := range []string{"", " --weights code --missing drop"} {
+		done(t, strings.Fields("fit --kmax 2 --restarts 1 --max-iter 2 --out "+model+source+flags)...)
+		line := "fit --format json --max-iter 3 --from " + model + source + strings.TrimPrefix(flags, " --weights code")
+		alone, _ := done(t, strings.Fields(line)...)
+		all := crewed(t, 3, func(int) string { return line })
+		require.Equal(t, statusDone, all[0].status, all[0].errors)
+		assert.Equal(t, timeless(t, alone), timeless(t, all[0].out), flags)
+	}
+}
