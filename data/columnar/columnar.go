@@ -163,6 +163,9 @@ func openAll(paths []string, o Options) (*files, error) {
 			return all, err
 		}
 		all.sources = append(all.sources, f)
+		if f.Rows() < 0 {
+			return all, fmt.Errorf("%s: %w", path, errRows)
+		}
 		columns, err := kept(f, o)
 		if err != nil {
 			return all, fmt.Errorf("%s: %w", path, err)
