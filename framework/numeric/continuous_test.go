@@ -157,7 +157,7 @@ func TestPruningWithContinuousZ(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
-	src := tableOf(t, lifted(30, 1), 3)
+	src := tableOf(t, lifted(16, 1), 3)
 	mixing := numeric.Continuous{Density: counted{}}
 	for _, m := range []framework.Model[blocks.Rows, *numeric.ContinuousParameters, *numeric.Posteriors]{mixing, numeric.Continuous{Density: counted{}, Axes: true}} {
 		res, err := framework.Fit(ctx, m, src, framework.Options{K: 2, Tolerance: 1e-5})

@@ -11,6 +11,7 @@ import (
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/blocks"
+	"github.com/latent-go/latent/internal/tier"
 	"github.com/latent-go/latent/models/lds"
 )
 
@@ -25,7 +26,7 @@ func source(t testing.TB, b blocks.Sequences) *blocks.SequenceTable {
 // TestTwoOscillationsAreFound begins with four dimensions.
 func TestTwoOscillationsAreFound(t *testing.T) {
 	for _, criterion := range []framework.Criterion{framework.Evidence, framework.GFIC} {
-		for seed := range uint64(10) {
+		for seed := range tier.Of[uint64](2, 4, 10) {
 			src := source(t, sequences(oscillating(5), seed, 0.05, 70, 50))
 			res, err := framework.Fit(t.Context(), lds.Model{}, src, framework.Options{K: 4, Criterion: criterion})
 			require.NoError(t, err)

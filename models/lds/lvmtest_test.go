@@ -10,6 +10,7 @@ import (
 
 	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/framework/lvmtest"
+	"github.com/latent-go/latent/internal/tier"
 	"github.com/latent-go/latent/models/lds"
 )
 
@@ -111,14 +112,15 @@ func turned(p *lds.Parameters, rng *rand.Rand) *lds.Parameters {
 }
 
 func TestModel(t *testing.T) {
+	gapped := tier.Of([]int{2}, []int{2}, []int{1, 2})
 	for _, of := range []struct {
 		name      string
 		k         []int
 		missing   float64
 		isotropic bool
 		inputs    int
-	}{{"complete", []int{1, 2}, 0, false, 0}, {"missing", []int{1, 2}, 0.15, false, 0}, {"isotropic", []int{2}, 0, true, 0},
-		{"driven", []int{1, 2}, 0.1, false, 2}} {
+	}{{"complete", []int{1, 2}, 0, false, 0}, {"missing", gapped, 0.15, false, 0}, {"isotropic", []int{2}, 0, true, 0},
+		{"driven", gapped, 0.1, false, 2}} {
 		t.Run(of.name, func(t *testing.T) {
 			p := oscillating(3)
 			if p.Spread = 20; of.inputs > 0 {
