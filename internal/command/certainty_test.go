@@ -126,6 +126,9 @@ func TestSelectAgreesWithFit(t *testing.T) {
 		{"--model", "regression", "--data", "NOdata", "--response", "NO"},
 		{"--model", "regression", "--data", "iris", "--response", "Petal.Length", "--regress", "Sepal.Length"},
 	} {
+		if !slices.Contains(args, "--kmax") {
+			args = append(args, "--kmax", "5")
+		}
 		r := fitJSON(t, append(args, "--restarts", "3")...)
 		text, _ := done(t, append([]string{"select", "--criteria", "evidence", "--restarts", "3", "--format", "json"},
 			args...)...)

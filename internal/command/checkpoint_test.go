@@ -72,7 +72,7 @@ func TestAKilledCommandGoesOnToTheSameBits(t *testing.T) {
 		"select":       "select --kmax 3 --restarts 2 --criteria bic,sbic,icl",
 		"families":     "select --cov all --kmax 2 --restarts 1",
 		"structures":   "fit --data iris --cov EII,EEE,VVV --kmax 4 --restarts 3",
-		"select gaps":  "select --model factor --data " + gappy(t),
+		"select gaps":  "select --model factor --kmax 2 --data " + gappy(t),
 		"select bpca":  "select --model bpca --method em --data iris",
 		"temper":       "fit --method vb --temper 0.5 --kmax 2 --restarts 1",
 		"accelerating": "fit --method em --k 3 --accelerate --restarts 2",
@@ -92,8 +92,10 @@ func TestAKilledCommandGoesOnToTheSameBits(t *testing.T) {
 			if model := strings.Contains(line, "blockmodel"); !model || strings.Contains(line, "--method") && !strings.Contains(line, methodGreedy) {
 				args = append(args, "--max-iter", "400")
 			}
-			if status, _, stderr := latent("", args...); status == statusUsage {
-				t.Skip(stderr) // it needs flags of its own
+			if nightly > 0 {
+				if status, _, stderr := latent("", args...); status == statusUsage {
+					t.Skip(stderr) // it needs flags of its own
+				}
 			}
 			whole := found(t, context.Background(), args)
 			path := filepath.Join(t.TempDir(), "checkpoint")

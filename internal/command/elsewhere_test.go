@@ -74,9 +74,9 @@ func TestPassesMadeElsewhereHaveTheBitsOfTheCommand(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "rows.csv")
 	require.NoError(t, os.WriteFile(missing, []byte("a,b,c,d,w\n1,2,3,4,1\n2,,1,9,2\n3,1,4,1,1\n5,9,2,,1\n6,5,3,5,3\n8,9,7,9,1\n3,2,3,8,1\n4,6,2,6,2\n4,3,3,8,1\n"), 0o666))
 	for line, elsewhere := range map[string]bool{
-		"fit --format json --restarts 1":                                                                                true,
+		"fit --format json --restarts 1 --kmax 3":                                                                       true,
 		"fit --format json --method em --k 3 --restarts 2 --max-iter 30":                                                true,
-		"fit --format json --model bernmix --method vb --restarts 1":                                                    true,
+		"fit --format json --model bernmix --method vb --restarts 1 --kmax 4":                                           true,
 		"fit --format json --model hmm --restarts 1 --max-iter 20":                                                      true,
 		"fit --format json --model bpca --method closed-form":                                                           false,
 		"fit --format json --model topics --restarts 1 --max-iter 9":                                                    false,

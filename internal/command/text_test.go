@@ -25,8 +25,8 @@ import (
 
 func TestTextIsNoWiderThanThePage(t *testing.T) {
 	for _, args := range [][]string{
-		{"fit", "--model", "bernmix"},
-		{"fit", "--data", "zoo", "--family", "auto"},
+		{"fit", "--model", "bernmix", "--k", "5"},
+		{"fit", "--data", "zoo", "--family", "auto", "--k", "7"},
 		{"fit", "--data", "iris", "--restarts", "3"},
 		{"fit", "--model", "bpca"},
 		{"fit", "--data", "satellite", "--family", "gaussian-diagonal", "--method", "em", "--k", "2"},
