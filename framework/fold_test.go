@@ -17,8 +17,8 @@ import (
 // streamed has the blocks of a table, which come one after the other.
 type streamed struct{ framework.Source[blocks.Rows] }
 
-// ofManyBlocks is a table of 22 blocks, more than there are shards.
-func ofManyBlocks() *blocks.Table { return table(slices.Repeat(mixed(5000, 1), 140)) }
+// ofManyBlocks is a table of 17 blocks, more than there are shards.
+func ofManyBlocks() *blocks.Table { return table(slices.Repeat(mixed(5000, 1), 108)) }
 
 // numbered counts the statistics that are made.
 type numbered struct {
