@@ -73,7 +73,7 @@ func Command(t *testing.T, task string, line ...string) Job {
 
 func begin(t *testing.T, line []string, task string) (wait func() Job) {
 	t.Helper()
-	const longest = 2 * time.Minute // a job that hangs fails its test
+	const longest = 5 * time.Minute // a job that hangs fails its test
 	ctx, cancel := context.WithTimeout(t.Context(), longest)
 	t.Cleanup(cancel)
 	command := exec.CommandContext(ctx, line[0], line[1:]...)
