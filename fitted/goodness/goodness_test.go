@@ -23,6 +23,7 @@ import (
 	"github.com/latent-go/latent/fitted/goodness"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/blocks"
+	"github.com/latent-go/latent/internal/tier"
 )
 
 // fit is the fit of a built-in model by EM at K, and its number of free parameters.
@@ -322,7 +323,7 @@ func TestMisfitsAreFoundOut(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			for seed := range uint64(10) {
+			for seed := range tier.Of[uint64](2, 4, 10) {
 				rng := rand.New(rand.NewPCG(seed, 3))
 				x, last := []float64(nil), make([]float64, c.d)
 				for i := range 300 {
