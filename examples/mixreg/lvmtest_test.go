@@ -9,6 +9,7 @@ import (
 	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/framework/lvmtest"
 	"github.com/latent-go/latent/framework/numeric"
+	"github.com/latent-go/latent/internal/tier"
 	"github.com/latent-go/latent/models/mixture"
 )
 
@@ -28,7 +29,7 @@ func TestConforms(t *testing.T) {
 			units := lvmtest.Rescaled("petals in mm, sepals in m", x, []float64{10, 0.01})
 			units.LogDet = math.Log(10)
 			lvmtest.Test(t, lvmtest.Case[blocks.Rows, *mixture.Parameters, *mixture.Statistics]{
-				Model: mixture.Model{Family: numeric.Family{Density: s.density}}, Data: lvmtest.Matrix(x), K: []int{1, 2}, Tolerance: 1e-7, Seed: 2,
+				Model: mixture.Model{Family: numeric.Family{Density: s.density}}, Data: lvmtest.Matrix(x), K: tier.Of([]int{2}, []int{2}, []int{1, 2}), Tolerance: 1e-7, Seed: 2,
 				Units: []lvmtest.Units[blocks.Rows]{units},
 			})
 		})

@@ -188,7 +188,7 @@ func TestModel(t *testing.T) {
 				}
 			}
 			lvmtest.Test(t, lvmtest.Case[blocks.Rows, *mixture.Parameters, *mixture.Statistics]{
-				Model: mixture.Model{Family: c.f}, Data: lvmtest.Matrix(c.x), K: []int{1, 2, 3},
+				Model: mixture.Model{Family: c.f}, Data: lvmtest.Matrix(c.x), K: tier.Sizes(),
 				Units: []lvmtest.Units[blocks.Rows]{rescaled}, Free: free,
 				Symmetry: func(p *mixture.Parameters, rng *rand.Rand) *mixture.Parameters {
 					q, width := *p, len(p.Components)/p.K

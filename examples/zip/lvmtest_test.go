@@ -10,6 +10,7 @@ import (
 	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/framework/lvmtest"
 	"github.com/latent-go/latent/framework/numeric"
+	"github.com/latent-go/latent/internal/tier"
 	"github.com/latent-go/latent/models/mixture"
 )
 
@@ -27,7 +28,7 @@ func TestConforms(t *testing.T) {
 	for name, m := range map[string]numeric.Family{"density": {Density: Density{}}, "closed forms": {Density: Closed{}}} {
 		t.Run(name, func(t *testing.T) {
 			c := lvmtest.Case[blocks.Rows, *mixture.Parameters, *mixture.Statistics]{
-				Model: mixture.Model{Family: m}, Data: lvmtest.Matrix(mat.NewDense(len(x), 1, x)), K: []int{1, 2}, Tolerance: 1e-7,
+				Model: mixture.Model{Family: m}, Data: lvmtest.Matrix(mat.NewDense(len(x), 1, x)), K: tier.Of([]int{2}, []int{2}, []int{1, 2}), Tolerance: 1e-7,
 				Symmetry: func(p *mixture.Parameters, rng *rand.Rand) *mixture.Parameters {
 					q := &mixture.Parameters{K: p.K, D: p.D, Pooled: p.Pooled}
 					for _, k := range rng.Perm(p.K) {
