@@ -1,6 +1,7 @@
 package evidence
 
 import (
+	"maps"
 	"math"
 	"slices"
 )
@@ -45,7 +46,7 @@ func newTables(m Mixture, patterns []pattern) *tables {
 	for _, levels := range m.Levels {
 		sameLevels[levels]++
 	}
-	for _, levels := range sortedKeys(sameLevels) {
+	for _, levels := range slices.Sorted(maps.Keys(sameLevels)) {
 		columns := float64(sameLevels[levels])
 		for n, v := range rising(float64(levels)*m.Beta, t.rows) {
 			t.size[n] -= columns * v
@@ -72,7 +73,7 @@ func (t *tables) index(columns int, patterns []pattern) {
 		for _, p := range patterns {
 			seen[p.row[j]]++
 		}
-		t.offsets[j], t.levels[j] = t.cells, sortedKeys(seen)
+		t.offsets[j], t.levels[j] = t.cells, slices.Sorted(maps.Keys(seen))
 		t.cells += len(seen)
 	}
 	for _, p := range patterns {
@@ -89,15 +90,6 @@ func (t *tables) index(columns int, patterns []pattern) {
 			t.others = append(t.others, i)
 		}
 	}
-}
-
-func sortedKeys(m map[int]int) []int {
-	keys := make([]int, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 // rising returns ln Γ(a+i)/Γ(a) = Σ_{j<i} ln(a+j) for i = 0, …, n. A difference of two

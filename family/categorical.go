@@ -135,9 +135,7 @@ func (Categorical) Expect(xi, t []float64) { copy(t, xi) }
 
 // Information is the identity.
 func (Categorical) Information(_, diag []float64) {
-	for l := range diag {
-		diag[l] = 1
-	}
+	linalg.Fill(diag, 1)
 }
 
 // Move follows the great circle from û = √p on the unit sphere by half the length of the

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/latent-go/latent/framework"
 )
@@ -121,10 +122,7 @@ func (s *Selection[R]) add(values []float64, fit *framework.Result[R, struct{}])
 
 // fail is a K without a fit.
 func (s *Selection[R]) fail(err error) {
-	row := make([]float64, len(s.Criteria))
-	for j := range row {
-		row[j] = math.NaN()
-	}
+	row := slices.Repeat([]float64{math.NaN()}, len(s.Criteria))
 	s.Values, s.Fits, s.Errs = append(s.Values, row), append(s.Fits, nil), append(s.Errs, err)
 }
 

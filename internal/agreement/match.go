@@ -2,6 +2,7 @@ package agreement
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -35,10 +36,7 @@ func Match(table [][]float64) []int {
 func Assign(cost [][]float64) []int {
 	n := len(cost)
 	rowPrice, columnPrice := make([]float64, n), make([]float64, n+1) // dual variables; column n stands for none
-	rowOf := make([]int, n+1)
-	for j := range rowOf {
-		rowOf[j] = -1
-	}
+	rowOf := slices.Repeat([]int{-1}, n+1)
 	for i := range n {
 		augment(cost, i, rowPrice, columnPrice, rowOf)
 	}
@@ -52,10 +50,7 @@ func Assign(cost [][]float64) []int {
 // augment assigns row i too, along the shortest path of reassignments to a free column.
 func augment(cost [][]float64, i int, rowPrice, columnPrice []float64, rowOf []int) {
 	n := len(cost)
-	slack, before, visited := make([]float64, n), make([]int, n), make([]bool, n+1)
-	for j := range slack {
-		slack[j] = math.Inf(1)
-	}
+	slack, before, visited := slices.Repeat([]float64{math.Inf(1)}, n), make([]int, n), make([]bool, n+1)
 	at := n
 	rowOf[n] = i
 	for rowOf[at] >= 0 {

@@ -182,10 +182,8 @@ func far(high, low *extremes) (above, below int) {
 // said.
 func (r *Report) thin(in *tables.Input, class []int, k int) string {
 	var rows []int
-	ranges := make([][2]float64, len(r.Columns)) // of the rows of other components
-	for j := range ranges {
-		ranges[j] = [2]float64{math.Inf(1), math.Inf(-1)}
-	}
+	// of the rows of other components
+	ranges := slices.Repeat([][2]float64{{math.Inf(1), math.Inf(-1)}}, len(r.Columns))
 	for i, c := range class {
 		if in.Weight(i) == 0 {
 			continue

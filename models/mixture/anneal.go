@@ -91,7 +91,7 @@ func (a *Annealer) Step(st *State, t float64, rng *rand.Rand) (*State, error) {
 
 // drawParameters draws the weights given N_k, and the components from h.
 func (a *Annealer) drawParameters(st *State, rng *rand.Rand) error {
-	c := prior.Concentrations(uniform(a.with.alpha, a.k))
+	c := prior.Dirichlet{Alpha: a.with.alpha}.Concentrations(a.k)
 	linalg.Axpy(1, st.s.Nk, c)
 	st.Weights = c.Rand(rng, st.Weights)
 	a.with.Draw(st.h, rng, st.Components)

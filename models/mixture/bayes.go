@@ -101,15 +101,7 @@ func (m MAP) LogPrior(p *Parameters) float64 {
 	if err != nil {
 		return 0
 	}
-	return prior.Concentrations(uniform(b.alpha, p.K)).LogProb(p.Weights) + b.LogPrior(p.Components)
-}
-
-func uniform(v float64, n int) []float64 {
-	list := make([]float64, n)
-	for i := range list {
-		list[i] = v
-	}
-	return list
+	return prior.Dirichlet{Alpha: b.alpha}.Concentrations(p.K).LogProb(p.Weights) + b.LogPrior(p.Components)
 }
 
 // ---- Variational Bayes

@@ -142,7 +142,7 @@ func (b *bayes) logEvidence(s *Statistics) (float64, error) {
 	s.restore(b.Plan)
 	s.hyper = linalg.Resize(s.hyper, s.K*b.Size().Hyper)
 	b.Update(s.Classes, s.hyper)
-	c := prior.Concentrations(uniform(b.alpha, s.K))
+	c := prior.Dirichlet{Alpha: b.alpha}.Concentrations(s.K)
 	before := c.LogNorm()
 	linalg.Axpy(1, s.Nk, c)
 	return b.LogEvidence(s.Classes, s.hyper) + c.LogNorm() - before, nil
@@ -155,7 +155,7 @@ func (b *bayes) spread(at *Statistics, prepare func(*Statistics) error) (func(bl
 	}
 	q, curved, h := newStatistics(b.Plan, at.K), newStatistics(b.Plan, at.K), make([]float64, at.K*b.Size().Hyper)
 	curved.Spread = make([]float64, at.K)
-	c := prior.Concentrations(uniform(b.alpha, at.K))
+	c := prior.Dirichlet{Alpha: b.alpha}.Concentrations(at.K)
 	linalg.Axpy(1, at.Nk, c)
 	b.Update(at.Classes, h)
 	if err := prepare(q); err != nil {

@@ -41,7 +41,7 @@ func (p *Parameters) concentrations() prior.Concentrations {
 
 // weights is ln ∫ p(β) Π_k β_k^N_k dβ − Σ_k N_k ln β̃_k.
 func (s *Statistics) weights(p *Parameters) float64 {
-	flat := prior.Concentrations(uniform(1, s.K))
+	flat := prior.Dirichlet{Alpha: 1}.Concentrations(s.K)
 	before := flat.LogNorm()
 	floats.Add(flat, s.Nk)
 	sum := flat.LogNorm() - before
