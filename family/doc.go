@@ -8,8 +8,8 @@
 // A model uses a family by a [Plan], which lays it out on the columns of a table, and by [Classes],
 // the sums of K classes:
 //
-//	pooled, plan, err := family.Pool(ctx, table, normal.Family{}) // the table as one class: scales and defaults
-//	classes, counts, err := plan.Begin(ctx, table, pooled, k, family.KMeans, rng)
+//	pooled, plan, draw, err := family.PoolAndDraw(ctx, table, normal.Family{}, rng) // the table as one class
+//	classes, counts, err := plan.Begin(ctx, table, pooled, k, family.KMeans, draw, rng)
 //	err = classes.Estimate(params)                    // global step: parameters of each class, K×P
 //	err = classes.Prepare(params, tilt, constant)     // local step, once a shard
 //	err = classes.Observe(block, first, n)            // some rows of a block

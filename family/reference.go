@@ -60,21 +60,24 @@ type columnScatter struct {
 const referenceRounds = 200
 
 // refer puts location and scatter that wild rows do not move into w.Reference, where those of the table are others, and
-// of no more rows than columns variances alone: parameters as those of the pooled table. It reads the source once, and
-// again only where rows are wild.
-func (p *Plan) refer(ctx context.Context, src framework.Source[blocks.Rows], w *Pooled) error {
+// of no more rows than columns variances alone: parameters as those of the pooled table. It reads the source once,
+// together with the draw, and again only where rows are wild.
+func (b *beginning) refer(
+	ctx context.Context, src framework.Source[blocks.Rows], w *Pooled, draw *framework.Draw,
+) error {
+	p := b.plan
 	groups, moved := p.scatters(w)
 	if len(groups) == 0 {
 		return nil
 	}
-	for range referenceRounds {
-		sums, err := p.scatterSums(ctx, src, groups)
-		if err != nil {
+	for round := range referenceRounds {
+		sums := askScatter(ofScatter{b.family, round}, groups)
+		if err := framework.SurveyAll(ctx, src, 0, append(draw.Next(), sums)...); err != nil {
 			return err
 		}
 		change := 0.0
 		for i, s := range groups {
-			if t := sums[i]; t.Beyond > 0 || moved && t.N > 0 {
+			if t := sums.Sum[i]; t.Beyond > 0 || moved && t.N > 0 {
 				moved = true
 				change = max(change, s.Move(t))
 			}
@@ -130,11 +133,9 @@ func (p *Plan) scatters(w *Pooled) (list []*columnScatter, reduced bool) {
 	return list, reduced
 }
 
-// scatterSums sums up the rows.
-func (p *Plan) scatterSums(
-	ctx context.Context, src framework.Source[blocks.Rows], groups []*columnScatter,
-) ([]*huber.Sums, error) {
-	return framework.Survey(ctx, src, 0,
+// askScatter asks for the sums of groups.
+func askScatter(of any, groups []*columnScatter) *framework.Asked[blocks.Rows, []*huber.Sums] {
+	return framework.Ask(of,
 		func() ([]*huber.Sums, error) {
 			list := make([]*huber.Sums, len(groups))
 			for i, s := range groups {

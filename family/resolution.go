@@ -46,31 +46,18 @@ const (
 )
 
 // setFloors finds the floor of every column and bounds the table as one class.
-func (p *Plan) setFloors(ctx context.Context, src framework.Source[blocks.Rows], w *Pooled) error {
-	steps := make([]resolution.Column, p.size.Columns)
-	bounded := false
-	most := max(1<<10, min(mostValues, allValues/p.size.Columns))
-	for i := range p.parts {
-		f := &p.parts[i]
-		if b, ok := f.Factor.(Bounder); ok {
-			for j, v := range b.Spread(f.ofParams(w.Center())) {
-				bounded = true
-				steps[f.at.Columns+j] = resolution.New(most, math.Sqrt(12*variances.Finest*max(0, v)))
-			}
-		}
-	}
-	if !bounded {
+func (b *beginning) setFloors(ctx context.Context, src framework.Source[blocks.Rows], w *Pooled) error {
+	p := b.plan
+	spread := p.spread(w.Center())
+	if !slices.ContainsFunc(spread, func(v float64) bool { return v == v }) {
 		return nil
 	}
-	if err := readSteps(ctx, src, steps); err != nil {
+	found, err := b.found(ctx, src, spread)
+	if err != nil {
 		return err
 	}
 	p.Attach(w)
 	floor := make([]float64, p.size.Columns)
-	found := make([]float64, len(steps))
-	for j := range steps {
-		found[j] = steps[j].Step()
-	}
 	if !slices.ContainsFunc(found, func(step float64) bool { return !math.IsInf(step, 1) }) {
 		return blocks.FaultyColumn(0, variances.ErrAllConstant)
 	}
@@ -141,21 +128,82 @@ func (p *Plan) OnFloor(xi []float64) (columns []int) {
 // atFloor is by what share a variance on its floor may be above it.
 const atFloor = 1e-3
 
-// readSteps looks at the values of each column until its resolution is known: at those of the first block, and of all
-// rows where that is not enough. Rows of weight 0 and missing values do not count.
-func readSteps(ctx context.Context, src framework.Source[blocks.Rows], columns []resolution.Column) error {
-	for b, err := range src.Blocks(ctx) {
-		if err != nil {
-			return err
+// spread is the variance of each column that has a floor, as far as it is known, and NaN of others.
+func (p *Plan) spread(params []float64) []float64 {
+	all := slices.Repeat([]float64{math.NaN()}, p.size.Columns)
+	for i := range p.parts {
+		f := &p.parts[i]
+		if b, ok := f.Factor.(Bounder); ok {
+			for j, v := range b.Spread(f.ofParams(params)) {
+				if all[f.at.Columns+j] = 0; v > 0 {
+					all[f.at.Columns+j] = v
+				}
+			}
 		}
-		if !addSteps(columns, b) {
-			return nil
-		}
-		break
 	}
-	type steps struct{ Columns []resolution.Column }
-	all, err := framework.Survey(ctx, src, 1,
-		func() (*steps, error) { return &steps{unread(columns)}, nil },
+	return all
+}
+
+// enough is the gap between values that need not be known better, where they have a variance.
+func enough(variance float64) float64 { return math.Sqrt(12 * variances.Finest * variance) }
+
+// resolutions are those of columns of such variances, before anything is known of them.
+func resolutions(spread []float64) []resolution.Column {
+	list, most := make([]resolution.Column, len(spread)), max(1<<10, min(mostValues, allValues/len(spread)))
+	for j, v := range spread {
+		if v == v {
+			list[j] = resolution.New(most, enough(v))
+		}
+	}
+	return list
+}
+
+// found is the resolution of each column. Columns whose variance is much less than that of their first block are read
+// once more, if a gap was enough that is not.
+func (b *beginning) found(ctx context.Context, src framework.Source[blocks.Rows], spread []float64) ([]float64, error) {
+	found, again := make([]float64, len(spread)), slices.Clone(spread)
+	for j, v := range spread {
+		step, ok := b.steps[j].StepFrom(enough(v))
+		if found[j] = step; ok || !(v > 0) {
+			again[j] = math.NaN()
+		}
+	}
+	columns := resolutions(again)
+	asked := askSteps(columns, false)
+	if asked == nil {
+		return found, nil
+	}
+	if err := framework.SurveyAll(ctx, src, 0, asked); err != nil {
+		return nil, err
+	}
+	for j, c := range asked.Sum.Columns {
+		if c.Asked() {
+			found[j] = c.Step()
+		}
+	}
+	return found, nil
+}
+
+// steps are the values of columns.
+type steps struct{ Columns []resolution.Column }
+
+// askSteps asks for the values of those columns that need more than was seen; nil if none does. Rows of weight 0 and
+// missing values do not count. The sum has a name if the first block alone decides which gaps are enough.
+func askSteps(columns []resolution.Column, named bool) *framework.Asked[blocks.Rows, *steps] {
+	fresh, which := make([]resolution.Column, len(columns)), make([]byte, len(columns))
+	for j := range columns {
+		if c := &columns[j]; c.Asked() && !c.Done {
+			fresh[j], which[j] = c.Fresh(), 1
+		}
+	}
+	if !slices.Contains(which, 1) {
+		return nil
+	}
+	var of any
+	if named {
+		of = ofSteps{string(which)}
+	}
+	return framework.Ask(of, func() (*steps, error) { return &steps{slices.Clone(fresh)}, nil },
 		func(s *steps, b blocks.Rows) error {
 			addSteps(s.Columns, b)
 			return nil
@@ -166,34 +214,15 @@ func readSteps(ctx context.Context, src framework.Source[blocks.Rows], columns [
 			}
 			return nil
 		})
-	if err == nil {
-		copy(columns, all.Columns)
-	}
-	return err
 }
 
-// addSteps takes note of the values of a block, and says whether a column needs more.
-func addSteps(columns []resolution.Column, b blocks.Rows) (more bool) {
+// addSteps takes note of the values of a block.
+func addSteps(columns []resolution.Column, b blocks.Rows) {
 	for j := range columns {
-		c := &columns[j]
-		if !c.Asked() {
-			continue
-		}
-		for i := 0; i < b.N && !c.Done; i++ {
+		for i := 0; i < b.N && columns[j].Asked() && !columns[j].Done; i++ {
 			if v := b.X[i*b.Stride+j]; v == v && b.Weight(i) > 0 {
-				c.Add(v)
+				columns[j].Add(v)
 			}
 		}
-		more = more || !c.Done
 	}
-	return more
-}
-
-// unread are the same columns before anything is known of them.
-func unread(columns []resolution.Column) []resolution.Column {
-	list := make([]resolution.Column, len(columns))
-	for j := range columns {
-		list[j] = columns[j].Fresh()
-	}
-	return list
 }

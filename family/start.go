@@ -86,54 +86,60 @@ func sampleSize(d int) int {
 }
 
 // Pool describes the table as one class: the scale of its columns, from which the unit-free coordinates of the
-// curvature, default priors and starts follow. It reads the source three times, and a part of it again for the
-// resolution of its columns; it checks every value. The plan that it returns has the table attached.
+// curvature, default priors and starts follow. It checks every value. It reads the first block, and the source twice,
+// and more often only if rows lie far out or if the mean of a column is far from that of the first block. The plan that
+// it returns has the table attached.
 func Pool(ctx context.Context, src framework.Source[blocks.Rows], f Family) (*Pooled, *Plan, error) {
-	d, err := columns(ctx, src)
+	return pool(ctx, src, f, func(int) *framework.Draw { return nil })
+}
+
+// PoolAndDraw is [Pool] together with [DrawRows], so that both read the source at the same time. [Plan.Begin] takes the
+// draw.
+func PoolAndDraw(
+	ctx context.Context, src framework.Source[blocks.Rows], f Family, rng *rand.Rand,
+) (w *Pooled, p *Plan, draw *framework.Draw, err error) {
+	w, p, err = pool(ctx, src, f, func(columns int) *framework.Draw {
+		draw = framework.NewDraw(ctx, src, sampleSize(columns), rng)
+		return draw
+	})
+	return w, p, draw, err
+}
+
+func pool(ctx context.Context, src framework.Source[blocks.Rows], f Family,
+	drawing func(columns int) *framework.Draw) (*Pooled, *Plan, error) {
+	b, err := beginningOf(ctx, src, f)
 	if err != nil {
 		return nil, nil, err
 	}
-	p, err := NewPlan(f, d)
+	p := b.plan
+	draw := drawing(p.size.Columns)
+	m, err := b.moments(ctx, src, draw)
 	if err != nil {
 		return nil, nil, err
 	}
-	rough, _, err := p.moments(ctx, src, make([]float64, p.size.Anchor))
-	if err != nil {
-		return nil, nil, err
-	}
-	for i := range p.parts { // so that the sums of the second pass are about the means
-		part := &p.parts[i]
-		if a, ok := part.Factor.(Anchored); ok {
-			a.Center(part.ofSums(rough.Sums), part.ofAnchor(rough.Anchor))
-		}
-	}
-	c, n, err := p.moments(ctx, src, rough.Anchor)
-	if err != nil {
-		return nil, nil, err
-	}
-	if !within(c.Sums) || !within(c.Anchor) {
+	if !within(m.Sums) || !within(m.Anchor) {
 		return nil, nil, errors.New("family: sums over the rows overflow: rescale the data")
 	}
 	w := &Pooled{
-		N:          n,
+		N:          m.N,
 		Parameters: make([]float64, p.size.Params),
-		Sums:       c.Sums,
-		Anchor:     c.Anchor,
+		Sums:       m.Sums,
+		Anchor:     m.Anchor,
 		Units:      make([]float64, p.size.Units),
 	}
 	if err := p.estimate(false, w.Sums, w.Anchor, w.Parameters); err != nil {
 		return nil, nil, err
 	}
-	if err := p.refer(ctx, src, w); err != nil {
+	if err := b.refer(ctx, src, w, draw); err != nil {
 		return nil, nil, err
 	}
-	if err := p.setFloors(ctx, src, w); err != nil {
+	if err := b.setFloors(ctx, src, w); err != nil {
 		return nil, nil, err
 	}
 	p.Attach(w)
 	for i := range p.parts {
 		if f := &p.parts[i]; f.rows != nil {
-			if err := f.rows.PoolRows(c.weighted(f, 0), f.pooled); err != nil {
+			if err := f.rows.PoolRows(m.weighted(f, 0), f.pooled); err != nil {
 				return nil, nil, shift(err, f.at.Columns)
 			}
 		}
@@ -153,60 +159,13 @@ func within(v []float64) bool {
 	return true
 }
 
-func columns(ctx context.Context, src framework.Source[blocks.Rows]) (int, error) {
-	for b, err := range src.Blocks(ctx) {
-		return b.D, err
-	}
-	return 0, errors.New("family: the source has no rows")
-}
-
-// moments sums up all rows in one class about the anchor, and their weights.
-func (p *Plan) moments(
-	ctx context.Context, src framework.Source[blocks.Rows], anchor []float64,
-) (*Classes, float64, error) {
-	type sums struct {
-		*Classes
-		N float64
-		r []float64
-	}
-	s, err := framework.Survey(ctx, src, 1,
-		func() (*sums, error) {
-			s := &sums{Classes: p.Classes(1)}
-			copy(s.Anchor, anchor)
-			return s, nil
-		},
-		func(s *sums, b blocks.Rows) error {
-			return s.Chunks(b, func(first, n int, w []float64) error {
-				s.r = linalg.Resize(s.r, Padded(n))
-				for i := range s.r {
-					if s.r[i] = 0; i < n {
-						s.r[i] = b.Weight(first + i)
-						s.N += s.r[i]
-					}
-				}
-				s.Add(n, w, s.r)
-				return nil
-			})
-		},
-		func(into, from *sums) error {
-			into.Merge(from.Classes)
-			into.N += from.N
-			return nil
-		})
-	if err != nil {
-		return nil, 0, err
-	}
-	return s.Classes, s.N, nil
-}
-
 // Begin makes the initial sums of a fit of k classes: the sums of a sample of rows that start has assigned, scaled up
 // to the table, plus a few rows' worth of the pooled table for each class, so that no estimate begins singular or on
-// the boundary of its range. counts (k) are the rows of each class.
-func (p *Plan) Begin(
-	ctx context.Context, src framework.Source[blocks.Rows], w *Pooled, k int, start Start, rng *rand.Rand,
-) (c *Classes, counts []float64, err error) {
+// the boundary of its range. counts (k) are the rows of each class. The sample is that of draw (see [PoolAndDraw]).
+func (p *Plan) Begin(ctx context.Context, src framework.Source[blocks.Rows], w *Pooled, k int, start Start,
+	draw *framework.Draw, rng *rand.Rand) (c *Classes, counts []float64, err error) {
 	start = p.startOf(start, framework.StartOf(ctx))
-	rows, err := DrawRows(ctx, src, p.size.Columns, rng)
+	rows, err := some(draw.Rows(ctx))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -402,7 +361,11 @@ func tooMany(k, n int) error { return &TooFewRowsError{k, n} }
 func DrawRows(
 	ctx context.Context, src framework.Source[blocks.Rows], d int, rng *rand.Rand,
 ) (blocks.Rows, error) {
-	rows, err := framework.DrawRows(ctx, src, sampleSize(d), rng)
+	return some(framework.DrawRows(ctx, src, sampleSize(d), rng))
+}
+
+// some returns an error if there are no rows.
+func some(rows blocks.Rows, err error) (blocks.Rows, error) {
 	if err == nil && rows.N == 0 {
 		err = errors.New("family: the source has no rows")
 	}

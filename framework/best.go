@@ -87,6 +87,7 @@ func FitBest[B, P any, S Statistics[S]](ctx context.Context, models []Model[B, P
 		return nil, err
 	}
 	defer leave(&err)
+	ctx = knowing(ctx, o.Workers)
 	r, err := newRace(ctx, models, src, by, o)
 	if err != nil {
 		return nil, err

@@ -20,21 +20,14 @@ import (
 // replacement by priorities: random numbers, seeded by the cells of a row, over an estimate of its frequency (Duffield,
 // Lund & Thorup, Journal of the ACM 54(6), 2007). Frequent rows are certain to be drawn. Weights are proportional to
 // the number of rows of the table that a row of the draw stands for: means over the draw are unbiased. DrawRows then
-// reads the source twice, seldom three times, by [Survey], and needs 16 MiB and the memory of 2n rows or a few times as
-// much. All divisions of a state by an [optional.Splitter] get the same rows.
+// reads the source twice, seldom three times, by [SurveyAll], and needs 16 MiB and the memory of 2n rows or a few times
+// as much. All divisions of a state by an [optional.Splitter] get the same rows.
 func DrawRows(ctx context.Context, src Source[blocks.Rows], n int, rng *rand.Rand) (blocks.Rows, error) {
-	seed := uint64(0)
-	if src.Rows() > n {
-		seed = rng.Uint64()
+	d := NewDraw(ctx, src, n, rng)
+	if all, _ := ctx.Value(drawnKey{}).(*drawn); all != nil && same(src, all.src) {
+		return all.rows(n, func() (blocks.Rows, error) { return d.Rows(ctx) })
 	}
-	draw := func() (rows blocks.Rows, err error) {
-		rows, _, err = drawRows(ctx, src, n, seed)
-		return rows, err
-	}
-	if d, _ := ctx.Value(drawnKey{}).(*drawn); d != nil && d.of(src) {
-		return d.rows(n, draw)
-	}
-	return draw()
+	return d.Rows(ctx)
 }
 
 // drawn are rows of a source that all divisions of a state share: each looks at the same sample, which is drawn once.
@@ -51,9 +44,13 @@ func drawingOnce(ctx context.Context, src any) context.Context {
 	return context.WithValue(ctx, drawnKey{}, &drawn{src: src, made: map[int]blocks.Rows{}})
 }
 
-// of reports whether a source is that of the fit.
-func (d *drawn) of(src any) bool {
-	return reflect.TypeOf(src) == reflect.TypeOf(d.src) && reflect.ValueOf(src).Comparable() && src == d.src
+// same reports whether two sources are one.
+func same(src Source[blocks.Rows], other any) bool {
+	a, _ := here(src)
+	if of, is := other.(Source[blocks.Rows]); is {
+		other, _ = here(of)
+	}
+	return reflect.TypeOf(a) == reflect.TypeOf(other) && reflect.ValueOf(a).Comparable() && any(a) == other
 }
 
 // rows returns a copy of the draw of n rows.
@@ -72,33 +69,81 @@ func (d *drawn) rows(n int, draw func() (blocks.Rows, error)) (blocks.Rows, erro
 	return rows, nil
 }
 
-// drawRows also returns the weight of the table.
-func drawRows(ctx context.Context, src Source[blocks.Rows], n int, seed uint64) (blocks.Rows, float64, error) {
-	some := src.Rows() > n
-	seen, err := Survey(ctx, src, 1,
-		func() (*drawing.Seen, error) { return drawing.NewSeen(some), nil },
-		func(s *drawing.Seen, b blocks.Rows) error { return faulty(s.Add(b)) },
-		func(into, from *drawing.Seen) error { return faulty(into.Merge(from)) })
-	if errors.Is(err, errNoRows) {
-		return blocks.Rows{}, 0, nil
-	}
-	if err != nil {
-		return blocks.Rows{}, 0, err
-	}
-	d := drawing.NewDrawing(seen, n, seed)
-	if some {
-		var drawn *drawing.Drawn
-		for drawn == nil || d.Again(drawn) {
-			drawn, err = Survey(ctx, src, 1,
-				func() (*drawing.Drawn, error) { return d.Drawn(), nil }, (*drawing.Drawn).Add, (*drawing.Drawn).Merge)
-			if err != nil {
-				return blocks.Rows{}, 0, err
-			}
+// A Draw is [DrawRows] under way, whose surveys may have other sums, too.
+type Draw struct {
+	src     Source[blocks.Rows]
+	n, most int // rows to be returned, and to be drawn: the sample of a fit may be more, and is of the same draw
+	seed    uint64
+	seen    *Asked[blocks.Rows, *drawing.Seen]
+	of      *drawing.Drawing
+	drawn   *Asked[blocks.Rows, *drawing.Drawn] // nil if all rows are taken
+}
+
+// NewDraw begins a draw of at most n rows.
+func NewDraw(ctx context.Context, src Source[blocks.Rows], n int, rng *rand.Rand) *Draw {
+	d := &Draw{src: src, n: n, most: n}
+	if src.Rows() > n {
+		d.seed = rng.Uint64()
+		if s := surveysOf(ctx); s != nil {
+			s.draw, d.most = d, max(n, s.Sample)
 		}
-		drawn.Weigh()
-		seen.Taken = drawn.Rows
 	}
-	return seen.Block(), seen.Weight, nil
+	return d
+}
+
+// Names of the sums of a draw.
+type (
+	ofSeen  struct{ some bool }
+	ofDrawn struct {
+		most int
+		seed uint64
+		free bool // of a bound that is guessed
+	}
+)
+
+// Next returns what the next survey has to sum up, one sum or none; none if d is nil.
+func (d *Draw) Next() []Question[blocks.Rows] {
+	switch {
+	case d == nil:
+		return nil
+	case d.seen == nil:
+		some := d.src.Rows() > d.n
+		d.seen = Ask(ofSeen{some},
+			func() (*drawing.Seen, error) { return drawing.NewSeen(some), nil },
+			func(s *drawing.Seen, b blocks.Rows) error { return faulty(s.Add(b)) },
+			func(into, from *drawing.Seen) error { return faulty(into.Merge(from)) })
+		return []Question[blocks.Rows]{d.seen}
+	case d.of == nil:
+		d.of = drawing.NewDrawing(d.seen.Sum, d.most, d.seed)
+		if d.src.Rows() <= d.n {
+			return nil
+		}
+	case d.drawn == nil || !d.of.Again(d.drawn.Sum):
+		return nil
+	}
+	d.drawn = Ask(ofDrawn{d.most, d.seed, d.drawn != nil},
+		func() (*drawing.Drawn, error) { return d.of.Drawn(), nil }, (*drawing.Drawn).Add, (*drawing.Drawn).Merge)
+	return []Question[blocks.Rows]{d.drawn}
+}
+
+// Rows makes the surveys that are left, and returns the rows.
+func (d *Draw) Rows(ctx context.Context) (blocks.Rows, error) {
+	for next := d.Next(); next != nil; next = d.Next() {
+		if err := SurveyAll(ctx, d.src, 0, next...); errors.Is(err, errNoRows) {
+			return blocks.Rows{}, nil
+		} else if err != nil {
+			return blocks.Rows{}, err
+		}
+	}
+	return d.first(d.n), nil
+}
+
+// first are at most n of the rows that are drawn.
+func (d *Draw) first(n int) blocks.Rows {
+	if d.drawn != nil {
+		d.seen.Sum.Taken = d.drawn.Sum.First(n)
+	}
+	return d.seen.Sum.Block()
 }
 
 // faulty makes an error one of the source.

@@ -59,6 +59,7 @@ func fitFrom[B, P any, S Statistics[S]](
 		return nil, err
 	}
 	defer leave(&err)
+	ctx = knowing(ctx, o.Workers)
 	f, err := newFit(m, reading[B, P, S](ctx, m, src), start, o)
 	if err != nil {
 		return nil, err

@@ -34,43 +34,49 @@ func (e *sourceError) Unwrap() error { return e.error }
 // same bits for any.
 func Fold[B, A any](ctx context.Context, src Source[B], workers int, accumulator func() (A, error),
 	visit func(a A, b B) error, merge func(into, from A) error) (A, error) {
-	return fold(ctx, src, DefaultShards, workers, accumulator, visit, merge)
+	q := Ask(nil, accumulator, visit, merge)
+	err := foldAll(ctx, src, DefaultShards, workers, []Question[B]{q})
+	return q.Sum, err
 }
 
-// fold is [Fold] with so many partial sums.
-func fold[B, A any](ctx context.Context, src Source[B], shards, workers int, accumulator func() (A, error),
-	visit func(a A, b B) error, merge func(into, from A) error) (none A, err error) {
+// foldAll is [Fold] of several sums with so many partial ones.
+func foldAll[B any](ctx context.Context, src Source[B], shards, workers int, sums []Question[B]) error {
 	all := allOf(shards)
-	sums, used, _, err := foldSpan(ctx, src, all, workers, accumulator, visit)
+	used, _, err := foldSpan(ctx, src, all, workers, sums)
+	if err == nil && used == 0 {
+		err = errNoRows
+	}
+	for i := 0; i < len(sums) && err == nil; i++ {
+		err = all.merge(used, sums[i].merge)
+	}
 	if err != nil {
-		return none, err
+		return err
 	}
-	if used == 0 {
-		return none, errNoRows
+	for _, q := range sums {
+		q.end()
 	}
-	if err := all.merge(used, func(into, from int) error { return merge(sums[into], sums[from]) }); err != nil {
-		return none, err
-	}
-	return sums[0], nil
+	return nil
 }
 
 // foldSpan adds up the blocks of a span: so many of its shards, the first ones, have seen one. An error is of the block
 // at.
-func foldSpan[B, A any](ctx context.Context, src Source[B], of span, workers int, accumulator func() (A, error),
-	visit func(a A, b B) error) (sums []A, used, at int, err error) {
-	sums = make([]A, of.shards)
+func foldSpan[B any](
+	ctx context.Context, src Source[B], of span, workers int, sums []Question[B],
+) (used, at int, err error) {
+	for _, q := range sums {
+		q.begin(of.shards)
+	}
 	f := newFolder(ctx, src, of, workersOr(workers), func(shard int, first bool, b B) error {
-		if first {
-			var err error
-			if sums[shard], err = accumulator(); err != nil {
+		for _, q := range sums {
+			if err := q.add(shard, first, b); err != nil {
 				return err
 			}
 		}
-		return visit(sums[shard], b)
+		return nil
 	}, nil)
 	defer f.close()
 	used, err = f.run(ctx)
-	return sums, used, f.at(), err
+	return used, f.at(), err
 }
 
 func workersOr(n int) int {

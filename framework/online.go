@@ -51,7 +51,7 @@ func (a *capabilities[B, P, S]) checkOnline(src Source[B], o Options) error {
 // in mini-batches.
 func online[B, P any, S Statistics[S]](m Model[B, P, S], start Start[B, P], o Options) Start[B, P] {
 	return func(ctx context.Context, src Source[B], k int, rng *rand.Rand) (none P, err error) {
-		few, err := sampleOf(ctx, any(src).(Source[blocks.Rows]), o.Sample, rng.Uint64())
+		few, err := sampleOf(ctx, any(src).(Source[blocks.Rows]), o.Sample, rng)
 		if err != nil {
 			return none, err
 		}

@@ -95,10 +95,11 @@ type Options struct {
 	NoMoves bool
 
 	// Sample is the approximate number of rows, drawn at random, to which every run is first fitted, from its own start
-	// and at the same K. That fit ends close to the end of a fit to all rows; passes over all rows then decide. If the
-	// components are distinct, few such passes remain (docs/guides/larger-than-memory.md); otherwise the fit may find
-	// another local maximum. Sample needs a [Source] of [blocks.Rows], and does nothing if the source has less than twice
-	// as many rows or gives them by their entries. 0: no sample.
+	// and at the same K: they are of the same draw as those that the start looks at. That fit ends close to the end of a
+	// fit to all rows; passes over all rows then decide. If the components are distinct, few such passes remain
+	// (docs/guides/larger-than-memory.md); otherwise the fit may find another local maximum. Sample needs a [Source] of
+	// [blocks.Rows], and does nothing if the source has less than twice as many rows or gives them by their entries. 0: no
+	// sample.
 	Sample int
 
 	// Online is the approximate number of rows of a mini-batch of online EM (Cappé & Moulines, Journal of the Royal

@@ -230,6 +230,9 @@ func (r *run[B, P, S]) starting(ctx context.Context) context.Context {
 		Surveys: Surveys{K: r.options.K, Start: r.start, Seed: r.options.Seed, Stream: r.stream},
 		shards:  r.options.Shards,
 	}
+	if r.options.Online == 0 && r.src.Rows() >= 2*r.options.Sample {
+		s.Sample = r.options.Sample
+	}
 	if by, elsewhere := r.src.(Executor[P]); elsewhere && r.ownStart {
 		s.step = func(ctx context.Context, q *Surveys, shards int) ([][]byte, error) {
 			return by.Step(ctx, State[P]{Model: r.number, Surveys: q}, shards)

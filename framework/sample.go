@@ -22,8 +22,7 @@ func sampled[B, P any, S Statistics[S]](m Model[B, P, S], start Start[B, P], o O
 		if err != nil || !ok || src.Rows() < 2*o.Sample {
 			return p, err
 		}
-		seed := rng.Uint64()
-		few, err := sampleOf(sampling(ctx, o.Sample, seed), rows, o.Sample, seed)
+		few, err := sampleOf(ctx, rows, o.Sample, rng)
 		if few == nil || err != nil {
 			return p, err
 		}
@@ -36,6 +35,7 @@ func sampled[B, P any, S Statistics[S]](m Model[B, P, S], start Start[B, P], o O
 		if ctx.Err() != nil {
 			return p, err
 		}
+		surveysOf(ctx).over = true
 		return start(ctx, src, k, rng) // the sample has too little of something
 	}
 }
@@ -51,21 +51,9 @@ func startAt[B, P any](p P) Start[B, P] {
 	return func(context.Context, Source[B], int, *rand.Rand) (P, error) { return p, nil }
 }
 
-// sampling is the context in which a sample is drawn: of the surveys of a start, workers need not know the earlier ones
-// for it, nor those that may follow.
-func sampling(ctx context.Context, n int, seed uint64) context.Context {
-	s := surveysOf(ctx)
-	if s == nil {
-		return ctx
-	}
-	s.over = true
-	return context.WithValue(ctx, surveysKey{},
-		&surveys{Surveys: Surveys{Sample: n, Seed: seed}, shards: s.shards, step: s.step})
-}
-
-// sampleOf are some n rows at random, which have the weight of all; nil if rows are given by their entries, which
-// may be too wide for a table.
-func sampleOf(ctx context.Context, src Source[blocks.Rows], n int, seed uint64) (*blocks.Table, error) {
+// sampleOf are some n rows at random, which have the weight of all, of those that the start under way has drawn if it
+// has; nil if rows are given by their entries, which may be too wide for a table.
+func sampleOf(ctx context.Context, src Source[blocks.Rows], n int, rng *rand.Rand) (*blocks.Table, error) {
 	for b, err := range src.Blocks(ctx) {
 		if err != nil {
 			return nil, &sourceError{err}
@@ -75,14 +63,20 @@ func sampleOf(ctx context.Context, src Source[blocks.Rows], n int, seed uint64) 
 		}
 		break
 	}
-	drawn, total, err := drawRows(ctx, src, n, seed)
-	if err != nil {
+	d := &Draw{src: src, n: n, most: n}
+	if s := surveysOf(ctx); s != nil && s.draw != nil && same(src, s.draw.src) {
+		d = s.draw
+	} else if src.Rows() > n {
+		d.seed = rng.Uint64()
+	}
+	if _, err := d.Rows(ctx); err != nil {
 		return nil, err
 	}
+	drawn := d.first(n)
 	t, err := blocks.FromIncomplete(drawn.X, drawn.N, drawn.D)
 	if err != nil {
 		return nil, err
 	}
-	floats.Scale(total/floats.Sum(drawn.Weights), drawn.Weights)
+	floats.Scale(d.seen.Sum.Weight/floats.Sum(drawn.Weights), drawn.Weights)
 	return t.WithWeights(drawn.Weights)
 }

@@ -95,6 +95,7 @@ func Select[B, P any, S Statistics[S]](
 		return nil, err
 	}
 	defer leave(&err)
+	ctx = knowing(ctx, o.Workers)
 	if len(ks) == 0 {
 		return nil, errors.New("framework: no numbers of latent dimensions to select from")
 	}

@@ -93,7 +93,7 @@ func (r *run[B, P, S]) part(ctx context.Context) (m message, encode func(*gob.En
 	for _, i := range m.Roots {
 		m.Entropy = append(m.Entropy, b.entropy[i])
 	}
-	return m, writeShards(b.sums, m.Roots)
+	return m, writeShards(func(i int) any { return &b.sums[i] }, m.Roots)
 }
 
 // jointly is the local step under way, made by all processes of a group.
@@ -244,11 +244,11 @@ func strayShard(i, shards int) error {
 		shards)}
 }
 
-// writeShards writes the sums of some shards.
-func writeShards[A any](sums []A, list []int) func(*gob.Encoder) error {
+// writeShards writes the sums of some shards, to which at has pointers.
+func writeShards(at func(shard int) any, list []int) func(*gob.Encoder) error {
 	return func(enc *gob.Encoder) error {
 		for _, i := range list {
-			if err := enc.Encode(&sums[i]); err != nil {
+			if err := enc.Encode(at(i)); err != nil {
 				return err
 			}
 		}

@@ -1,12 +1,13 @@
 package framework
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"encoding/gob"
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/latent-go/latent/framework/blocks"
 )
@@ -20,62 +21,118 @@ import (
 // A worker makes the start itself up to the survey that it is asked for, with the sums of earlier surveys in place of
 // rows: a start asks for the same surveys, in the same order, whenever it has the same sums.
 func Survey[B, A any](ctx context.Context, src Source[B], workers int, accumulator func() (A, error),
-	visit func(a A, b B) error, merge func(into, from A) error) (none A, err error) {
+	visit func(a A, b B) error, merge func(into, from A) error) (A, error) {
+	q := Ask(nil, accumulator, visit, merge)
+	err := SurveyAll(ctx, src, workers, q)
+	return q.Sum, err
+}
+
+// SurveyAll is [Survey] of several sums, which one pass makes. Over more than 10,000 rows it makes only those that the
+// fit does not know by their names (see [Ask]), and reads nothing if it knows all. If workers is 0, they are those of
+// the fit.
+func SurveyAll[B any](ctx context.Context, src Source[B], workers int, all ...Question[B]) (err error) {
 	s, shards := surveysOf(ctx), DefaultShards
 	if s != nil {
 		shards = s.shards
 	}
 	local, away := here(src)
-	together := ensembleOf(ctx)
+	if src.Rows() <= fewRows {
+		return foldAll(ctx, local, shards, workers, all)
+	}
+	together, open := ensembleOf(ctx), all
+	away = away && together == nil && s.elsewhere()
+	if away && s.answer != nil {
+		return answered(ctx, s, local, workers, all)
+	}
+	if k := knownIn(ctx); k != nil {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		if open, err = recall(k, local, all); err != nil {
+			return err
+		}
+		workers = cmp.Or(workers, k.workers)
+		defer func() {
+			if err == nil {
+				err = keep(k, local, open)
+			}
+		}()
+	}
 	switch {
-	case together != nil && src.Rows() > fewRows:
-		of := allOf(shards).share(together.rank, together.size)
-		m, encode := share(ctx, local, of, workers, accumulator, visit, merge)
-		parts, err := together.exchange(ctx, m, encode)
+	case len(open) == 0:
+	case together != nil:
+		m, encode := share(ctx, local, allOf(shards).share(together.rank, together.size), workers, open)
+		var parts []reply
+		if parts, err = together.exchange(ctx, m, encode); err == nil {
+			err = gathered(parts, shards, open)
+		}
+	case away:
+		var parts []reply
+		if parts, err = asked(ctx, s, all, open); err == nil {
+			err = gathered(parts, shards, open)
+		}
+	default:
+		err = foldAll(ctx, local, shards, workers, open)
+	}
+	if err != nil || !away {
+		return err
+	}
+	for _, q := range all {
+		text, err := q.text()
 		if err != nil {
-			return none, err
+			return err
 		}
-		return gathered(parts, shards, accumulator, merge)
-	case s == nil || !away || s.over || s.answer == nil && s.step == nil || src.Rows() <= fewRows:
-		return fold(ctx, local, shards, workers, accumulator, visit, merge)
-	case s.asked < len(s.Sums):
-		a, err := accumulator()
-		if err == nil {
-			err = gob.NewDecoder(bytes.NewReader(s.Sums[s.asked])).Decode(&a)
-		}
-		s.asked++
-		return a, err
-	case s.answer != nil:
-		if of := fmt.Sprintf("%T", none); of != s.Of {
-			return none, fmt.Errorf("framework: survey %d of a start is of %s here, and of %s there", s.asked+1, of, s.Of)
-		}
-		if err := s.answer(func(of span) (message, func(*gob.Encoder) error) {
-			return share(ctx, local, of, workers, accumulator, visit, merge)
-		}); err != nil {
-			return none, err
-		}
-		return none, errSurveyed
+		s.Sums = append(s.Sums, text)
 	}
-	s.Of = fmt.Sprintf("%T", none)
-	texts, err := s.step(ctx, &s.Surveys, shards)
+	return nil
+}
+
+// asked are shares of the open ones among all questions of a survey, from workers.
+func asked[B any](ctx context.Context, s *surveys, all, open []Question[B]) ([]reply, error) {
+	q := s.Surveys
+	q.Of, q.Sums = kinds(open), slices.Clone(s.Sums)
+	for _, one := range all {
+		var text []byte
+		if !slices.Contains(open, one) {
+			var err error
+			if text, err = one.text(); err != nil {
+				return nil, err
+			}
+		}
+		q.Sums = append(q.Sums, text)
+	}
+	texts, err := s.step(ctx, &q, s.shards)
 	if err != nil {
-		return none, &sourceError{err}
+		return nil, &sourceError{err}
 	}
-	parts, err := readAlike(texts)
-	if err != nil {
-		return none, err
+	return readAlike(texts)
+}
+
+// answered has a worker make what is asked for of a survey, if anything.
+func answered[B any](ctx context.Context, s *surveys, src Source[B], workers int, all []Question[B]) error {
+	known := s.Sums[s.asked:]
+	if len(known) < len(all) {
+		return errOtherStart
 	}
-	a, err := gathered(parts, shards, accumulator, merge)
-	if err != nil {
-		return none, err
+	var open []Question[B]
+	for i, q := range all {
+		if len(known[i]) == 0 {
+			open = append(open, q)
+		} else if err := q.know(known[i]); err != nil {
+			return err
+		}
 	}
-	var text bytes.Buffer
-	if err := gob.NewEncoder(&text).Encode(&a); err != nil {
-		return none, fmt.Errorf("framework: cannot encode the sums: %w", err)
+	if s.asked += len(all); len(open) == 0 {
+		return nil
 	}
-	s.Sums = append(s.Sums, text.Bytes())
-	s.asked++
-	return a, nil
+	if of := kinds(open); of != s.Of {
+		return fmt.Errorf("framework: a survey of a start is of %s here, and of %s there", of, s.Of)
+	}
+	if err := s.answer(func(of span) (message, func(*gob.Encoder) error) {
+		return share(ctx, src, of, workers, open)
+	}); err != nil {
+		return err
+	}
+	return errSurveyed
 }
 
 // fewRows are as many as the driver reads by itself: a pass elsewhere takes longer.
@@ -86,9 +143,9 @@ type Surveys struct {
 	K            int
 	Start        int // see [StartOf]
 	Seed, Stream uint64
-	Sample       int      // rows that are to be drawn; 0: the model's Init is made
-	Sums         [][]byte // of the surveys before
-	Of           string   // type of the sums asked for
+	Sample       int      // rows that are drawn, too, after the model's Init or by its own draw; 0 for none
+	Sums         [][]byte // of the surveys before, and of the one asked for: empty where a sum is to be made
+	Of           string   // types of these
 }
 
 // surveys are those of a start under way, or of what else a fit asks for.
@@ -96,7 +153,8 @@ type surveys struct {
 	Surveys
 	shards int // of the fit
 	asked  int
-	over   bool // what follows depends on more than a worker knows
+	draw   *Draw // the last one
+	over   bool  // what follows depends on more than a worker knows
 	// step asks for sums, in the driver whose start is the model's own.
 	step func(ctx context.Context, q *Surveys, shards int) ([][]byte, error)
 	// answer takes what was asked for, in a worker.
@@ -116,6 +174,11 @@ func surveysOf(ctx context.Context) *surveys {
 	return s
 }
 
+var errOtherStart = errors.New("framework: a start here does not ask for the sums that it asks for there")
+
+// elsewhere reports whether surveys are made by workers, of which this may be one.
+func (s *surveys) elsewhere() bool { return s != nil && !s.over && (s.answer != nil || s.step != nil) }
+
 // errSurveyed ends a start in a worker, which has what it was asked for.
 var errSurveyed = errors.New("framework: the sums that a worker was asked for are made")
 
@@ -128,35 +191,46 @@ func here[B any](src Source[B]) (local Source[B], away bool) {
 }
 
 // share makes a share of a survey.
-func share[B, A any](ctx context.Context, src Source[B], of span, workers int, accumulator func() (A, error),
-	visit func(a A, b B) error, merge func(into, from A) error) (m message, encode func(*gob.Encoder) error) {
+func share[B any](
+	ctx context.Context, src Source[B], of span, workers int, all []Question[B],
+) (m message, encode func(*gob.Encoder) error) {
 	m.Kind = ofPass
-	sums, used, at, err := foldSpan(ctx, src, of, workers, accumulator, visit)
-	if err == nil {
-		err = of.merge(used, func(into, from int) error { return merge(sums[into], sums[from]) })
+	used, at, err := foldSpan(ctx, src, of, workers, all)
+	for i := 0; i < len(all) && err == nil; i++ {
+		err = of.merge(used, all[i].merge)
 	}
 	if err != nil {
 		m.Failure = failureOf(err, at)
 		return m, nil
 	}
 	m.Roots = of.roots(used)
-	return m, writeShards(sums, m.Roots)
+	return m, func(enc *gob.Encoder) error {
+		for _, q := range all {
+			if err := writeShards(q.at, m.Roots)(enc); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 }
 
 // gathered merges the shares of a survey.
-func gathered[A any](
-	parts []reply, shards int, accumulator func() (A, error), merge func(into, from A) error,
-) (none A, err error) {
-	sums := make([]A, shards)
-	has, err := readShards(parts, shards, func(_, _, i int) (_ any, err error) {
-		sums[i], err = accumulator()
-		return &sums[i], err
-	})
-	if err != nil {
-		return none, err
+func gathered[B any](parts []reply, shards int, all []Question[B]) error {
+	for _, q := range all {
+		q.begin(shards)
+		has, err := readShards(parts, shards, func(_, _, i int) (any, error) {
+			err := q.fresh(i)
+			return q.at(i), err
+		})
+		if err == nil {
+			err = mergeRoots(shards, has, q.merge)
+		}
+		if err != nil {
+			return err
+		}
+		q.end()
 	}
-	err = mergeRoots(shards, has, func(into, from int) error { return merge(sums[into], sums[from]) })
-	return sums[0], err
+	return nil
 }
 
 // surveyed makes a share of a survey that a start of the model asks for.
@@ -175,11 +249,10 @@ func surveyed[B, P any, S Statistics[S]](
 	}
 	ctx = context.WithValue(context.WithValue(ctx, startKey{}, q.Start), surveysKey{}, s)
 	err := quietly("the start", func() (err error) {
-		src := Elsewhere[B, P](src, nil)
-		if rows, ok := src.(Source[blocks.Rows]); ok && q.Sample > 0 {
-			_, err = sampleOf(ctx, rows, q.Sample, q.Seed)
-		} else {
-			_, err = m.Init(ctx, src, q.K, rand.New(rand.NewPCG(q.Seed, q.Stream)))
+		src, rng := Elsewhere[B, P](src, nil), rand.New(rand.NewPCG(q.Seed, q.Stream))
+		_, err = m.Init(ctx, src, q.K, rng)
+		if rows, ok := src.(Source[blocks.Rows]); ok && q.Sample > 0 && err == nil {
+			_, err = sampleOf(ctx, rows, q.Sample, rng)
 		}
 		return err
 	})
@@ -187,7 +260,7 @@ func surveyed[B, P any, S Statistics[S]](
 		return text, nil
 	}
 	if err == nil {
-		err = errors.New("framework: a start here does not ask for the sums that it asks for there")
+		err = errOtherStart
 	}
 	return message{
 		Kind: ofPass, Credential: credential{Machine: machine()}, Failure: failureOf(err, 0),

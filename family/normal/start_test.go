@@ -26,7 +26,7 @@ func TestWideStartsFindClearClusters(t *testing.T) {
 			}
 		}
 		src := tableOf(t, x, n, d)
-		w, p, err := family.Pool(context.Background(), src, Family{})
+		w, p, draw, err := family.PoolAndDraw(context.Background(), src, Family{}, rng)
 		require.NoError(t, err)
 		require.True(t, gaussian{d: d}.Pools(n, k))
 		rows := src.All()
@@ -43,7 +43,7 @@ func TestWideStartsFindClearClusters(t *testing.T) {
 		}
 		assert.Len(t, seen, k, seed) // each class has one cluster
 
-		c, counts, err := p.Begin(context.Background(), src, w, k, family.KMeans, rng)
+		c, counts, err := p.Begin(context.Background(), src, w, k, family.KMeans, draw, rng)
 		require.NoError(t, err)
 		g := gaussian{d: d, floor: 1}
 		for j := range k {

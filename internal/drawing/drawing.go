@@ -8,6 +8,7 @@ import (
 	"iter"
 	"math"
 	"slices"
+	"sync/atomic"
 
 	"github.com/latent-go/latent/framework/blocks"
 )
@@ -173,9 +174,9 @@ type Drawing struct {
 	*Seen
 	most  int
 	seed  uint64
-	zeros uint64 // the key of a row of zeros
-	bound *Row   // rows with a later priority are not drawn
-	guess bool   // of the bound: it is not from rows
+	zeros uint64              // the key of a row of zeros
+	bound atomic.Pointer[Row] // rows with a later priority are not drawn
+	guess bool                // of the bound: it is not from rows
 }
 
 // NewDrawing draws at most so many of the rows that were seen; it finds what rows are told apart by.
@@ -217,7 +218,8 @@ func (d *Drawing) begin() {
 	different := float64(len(d.Buckets)) * math.Log(float64(len(d.Buckets))/float64(empty))
 	most := float64(d.most)
 	if share := (most + 8*math.Sqrt(most) + 8) / different; share < 1 {
-		d.bound, d.guess = &Row{Priority: share * 0x1p53}, true
+		d.bound.Store(&Row{Priority: share * 0x1p53})
+		d.guess = true
 	}
 }
 
@@ -227,7 +229,8 @@ func (d *Drawing) Again(t *Drawn) bool {
 	if !d.guess || len(t.Rows) > d.most {
 		return false
 	}
-	d.bound, d.guess = nil, false
+	d.bound.Store(nil)
+	d.guess = false
 	return true
 }
 
@@ -290,7 +293,7 @@ type Drawn struct {
 // Drawn is empty.
 func (d *Drawing) Drawn() *Drawn { return &Drawn{of: d} }
 
-// Add draws those rows of a block whose priorities are early enough as yet.
+// Add draws those rows of a block whose priorities are early enough as yet. Several parts may do so at the same time.
 func (t *Drawn) Add(b blocks.Rows) error {
 	d := t.of
 	usual := d.Weight / d.Seen.Rows * max(1, d.Seen.Rows/float64(len(d.Buckets)))
@@ -302,11 +305,17 @@ func (t *Drawn) Add(b blocks.Rows) error {
 		r.Key, r.Raw = d.key(b, i), raw(b, i)
 		r.Estimate = max(1, float64(d.Buckets[r.Raw>>(64-bucketBits)])/(frequent*usual))
 		r.Priority = float64(scrambled(r.Key+d.seed)>>11+1) / r.Estimate
-		if d.bound == nil || r.compare(d.bound) <= 0 {
+		if d.within(&r) {
 			t.take(r, func() []float64 { return slices.Clone(b.Row(i)) })
 		}
 	}
 	return nil
+}
+
+// within reports whether a row may be drawn.
+func (d *Drawing) within(r *Row) bool {
+	bound := d.bound.Load()
+	return bound == nil || r.compare(bound) <= 0
 }
 
 // take adds a row to its equal, or draws it as yet.
@@ -335,7 +344,7 @@ func (t *Drawn) hold() {
 // Merge draws from those of another part, too.
 func (t *Drawn) Merge(o *Drawn) error {
 	for _, r := range o.Rows {
-		if t.of.bound == nil || r.compare(t.of.bound) <= 0 {
+		if t.of.within(&r) {
 			t.take(r, func() []float64 { return r.Cells })
 		}
 	}
@@ -351,23 +360,26 @@ func (t *Drawn) cut() {
 	}
 	clear(t.Rows[most+1:])
 	t.Rows = t.Rows[:most+1]
-	if bound := t.Rows[most]; t.of.bound == nil || bound.compare(t.of.bound) < 0 {
-		t.of.bound = &bound
+	bound := t.Rows[most]
+	for old := t.of.bound.Load(); old == nil || bound.compare(old) < 0; old = t.of.bound.Load() {
+		if t.of.bound.CompareAndSwap(old, &bound) {
+			break
+		}
 	}
 	t.hold()
 }
 
-// Weigh leaves the rows that are drawn, each with its weight over the probability that a row like it is drawn with, as
-// one that is not frequent has it.
-func (t *Drawn) Weigh() {
-	if t.cut(); t.of.bound == nil {
-		return
+// First are at most n of the rows, each with its weight over the probability that a row like it is drawn with, as one
+// that is not frequent has it. n is at most what is drawn.
+func (t *Drawn) First(n int) []Row {
+	t.cut()
+	rows := slices.Clone(t.Rows[:min(n, len(t.Rows))])
+	for i := range rows {
+		if r := &rows[i]; n < len(t.Rows) {
+			r.Weight *= max(1/r.Estimate, t.Rows[n].Priority/0x1p53)
+		}
 	}
-	t.Rows = t.Rows[:t.of.most]
-	for i := range t.Rows {
-		r := &t.Rows[i]
-		r.Weight *= max(1/r.Estimate, t.of.bound.Priority/0x1p53)
-	}
+	return rows
 }
 
 // Block is the rows taken, in an order that is that of their contents.

@@ -16,8 +16,9 @@ type Column struct {
 
 	Seen  []uint64 // the bits of different values, in a table with open addressing; 0 is free
 	Count int
-	Zero  bool // 0 is among the values: its bits are those of a free place
-	Done  bool // a gap below enough, or more than most values
+	Zero  bool    // 0 is among the values: its bits are those of a free place
+	Done  bool    // a gap below enough, or more than most values
+	Least float64 // that gap then; 0 for too many values
 	last  float64
 }
 
@@ -55,7 +56,7 @@ func (c *Column) Add(v float64) {
 // Merge adds the values of others.
 func (c *Column) Merge(o *Column) {
 	if o.Done {
-		c.Seen, c.Done = nil, true
+		c.end(o.Least)
 	}
 	c.Zero = c.Zero || o.Zero
 	for _, bits := range o.Seen {
@@ -78,8 +79,11 @@ func (c *Column) place(bits uint64) int {
 
 // grow doubles the table, unless what is in it is enough.
 func (c *Column) grow() {
-	if c.Count > c.most || c.gap() < c.enough {
-		c.Seen, c.Done = nil, true
+	if c.Count > c.most {
+		c.end(0)
+		return
+	} else if gap := c.gap(); gap < c.enough {
+		c.end(gap)
 		return
 	}
 	old := c.Seen
@@ -89,6 +93,14 @@ func (c *Column) grow() {
 			c.Seen[c.place(bits)] = bits
 		}
 	}
+}
+
+// end leaves out the values, two of which are so near, or which are too many.
+func (c *Column) end(gap float64) {
+	if !c.Done || gap < c.Least {
+		c.Least = gap
+	}
+	c.Seen, c.Done = nil, true
 }
 
 // gap is the least gap between two values that differ by more than a few units in the last place, which
@@ -115,12 +127,21 @@ func (c *Column) gap() float64 {
 
 // Step is the resolution: 0 where it does not matter.
 func (c *Column) Step() float64 {
+	step, _ := c.StepFrom(c.enough)
+	return step
+}
+
+// StepFrom is the resolution, or 0 where it is below enough; ok is false where more values have to tell, of a column
+// for which that was more.
+func (c *Column) StepFrom(enough float64) (step float64, ok bool) {
 	switch {
-	case c.most == 0 || c.Done || c.Count > c.most:
-		return 0
+	case c.Done:
+		return 0, c.Least < enough
+	case c.most == 0 || c.Count > c.most:
+		return 0, true
 	}
-	if gap := c.gap(); !(gap < c.enough) {
-		return gap
+	if gap := c.gap(); !(gap < enough) {
+		return gap, true
 	}
-	return 0
+	return 0, true
 }

@@ -94,20 +94,22 @@ func begin(ctx context.Context, src framework.Source[blocks.Sequences], f family
 	if err != nil {
 		return nil, nil, nil, nil, err
 	}
-	w, pl, err := family.Pool(ctx, steps, f)
+	if chain.LeftRight > 0 {
+		w, pl, err := family.Pool(ctx, steps, f)
+		if err != nil {
+			return nil, nil, nil, nil, err
+		}
+		classes, counts, err := chain.segments(ctx, src, pl, w, k, rng)
+		return w, pl, classes, counts, err
+	}
+	w, pl, draw, err := family.PoolAndDraw(ctx, steps, f, rng)
 	if err != nil {
 		return nil, nil, nil, nil, err
 	}
-	var classes *family.Classes
-	var counts []float64
-	if chain.LeftRight > 0 {
-		classes, counts, err = chain.segments(ctx, src, pl, w, k, rng)
-	} else {
-		classes, counts, err = pl.Begin(ctx, steps, w, k, start, rng)
-		// states that look the same may be followed by others
-		if _, alike := errors.AsType[*family.TooFewRowsError](err); alike && k <= steps.Rows() {
-			classes, counts, err = atRandom(ctx, steps, pl, w, k, rng)
-		}
+	classes, counts, err := pl.Begin(ctx, steps, w, k, start, draw, rng)
+	// states that look the same may be followed by others
+	if _, alike := errors.AsType[*family.TooFewRowsError](err); alike && k <= steps.Rows() {
+		classes, counts, err = atRandom(ctx, steps, pl, w, k, rng)
 	}
 	return w, pl, classes, counts, err
 }

@@ -73,11 +73,11 @@ func (m Model) Init(
 func begin(
 	ctx context.Context, src framework.Source[blocks.Rows], f family.Family, start family.Start, k int, rng *rand.Rand,
 ) (*family.Pooled, *family.Plan, *Statistics, error) {
-	w, pl, err := family.Pool(ctx, src, f)
+	w, pl, draw, err := family.PoolAndDraw(ctx, src, f, rng)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	classes, counts, err := pl.Begin(ctx, src, w, k, start, rng)
+	classes, counts, err := pl.Begin(ctx, src, w, k, start, draw, rng)
 	if err != nil {
 		return nil, nil, nil, err
 	}

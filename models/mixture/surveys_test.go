@@ -17,6 +17,7 @@ import (
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/framework/optional"
+	"github.com/latent-go/latent/internal/ranks"
 	"github.com/latent-go/latent/models/hmm"
 	"github.com/latent-go/latent/models/mixture"
 )
@@ -114,28 +115,37 @@ func rowsOfThree(t *testing.T, n, d int, weighted bool) *blocks.Table {
 	return table
 }
 
-// The driver of a cluster reads a block or two before the first pass, and never all rows: what a start asks of them,
-// the workers answer, to the bits of one process.
+// The driver of a cluster reads the first block before the first pass, and never all rows: what a start asks of them,
+// the workers answer, to the bits of one process. Two passes have all of it, one what all starts share and the other
+// what follows from that, and of these a further start makes its draw alone.
 func TestStartsOfAFitElsewhereReadNoRows(t *testing.T) {
 	for name, c := range map[string]struct {
 		family   family.Family
 		options  framework.Options
 		weighted bool
-		surveys  int // moments twice, the scatter, and the draw twice; with a sample its draw twice
+		surveys  int // moments, resolution and the columns of the draw; the scatter and the draw
 	}{
-		"Gaussian": {normal.Family{}, framework.Options{K: 4}, false, 5},
-		"weighted": {normal.Family{}, framework.Options{K: 4, Shards: 5}, true, 5},
-		"sample":   {normal.Family{}, framework.Options{K: 4, Sample: 2000}, false, 7},
-		"codes":    {normal.Family{}, framework.Options{K: 4, FixedK: true}, false, 6}, // the resolution, too
-		"diagonal": {normal.Family{Covariance: normal.Diagonal}, framework.Options{K: 4, Restarts: 2, FixedK: true}, false, 10},
+		"Gaussian": {normal.Family{}, framework.Options{K: 4}, false, 2},
+		"weighted": {normal.Family{}, framework.Options{K: 4, Shards: 5}, true, 2},
+		"sample":   {normal.Family{}, framework.Options{K: 4, Sample: 2000}, false, 2},
+		"larger":   {normal.Family{}, framework.Options{K: 4, Sample: 10_000, Restarts: 2}, false, 3},
+		"codes":    {normal.Family{}, framework.Options{K: 4, FixedK: true}, false, 2},
+		"diagonal": {normal.Family{Covariance: normal.Diagonal}, framework.Options{K: 4, Restarts: 2, FixedK: true}, false, 3},
+		"product":  {family.Product{normal.Family{}}, framework.Options{K: 4, Restarts: 3, FixedK: true}, false, 4},
+		"sorted":   {normal.Family{}, framework.Options{K: 4, Restarts: 2, FixedK: true}, false, 4}, // moments once more
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.options.MaxIterations, c.options.NoMoves, c.options.Seed = 4, true, 3
 			table := rowsOfThree(t, 40000, 3, c.weighted)
-			if name == "codes" {
-				x := table.All().X
+			x := table.All().X
+			switch name {
+			case "codes":
 				for i := range x {
 					x[i] = math.Round(x[i])
+				}
+			case "sorted": // by group
+				for from := range x {
+					x[from] += 5 * (float64(from/(len(x)/3)) - float64(from/3%3))
 				}
 			}
 			src := framework.Source[blocks.Rows](table)
@@ -183,12 +193,36 @@ func TestStartsOfAComparisonElsewhereAreThoseOfTheirModels(t *testing.T) {
 	o := framework.Options{K: 3, MaxIterations: 4, Seed: 1}
 	want, err := framework.FitBest(t.Context(), models, src, framework.BIC, o)
 	require.NoError(t, err)
-	apart(t, src, func(src framework.Source[blocks.Rows]) {
+	whole, _, surveys := apart(t, src, func(src framework.Source[blocks.Rows]) {
 		got, err := framework.FitBest(t.Context(), models, src, framework.BIC, o)
 		require.NoError(t, err)
 		require.Equal(t, want.Model, got.Model)
 		require.Equal(t, want.Parameters, got.Parameters)
 	}, models...)
+	assert.Zero(t, whole)
+	assert.Equal(t, 4, surveys) // both models have moments and a scatter of their own, and the draw in common
+}
+
+// What processes know of the surveys of other starts and models is the same in all of them.
+func TestProcessesShareTheSurveysOfAComparison(t *testing.T) {
+	src := framework.Source[blocks.Rows](rowsOfThree(t, 20000, 3, true))
+	type model = framework.Model[blocks.Rows, *mixture.Parameters, *mixture.Statistics]
+	models := []model{mixture.Model{Family: normal.Family{}}, mixture.Model{Family: normal.Family{Covariance: normal.Diagonal}}}
+	o := framework.Options{K: 3, MaxIterations: 4, Seed: 1, Restarts: 3, Sample: 5000}
+	want, err := framework.FitBest(t.Context(), models, src, framework.BIC, o)
+	require.NoError(t, err)
+	for rank, err := range ranks.Each(3, func(r ranks.Rank) error {
+		o := o
+		o.Group = r
+		got, err := framework.FitBest(t.Context(), models, src, framework.BIC, o)
+		if err == nil {
+			assert.Equal(t, want.Model, got.Model)
+			assert.Equal(t, want.Parameters, got.Parameters)
+		}
+		return err
+	}) {
+		require.NoError(t, err, rank)
+	}
 }
 
 // A start of one's own is not known to workers: the driver reads the rows for it.
