@@ -2,6 +2,7 @@ package mixture_test
 
 import (
 	"context"
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -37,15 +38,34 @@ func TestAFitToASampleStartsAFit(t *testing.T) {
 	require.NoError(t, err)
 	ctx, m := context.Background(), mixture.Model{Family: normal.Family{}, Start: family.RandomResponsibilities}
 	for _, method := range []framework.Method{framework.EM, framework.GFAB} {
-		o := framework.Options{K: k, Method: method, Seed: 0, NoMoves: true, FixedK: true}
-		without, err := framework.Fit(ctx, m, table, o)
-		require.NoError(t, err)
-		o.Sample = 2500
+		o := framework.Options{K: k, Method: method, NoMoves: true, FixedK: true, MaxIterations: 150}
+		type outcome struct {
+			value  float64
+			passes int
+		}
+		var fits [2][]outcome // without and with a sample, of several seeds
+		best := math.Inf(-1)
+		for i := range fits {
+			o.Sample = 2500 * i
+			for o.Seed = range 3 {
+				res, err := framework.Fit(ctx, m, table, o)
+				require.NoError(t, err)
+				fits[i], best = append(fits[i], outcome{res.Value, res.Passes}), max(best, res.Value)
+			}
+		}
+		alike := func(one outcome) bool { return one.value > best-1e-8*math.Abs(best) }
+		compared := 0
+		for seed, without := range fits[0] { // from a seed, either may come to a lower maximum
+			if with := fits[1][seed]; alike(without) && alike(with) {
+				require.Less(t, 4*with.passes, 3*without.passes, "%v", method)
+				compared++
+			}
+		}
+		require.Positive(t, compared)
+
+		o.MaxIterations, o.Seed = 0, 0
 		with, err := framework.Fit(ctx, m, table, o)
 		require.NoError(t, err)
-		require.InEpsilon(t, without.Value, with.Value, 1e-8)
-		require.Less(t, 4*with.Passes, 3*without.Passes, "%v", method)
-
 		o.Workers = 1
 		again, err := framework.Fit(ctx, m, table, o)
 		require.NoError(t, err)
