@@ -71,9 +71,10 @@ const (
 // None), or a spreadsheet's error such as #DIV/0!. Blanks around numbers and around names in the header are ignored.
 // An empty or NA cell of the header becomes "column 1", "column 2", … according to its position. Numbers are decimal,
 // with a point, or with a comma throughout; they are rounded to the nearest float64, or are Inf. If all cells of a
-// column are numbers, thousands may be separated, and a currency, a percent sign, k, M or 0x may stand beside them
-// ([Table.Spellings]). A column with any other cell is categorical, and its levels are the cells' exact texts: 01 and
-// 1 differ. The options name further texts for missing values, and further categorical columns.
+// column are numbers, thousands may be separated, and a currency, a percent sign, k, M or 0x may stand beside them; a
+// limit such as <0.05 among them is missing ([Table.Spellings]). A column with any other cell is categorical, and its
+// levels are the cells' exact texts: 01 and 1 differ. The options name further texts for missing values, and further
+// categorical columns.
 //
 // If the cell that makes a column categorical comes late, the exact texts above it are gone, and the input is read a
 // second time. ReadCSV then seeks back to where the input started; an input that cannot seek is kept in memory for
