@@ -60,10 +60,14 @@ func (b *blanks) Transform(dst, src []byte, _ bool) (written, read int, err erro
 // the table has another separator, all have as many fields, two at least, and one column is of numbers; of two columns,
 // both. Above them may be remarks, titles that an empty line parts from them, and a header with a field less.
 func (b *blanks) found(head []byte, whole bool) bool {
-	lines := bytes.SplitAfter(head, []byte{'\n'})
 	if !whole {
-		lines = lines[:len(lines)-1]
+		head = head[:bytes.LastIndexByte(head, '\n')+1]
 	}
+	end := bytes.TrimSpace(head)
+	if last, ok := spacedFields(end[bytes.LastIndexByte(end, '\n')+1:]); !ok || len(last) < 2 { // of most files
+		return false
+	}
+	lines := bytes.SplitAfter(head, []byte{'\n'})
 	first, width, header := len(lines), 0, false
 	var rows [][][]byte // from the last one on
 	tabs := map[int]bool{}
@@ -80,9 +84,6 @@ func (b *blanks) found(head []byte, whole bool) bool {
 		width, header = len(fields), named
 		rows = append(rows, fields)
 		tabs[bytes.Count(line, []byte{'\t'})] = true
-	}
-	if width < 2 {
-		return false
 	}
 	if b.above = first; first > 0 && len(bytes.TrimSpace(lines[first])) > 0 {
 		line := bytes.TrimSpace(lines[first-1])

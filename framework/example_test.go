@@ -57,6 +57,29 @@ func ExampleDrawRows() {
 	// [2 13] [1 1]
 }
 
+// The sum of a table, in the pass that a draw of two of its rows needs anyway.
+func ExampleNewDraw() {
+	ctx := context.Background()
+	table := must(blocks.FromSlice([]float64{1, 2, 3, 5, 8, 13, 21, 34}, 8, 1))
+	sum := framework.Ask(nil, func() (*float64, error) { return new(float64), nil },
+		func(s *float64, rows blocks.Rows) error {
+			for i := range rows.N {
+				*s += rows.Row(i)[0]
+			}
+			return nil
+		},
+		func(into, from *float64) error {
+			*into += *from
+			return nil
+		})
+	draw := framework.NewDraw(ctx, table, 2, rand.New(rand.NewPCG(1, 2)))
+	if err := framework.SurveyAll(ctx, table, 1, append(draw.Next(), sum)...); err != nil {
+		panic(err)
+	}
+	fmt.Println(must(draw.Rows(ctx)).X, *sum.Sum)
+	// Output: [2 13] 87
+}
+
 // A fit from known parameters: those of another fit, or of somebody's judgement.
 func ExampleFitFrom() {
 	ctx := context.Background()

@@ -108,7 +108,11 @@ func scaled[B any](b B, scale []float64) B {
 // inUnits compares two fits, to a millionth of a nat an observation where each ends by itself. Where they differ, those
 // of a first local step show whether they began alike.
 func (r *run[B, P, S]) inUnits(where string, u Units[B], o framework.Options) {
-	here, there := r.fit(where, r.Data.all(0), o), r.fit(where+", "+u.Name, u.Data.all(0), o)
+	here := r.fit(where, r.Data.all(0), o)
+	there, err := r.tried(u.Data.all(0), o)
+	if err != nil {
+		r.fatalf("%s, %s: Fit by %v: %v%s", where, u.Name, o.Method, err, r.orInit(u, o.K))
+	}
 	jacobian := here.N * u.LogDet
 	switch got := there.Value + jacobian; {
 	case here.Shape.K != there.Shape.K:

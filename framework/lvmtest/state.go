@@ -110,15 +110,16 @@ func (r *run[B, P, S]) late(method framework.Method) []state[P, S] {
 
 // fit fits with one worker, unless the options ask for more, and without moves, which have a check of their own.
 func (r *run[B, P, S]) fit(where string, src framework.Source[B], o framework.Options) *framework.Result[P, S] {
-	o.Seed, o.NoMoves = r.Seed, true
-	if o.Workers == 0 {
-		o.Workers = 1
-	}
-	res, err := framework.Fit(context.Background(), r.Model, src, o)
+	res, err := r.tried(src, o)
 	if err != nil {
 		r.fatalf("%s: Fit by %v: %v", where, o.Method, err)
 	}
 	return res
+}
+
+func (r *run[B, P, S]) tried(src framework.Source[B], o framework.Options) (*framework.Result[P, S], error) {
+	o.Seed, o.NoMoves, o.Workers = r.Seed, true, max(o.Workers, 1)
+	return framework.Fit(context.Background(), r.Model, src, o)
 }
 
 // methods are those of the engine that the model can be fitted by.
