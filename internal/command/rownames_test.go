@@ -149,7 +149,10 @@ func TestCodesOfMissingValuesAreNoted(t *testing.T) {
 		text += fmt.Sprintf("%s,%s,%s,%d\n", ozone, age, dose, -99*(i%2))
 	}
 	path := file(t, "d.csv", text)
-	_, stderr := done(t, "fit", "--data", path, "--k", "1")
+	_, stderr := done(t, "fit", "--data", path, "--k", "1") // which reads the first as missing
+	assert.Contains(t, notes(stderr, path), "latent: PATH: far from all other numbers of the column, like codes for missing "+
+		`values: 999 in 3 cells of "age": --na=999 if they are codes`)
+	_, stderr = done(t, "fit", "--data", path, "--k", "1", "--family", "gaussian")
 	assert.Contains(t, notes(stderr, path), "latent: PATH: far from all other numbers of the column, like codes for missing "+
 		`values: -999 in 5 cells of "ozone", 999 in 3 cells of "age": --na=-999 --na=999 if they are codes`)
 	_, stderr = done(t, "fit", "--data", path, "--k", "1", "--na=-999", "--na=999")
