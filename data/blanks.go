@@ -88,10 +88,13 @@ func (b *blanks) found(head []byte, whole bool) bool {
 	if b.above = first; first > 0 && len(bytes.TrimSpace(lines[first])) > 0 {
 		line := bytes.TrimSpace(lines[first-1])
 		names, ok := spacedFields(line)
-		if b.short = ok && len(names) == width-1 && (width > 2 || line[0] == '"'); b.short {
+		if b.short = ok && len(names) == width-1 && areTexts(names) && (width > 2 || line[0] == '"'); b.short {
 			b.above--
-		} else if line[0] != '#' {
-			return false
+		}
+		if b.above > 0 {
+			if line = bytes.TrimSpace(lines[b.above-1]); len(line) > 0 && line[0] != '#' {
+				return false
+			}
 		}
 	}
 	if b.above > preambleLines {

@@ -82,7 +82,12 @@ func TestWhereBlanksSeparate(t *testing.T) {
 		{"a b\n\n1 2\n\n3 4\n\n", "a|b", "3|4", true},
 		{"1 2 3", "V1|V2|V3", "", true},
 
+		{"\n a   b\n1 2\n3 4\n", "a|b", "3|4", true},
+		{"# two\n a b\nx 1 2\ny 3 4\n", "column 1|a|b", "y|3|4", true},
+
 		{"name\n12 kg\n13 kg\n", "name", "13", false},
+		{"a b c\n1 2 3\n4 5\n6 7 8\n", "a b c", "4 5", false},
+		{"a b c\nx y\n6 7 8\n9 10 11\n", "a b c", "6 7 8", false},
 		{"range\n10 - 20\n20 - 30\n", "range", "20 - 30", false},
 		{"a b\tc d\n1\t2\n3\t4\n", "a b|c d", "3|4", false},
 		{"x\ty\n1 234\t2 345\n3 456\t4 567\n", "x|y", "3456|4567", false},

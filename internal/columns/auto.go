@@ -111,7 +111,7 @@ func (in Columns) auto(s *tables.Session, given *classes.ColumnFamilies) ([]susp
 }
 
 // separators say what may be wrong with a table of one column of texts.
-const separators = "fields are separated by commas, semicolons, tabs or bars, or by blanks beside numbers"
+const separators = "fields are separated by commas, semicolons, tabs or bars, or by blanks, as many in each line"
 
 // unmeasured lists the columns of numbers that are codes or have two values, apart from those in out, and counts if
 // there are no measurements at all: beside measurements, a normal distribution that is correlated with theirs describes

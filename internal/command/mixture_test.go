@@ -433,7 +433,7 @@ func TestBadDataOfMixturesAreOneLine(t *testing.T) {
 		{"a,b,c\n1,x,u\n2,y,v\n3,z,w\n", "--columns a=gamma --family poisson", "(--drop b,c, or --columns a=gamma,b=categorical,c=categorical)"},
 		{"b,c\nx,u\ny,v\nz,w\n", "--family gaussian", "a numeric column is needed here (--family auto)"},
 		{"a,b,c\n1,2,3\n2,5,1\n7,1,1\n", "--cov full", "3 rows and 3 columns: a covariance matrix needs more rows than columns: --family gaussian-diagonal"},
-		{"1:2\n3:4\n5:b\n", "", "(fields are separated by commas, semicolons, tabs or bars, or by blanks beside numbers; --family auto describes"},
+		{"1:2\n3:4\n5:b\n", "", "(fields are separated by commas, semicolons, tabs or bars, or by blanks, as many in each line; --family auto describes"},
 		{"a,b\n1e-310,5\n2e-310,6\n4e-310,9\n", "", `column "a" is constant, to working precision: drop it, or rescale it (--drop a)`},
 		{"a,b\n0,0\n0,0\n", "--family multinomial", "every count is 0: there is nothing to fit"},
 		{"a,b\n0,0\n0,0\n", "--family exponential", `column "a" is constant, to working precision: drop it, or rescale it (--drop a)`},

@@ -134,7 +134,7 @@ func TestAddressesAreLeftOut(t *testing.T) {
 			"in 40 rows): --columns ip=categorical keeps it")
 	}
 	fails(t, 1, `no column is left to fit: left out as names, of which hardly any occurs in two rows: "ip" (40 levels in 40 rows): `+
-		"--columns ip=categorical keeps it (fields are separated by commas, semicolons, tabs or bars, or by blanks beside numbers)", "", "fit", "--data", file(t, "d.csv", alone))
+		"--columns ip=categorical keeps it (fields are separated by commas, semicolons, tabs or bars, or by blanks, as many in each line)", "", "fit", "--data", file(t, "d.csv", alone))
 }
 
 // Numbers that stand for missing values, such as -999, are noted with the flag that reads them so, which takes -999.0,
