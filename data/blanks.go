@@ -103,18 +103,7 @@ func (b *blanks) found(head []byte, whole bool) bool {
 	if len(rows) > 1 && !b.short { // the first may be a header
 		rows = rows[:len(rows)-1]
 	}
-	numeric := 0
-	for j := range width {
-		numbers := 0
-		if !slices.ContainsFunc(rows, func(row [][]byte) bool {
-			if _, kind := fastcsv.ParseCell(string(row[j])); kind == fastcsv.Number {
-				numbers++
-			}
-			return areTexts(row[j : j+1])
-		}) && numbers > 0 {
-			numeric++
-		}
-	}
+	numeric := numericColumns(rows, width)
 	if numeric < 1 || width == 2 && numeric < 2 && !b.short {
 		return false
 	}
@@ -126,12 +115,32 @@ func (b *blanks) found(head []byte, whole bool) bool {
 	return true
 }
 
+// numericColumns is how many columns have numbers, and no texts.
+func numericColumns(rows [][][]byte, width int) (n int) {
+	for j := range width {
+		of := map[fastcsv.Kind]bool{}
+		for _, row := range rows {
+			of[kindOfField(row[j])] = true
+		}
+		if of[fastcsv.Number] && !of[fastcsv.Text] {
+			n++
+		}
+	}
+	return n
+}
+
 // areTexts reports whether all fields are neither numbers nor missing.
 func areTexts(fields [][]byte) bool {
-	return !slices.ContainsFunc(fields, func(field []byte) bool {
-		_, kind := fastcsv.ParseCell(string(field))
-		return kind != fastcsv.Text || string(field) == "?" || string(field) == "."
-	})
+	return !slices.ContainsFunc(fields, func(field []byte) bool { return kindOfField(field) != fastcsv.Text })
+}
+
+// kindOfField is that of a field, of which ? and . are missing.
+func kindOfField(field []byte) fastcsv.Kind {
+	if text := string(field); text != "?" && text != "." {
+		_, kind := fastcsv.ParseCell(text)
+		return kind
+	}
+	return fastcsv.Missing
 }
 
 // spacedFields are the fields of a line if blanks separate them, and ok is false where it is a remark or has another

@@ -80,15 +80,7 @@ func (t *Table) Numbers(names []string, texts [][]string) (*Table, error) {
 		f := t.columns[j].factor
 		if f == nil {
 			columns[i] = t.column(j)
-			for _, text := range texts[i] {
-				if code, kind := fastcsv.ParseCell(text); kind == fastcsv.Number {
-					for row, v := range columns[i] {
-						if v == code {
-							columns[i][row] = math.NaN()
-						}
-					}
-				}
-			}
+			markMissing(columns[i], texts[i])
 			continue
 		}
 		values := make([]float64, len(f.levels))
@@ -111,6 +103,21 @@ func (t *Table) Numbers(names []string, texts [][]string) (*Table, error) {
 		}
 	}
 	return t.withNumbers(places, columns)
+}
+
+// markMissing puts NaN in place of numbers that are among the texts.
+func markMissing(x []float64, texts []string) {
+	marks := map[float64]bool{}
+	for _, text := range texts {
+		if v, kind := fastcsv.ParseCell(text); kind == fastcsv.Number {
+			marks[v] = true
+		}
+	}
+	for i, v := range x {
+		if marks[v] {
+			x[i] = math.NaN()
+		}
+	}
 }
 
 // withNumbers is the table with numbers in place of some columns.

@@ -56,15 +56,10 @@ func (in Columns) Remark(s *tables.Session) {
 // noteCodes notes numbers that probably stand for missing values.
 func (in Columns) noteCodes(s *tables.Session) {
 	var found, flags []string
-	for j, name := range in.Names {
-		if in.Levels(name) != nil {
-			continue
-		}
-		for _, code := range in.missingCodes(j, min(in.Rows(), mostRemarked)) {
-			found = append(found, code.String())
-			if flag := "--na=" + code.text(); !slices.Contains(flags, flag) {
-				flags = append(flags, flag)
-			}
+	for _, code := range in.missingCodes(min(in.Rows(), mostRemarked)) {
+		found = append(found, code.String())
+		if flag := "--na=" + code.text(); !slices.Contains(flags, flag) {
+			flags = append(flags, flag)
 		}
 	}
 	if len(found) > 0 {
@@ -106,22 +101,18 @@ func (in Columns) TakeCodes(s *tables.Session) error {
 	}
 	of := map[float64][]string{} // columns
 	var sure []missingCode
-	for j, name := range in.Names {
-		if in.Levels(name) != nil || slices.Contains(in.asked.Aside(), name) || name == in.asked.Weighting {
-			continue
-		}
-		for _, code := range in.missingCodes(j, in.Rows()) {
-			if code.sure && !slices.Contains(in.asked.Described().Names, name) {
-				of[code.value] = append(of[code.value], name)
-				sure = append(sure, code)
-			}
+	for _, code := range in.missingCodes(in.Rows()) {
+		if code.sure && code.column != in.asked.Weighting &&
+			!slices.Contains(slices.Concat(in.asked.Aside(), in.asked.Described().Names), code.column) {
+			of[code.value] = append(of[code.value], code.column)
+			sure = append(sure, code)
 		}
 	}
 	for j, name := range in.Names {
+		if len(of) == 0 || in.Levels(name) != nil {
+			continue
+		}
 		for row := range in.Rows() {
-			if len(of) == 0 || in.Levels(name) != nil {
-				break
-			}
 			if v := in.Number(row, j); of[v] != nil && !slices.Contains(of[v], name) {
 				delete(of, v)
 			}
@@ -157,18 +148,27 @@ func (c missingCode) String() string {
 	return fmt.Sprintf("%s in %s of %.60q", c.text(), wording.Counted(c.cells, "cell"), c.column)
 }
 
-// missingCodes are the numbers such as -99 and 9999 at the ends of column j, in these first rows, each in several
-// cells, that are further from the others than these are from each other, or negative where they are not.
-func (in Columns) missingCodes(j, rows int) (list []missingCode) {
-	least, most := math.Inf(1), math.Inf(-1)
+// missingCodes are the numbers such as -99 and 9999 at the ends of columns, in these first rows, each in several cells,
+// that are further from the others than these are from each other, or negative where they are not. It reads the rows
+// once, and the columns that end in such a number once more.
+func (in Columns) missingCodes(rows int) (list []missingCode) {
+	least, most := slices.Repeat([]float64{math.Inf(1)}, in.Cols()), slices.Repeat([]float64{math.Inf(-1)}, in.Cols())
 	for row := range rows {
-		if v := in.Number(row, j); v == v {
-			least, most = min(least, v), max(most, v)
+		for j := range least {
+			if v := in.Number(row, j); v == v {
+				least[j], most[j] = min(least[j], v), max(most[j], v)
+			}
 		}
 	}
-	if !isCode(least) && !isCode(most) {
-		return nil
+	for j, name := range in.Names {
+		if in.Levels(name) == nil && (isCode(least[j]) || isCode(most[j])) {
+			list = append(list, in.codesOf(j, rows)...)
+		}
 	}
+	return list
+}
+
+func (in Columns) codesOf(j, rows int) (list []missingCode) {
 	counts := map[float64]int{}
 	for row := range rows {
 		if v := in.Number(row, j); v == v {
