@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"runtime"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -65,7 +66,8 @@ const (
 // them: quoted fields may hold commas and line ends, and empty lines are skipped. Lines above the table are left out
 // ([Table.Preamble]): remarks that begin with #, and titles, which have one field where the rows have several, or one
 // that is not empty above a row of names (above two columns, titles that an empty line parts from them); not so where
-// the options say that there is no header.
+// the options say that there is no header. So are up to three rows below the header that have units or further titles
+// ([Table.Titles]): texts or nothing where columns have numbers below, and texts in two such columns at least.
 //
 // A cell is missing if it is empty, NA, NaN, N/A, NULL, k.A., another text that pandas reads as missing (except
 // None), or a spreadsheet's error such as #DIV/0!. Blanks around numbers and around names in the header are ignored.
@@ -136,9 +138,10 @@ type csvBuilder struct {
 	store       *Store
 	before      *blocksBefore // nil: the text is read from its beginning
 	names       []string
-	encoding    string // of the text, if it is not in UTF-8
-	preamble    string // what stands above the table
-	unnamed     bool   // the names are made up, and the first row is among these
+	encoding    string     // of the text, if it is not in UTF-8
+	preamble    string     // what stands above the table
+	titles      [][]string // rows below the header that are no data
+	unnamed     bool       // the names are made up, and the first row is among these
 	nameless    []string
 	years       bool   // the header has years for names
 	asText      []bool // columns whose cells are kept as texts
@@ -242,6 +245,13 @@ func (b *csvBuilder) begin(r io.Reader, o CSVOptions) (*records, error) {
 	}
 	if !header {
 		return records, b.add(first, records)
+	}
+	for range records.titles {
+		row, err := records.Read()
+		if err != nil {
+			return nil, b.explain(err, records.Comma, row)
+		}
+		b.titles = append(b.titles, slices.Clone(row))
 	}
 	return records, nil
 }
@@ -467,6 +477,7 @@ func (b *csvBuilder) table() (*Table, error) {
 		years:    b.years,
 		encoding: b.encoding,
 		preamble: b.preamble,
+		titles:   b.titles,
 		blanks:   b.blanks,
 		unsure:   b.unsure,
 		first:    b.first(),

@@ -357,7 +357,7 @@ func TestReadCSVAllocatesByTheRowsThatAreThere(t *testing.T) {
 }
 
 func FuzzReadCSV(f *testing.F) {
-	for _, seed := range []string{"a,b\n1,2\n", "1;2\n01;x\n\"a\"\"\n\";3\n", "\ufeffx\tNA\n1e999\t0x1\n", "a,a\n", "\"", "\r", "12e4567\nx", "a b\n1  2\n\t3\t4 \n", "\"a\" b\nx 1 \"2\nx\" 3\n"} {
+	for _, seed := range []string{"a,b\n1,2\n", "1;2\n01;x\n\"a\"\"\n\";3\n", "\ufeffx\tNA\n1e999\t0x1\n", "a,a\n", "\"", "\r", "12e4567\nx", "a b\n1  2\n\t3\t4 \n", "a,b\nm,kg\n1,2\n3,4\n5,6\n", "\"a\" b\nx 1 \"2\nx\" 3\n"} {
 		f.Add(seed, uint8(0))
 	}
 	f.Fuzz(func(t *testing.T, text string, mode uint8) {

@@ -129,5 +129,9 @@ func (t *Table) Encoding() string { return t.encoding }
 // #, and titles ([ReadCSV]).
 func (t *Table) Preamble() string { return t.preamble }
 
+// Titles returns the rows below the header of the CSV file that have no data but units or further titles ([ReadCSV]).
+// The caller must not change them.
+func (t *Table) Titles() [][]string { return t.titles }
+
 // Blanks reports whether blanks separate the fields of the CSV file ([CSVOptions].Comma).
 func (t *Table) Blanks() bool { return t.blanks }

@@ -6,6 +6,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+
+	"github.com/latent-go/latent/internal/fastcsv"
 )
 
 const preambleLines = 50 // among which the first row of a table is looked for
@@ -73,4 +76,67 @@ func widthOf(text []byte, comma rune) int {
 		return 0
 	}
 	return len(first)
+}
+
+// Rows below the header that are no data are at most mostTitles, above leastBelow rows that are.
+const mostTitles, leastBelow = 3, 3
+
+// titlesBelow is how many rows below the first, the header, are units or further titles: in each column of numbers they
+// have texts, or nothing, and texts in two columns at least. A text that is the same in all of them may stand for a
+// missing value, unless it is a measure.
+func titlesBelow(rows [][]string, decimal byte, na []string) int {
+	for n := min(mostTitles, len(rows)-1-leastBelow); n > 0; n-- {
+		measured := measuredColumns(rows[1+n:], decimal, na)
+		if !slices.ContainsFunc(rows[1:1+n], func(row []string) bool { return !areTitles(row, measured, decimal, na) }) {
+			return n
+		}
+	}
+	return 0
+}
+
+// measuredColumns are those of at least leastBelow numbers, and of no texts but marks such as --.
+func measuredColumns(rows [][]string, decimal byte, na []string) (list []int) {
+	for j := range rows[0] {
+		numbers := 0
+		if !slices.ContainsFunc(rows, func(row []string) bool {
+			number, title := titleOf(row[j], decimal, na)
+			if number {
+				numbers++
+			}
+			return title
+		}) && numbers >= leastBelow {
+			list = append(list, j)
+		}
+	}
+	return list
+}
+
+func areTitles(row []string, measured []int, decimal byte, na []string) bool {
+	var texts []string
+	for _, j := range measured {
+		switch number, title := titleOf(row[j], decimal, na); {
+		case number:
+			return false
+		case title:
+			texts = append(texts, strings.TrimSpace(row[j]))
+		}
+	}
+	same := !slices.ContainsFunc(texts, func(text string) bool { return text != texts[0] })
+	return len(texts) > 1 && (!same || slices.Contains(measures, strings.Trim(texts[0], "()[]")))
+}
+
+// titleOf says whether a cell is a number, and whether it may be a title or a unit; a missing one is neither.
+func titleOf(cell string, decimal byte, na []string) (number, title bool) {
+	cell = strings.TrimSpace(cell)
+	if fastcsv.IsMissing(cell) || slices.ContainsFunc(na, func(text string) bool { return fastcsv.Marks(text, cell) }) {
+		return false, false
+	}
+	cell, _ = limit(cell)
+	_, kind := fastcsv.ParseDecimal(cell, decimal)
+	if _, number = parseNumeral(cell, decimal); number || kind != fastcsv.Text {
+		return true, false
+	}
+	return false, strings.ContainsFunc(cell, func(r rune) bool {
+		return unicode.IsLetter(r) || unicode.Is(unicode.Sc, r) || r == '%' || r == '°'
+	})
 }

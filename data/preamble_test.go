@@ -46,3 +46,45 @@ func TestWhatStandsAboveATableIsLeftOut(t *testing.T) {
 	_, err = ReadCSV(strings.NewReader("# remark\n\na,b\n1,2\n1\n"), CSVOptions{})
 	require.ErrorContains(t, err, "line 5 has 1 field separated by ',', expected 2 as in line 3")
 }
+
+func TestUnitsAndTitlesBelowTheHeaderAreLeftOut(t *testing.T) {
+	const rows = "A,1,2.5\nB,3,--\nC,4,6\nD,5,7.25\n"
+	for _, c := range []struct {
+		titles string // below the header
+		left   int
+	}{
+		{",m,kg\n", 1},
+		{",mm,mm\n", 1},
+		{"site,(%),[mg/L]\n", 1},
+		{"Where?,\"Depth,\nin m\",Weight\n\"{\"\"ImportId\"\":\"\"a\"\"}\",id b,id c\n", 2},
+		{",m,\n", 0},                        // a text in one column of numbers may be a mistake
+		{"E,absent,absent\n", 0},            // a row without values
+		{"E,m,7\n", 0},                      // a row with one
+		{"E,m,NA\n", 0},                     // likewise
+		{"E,--,?\n", 0},                     // likewise
+		{"a,b,c\nd,e,f\ng,h,i\nj,k,l\n", 0}, // too many
+	} {
+		want, err := requireFastPathAgrees(t, "place,depth,weight\n"+rows, CSVOptions{})
+		require.NoError(t, err)
+		require.Empty(t, want.Titles())
+		got, err := requireFastPathAgrees(t, "place,depth,weight\n"+c.titles+rows, CSVOptions{})
+		require.NoError(t, err, c.titles)
+		require.Len(t, got.Titles(), c.left, c.titles)
+		if c.left > 0 {
+			require.Equal(t, want.Levels("place"), got.Levels("place"))
+			require.Equal(t, want.flat, got.flat, c.titles)
+		}
+		require.Equal(t, 4+strings.Count(c.titles, "\n")*min(1, 1-min(c.left, 1)), got.Rows(), c.titles)
+	}
+	// The rows behind are counted as they stand in the file, and nothing is left out where there is no header.
+	_, err := ReadCSV(strings.NewReader("a,b\nm,kg\n1,2\n3,4\n5,6\n7\n"), CSVOptions{})
+	require.ErrorContains(t, err, "line 6 has 1 field")
+	table, err := ReadCSV(strings.NewReader("m,kg\n1,2\n3,4\n5,6\n"), CSVOptions{Header: HeaderNo})
+	require.NoError(t, err)
+	require.Equal(t, 4, table.Rows())
+	// A header of years is told by the first row of data.
+	table, err = ReadCSV(strings.NewReader("country,2020,2021,2022\n,kg,kg,kg\nA,1,2,3\nB,2,3,4\nC,3,4,5\n"), CSVOptions{})
+	require.NoError(t, err)
+	require.True(t, table.HeaderOfYears())
+	require.Equal(t, 3, table.Rows())
+}

@@ -33,7 +33,8 @@ type records struct {
 	seen     bool     // the text shows it, or it was given
 	preamble string   // what stands above the table
 	blanks   bool     // were between the fields, and are tabs
-	second   []string // row of the text, where it is near; nil: not
+	second   []string // row of the table, where it is near; nil: not
+	titles   int      // rows below the header that are no data
 	unsure   []int    // columns whose decimals may be thousands
 	lines    int      // that the fast path has read
 	done     int      // lines of the rows that the csv.Reader has
@@ -90,22 +91,32 @@ func newRecords(r io.Reader, o CSVOptions) (*records, error) {
 	if o.Comma == 0 {
 		c.Comma = separator(head, o.Decimal)
 	}
-	if o.Header == HeaderAuto {
-		c.second = secondRow(head, c.Comma)
-	}
 	c.decimal, c.seen, c.unsure = decimalOf(head, err == io.EOF, c.Comma, o.NA, o.Decimal)
+	if o.Header != HeaderNo {
+		rows := firstRows(head, err == io.EOF, c.Comma)
+		c.titles = titlesBelow(rows, c.decimal, o.NA)
+		if len(rows) > 1+c.titles {
+			c.second = rows[1+c.titles]
+		}
+	}
 	return c, nil
 }
 
-// secondRow is that of a text, if it is near its beginning.
-func secondRow(head []byte, comma rune) []string {
-	rows := csv.NewReader(bytes.NewReader(head))
-	rows.Comma, rows.FieldsPerRecord = comma, -1
-	if _, err := rows.Read(); err != nil {
-		return nil
+// rowsLookedAt bounds the rows that show what those below the header are.
+const rowsLookedAt = 100
+
+// firstRows are those of a text, of which head is the beginning or the whole, as far as they have as many fields as the
+// first.
+func firstRows(head []byte, whole bool, comma rune) (list [][]string) {
+	if !whole {
+		head = head[:bytes.LastIndexByte(head, '\n')+1]
 	}
-	row, _ := rows.Read()
-	return row
+	rows := csv.NewReader(bytes.NewReader(head))
+	rows.Comma = comma
+	for row, err := rows.Read(); err == nil && len(list) < rowsLookedAt; row, err = rows.Read() {
+		list = append(list, row)
+	}
+	return list
 }
 
 // recordsOf reads a text that has begun already.

@@ -113,6 +113,7 @@ type numeral struct {
 	unit      string
 	hex       bool
 	multiple  bool // of a power of ten that letters name
+	unsure    bool // which may be part of a code
 	enclosed  bool // in parentheses, and so negative
 	dash      bool // and a unit, for 0
 	parts     int  // of a duration: 2 of 54:30, 3 of 1:02:30
@@ -141,7 +142,11 @@ func limit(text string) (number string, is bool) {
 var multiples = [][2]string{
 	{"k", "e3"}, {"K", "e3"}, {"Tsd", "e3"}, {"Tsd.", "e3"},
 	{"M", "e6"}, {"Mio", "e6"}, {"Mio.", "e6"}, {"bn", "e9"}, {"Mrd", "e9"}, {"Mrd.", "e9"},
+	{"B", "e9"}, {"T", "e12"},
 }
+
+// unsureMultiples are digits of codes, too, such as 2B and 3T: beside a currency or other multiples they are none.
+const unsureMultiples = "BT"
 
 // codesOfCurrencies may stand beside numbers as signs such as $ do.
 var codesOfCurrencies = []string{
@@ -232,7 +237,7 @@ func parseNumeral(cell string, decimal byte) (w numeral, ok bool) {
 	power := ""
 	for _, m := range multiples {
 		if before, is := strings.CutSuffix(number, m[0]); is {
-			number, power, w.multiple = strings.TrimSpace(before), m[1], true
+			number, power, w.multiple, w.unsure = strings.TrimSpace(before), m[1], true, strings.Contains(unsureMultiples, m[0])
 			break
 		}
 	}
@@ -363,6 +368,7 @@ func spellingOf(texts []string, decimal byte, seen bool, earlier Spelling) (valu
 	long, codes, hex := false, true, 0 // codes have as many digits each
 	durations, parts, span, early := 0, 0, 0., 0
 	limits, marks := 0, true // marks of a school have minus signs behind them, too
+	surely := false          // a letter stands for a power of ten
 	for i, text := range texts {
 		number, limited := limit(text)
 		w, is := parseNumeral(number, decimal)
@@ -385,6 +391,7 @@ func spellingOf(texts []string, decimal byte, seen bool, earlier Spelling) (valu
 			}
 		}
 		s.Multiples, s.Parentheses = s.Multiples || w.multiple, s.Parentheses || w.enclosed
+		surely = surely || w.multiple && !w.unsure
 		s.Dashes = s.Dashes || w.dash
 		s.Trailing, s.Limits = s.Trailing || w.trailing, s.Limits || limited
 		marks = marks && w.whole && w.digits < 3
@@ -397,9 +404,10 @@ func spellingOf(texts []string, decimal byte, seen bool, earlier Spelling) (valu
 		evidence.sees(w)
 	}
 	s.Hexadecimal, s.Minutes = hex > 0, durations > 0
-	bare := func(text string) bool { return !strings.HasSuffix(strings.TrimSpace(text), "%") }
+	bare := func(text string) bool { return !strings.ContainsRune(text, '%') }
 	switch {
 	case areAddresses(texts):
+	case s.Multiples && !surely && s.Unit == "" && !earlier.Multiples: // of codes
 	case s.Trailing && marks && !earlier.Trailing:
 	case s.Limits && (len(texts)-limits <= mostNumbered || 2*limits > len(texts)) && !earlier.Limits: // of classes
 	case len(texts) == 0 || s == (Spelling{}) || hex > 0 && hex < len(texts) || s.Minutes && durations < len(texts):

@@ -53,6 +53,10 @@ func TestNumbersAsPeopleWriteThem(t *testing.T) {
 		{"$ -|$5|-$|$(3.50)", "1", 0, []float64{0, 5, 0, -3.5}, "in $, negative in parentheses, 0 as a dash"},
 		{"5k|1.005K|3M|12|-2 bn", "1.5", 0, []float64{5000, 1005, 3e6, 12, -2e9}, "k for thousands, M for millions and the like"},
 		{"€ 1,5 Mio.|€2 Tsd", "1", 0, []float64{1.5e6, 2000}, "in €, k for thousands, M for millions and the like"},
+		{"$1.5B|$3M|$0.25T", "1", 0, []float64{1.5e9, 3e6, 2.5e11}, "in $, k for thousands, M for millions and the like"},
+		{"1.5B|3M|12", "1", 0, []float64{1.5e9, 3e6, 12}, "k for thousands, M for millions and the like"},
+		{"1B|2B|3B|1", "1", 0, nil, ""}, // bases
+		{"2.5%|(1.25%)|(3 %)", "1", 0, []float64{2.5, -1.25, -3}, "in percent, negative in parentheses"},
 		{"0x10|0xfF|0X0", "1", 0, []float64{16, 255, 0}, "hexadecimal"},
 		{"54:30|4:15|1:02:30|0:00|-1:30", "1", 0, []float64{54.5, 4.25, 62.5, 0, -1.5}, "durations in minutes"},
 		{"54:30,6|4:15", "1,5", 0, []float64{54.51, 4.25}, "durations in minutes"},

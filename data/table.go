@@ -30,14 +30,15 @@ type Table struct {
 	stride    int
 	store     *Store // where copies of the numbers lie, too
 	columns   []column
-	decimal   byte     // of a CSV file, what decimals follow
-	unnamed   bool     // the first row was read as data, though a header could be there
-	nameless  []string // columns without a name in the header
-	encoding  string   // of the CSV file, if it was not in UTF-8
-	preamble  string   // what stands above the table in the CSV file
-	blanks    bool     // separate the fields of the CSV file
-	years     bool     // the header has years for names
-	unsure    []string // columns whose decimals may be thousands
+	decimal   byte       // of a CSV file, what decimals follow
+	unnamed   bool       // the first row was read as data, though a header could be there
+	nameless  []string   // columns without a name in the header
+	encoding  string     // of the CSV file, if it was not in UTF-8
+	preamble  string     // what stands above the table in the CSV file
+	titles    [][]string // rows below the header that are no data
+	blanks    bool       // separate the fields of the CSV file
+	years     bool       // the header has years for names
+	unsure    []string   // columns whose decimals may be thousands
 	spellings []Spelling
 	rowsNamed bool  // the first of them names the rows
 	origin    []int // of each row, its place among those that were read; nil: its own
@@ -238,6 +239,7 @@ func (t *Table) dropRows(drop func(row int) bool) (complete *Table, dropped int,
 		nameless:  t.nameless,
 		encoding:  t.encoding,
 		preamble:  t.preamble,
+		titles:    t.titles,
 		blanks:    t.blanks,
 		spellings: t.spellings,
 		unsure:    t.unsure,

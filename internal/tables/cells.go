@@ -45,6 +45,11 @@ func (f *Options) noteNumbers(s *Session, in *Input) {
 	if above := in.Preamble(); above != "" {
 		s.Note("%s: left out above the table: %.60q", in.Name, above)
 	}
+	for _, row := range in.Titles() {
+		filled := slices.DeleteFunc(slices.Clone(row), func(cell string) bool { return cell == "" })
+		s.Note("%s: left out below the header, units or titles: %s", in.Name,
+			wording.Abridged(filled, ", ", wording.QuotedCell))
+	}
 	if in.HeaderOfYears() {
 		s.Note("%s: the first row names the columns, though some names are years (--header no)", in.Name)
 	}
