@@ -82,6 +82,19 @@ func specimens() []specimen {
 		refused:  []prior.Prior{prior.Gamma{Shape: 1, Rate: 1}, prior.Dirichlet{}, prior.Concentrations{1, 2}, prior.Concentrations{1, 2, 0}, prior.Conjugate{Chi: []float64{0.2, 0.3}, Nu: 2}, prior.Conjugate{Chi: []float64{0.2, 0.3, 0.4}, Nu: 2}, prior.Conjugate{Chi: []float64{0, 0.5, 0.5}, Nu: 2}},
 		jacobian: sumOfLogs, chart: simplexChart,
 	}, {
+		family: family.Indicators{Categorical: family.Categorical{Levels: 3}},
+		draw:   func(t *rapid.T) []float64 { return drawChances(t, 3) },
+		x: func(t *rapid.T) []float64 {
+			x := make([]float64, 3)
+			x[rapid.IntRange(0, 2).Draw(t, "x")] = 1
+			return x
+		},
+		logProb:  func(xi, x []float64) float64 { return math.Log(floats.Dot(xi, x) / floats.Sum(xi)) },
+		outside:  [][]float64{{inf, 0, 0}, {-1, 1, 1}, {0.5, 0.5, 0}, {1, 1, 0}, {1, nan, 1}, {2, 0, 0}},
+		priors:   []prior.Prior{nil, prior.Jeffreys{}, prior.Dirichlet{Alpha: 3}, prior.Concentrations{1, 2, 0.5}},
+		refused:  []prior.Prior{prior.Gamma{Shape: 1, Rate: 1}, prior.Concentrations{1, 2}},
+		jacobian: sumOfLogs, chart: simplexChart,
+	}, {
 		family: family.Multinomial{Categories: 3},
 		draw:   func(t *rapid.T) []float64 { return drawChances(t, 3) },
 		x: func(t *rapid.T) []float64 {
@@ -268,6 +281,15 @@ func TestRowsWithoutTrialsSayNothing(t *testing.T) {
 	n, base, ok := family.Multinomial{Categories: 3}.Observe([]float64{0, 0, 0}, statistics)
 	require.True(t, ok)
 	require.Equal(t, []float64{0, 0, 0, 0, 0}, append(statistics, n, base))
+	nan, three := math.NaN(), family.Indicators{Categorical: family.Categorical{Levels: 3}}
+	for _, x := range [][]float64{{0, 0, 0}, {0, nan, 0}, {nan, nan, nan}} {
+		n, base, ok = three.Observe(x, statistics)
+		require.True(t, ok)
+		require.Equal(t, []float64{0, 0, 0, 0, 0}, append(statistics, n, base))
+	}
+	n, _, ok = three.Observe([]float64{nan, 1, 0}, statistics)
+	require.True(t, ok)
+	require.Equal(t, []float64{0, 1, 0, 1}, append(statistics, n))
 }
 
 // E[T] has the mean-value property: it is where the likelihood of its own expectation is

@@ -32,6 +32,7 @@ func TestDistributionFunctionsAreThoseOfDraws(t *testing.T) {
 		{family.Bernoulli{}, 1, []float64{0.3}, []float64{-1, 0, 0.5, 1}},
 		{family.Categorical{Levels: 3}, 1, []float64{0.2, 0.5, 0.3}, []float64{-1, 0, 1, 2, 3}},
 		{family.Ordinal{Levels: 4}, 1, []float64{1.4, 0.6}, []float64{-1, 0, 1, 2, 3}},
+		{family.Indicators{Categorical: family.Categorical{Levels: 3}}, 3, []float64{0.2, 0.5, 0.3}, []float64{-1, 0, 0.5, 1}},
 		{family.Product{family.Poisson{}, family.Of{Family: family.Bernoulli{}, Width: 2}}, 3, []float64{3.3, 0.3, 0.8}, []float64{0, 1}},
 	} {
 		pl, err := family.NewPlan(c.family, c.width)

@@ -140,7 +140,8 @@ const mostCells = 1_000_000
 // integrable says whether all columns are codes or counts.
 func integrable(columns []data.Column) bool {
 	return !slices.ContainsFunc(columns[:families.Described(columns)], func(c data.Column) bool {
-		return c.Family != families.Bernoulli && c.Family != families.Categorical && c.Family != families.Poisson
+		return c.Family != families.Bernoulli && c.Family != families.Categorical && c.Family != families.Poisson &&
+			c.Family != families.Indicators
 	})
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework/blocks"
+	"github.com/latent-go/latent/internal/categorical"
 	"github.com/latent-go/latent/internal/linalg"
 )
 
@@ -35,6 +36,14 @@ type part struct {
 	family.Factor
 	first, columns int
 	params, width  int // where its ξ begins, and its length
+}
+
+// exclusive is how many neighbouring columns of the part have one 1 among them; 0 of other families.
+func (f *part) exclusive() int {
+	if groups, is := f.Factor.(interface{ Exclusive() int }); is {
+		return groups.Exclusive()
+	}
+	return 0
 }
 
 func (f *part) of(xi []float64) []float64 { return xi[f.params:][:f.width] }
@@ -196,6 +205,15 @@ func (f *Filler) Fill(b blocks.Rows, q []float64) ([]float64, error) {
 				}
 			}
 		}
+		if width := g.part.exclusive(); width > 0 {
+			g.choose(width, func(column int) (p float64) {
+				for k, share := range own {
+					p += share * f.codes[k*b.D+g.part.first+column][1]
+				}
+				return p
+			}, floats.MaxIdx)
+			return nil
+		}
 		for _, j := range g.missing {
 			g.to[j] += f.independent(own, g.part.first+j)
 		}
@@ -229,6 +247,11 @@ func (f *Filler) Impute(b blocks.Rows, classes []int, rng *rand.Rand) ([]float64
 		if g.joint(k) != nil && len(g.present) > 0 {
 			return g.add(k, 1, rng)
 		}
+		if width := g.part.exclusive(); width > 0 {
+			g.choose(width, func(column int) float64 { return f.codes[k*b.D+g.part.first+column][1] },
+				func(p []float64) int { return max(0, categorical.Draw(p, rng)) })
+			return nil
+		}
 		of := drawn[:g.part.columns]
 		g.part.Factor.(family.Sampler).Sample(g.part.of(f.class(k)), rng, of) // as Whole has found
 		for _, j := range g.missing {
@@ -257,6 +280,27 @@ type gap struct {
 const mostNumbers = 1 << 20
 
 func (g *gap) joint(k int) *joint { return g.filler.joint[k*len(g.filler.parts)+g.l] }
+
+// choose puts 1 into one of the missing columns of each group of which no other is 1, by their probabilities.
+func (g *gap) choose(width int, probability func(column int) float64, one func(p []float64) int) {
+	for rest := g.missing; len(rest) > 0; {
+		first := rest[0] / width * width
+		n := len(rest)
+		if i := slices.IndexFunc(rest, func(j int) bool { return j >= first+width }); i >= 0 {
+			n = i
+		}
+		group := rest[:n]
+		rest = rest[n:]
+		if slices.Contains(g.values[first:first+width], 1) {
+			continue
+		}
+		g.mean = g.mean[:0]
+		for _, j := range group {
+			g.mean = append(g.mean, probability(j))
+		}
+		g.to[group[one(g.mean)]] = 1
+	}
+}
 
 // conditional is the distribution of what is missing in class k.
 func (g *gap) conditional(k int) (*conditional, error) {

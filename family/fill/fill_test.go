@@ -70,3 +70,47 @@ func TestRowsAreFilledAloneAndTogetherAlike(t *testing.T) {
 		}
 	}
 }
+
+// Indicators are filled in as the codes of their category are, and what is known of a group holds.
+func TestIndicatorsAreFilledInAsTheirCategoryIs(t *testing.T) {
+	category := family.Categorical{Levels: 3}
+	classes := []float64{0.6, 0.3, 0.1, 0.1, 0.2, 0.7} // of two classes
+	codes, err := family.NewPlan(category, 1)
+	require.NoError(t, err)
+	indicators, err := family.NewPlan(family.Indicators{Categorical: category}, 3)
+	require.NoError(t, err)
+	one, err := fill.New(codes, classes)
+	require.NoError(t, err)
+	other, err := fill.New(indicators, classes)
+	require.NoError(t, err)
+	nan := math.NaN()
+	row := func(x ...float64) blocks.Rows { return blocks.Rows{N: 1, D: len(x), Stride: len(x), X: x} }
+	for _, q := range [][]float64{{1, 0}, {0, 1}, {0.5, 0.5}, {0.7, 0.3}} {
+		code, err := one.Fill(row(nan), q)
+		require.NoError(t, err)
+		want := make([]float64, 3)
+		want[int(code[0])] = 1
+		got, err := other.Fill(row(nan, nan, nan), q)
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+	}
+	counts := make([]float64, 3)
+	rng := rand.New(rand.NewPCG(3, 4))
+	for range 3000 {
+		got, err := other.Impute(row(nan, 0, nan), []int{0}, rng)
+		require.NoError(t, err)
+		for l, v := range got {
+			counts[l] += v
+		}
+	}
+	require.Zero(t, counts[1])
+	require.Equal(t, 3000., counts[0]+counts[2])
+	require.InDelta(t, 6./7, counts[0]/3000, 0.03) // four standard deviations, of .6 and .1
+	for _, known := range [][]float64{{1, nan, nan}, {nan, 1, 0}} {
+		got, err := other.Fill(row(known...), []float64{0, 1})
+		require.NoError(t, err)
+		for l, v := range known {
+			require.True(t, got[l] == v || v != v && got[l] == 0)
+		}
+	}
+}

@@ -267,7 +267,7 @@ func summarise(c data.Column, values []mixture.Value) (s ColumnSummary, factors 
 			e /= 2 * v
 		case c.Family == families.Categorical:
 			name = c.Levels[l]
-		case c.Family == families.Multinomial:
+		case inParts(c):
 			name = "probability"
 		}
 		s.Keys = append(s.Keys, name)
@@ -292,7 +292,7 @@ func (s ColumnSummary) shown(p report.Page, c data.Column) (legend, cell string)
 		return mostLikely(p, c.Levels, func(l int) float64 { return list[l] })
 	case c.Family == families.Bernoulli && len(c.Levels) > 0:
 		return fmt.Sprintf("P(%s)", p.Short(c.Levels[1])), fmt.Sprintf("%.3f", v(0))
-	case c.Family == families.Bernoulli:
+	case c.Family == families.Bernoulli, c.Family == families.Indicators:
 		return "P(1)", fmt.Sprintf("%.3f", v(0))
 	case c.Family == families.Multinomial:
 		return s.Keys[0], fmt.Sprintf("%.3f", v(0))

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/internal/families"
 	"github.com/latent-go/latent/internal/wording"
 	"github.com/latent-go/latent/models/mixture"
@@ -158,13 +159,16 @@ func (f *Components) contrasts(k int, pooled []ColumnSummary) (list []contrast, 
 	if err != nil {
 		return nil, err
 	}
-	if f.family == families.Multinomial { // whose columns have a divergence together: these are their parts
-		for i, c := range ranked {
+	for i, c := range ranked {
+		if inParts(f.Columns[c.Column]) {
 			own, all := f.List[k].Columns[c.Column].number(0), pooled[c.Column].number(0)
-			ranked[i].Divergence = math.Abs(own * math.Log(own/all))
+			ranked[i].Divergence = 0
+			if own > 0 { // and so all
+				ranked[i].Divergence = math.Abs(own * math.Log(own/all))
+			}
 		}
-		slices.SortStableFunc(ranked, func(a, b mixture.Contrast) int { return cmp.Compare(b.Divergence, a.Divergence) })
 	}
+	slices.SortStableFunc(ranked, func(a, b mixture.Contrast) int { return cmp.Compare(b.Divergence, a.Divergence) })
 	for _, c := range ranked[:min(len(ranked), 4*MostSaid)] {
 		one := f.say(c.Column, f.List[k].Columns[c.Column], pooled[c.Column])
 		if one.nats = c.Divergence; one.nats == 0 && !f.measured(c.Column) { // which nobody knows
@@ -175,17 +179,26 @@ func (f *Components) contrasts(k int, pooled []ColumnSummary) (list []contrast, 
 	return list, nil
 }
 
+// inParts says whether a column has a divergence together with its neighbours, of which it is a part.
+func inParts(c data.Column) bool {
+	return c.Family == families.Multinomial || c.Family == families.Indicators
+}
+
 // say is how a class differs from all rows in a column.
 func (f *Components) say(j int, own, pooled ColumnSummary) contrast {
 	// standard deviations, ratio of standard deviations, difference of probabilities
 	const little, other, points = 0.2, 1.25, 0.02
 	c := f.Columns[j]
 	name := Called(c)
-	if c.Family == families.Multinomial {
+	if inParts(c) {
 		p, all := own.number(0), pooled.number(0)
 		brief := wording.Either(p > all, "more", "fewer") + " " + name
-		return contrast{brief: brief, said: fmt.Sprintf("%s (%s of the counts, in all rows %s)", brief,
-			report.Percentage(p), report.Percentage(all))}
+		of := ""
+		if c.Family == families.Multinomial {
+			of = " of the counts"
+		}
+		return contrast{brief: brief, said: fmt.Sprintf("%s (%s%s, in all rows %s)", brief, report.Percentage(p), of,
+			report.Percentage(all))}
 	}
 	if levels := levelNames(c); levels != nil {
 		p, all := own.Probabilities(c), pooled.Probabilities(c)

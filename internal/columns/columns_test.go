@@ -17,6 +17,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/latent-go/latent/data"
+	"github.com/latent-go/latent/internal/classes"
+	"github.com/latent-go/latent/internal/families"
 	_ "github.com/latent-go/latent/internal/fixedseed" // rapid draws the same in every run
 	"github.com/latent-go/latent/internal/tables"
 )
@@ -225,4 +227,49 @@ func TestColumnsThatFollowFromOthers(t *testing.T) {
 			require.Empty(r, s.Notes)
 		}
 	})
+}
+
+// Neighbours of which one is 1 in each row are taken together, as far as they go; other columns of 0 and 1 are not, nor
+// those that somebody described.
+func TestIndicatorsOfACategoryAreTakenTogether(t *testing.T) {
+	nan := math.NaN()
+	a, b, c := []float64{1, 0, 0, 1, 0, 0, 1, 0}, []float64{0, 1, 0, 0, 0, 1, 0, 1}, []float64{0, 0, 1, 0, 1, 0, 0, 0}
+	both := []float64{1, 1, 0, 0, 1, 0, 1, 0}
+	neither := []float64{0, 0, 1, 1, 0, 1, 0, 1}
+	gap := func(x []float64) []float64 { return append(slices.Clone(x[:7]), nan) }
+	for _, one := range []struct {
+		columns [][]float64
+		given   string
+		want    []int // how many are together, by column
+	}{
+		{[][]float64{a, b, c}, "", []int{3, 3, 3}},
+		{[][]float64{both, a, b, c, both, neither}, "", []int{0, 3, 3, 3, 2, 2}},
+		{[][]float64{a, b, c, c, a, b}, "", []int{3, 3, 3, 3, 3, 3}},
+		{[][]float64{gap(a), gap(b), gap(c)}, "", []int{3, 3, 3}},
+		{[][]float64{gap(a), b, gap(c)}, "", []int{0, 0, 0}},
+		{[][]float64{a, both, b, c}, "", []int{0, 0, 0, 0}},
+		{[][]float64{a, b}, "", []int{0, 0}},
+		{[][]float64{a, b, c}, "b", []int{0, 0, 0}},
+		{[][]float64{a[:7], b[:7], c[:7]}, "", []int{0, 0, 0}}, // too few rows to know
+	} {
+		in := columnsOf(t, one.columns...)
+		list := make([]data.Column, len(in.Names))
+		for j, name := range in.Names {
+			list[j] = data.Column{Name: name, Family: families.Bernoulli}
+		}
+		var s tables.Session
+		in.takeIndicators(&s, list, &classes.ColumnFamilies{Family: map[string]string{one.given: families.Bernoulli}})
+		for j, width := range one.want {
+			want := data.Column{Name: list[j].Name, Family: families.Bernoulli}
+			if width > 0 {
+				want = data.Column{Name: list[j].Name, Family: families.Indicators, Block: families.GroupOf(width),
+					Reason: "one of them is 1 in each row"}
+			}
+			require.Equal(t, want, list[j], "%v", one)
+		}
+		s = tables.Session{}
+		if in.noteDependent(&s); slices.Equal(one.want, []int{3, 3, 3}) {
+			require.Empty(t, s.Notes, "taken together, none counts twice")
+		}
+	}
 }

@@ -47,7 +47,11 @@ func (in Columns) noteDependent(s *tables.Session) {
 		}
 		one.left = floats.Norm(rest, 2)
 		if one.left < math.Sqrt(leastExplained)*all {
-			if of := determining(kept, one, rest); len(of) > 0 {
+			of := determining(kept, one, rest)
+			if in.indicate(names, append(of, j)) {
+				continue
+			}
+			if len(of) > 0 {
 				from := wording.Abridged(of, ", ", func(i int) string { return fmt.Sprintf("%.60q", names[i]) })
 				found, drop = append(found, fmt.Sprintf("%.60q from %s", names[j], from)), append(drop, names[j])
 				continue

@@ -66,6 +66,9 @@ func described(s *tables.Session, in Columns, family string, given *classes.Colu
 	if family == families.Categorical {
 		in.noteLevels(s, columns, given)
 	}
+	if family == families.Auto {
+		in.takeIndicators(s, columns, given)
+	}
 	return columns, refuseSingle(columns)
 }
 

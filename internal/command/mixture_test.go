@@ -736,3 +736,34 @@ func TestPlainBernoulliMixtureHasOneAnswer(t *testing.T) {
 	}
 	assert.Equal(t, methodGFAB, fitJSON(t, "--model", "bernmix", "--k", "2").Method)
 }
+
+// A category is the same, in every method, as a column of its levels and as columns of 0 and 1 or FALSE and TRUE for
+// each of them.
+func TestACategoryInColumnsOfItsLevels(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 1))
+	texts, numbers, truths := "colour,x\n", "red,green,blue,x\n", "red,green,blue,x\n"
+	for i := range 120 {
+		level := i % 3
+		if rng.IntN(5) == 0 {
+			level = rng.IntN(3)
+		}
+		x := fmt.Sprintf("%.3f\n", 3*float64(i%3)+rng.NormFloat64())
+		texts += []string{"red", "green", "blue"}[level] + "," + x
+		for l := range 3 {
+			numbers += map[bool]string{true: "1,", false: "0,"}[l == level]
+			truths += map[bool]string{true: "True,", false: "False,"}[l == level]
+		}
+		numbers, truths = numbers+x, truths+x
+	}
+	for _, method := range []string{"gfab", "vb"} {
+		var fits []reported
+		for _, text := range []string{texts, numbers, truths} {
+			fits = append(fits, fitJSON(t, "--data", file(t, "c.csv", text), "--family", "auto", "--method", method))
+		}
+		for _, other := range fits[1:] {
+			assert.Equal(t, fits[0].K, other.K)
+			assert.Equal(t, fits[0].Df, other.Df)
+			assert.InEpsilon(t, float64(fits[0].Value), float64(other.Value), 1e-9, method)
+		}
+	}
+}

@@ -32,6 +32,9 @@ const (
 	Categorical = "categorical"
 	Ordinal     = "ordinal"
 	Multinomial = "multinomial"
+	// Indicators is what columns have for a family of which one is 1 and the others are 0, as a category is in columns of
+	// its levels. Their Block, which ends with their number, says which these are.
+	Indicators = "indicators"
 	// a factor analysis of each component; where the most factors are given, the name ends with them
 	Analysers = "factor-analysers"
 	// Gate is what a column has for a family that probabilities of components depend on, and that no component
@@ -158,8 +161,14 @@ func analysers(factors int) Distribution {
 		Moments: func(v func(string) float64) (mean, sd float64) { return v("mean"), v("sd") }}
 }
 
-// analysersNamed is that of a name with a number.
-func analysersNamed(name string) (d Distribution, ok bool) {
+// numbered is that of a name with a number: the most factors of analysers, or the indicators of a category.
+func numbered(name string) (d Distribution, ok bool) {
+	if width := groupOf(name); width > 0 || name == Indicators {
+		d = Named(Categorical)
+		d.Name, d.Single, d.Levels = name, nil, 0
+		d.Joint = func(int) family.Family { return family.Indicators{Categorical: family.Categorical{Levels: width}} }
+		return d, true
+	}
 	digits, ok := strings.CutPrefix(name, Analysers+"-")
 	if !ok {
 		return d, false
@@ -173,6 +182,19 @@ func analysersNamed(name string) (d Distribution, ok bool) {
 	}
 	d = analysers(factors)
 	return d, d.Name == name
+}
+
+// GroupOf is the Block of so many indicators.
+func GroupOf(columns int) string { return fmt.Sprintf("%s-%d", Indicators, columns) }
+
+// groupOf is how many indicators a block has; 0 of others.
+func groupOf(block string) int {
+	digits, _ := strings.CutPrefix(block, Indicators+"-")
+	n, err := strconv.Atoi(digits)
+	if err != nil || n < 2 || block != GroupOf(n) {
+		return 0
+	}
+	return n
 }
 
 // noisy is a family of all columns with noise, which has the box of the table yet to get.
@@ -250,7 +272,7 @@ func (s Set) named(name string) Distribution {
 	if without, ok := strings.CutSuffix(name, NoiseSuffix); ok {
 		return noisy(s.named(without))
 	}
-	if d, ok := analysersNamed(name); ok {
+	if d, ok := numbered(name); ok {
 		return d
 	}
 	for _, list := range [][]Distribution{All, s.Own} {
@@ -316,7 +338,8 @@ func (s Set) OfRows(name string, columns []data.Column) family.Family {
 	var product family.Product
 	for len(columns) > 0 {
 		c, width := columns[0], 1
-		for c.Block != "" && width < len(columns) && columns[width].Block == c.Block {
+		most := cmp.Or(groupOf(c.Block), len(columns))
+		for c.Block != "" && width < min(most, len(columns)) && columns[width].Block == c.Block {
 			width++
 		}
 		one := s.named(c.Family).Single
@@ -417,6 +440,8 @@ func Check(c data.Column, names []string) error {
 		wrong = levels == 0
 	}
 	switch {
+	case c.Family == Indicators && groupOf(c.Block) > 0 && (levels == 0 || levels == 2):
+		return nil
 	case c.Block != "" && (c.Family != Gaussian || !Named(c.Block).Normal || !Joint(c.Block)):
 		return fmt.Errorf("column %q is %s, of a block of family %.40q, which describes no such columns",
 			c.Name, c.Family, c.Block)
