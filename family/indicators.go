@@ -8,9 +8,9 @@ import (
 )
 
 // Indicators describes groups of L neighbouring columns of 0 and 1, one of which is 1: what [Categorical] describes in
-// a column of codes, with the same density, statistics and parameters (dummy variables, one-hot encoding). A row without
-// a 1, as encoders write levels that they do not know, and one in which a value is missing and no other is 1, have no
-// influence.
+// a column of codes, with the same density, statistics and parameters (dummy variables, one-hot encoding). A row
+// without a 1, as encoders write levels that they do not know, and one in which a value is missing and no other is 1,
+// have no influence.
 type Indicators struct{ Categorical }
 
 // Name is "indicators".

@@ -143,7 +143,7 @@ func (s ColumnSummary) shownDrawn(p report.Page, c data.Column) (legend, cell st
 		legend = key
 	}
 	v, e := float64(s.Values[key]), float64(s.Drawn[key])
-	if slices.Contains([]string{families.Bernoulli, families.Categorical, families.Indicators, families.Multinomial}, c.Family) {
+	if families.Named(c.Family).Shares {
 		return legend, fmt.Sprintf("%s%.3f ± %.3f", level, v, e)
 	}
 	return legend, fmt.Sprintf("%.4g ± %.2g", v, e)
