@@ -110,6 +110,7 @@ type numeral struct {
 	thousands string // what separates them
 	groups    int    // of three digits
 	digits    int
+	bare      bool // several groups of digits, and nothing else
 	unit      string
 	hex       bool
 	multiple  bool // of a power of ten that letters name
@@ -118,6 +119,7 @@ type numeral struct {
 	dash      bool // and a unit, for 0
 	parts     int  // of a duration: 2 of 54:30, 3 of 1:02:30
 	trailing  bool // a minus sign
+	limit     bool // stands for all below or above it
 }
 
 // limit is the number within a text that says less or more than one, such as <0.05.
@@ -283,6 +285,7 @@ func parseNumeral(cell string, decimal byte) (w numeral, ok bool) {
 		w.value = -v
 	}
 	w.whole = rest == ""
+	w.bare = w.groups > 1 && w.whole && w.digits == len(strings.Join(strings.Fields(cell), ""))
 	exponent := w.multiple && strings.ContainsAny(rest, "eE")
 	return w, kind == fastcsv.Number && !exponent && !math.IsInf(v, 0) && (w.groups == 0 || w.whole || rest[0] == decimal)
 }
@@ -354,9 +357,6 @@ func allInUnits(texts []string, decimal byte) (values []float64, ok bool) {
 	return values, ok
 }
 
-// mostEarly are six hours, or one with seconds, as minutes would be written: times of day are not mostly before.
-var mostEarly = [...]float64{2: 6, 3: 60}
-
 // spellingOf reads the texts of a column as numbers, and says how they are written. ok is false where some are none,
 // and where separators might be those of thousands and of decimals: seen says that the file shows what decimals follow.
 // What is unsure is as in an earlier table.
@@ -364,63 +364,55 @@ func spellingOf(texts []string, decimal byte, seen bool, earlier Spelling) (valu
 	if values, ok := allInUnits(texts, decimal); ok {
 		return values, Spelling{Minutes: true}, true
 	}
-	var evidence tally
-	long, codes, hex := false, true, 0 // codes have as many digits each
-	durations, parts, span, early := 0, 0, 0., 0
-	limits, marks := 0, true // marks of a school have minus signs behind them, too
-	surely := false          // a letter stands for a power of ten
+	var numbers tally
 	for i, text := range texts {
 		number, limited := limit(text)
 		w, is := parseNumeral(number, decimal)
-		if !is || w.thousands != "" && s.Thousands != "" && w.thousands != s.Thousands ||
-			!sameUnit(w.unit, s.Unit) {
+		w.limit = limited
+		if !is || !s.takes(w) {
 			return nil, s, false
 		}
 		if i == 0 {
 			values = make([]float64, 0, len(texts))
 		}
-		values = append(values, w.value)
-		s.Thousands, s.Unit = cmp.Or(s.Thousands, w.thousands), cmp.Or(s.Unit, w.unit)
-		if w.hex {
-			hex++
-		}
-		if w.parts > 0 {
-			durations, parts, span = durations+1, parts|1<<w.parts, max(span, math.Abs(w.value))
-			if math.Abs(w.value) < mostEarly[w.parts] {
-				early++
-			}
-		}
-		s.Multiples, s.Parentheses = s.Multiples || w.multiple, s.Parentheses || w.enclosed
-		surely = surely || w.multiple && !w.unsure
-		s.Dashes = s.Dashes || w.dash
-		s.Trailing, s.Limits = s.Trailing || w.trailing, s.Limits || limited
-		marks = marks && w.whole && w.digits < 3
-		if limited {
+		if values = append(values, w.value); limited {
 			values[i] = math.NaN()
-			limits++
 		}
-		long = long || w.groups == 0 && !w.multiple && math.Abs(w.value) >= 1000
-		codes = codes && w.groups > 1 && w.whole && w.digits == len(strings.Join(strings.Fields(text), ""))
-		evidence.sees(w)
+		numbers.sees(w)
 	}
-	s.Hexadecimal, s.Minutes = hex > 0, durations > 0
 	bare := func(text string) bool { return !strings.ContainsRune(text, '%') }
 	switch {
-	case areAddresses(texts):
-	case s.Multiples && !surely && s.Unit == "" && !earlier.Multiples: // of codes
-	case s.Trailing && marks && !earlier.Trailing:
-	case s.Limits && (len(texts)-limits <= mostNumbered || 2*limits > len(texts)) && !earlier.Limits: // of classes
-	case len(texts) == 0 || s == (Spelling{}) || hex > 0 && hex < len(texts) || s.Minutes && durations < len(texts):
-	case s.Unit == "" && (parts == 1<<2 && span < 24 || parts == 1<<3 && span < 24*60) && 2*early <= durations &&
-		!earlier.Minutes: // times of day
+	case len(texts) == 0 || s == (Spelling{}) || numbers.mixed() || areAddresses(texts):
+	case s.Multiples && s.Unit == "" && !numbers.powers && !earlier.Multiples: // codes such as 2B
+	case s.Trailing && numbers.marks() && !earlier.Trailing:
+	case s.Limits && numbers.classes() && !earlier.Limits:
+	case s.Unit == "" && numbers.timesOfDay() && !earlier.Minutes:
 	case s.Unit == "%" && slices.ContainsFunc(texts, bare): // 83.5% is not 0.835 here
 	case s.Thousands == "." || s.Thousands == ",":
-		return values, s, !long && (seen || evidence.thousands())
-	case s.Thousands != "" && s.Unit == "" && len(texts) > 1 && codes && sameLengths(texts): // of telephones
+		return values, s, !numbers.long && (seen || numbers.thousands())
+	case s.Thousands != "" && s.Unit == "" && len(texts) > 1 && numbers.telephones() && sameLengths(texts):
 	default:
 		return values, s, true
 	}
 	return nil, s, false
+}
+
+// takes adds to a spelling what a number of the same column has; false if two of these exclude each other.
+func (s *Spelling) takes(w numeral) bool {
+	if w.thousands != "" && s.Thousands != "" && w.thousands != s.Thousands || !sameUnit(w.unit, s.Unit) {
+		return false
+	}
+	s.Thousands, s.Unit = cmp.Or(s.Thousands, w.thousands), cmp.Or(s.Unit, w.unit)
+	for _, one := range []struct {
+		of  *bool
+		has bool
+	}{
+		{&s.Hexadecimal, w.hex}, {&s.Multiples, w.multiple}, {&s.Parentheses, w.enclosed}, {&s.Dashes, w.dash},
+		{&s.Minutes, w.parts > 0}, {&s.Trailing, w.trailing}, {&s.Limits, w.limit},
+	} {
+		*one.of = *one.of || one.has
+	}
+	return true
 }
 
 // areAddresses reports whether all texts are addresses of the Internet, such as 192.168.100.200.
@@ -435,10 +427,20 @@ func sameLengths(texts []string) bool {
 	return !slices.ContainsFunc(texts, func(text string) bool { return len(text) != len(texts[0]) })
 }
 
-// A tally has what speaks for separators of thousands: several in a number, decimals behind them, or two numbers at
-// least of one to three digits, which would have decimals, too, if those behind the separator of others were ones, and
-// the largest of which is nearer to the others with their thousands than to these as decimals.
+// mostEarly are six hours, or one with seconds, as minutes would be written: times of day are not mostly before.
+var mostEarly = [...]float64{2: 6, 3: 60}
+
+// A tally is what the numbers of a column have in common, which tells numbers from codes of the same form.
 type tally struct {
+	numbers, hexadecimal, limits, short, grouped, durations int
+	powers                                                  bool // a letter stands for a power of ten
+	long                                                    bool // one has four digits without a separator
+
+	// of durations
+	parts, early int
+	longest      float64
+
+	// of separators of thousands
 	sure    bool
 	small   [2]float64
 	largest float64 // without a separator
@@ -446,7 +448,24 @@ type tally struct {
 }
 
 func (t *tally) sees(w numeral) {
+	count := func(n *int, is bool) {
+		if is {
+			*n++
+		}
+	}
 	v := math.Abs(w.value)
+	count(&t.numbers, true)
+	count(&t.hexadecimal, w.hex)
+	count(&t.limits, w.limit)
+	count(&t.short, w.whole && w.digits < 3)
+	count(&t.grouped, w.bare)
+	count(&t.durations, w.parts > 0)
+	t.powers = t.powers || w.multiple && !w.unsure
+	t.long = t.long || w.groups == 0 && !w.multiple && v >= 1000
+	if w.parts > 0 {
+		t.parts, t.longest = t.parts|1<<w.parts, max(t.longest, v)
+		count(&t.early, v < mostEarly[w.parts])
+	}
 	switch {
 	case w.multiple: // of which 1.234 M may be a decimal or not
 		return
@@ -466,6 +485,28 @@ func (t *tally) sees(w numeral) {
 	}
 }
 
+// mixed says whether some numbers are hexadecimal, or durations, and others are not.
+func (t *tally) mixed() bool {
+	return t.hexadecimal > 0 && t.hexadecimal < t.numbers || t.durations > 0 && t.durations < t.numbers
+}
+
+// marks are those of a school, which have minus signs behind them, too.
+func (t *tally) marks() bool { return t.short == t.numbers }
+
+// classes have limits, as <5 and >10 beside few others.
+func (t *tally) classes() bool { return t.numbers-t.limits <= mostNumbered || 2*t.limits > t.numbers }
+
+// timesOfDay are all within a day, and not mostly early.
+func (t *tally) timesOfDay() bool {
+	return (t.parts == 1<<2 && t.longest < 24 || t.parts == 1<<3 && t.longest < 24*60) && 2*t.early <= t.durations
+}
+
+// telephones have several groups of digits each.
+func (t *tally) telephones() bool { return t.grouped == t.numbers }
+
+// thousands says what speaks for their separators: several in a number, decimals behind them, or two numbers at least
+// of one to three digits, which would have decimals, too, if those behind the separator of others were ones, and the
+// largest of which is nearer to the others with their thousands than to these as decimals.
 func (t *tally) thousands() bool {
 	return t.sure || t.small[1] > 0 && t.largest*t.largest > t.least*t.least/1000
 }
