@@ -27,6 +27,7 @@ type Spelling struct {
 	Minutes     bool   `json:"minutes,omitempty"`     // and seconds, as 54:30, 54m 30s and PT54M30S, which are 54.5
 	Trailing    bool   `json:"trailing,omitempty"`    // minus signs: 5- is -5
 	Limits      bool   `json:"limits,omitempty"`      // among numbers, as <0.05 and >100, which are missing
+	Marks       bool   `json:"marks,omitempty"`       // about numbers, which are left out: 12.3*, 12.3 p, ~12, 12.3±0.4
 }
 
 // String describes the spelling in a few words.
@@ -66,6 +67,9 @@ func (s Spelling) String() string {
 	if s.Dashes {
 		list = append(list, "0 as a dash")
 	}
+	if s.Marks {
+		list = append(list, "without marks such as * and ±")
+	}
 	return strings.Join(list, ", ")
 }
 
@@ -81,6 +85,9 @@ func (s Spelling) Number(cell string, decimal byte) (v float64, ok bool) {
 		if _, is := limit(cell); is {
 			return math.NaN(), true
 		}
+	}
+	if s.Marks {
+		cell, _, _ = unmarked(cell)
 	}
 	w, ok := parseNumeral(cell, cmp.Or(decimal, '.'))
 	return w.value, ok && (w.thousands == "" || w.thousands == s.Thousands) && sameUnit(w.unit, s.Unit) &&
@@ -120,6 +127,8 @@ type numeral struct {
 	parts     int  // of a duration: 2 of 54:30, 3 of 1:02:30
 	trailing  bool // a minus sign
 	limit     bool // stands for all below or above it
+	marked    bool // by a note, an error or a sign
+	lettered  bool // which may be part of a code
 }
 
 // limit is the number within a text that says less or more than one, such as <0.05.
@@ -138,6 +147,35 @@ func limit(text string) (number string, is bool) {
 		}
 	}
 	return text, false
+}
+
+// marksOfNotes stand behind numbers, or before them. Letters are those that offices of statistics have for values that
+// are provisional, estimated, revised and the like, but none of a unit.
+const marksOfNotes, marksBefore, lettersOfNotes, raised = "*†‡§¶", "~≈", "abcefnpruz", "¹²³⁴⁵⁶⁷⁸⁹⁰"
+
+// reference is one to a note, as encyclopedias have it.
+var reference = regexp.MustCompile(`\s*\[[^\[\]]{1,12}\]$`)
+
+// unmarked is the number within a text that has a mark of a note, an error behind ± or a sign that it is a rough value.
+// A letter or a raised digit may be part of a code as well.
+func unmarked(text string) (number string, marked, lettered bool) {
+	text = strings.TrimSpace(text)
+	number = strings.TrimLeft(text, marksBefore)
+	number = strings.TrimRight(reference.ReplaceAllString(number, ""), marksOfNotes)
+	for _, sign := range []string{"±", "+/-"} {
+		if before, after, is := strings.Cut(number, sign); is && strings.TrimSpace(before) != "" {
+			if w, is := parseNumeral(after, '.'); is && w.unit == "" {
+				number = before
+			}
+		}
+	}
+	marked = len(number) < len(text)
+	last, size := utf8.DecodeLastRuneInString(number)
+	if before := strings.TrimSpace(number[:len(number)-size]); before != "" && '0' <= before[len(before)-1] &&
+		before[len(before)-1] <= '9' && strings.ContainsRune(lettersOfNotes+raised, last) {
+		number, lettered = before, true
+	}
+	return strings.TrimSpace(number), marked, lettered
 }
 
 // multiples are what letters behind numbers stand for.
@@ -364,11 +402,24 @@ func spellingOf(texts []string, decimal byte, seen bool, earlier Spelling) (valu
 	if values, ok := allInUnits(texts, decimal); ok {
 		return values, Spelling{Minutes: true}, true
 	}
+	if values, s, ok = spelled(texts, decimal, seen, earlier, false); !ok {
+		values, s, ok = spelled(texts, decimal, seen, earlier, true)
+	}
+	return values, s, ok
+}
+
+// spelled is spellingOf with or without marks of notes.
+func spelled(texts []string, decimal byte, seen bool, earlier Spelling, marks bool) (
+	values []float64, s Spelling, ok bool) {
 	var numbers tally
 	for i, text := range texts {
 		number, limited := limit(text)
+		marked, lettered := false, false
+		if marks {
+			number, marked, lettered = unmarked(number)
+		}
 		w, is := parseNumeral(number, decimal)
-		w.limit = limited
+		w.limit, w.marked, w.lettered = limited, marked || lettered, lettered
 		if !is || !s.takes(w) {
 			return nil, s, false
 		}
@@ -386,6 +437,7 @@ func spellingOf(texts []string, decimal byte, seen bool, earlier Spelling) (valu
 	case s.Multiples && s.Unit == "" && !numbers.powers && !earlier.Multiples: // codes such as 2B
 	case s.Trailing && numbers.marks() && !earlier.Trailing:
 	case s.Limits && numbers.classes() && !earlier.Limits:
+	case numbers.lettered > 0 && !numbers.annotated() && !earlier.Marks:
 	case s.Unit == "" && numbers.timesOfDay() && !earlier.Minutes:
 	case s.Unit == "%" && slices.ContainsFunc(texts, bare): // 83.5% is not 0.835 here
 	case s.Thousands == "." || s.Thousands == ",":
@@ -409,6 +461,7 @@ func (s *Spelling) takes(w numeral) bool {
 	}{
 		{&s.Hexadecimal, w.hex}, {&s.Multiples, w.multiple}, {&s.Parentheses, w.enclosed}, {&s.Dashes, w.dash},
 		{&s.Minutes, w.parts > 0}, {&s.Trailing, w.trailing}, {&s.Limits, w.limit},
+		{&s.Marks, w.marked},
 	} {
 		*one.of = *one.of || one.has
 	}
@@ -432,9 +485,10 @@ var mostEarly = [...]float64{2: 6, 3: 60}
 
 // A tally is what the numbers of a column have in common, which tells numbers from codes of the same form.
 type tally struct {
-	numbers, hexadecimal, limits, short, grouped, durations int
-	powers                                                  bool // a letter stands for a power of ten
-	long                                                    bool // one has four digits without a separator
+	numbers, hexadecimal, limits, short, grouped, durations, lettered, fractions int
+
+	powers bool // a letter stands for a power of ten
+	long   bool // one has four digits without a separator
 
 	// of durations
 	parts, early int
@@ -460,6 +514,8 @@ func (t *tally) sees(w numeral) {
 	count(&t.short, w.whole && w.digits < 3)
 	count(&t.grouped, w.bare)
 	count(&t.durations, w.parts > 0)
+	count(&t.lettered, w.lettered)
+	count(&t.fractions, !w.whole)
 	t.powers = t.powers || w.multiple && !w.unsure
 	t.long = t.long || w.groups == 0 && !w.multiple && v >= 1000
 	if w.parts > 0 {
@@ -495,6 +551,9 @@ func (t *tally) marks() bool { return t.short == t.numbers }
 
 // classes have limits, as <5 and >10 beside few others.
 func (t *tally) classes() bool { return t.numbers-t.limits <= mostNumbered || 2*t.limits > t.numbers }
+
+// annotated says that letters behind numbers are marks of notes: most numbers have none, and most have decimals.
+func (t *tally) annotated() bool { return 2*t.lettered <= t.numbers && 2*t.fractions >= t.numbers }
 
 // timesOfDay are all within a day, and not mostly early.
 func (t *tally) timesOfDay() bool {

@@ -74,6 +74,17 @@ func TestNumbersAsPeopleWriteThem(t *testing.T) {
 		{"<5|6|7|8|9|10|>10", "1", 0, nil, ""}, // classes
 		{"<20k|>20k", "1", 0, nil, ""},
 		{"3-|2|1-|2-", "1", 0, nil, ""}, // marks
+		{"12.3*|11|9.5 †|~7|≈ 8|6.1[2]|5 [note 3]|1.0 ± 0.2|2+/-0.1", "1", 0, []float64{12.3, 11, 9.5, 7, 8, 6.1, 5, 1, 2},
+			"without marks such as * and ±"},
+		{"12,3*|-11|~9,5 %", "1,5", 0, nil, ""}, // percent and none
+		{"12,3 %*|-11 %", "1,5", 0, []float64{12.3, -11}, "in percent, without marks such as * and ±"},
+		{"12.3 p|11.2|9.5|7.1e|3.2|4.4 b|5.1|6.7", "1", 0, []float64{12.3, 11.2, 9.5, 7.1, 3.2, 4.4, 5.1, 6.7}, "without marks such as * and ±"},
+		{"3.5²|11.2|9.5", "1", 0, []float64{3.5, 11.2, 9.5}, "without marks such as * and ±"},
+		{"12.5 p|11 p", "1", 0, []float64{12.5, 11}, "in p"},
+		{"12a|12b|13|14|15", "1", 0, nil, ""}, // numbers of houses
+		{"1.2a|1.3b|1.4", "1", 0, nil, ""},    // of sections
+		{"5*|*|3*", "1", 0, nil, ""},
+		{"±|1 ± 2", "1", 0, nil, ""},
 		{"5m|7m", "1", 0, []float64{5, 7}, "in m"},
 		{"5m 3x|7m", "1", 0, nil, ""},
 		{"-5-|7", "1", 0, nil, ""},
