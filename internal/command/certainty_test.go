@@ -2,7 +2,9 @@ package command
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -181,4 +183,19 @@ func TestPriorOfTheEvidence(t *testing.T) {
 		fails(t, 2, c[0], "", append([]string{"fit", "--data", "faithful", "--prior", "rows=3"}, c[1:]...)...)
 	}
 	fails(t, 2, `--prior: no key "kappa"`, "", "fit", "--data", "faithful", "--prior", "rows=3,kappa=2")
+}
+
+// A search by estimates that passes a better value of another K says so, in place of probabilities that contradict what
+// it chose.
+func TestASearchThatPassedABetterSizeSaysSo(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 1))
+	text := "a,b\n"
+	for i := range 60 { // hardly a level occurs twice
+		text += fmt.Sprintf("x%d,x%d\n", i%3*1000+rng.IntN(40), i%3*1000+rng.IntN(40))
+	}
+	path := file(t, "levels.csv", text)
+	out, stderr := done(t, "fit", "--data", path, "--kmax", "12", "--restarts", "1", "--format", "json", "--columns",
+		"a=categorical,b=categorical")
+	assert.NotContains(t, out, "size_posterior")
+	assert.Regexp(t, `K = \d+ is in doubt: the search passed K = \d+, with a value \d+\.\d nats higher: latent select`, stderr)
 }

@@ -18,6 +18,10 @@ import (
 // mass is the posterior probability of the set of K that is reported.
 const mass = 0.9
 
+// doubtful is how much higher than the value of a fit, in nats, one of another K may be that its search passed: odds of
+// twenty to one. A search by estimates that need not rise, as of CVB0, may pass one.
+const doubtful = 3
+
 // A SizeProbability is p(K|X) of one K.
 type SizeProbability struct {
 	K           int           `json:"k"`
@@ -99,13 +103,19 @@ func (r *Report) certainty(f *Fit, given prior.Prior, size sizes.Prior) error {
 			r.LogModes, r.LogEvidence = &modes, &total
 		}
 	}
+	if r.Settings.FixedK {
+		return nil
+	}
 	scores := slices.Clone(r.ByK)
 	for k, v := range f.Met {
 		if r.ByK == nil && !math.IsInf(v, -1) {
-			scores = append(scores, SizeScore{K: k, Value: fitted.Number(v)})
+			one := SizeScore{K: k, Value: fitted.Number(v)}
+			if scores = append(scores, one); one.Value > r.Value+doubtful && (r.passed.K == 0 || one.Value > r.passed.Value) {
+				r.passed = one
+			}
 		}
 	}
-	if r.Settings.FixedK || len(scores) < 2 {
+	if len(scores) < 2 || r.passed.K > 0 {
 		return nil
 	}
 	var ks []int
@@ -128,8 +138,11 @@ func (r *Report) certaintyFacts() [][2]string {
 		return nil
 	}
 	sure := "K was not compared to others"
-	if r.SizePosterior != nil {
+	switch {
+	case r.SizePosterior != nil:
 		sure = howSure(r.SizePosterior, r.Credible)
+	case r.passed.K > 0:
+		sure = r.passing()
 	}
 	if r.SizePosterior != nil && strings.EqualFold(r.Criterion, framework.ExactICL.Name) {
 		sure += "; of the best labels of each K"
@@ -138,13 +151,23 @@ func (r *Report) certaintyFacts() [][2]string {
 		if r.SizePosterior != nil {
 			sure += "; of the K that the search met"
 		}
-		with := " --criteria evidence"
-		if !r.byEvidence() {
-			with = " --method " + r.Method
-		}
-		sure += ": latent " + r.selecting() + with + " fits each"
+		sure += ": latent " + r.selecting() + r.scoring() + " fits each"
 	}
 	return [][2]string{{"p(K|data)", sure}}
+}
+
+// scoring are the flags by which latent select has the criterion of the fit.
+func (r *Report) scoring() string {
+	if r.byEvidence() {
+		return " --criteria evidence"
+	}
+	return " --method " + r.Method
+}
+
+// passing says that a search did not keep the best value that it met.
+func (r *Report) passing() string {
+	return fmt.Sprintf("in doubt: the search passed K = %d, with a value %.1f nats higher", r.passed.K,
+		r.passed.Value-r.Value)
 }
 
 // evidenceFacts are further lines about it.

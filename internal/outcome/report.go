@@ -139,10 +139,11 @@ type Report struct {
 	said           *fitted.Description // once it is wanted
 	classes        []*fitted.Class
 	kind           fitted.Definition
-	what, why      string // the model's parts, and the method where the table decided
-	program, saved string // for hints
-	listStarts     bool   // their number was asked for
-	advice         string // for a fit that did not converge
+	what, why      string    // the model's parts, and the method where the table decided
+	program, saved string    // for hints
+	listStarts     bool      // their number was asked for
+	passed         SizeScore // the best that the search did not keep; K is 0 if it kept that
+	advice         string    // for a fit that did not converge
 }
 
 // MarshalJSON has what JSON has beyond the summary after it.
@@ -299,6 +300,9 @@ func New(s *tables.Session, in *tables.Input, f *Fit, a Asked) (*Report, error) 
 		for _, doubt := range faults.Together(d.Doubts()) {
 			s.Note("%s: %s", in.Name, in.Render(doubt))
 		}
+	}
+	if r.passed.K > 0 {
+		s.Note("K = %d is %s: latent %s%s fits each K", r.K, r.passing(), r.selecting(), r.scoring())
 	}
 	if slices.ContainsFunc(f.Scores, func(one framework.Score) bool { return one.Bound }) {
 		s.Note(NoteBound)
