@@ -46,7 +46,7 @@ func (c *fitCommand) Run(s *session) error {
 		c.checkpoint()); err != nil {
 		return err
 	}
-	in, err := c.open(s, c.Label, true)
+	in, err := c.open(s, c.Label)
 	if err != nil {
 		return err
 	}

@@ -140,16 +140,12 @@ type session struct {
 	given           []*kong.Flag      // those among them
 	passes          *told             // that are made elsewhere
 	claims          map[string]func() // the files that it is to write, and what gives each back
-	reading         io.Closer         // what rows are read from when they are asked for; nil: nothing
+	parts           *parts            // what rows are read from when they are asked for; nil: nothing
 }
 
 // close gives back what rows lie in, or are read from.
 func (s *session) close() error {
-	err := s.Store.Close()
-	if s.reading != nil {
-		err = errors.Join(err, s.reading.Close())
-	}
-	return err
+	return errors.Join(s.Store.Close(), s.closeParts())
 }
 
 // unread is the error of a panic that rows which cannot be read have made; nil of any other.

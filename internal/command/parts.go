@@ -1,7 +1,11 @@
 package command
 
 import (
+	"errors"
+	"slices"
+
 	"github.com/latent-go/latent/data"
+	"github.com/latent-go/latent/data/columnar"
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/crew"
@@ -16,13 +20,31 @@ type Decision struct {
 	Accelerate     bool
 	Facts          *fitted.Facts
 	Spelt          tables.Spelt
-	Out            []int // rows that are left out, as they lack values
+	Out            []int  // rows that are left out, as they lack values
+	Refused        string // why the table has no such fit, of several that are compared; empty: it has
 }
 
-// open reads the table of one fit. Of a process that reads the rows of its part alone, the input is empty until the
-// first process has decided.
-func (f *fittingFlags) open(s *session, label string, one bool) (*tables.Input, error) {
-	f.parts = one && (s.crew != nil || hostOf(s).Passes != nil) && f.divisible(s)
+// parts are rows that are read when they are asked for, by fits one after the other to the same columns.
+type parts struct {
+	rows    *columnar.Rows
+	in      tables.Input
+	columns []data.Column
+}
+
+// readAlike reports whether the numbers of two columns are read in the same way, whatever family describes them.
+func readAlike(a, b data.Column) bool { return a.Name == b.Name && slices.Equal(a.Levels, b.Levels) }
+
+func (s *session) closeParts() error {
+	if s.parts == nil {
+		return nil
+	}
+	return s.parts.rows.Close()
+}
+
+// open reads the table. Of a process that reads the rows of its part alone, the input is empty until the first process
+// has decided.
+func (f *fittingFlags) open(s *session, label string) (*tables.Input, error) {
+	f.parts = (s.crew != nil || hostOf(s).Passes != nil) && f.divisible(s)
 	if f.parts && !s.crew.Writes() {
 		return &tables.Input{Named: data.Named{Table: new(data.Table)}, Name: f.source()}, nil
 	}
@@ -35,25 +57,33 @@ func (f *fittingFlags) divisible(s *session) bool {
 	return !m.Pairs && !m.Sequences && s.Divisible(f.source())
 }
 
-// ready binds the model to the table, or to the rows of this process's part of it.
+// ready binds the model to the table, or to the rows of this process's part of it. That the table has no such fit ends
+// the command, and with it the other processes, unless the fit is one of several.
 func (f *fittingFlags) ready(s *session, in *tables.Input) (t *task, err error) {
 	if !f.parts {
 		return f.bind(s.Session, in)
 	}
+	var refused error // here
 	d, err := crew.FromFirst(s, s.crew, func() (d Decision, err error) {
 		if t, err = f.bind(s.Session, in); err == nil {
-			d = Decision{t.columns, f.Family, f.Method, f.Accelerate, t.Facts, f.Spelt(in, f.ID), in.Out()}
+			f.decided = &Decision{t.columns, f.Family, f.Method, f.Accelerate, t.Facts, f.Spelt(in, f.ID), in.Out(), ""}
+			return *f.decided, nil
+		}
+		if refused = err; f.several {
+			return Decision{Refused: err.Error()}, nil
 		}
 		return d, err
 	})
-	if err != nil {
-		return nil, err
-	}
-	if t == nil {
+	switch {
+	case t != nil || err != nil:
+	case refused != nil:
+		err = refused
+	case d.Refused != "":
+		err = errors.New(d.Refused)
+	default:
 		return f.follow(s, in, d)
 	}
-	f.decided = &d
-	return t, nil
+	return t, err
 }
 
 // follow binds the model to rows that are read when they are asked for.
@@ -63,13 +93,18 @@ func (f *fittingFlags) follow(s *session, in *tables.Input, d Decision) (*task, 
 	if f.facts = d.Facts; f.facts == nil || f.facts.Structures == nil {
 		f.compared = nil
 	}
-	one, rows, err := f.Parts(s.Session, f.source(), d.Columns, f.Weights, d.Out)
-	if err != nil {
-		return nil, err
+	if p := s.parts; p == nil || !slices.EqualFunc(p.columns, d.Columns, readAlike) {
+		if err := s.closeParts(); err != nil {
+			return nil, err
+		}
+		one, rows, err := f.Parts(s.Session, f.source(), d.Columns, f.Weights, d.Out)
+		if err != nil {
+			return nil, err
+		}
+		s.parts = &parts{rows, *one, d.Columns}
 	}
-	s.reading = rows
-	*in = *one
+	*in = s.parts.in
 	in.For = &f.modelFlags
-	f.table = &fitted.Table{Columns: d.Columns, Rows: blocks.Read(rows, len(d.Columns)), Data: &in.Named}
+	f.table = &fitted.Table{Columns: d.Columns, Rows: blocks.Read(s.parts.rows, len(d.Columns)), Data: &in.Named}
 	return f.bind(s.Session, in)
 }

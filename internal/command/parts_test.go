@@ -3,7 +3,9 @@ package command
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -12,12 +14,15 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
+	"github.com/alecthomas/kong"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/data/columnar"
+	"github.com/latent-go/latent/internal/ranks"
 )
 
 // ofBlock is the number of rows of a block of 16 columns.
@@ -118,7 +123,7 @@ func TestWorkersReadTheirPartsAlone(t *testing.T) {
 			}
 			sum := 0
 			for w, o := range list {
-				decoded := o.(opened).reading.(*columnar.Rows).Decoded()
+				decoded := o.(opened).parts.rows.Decoded()
 				assert.LessOrEqual(t, decoded, ofBlock*(min(16*(w+1)/n, files)-16*w/n+1+2*reach), "worker %d", w)
 				sum += decoded
 			}
@@ -127,25 +132,60 @@ func TestWorkersReadTheirPartsAlone(t *testing.T) {
 	}
 }
 
-// TestACrewReadsItsParts: processes to whom the first one has told what the columns are write what one process writes.
+// decoding runs a command in n processes, and returns what the first one writes, and how many rows each of the others has decoded one by
+// one.
+func decoding(t *testing.T, n int, line string) (out string, decoded []int) {
+	t.Helper()
+	decoded = make([]int, n)
+	var first, complaints bytes.Buffer
+	for _, err := range ranks.Each(n, func(r ranks.Rank) error {
+		ctx := context.WithValue(t.Context(), surroundingsKey{}, &surroundings{host: Host{Models: host.Models, Group: r, Local: n}, now: time.Now})
+		s := sessionOf(ctx, nil, &first, &complaints)
+		var err error
+		if s.known, err = registryOf(host.Models); err != nil {
+			return err
+		}
+		var all commands
+		parser, err := newParser(&all, s.known, s.name, strings.Fields(line), kong.Writers(io.Discard, io.Discard))
+		if err != nil {
+			return err
+		}
+		command, err := parser.Parse(strings.Fields(line))
+		if err != nil {
+			return err
+		}
+		s.Store = data.NewStore(1 << 30)
+		if err = command.Run(s); err == nil && s.parts != nil {
+			rank, _ := r.Rank()
+			decoded[rank] = s.parts.rows.Decoded()
+		}
+		return errors.Join(s.crew.End(s, err, statusOf(err)), s.close())
+	}) {
+		require.NoError(t, err, line)
+	}
+	return first.String(), decoded
+}
+
+// TestACrewReadsItsParts: processes to whom the first one has told what the columns are write what one process writes, and decode their
+// own parts alone, each once.
 func TestACrewReadsItsParts(t *testing.T) {
+	const files, n = 12, 3
 	dir := t.TempDir()
-	partFiles(t, dir, 6)
-	for _, line := range []string{
-		"fit --format json --kmax 2 --restarts 1 --max-iter 3",
-		"fit --format json --drop word,x2 --model regression --response x0 --k 1 --restarts 1 --max-iter 3",
-		"select --format json --drop word --method em --kmax 2 --restarts 1 --max-iter 3",
-		"fit --format json --kmax 2 --restarts 1 --max-iter 3 --missing drop --weights code",
-		"fit --format json --drop word,x2 --model regression --response x0 --k 1 --restarts 1 --max-iter 3 --weights code",
+	partFiles(t, dir, files)
+	for line, whole := range map[string]bool{
+		"fit --format json --kmax 2 --restarts 1 --max-iter 3":                                                             false,
+		"select --format json --drop word --method em --kmax 2 --restarts 1 --max-iter 3":                                  false,
+		"fit --format json --kmax 2 --restarts 1 --max-iter 3 --missing drop --weights code":                               false,
+		"fit --format json --drop word,x2 --model regression --response x0 --k 1 --restarts 1 --max-iter 3 --weights code": true,
+		"select --format json --cov all --select x0,x2,x3 --kmin 2 --kmax 2 --restarts 1 --max-iter 2 --shards 3":          false,
 	} {
 		line += " --data " + filepath.Join(dir, "part-*.parquet")
 		status, alone, errs := latent("", strings.Fields(line)...)
 		require.Equal(t, statusDone, status, errs)
-		all := crewed(t, 3, func(int) string { return line })
-		require.Equal(t, statusDone, all[0].status, all[0].errors)
-		assert.Equal(t, timeless(t, alone), timeless(t, all[0].out), line)
-		for _, other := range all[1:] {
-			assert.Equal(t, said{}, other, line)
+		out, decoded := decoding(t, n, line)
+		assert.Equal(t, timeless(t, alone), timeless(t, out), line)
+		for _, rows := range decoded[1:] {
+			assert.Equal(t, whole, rows >= ofBlock*files, "%s: %d", line, rows)
 		}
 	}
 }

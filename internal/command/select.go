@@ -43,7 +43,7 @@ func (c *selectCommand) Run(s *session) error {
 		c.checkpoint()); err != nil {
 		return err
 	}
-	in, err := c.open(s, c.Label, c.compares == "") // else each family decides about the table
+	in, err := c.open(s, c.Label)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/crew"
 	"github.com/latent-go/latent/internal/families"
 	"github.com/latent-go/latent/internal/outcome"
 	"github.com/latent-go/latent/internal/tables"
@@ -147,8 +148,12 @@ func (c *selectCommand) compare(s *session, in *tables.Input, progress *keeper) 
 		Seed:      c.Seed,
 		Margin:    number(math.NaN()),
 	}
+	names, err := crew.FromFirst(s, s.crew, func() ([]string, error) { return c.candidates(in), nil })
+	if err != nil {
+		return nil, err
+	}
 	var first error
-	for _, name := range c.candidates(in) {
+	for _, name := range names {
 		row, err := c.candidate(s, in, t, name, criterion, progress)
 		if s.Err() != nil {
 			return nil, s.Err()
@@ -186,7 +191,7 @@ func (c *selectCommand) candidate(
 	s *session, in *tables.Input, t *outcome.Comparison, name string, criterion framework.Criterion, progress *keeper,
 ) (outcome.ComparisonRow, error) {
 	one := *c
-	one.Family, one.covariance = name, ""
+	one.Family, one.covariance, one.several = name, "", true
 	if c.compares != familyAll && families.Named(name).Normal { // --cov all: of the measured columns
 		one.covariance = name
 	}
