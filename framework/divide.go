@@ -24,6 +24,10 @@ func (s span) len() int { return s.last - s.first }
 
 func (s span) holds(shard int) bool { return s.first <= shard && shard < s.last }
 
+type sharded[B any] interface {
+	Shards(ctx context.Context, first, last, shards int) iter.Seq2[B, error]
+}
+
 // after is the block of the span that follows block i.
 func (s span) after(i int) int {
 	if i++; i%s.shards == s.last%s.shards {
@@ -40,8 +44,9 @@ func partOf[B any](ctx context.Context, src Source[B], s span) iter.Seq2[B, erro
 	if d, ok := src.(optional.Divided[B]); ok {
 		return d.Part(ctx, s.first, s.last, s.shards)
 	}
-	if t, is := any(src).(*blocks.Table); is { // not one that embeds it and has other blocks
-		return any(t.Shards(ctx, s.first, s.last, s.shards)).(iter.Seq2[B, error])
+	switch t := any(src).(type) {
+	case *blocks.Table, *blocks.SequenceTable: // not one that embeds them and has other blocks
+		return t.(sharded[B]).Shards(ctx, s.first, s.last, s.shards)
 	}
 	return func(yield func(B, error) bool) {
 		i := -1

@@ -266,16 +266,16 @@ const mostOutOfOrder = 1 << 27
 
 // inMemory is a source whose blocks can be had in any order: its shards may be taken one after the other.
 func inMemory[B any](src Source[B]) (table every[B], ok bool) {
-	rows, d := mostOutOfOrder, 2
+	rows, d, there := 0, 1, false
 	switch t := any(src).(type) { // not one that embeds them and has other blocks
 	case *blocks.Table:
-		if rows, d = t.Dims(); !t.InMemory() {
-			return nil, false
-		}
+		rows, d = t.Dims()
+		there = t.InMemory()
 	case *blocks.SequenceTable:
 		_, rows, d = t.Dims()
+		there = t.InMemory()
 	}
-	if rows > mostOutOfOrder/max(1, d) {
+	if !there || rows > mostOutOfOrder/max(1, d) {
 		return nil, false
 	}
 	table, ok = src.(every[B])

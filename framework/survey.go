@@ -13,10 +13,10 @@ import (
 )
 
 // Survey is [Fold] for the start of a fit, such as Init of a model: where passes are made elsewhere (see [Executor]),
-// so is this one, if rows are more than 10,000, and Init reads none for it; outside a start, or over rows that Init has
-// drawn, Survey is then Fold. The processes of a [Group] share every Survey of so many rows, and each reads its own
-// blocks. Accumulators are what encoding/gob writes, and accumulator makes those that it reads into. The number of
-// partial sums is that of the fit.
+// so is this one, if there are more than 10,000 rows, or steps of sequences, and Init reads none for it; outside a
+// start, or over rows that Init has drawn, Survey is then Fold. The processes of a [Group] share every Survey of so
+// many rows, and each reads its own blocks. Accumulators are what encoding/gob writes, and accumulator makes those that
+// it reads into. The number of partial sums is that of the fit.
 //
 // A worker makes the start itself up to the survey that it is asked for, with the sums of earlier surveys in place of
 // rows: a start asks for the same surveys, in the same order, whenever it has the same sums.
@@ -36,7 +36,7 @@ func SurveyAll[B any](ctx context.Context, src Source[B], workers int, all ...Qu
 		shards = s.shards
 	}
 	local, away := here(src)
-	if src.Rows() <= fewRows {
+	if observationsOf(src) <= fewRows {
 		return foldAll(ctx, local, shards, workers, all)
 	}
 	together, open := ensembleOf(ctx), all

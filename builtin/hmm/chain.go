@@ -33,7 +33,7 @@ type chain struct {
 	errors    []float64      // standard errors of the transitions given the states
 	places    []int          // where the states were in what the engine found
 	path      []int          // of the rows that were fitted; nil until it is asked for
-	steps     blocks.Sequences
+	steps     *blocks.SequenceTable
 	gates     []*classes.GateReport // of moves that depend on covariates, by the state before
 	within    within                // what is seen in the states: these components, or the curves of regressions
 	design    design.Gate
@@ -52,7 +52,7 @@ type within interface {
 
 func newChain(m hmm.Model, name string, columns []data.Column, t *data.Named,
 	src *blocks.SequenceTable, p *hmm.Parameters, s *hmm.Statistics) (*chain, error) {
-	c := &chain{model: m, steps: src.All(), places: wording.UpTo(0, p.K-1)}
+	c := &chain{model: m, steps: src, places: wording.UpTo(0, p.K-1)}
 	if m.Structure.LeftRight == 0 {
 		slices.SortStableFunc(c.places, func(i, j int) int { return cmp.Compare(s.Nk[j], s.Nk[i]) })
 	}
@@ -60,7 +60,6 @@ func newChain(m hmm.Model, name string, columns []data.Column, t *data.Named,
 	if err != nil {
 		return nil, err
 	}
-	c.steps.Weights = nil // what is shown does not count sequences
 	c.params, c.errors = params, m.TransitionErrors(sums, params)
 	stepSums, steps := m.Steps(sums, params)
 	c.Components, err = classes.DescribeComponents(mixture.Model{Family: m.Family}, name, columns, t, steps, stepSums)
@@ -160,6 +159,13 @@ type chainErrors struct {
 	Components  []fitted.Number   `json:"components"`
 }
 
+// shown are the steps as they are shown, whatever their sequences weigh.
+func (c *chain) shown() blocks.Sequences {
+	all := c.steps.All()
+	all.Weights = nil
+	return all
+}
+
 // nested cuts a list into rows.
 func nested[T any](list []T, width int) [][]T { return slices.Collect(slices.Chunk(list, width)) }
 
@@ -175,7 +181,7 @@ func (c *chain) stationary() []fitted.Number {
 func (c *chain) visited(rows []int) ([]int, error) {
 	if c.path == nil {
 		var err error
-		if c.path, _, err = c.model.Viterbi(c.steps, c.params); err != nil {
+		if c.path, _, err = c.model.Viterbi(c.shown(), c.params); err != nil {
 			return nil, err
 		}
 	}

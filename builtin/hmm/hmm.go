@@ -238,11 +238,7 @@ func gatedSteps(t *fitted.Table, gate design.Gate) (*blocks.SequenceTable, error
 	if err != nil {
 		return nil, err
 	}
-	steps, err := blocks.NewSequences(rows, all.Ends)
-	if err == nil && all.Weights != nil {
-		steps, err = steps.WithWeights(all.Weights)
-	}
-	return steps, err
+	return classes.SequencesOf(rows, all.Ends, all.Weights)
 }
 
 // A binding is a model at a table.

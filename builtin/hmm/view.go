@@ -341,7 +341,8 @@ func (c *chain) densitySection(j int) ([]report.Section, error) {
 // residualsSection shows whether the steps are what the model expects after those before them, where the families have
 // distribution functions.
 func (c *chain) residualsSection() ([]report.Section, error) {
-	all, err := c.model.PseudoResiduals(c.steps, c.params)
+	steps := c.shown()
+	all, err := c.model.PseudoResiduals(steps, c.params)
 	if err != nil {
 		return nil, nil // a family without
 	}
@@ -373,7 +374,7 @@ func (c *chain) residualsSection() ([]report.Section, error) {
 		n := float64(len(values))
 		mean := floats.Sum(values) / n
 		table.Add(report.Printable(c.Columns[j].Name), len(values), mean, math.Sqrt(sum/n-mean*mean),
-			c.steps.LagOne(all[j:], d, 0))
+			steps.LagOne(all[j:], d, 0))
 		panel := report.Panel{
 			Name:     report.Printable(c.Columns[j].Name),
 			Height:   160,

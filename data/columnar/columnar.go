@@ -32,6 +32,9 @@ type Options struct {
 	Weights string
 	// Out are rows, of all files, that [Rows] leave out, in ascending order from 0.
 	Out []int
+	// Sequences are the ends of the sequences that the rows of [Rows] are (see [blocks.NewSequences]), whose blocks have
+	// whole ones; nil: the rows are independent.
+	Sequences []int
 	// Progress, if not nil, is called from time to time with the number of rows read and the number of all rows.
 	Progress func(rows, of int)
 }

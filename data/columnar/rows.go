@@ -15,8 +15,8 @@ import (
 )
 
 // Rows is a table of numbers in Parquet files, one below the other, as a source of blocks that is not read as a whole:
-// it has the methods of optional.Divided. Blocks are those of [blocks.FromIncomplete], so that a fit has the bits of
-// one to the same table in memory.
+// it has the methods of optional.Divided. Blocks are those of [blocks.FromIncomplete], or of [blocks.NewSequences], so
+// that a fit has the bits of one to the same table in memory.
 //
 // A row group is decoded when one of its blocks is asked for, and its blocks of the same shards are kept from then on.
 // So a process that makes a share of the passes decodes the row groups with its blocks once, and has room for its
@@ -28,9 +28,9 @@ type Rows struct {
 	o       Options
 	numbers Recoding // nil: the columns are numbers
 	groups  []group
-	rows, d int // without rows that are left out, and the weights
-	weight  int // place of the weight in a row of numbers; −1: there is none
-	height  int // rows of a block
+	rows, d int   // without rows that are left out, and the weights
+	weight  int   // place of the weight in a row of numbers; −1: there is none
+	ends    []int // of the blocks
 
 	mu      sync.Mutex
 	own     keep // blocks of shares of a pass
@@ -51,6 +51,7 @@ type group struct {
 type keep struct {
 	blocks map[int]*decodedBlock
 	store  *data.Store
+	rows   int // of all blocks so far
 	// for further blocks
 	room, weights []float64
 }
@@ -110,7 +111,18 @@ func OpenRecoded(paths []string, o Options, numbers Recoding) (*Rows, error) {
 		all.close()
 		return nil, err
 	}
-	r.height = blocks.Height(r.d)
+	if o.Sequences == nil {
+		for end, height := 0, blocks.Height(r.d); end < r.rows; {
+			end = min(end+height, r.rows)
+			r.ends = append(r.ends, end)
+		}
+		return r, nil
+	}
+	r.ends = blocks.Cut(o.Sequences, r.d)
+	if n := len(o.Sequences); n == 0 || o.Sequences[n-1] != r.rows || !slices.IsSorted(o.Sequences) {
+		all.close()
+		return nil, fmt.Errorf("%s: the sequences are not those of its %d rows", paths[0], r.rows)
+	}
 	return r, nil
 }
 
@@ -213,7 +225,7 @@ func (r *Rows) Part(ctx context.Context, first, last, shards int) iter.Seq2[bloc
 			to = &r.passing
 		}
 		r.mu.Unlock()
-		for i := first; i*r.height < r.rows; i++ {
+		for i := first; i < len(r.ends); i++ {
 			if !mine(i) {
 				i += shards - (last - first) - 1
 				continue
@@ -236,12 +248,23 @@ func (r *Rows) Part(ctx context.Context, first, last, shards int) iter.Seq2[bloc
 	}
 }
 
+// begin is the first row of block i.
+func (r *Rows) begin(i int) int {
+	if i == 0 {
+		return 0
+	}
+	return r.ends[i-1]
+}
+
+// blockOf is the block of a row.
+func (r *Rows) blockOf(row int) int { return sort.SearchInts(r.ends, row+1) }
+
 // block is block i. What is decoded for it is kept of all wanted ones.
 func (r *Rows) block(ctx context.Context, i int, to *keep, wanted func(i int) bool) (blocks.Rows, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	first := i * r.height
-	n := min(r.height, r.rows-first)
+	first := r.begin(i)
+	n := r.ends[i] - first
 	for {
 		b := to.blocks[i]
 		if own := r.own.blocks[i]; own != nil && own.rows == n {
@@ -273,12 +296,12 @@ func (r *Rows) decode(ctx context.Context, g group, to *keep, wanted func(i int)
 	o := r.o
 	o.Store = nil // of some rows, which are copied
 	f.next, f.left = g.place, 0
-	last := (g.first + g.rows - 1) / r.height
+	last := r.blockOf(g.first + g.rows - 1)
 	for !wanted(last) {
 		last--
 	}
 	read := g.read
-	for at, end := g.first, min(g.first+g.rows, (last+1)*r.height); at < end; {
+	for at, end := g.first, min(g.first+g.rows, r.ends[last]); at < end; {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -331,17 +354,18 @@ func (r *Rows) leaveOut(x []float64, from, rows int) (left int) {
 func (r *Rows) keep(to *keep, x []float64, from, rows int, wanted func(i int) bool) error {
 	width := len(r.all.columns[0])
 	for at := from; at < from+rows; {
-		i := at / r.height
-		n := min((i+1)*r.height, from+rows) - at
+		i := r.blockOf(at)
+		first := r.begin(i)
+		n := min(r.ends[i], from+rows) - at
 		b := to.blocks[i]
-		if b == nil && at == i*r.height && wanted(i) {
+		if b == nil && at == first && wanted(i) {
 			var err error
-			if b, err = r.room(to); err != nil {
+			if b, err = r.room(to, r.ends[i]-first); err != nil {
 				return err
 			}
 			to.blocks[i] = b
 		}
-		if b != nil && at == i*r.height+b.rows {
+		if b != nil && at == first+b.rows {
 			part := x[(at-from)*width : (at-from+n)*width]
 			own := b.x[b.rows*r.d : (b.rows+n)*r.d]
 			if r.weight < 0 {
@@ -364,19 +388,20 @@ func (r *Rows) keep(to *keep, x []float64, from, rows int, wanted func(i int) bo
 	return nil
 }
 
-// room is that of another block. It is taken for many at a time, as a store may not have many files.
-func (r *Rows) room(to *keep) (*decodedBlock, error) {
-	if len(to.room) == 0 {
-		left := (r.rows+r.height-1)/r.height - len(to.blocks)
+// room is that of another block of so many rows. It is taken for many at a time, as a store may not have many files.
+func (r *Rows) room(to *keep, rows int) (*decodedBlock, error) {
+	if len(to.room) < rows*r.d {
+		many := max(len(to.blocks), 64) * blocks.Height(r.d)
 		var err error
-		if to.room, to.weights, err = r.space(min(max(len(to.blocks), 64), left)*r.height, to.store); err != nil {
+		if to.room, to.weights, err = r.space(max(rows, min(many, r.rows-to.rows)), to.store); err != nil {
 			return nil, err
 		}
 	}
-	b := &decodedBlock{x: to.room[: r.height*r.d : r.height*r.d]}
-	to.room = to.room[r.height*r.d:]
+	to.rows += rows
+	b := &decodedBlock{x: to.room[: rows*r.d : rows*r.d]}
+	to.room = to.room[rows*r.d:]
 	if to.weights != nil {
-		b.weights, to.weights = to.weights[:r.height:r.height], to.weights[r.height:]
+		b.weights, to.weights = to.weights[:rows:rows], to.weights[rows:]
 	}
 	return b, nil
 }

@@ -146,6 +146,52 @@ func TestRowsAreTheBlocksOfTheTable(t *testing.T) {
 	}
 }
 
+// TestRowsAreTheBlocksOfSequences, long and short ones, whatever the row groups, and are decoded once by those who make shares of passes.
+func TestRowsAreTheBlocksOfSequences(t *testing.T) {
+	const n, d = 9_000, 64 // blocks of up to 512 rows
+	x := clustered(n, d)
+	path := filepath.Join(t.TempDir(), "a")
+	numbersIn(t, path, x, d, 1, 2, 4000, 0, 497, 600, 3900)
+	rng := rand.New(rand.NewPCG(7, 8))
+	ends := []int{1, 1500, 1501}
+	for last := 1501; last < n; {
+		last = min(n, last+1+rng.IntN(300))
+		ends = append(ends, last)
+	}
+	table, err := blocks.FromIncomplete(x, n, d)
+	require.NoError(t, err)
+	memory, err := blocks.NewSequences(table, ends)
+	require.NoError(t, err)
+	for _, shards := range [][3]int{{0, 7, 7}, {3, 5, 7}, {0, 1, 7}, {6, 7, 7}} {
+		r, err := columnar.OpenRows([]string{path}, columnar.Options{Sequences: ends})
+		require.NoError(t, err)
+		later, err := blocks.NewSequences(blocks.Read(r, d), ends)
+		require.NoError(t, err)
+		for range 3 {
+			next, stop := iter.Pull2(memory.Shards(t.Context(), shards[0], shards[1], shards[2]))
+			for b, err := range later.Shards(t.Context(), shards[0], shards[1], shards[2]) {
+				require.NoError(t, err)
+				want, _, more := next()
+				require.True(t, more)
+				require.Equal(t, want.Ends, b.Ends)
+				require.Equal(t, want.Steps.First, b.Steps.First)
+				require.True(t, slices.EqualFunc(want.Steps.X, b.Steps.X, same))
+			}
+			_, _, more := next()
+			require.False(t, more)
+			stop()
+		}
+		if shards[2] > shards[1]-shards[0] {
+			require.LessOrEqual(t, r.Decoded(), n)
+		}
+		require.NoError(t, r.Close())
+	}
+	for _, wrong := range [][]int{{}, {n - 1}, {5, 4, n}} {
+		_, err := columnar.OpenRows([]string{path}, columnar.Options{Sequences: wrong})
+		require.ErrorContains(t, err, "the sequences are not those of its 9000 rows")
+	}
+}
+
 // TestRowsOfSomeWeights: rows that are left out, whole row groups among them, are as if they were not there, and a column has the weights,
 // wherever it is.
 func TestRowsOfSomeWeights(t *testing.T) {

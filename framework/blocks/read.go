@@ -9,7 +9,8 @@ import (
 // A Reader reads the rows of a table in the blocks of [Table.Blocks]. Several goroutines may call it at a time.
 type Reader interface {
 	Rows() int
-	// Part yields the blocks of shards first to last−1, in order: block i, from 0, belongs to shard i mod shards.
+	// Part yields the blocks of shards first to last−1, in order: block i, from 0, belongs to shard i mod shards. The
+	// blocks of sequences end where [Cut] says.
 	Part(ctx context.Context, first, last, shards int) iter.Seq2[Rows, error]
 	// All returns the numbers of all rows, in row-major order, and their weights; nil: all are 1.
 	All(ctx context.Context) (x, weights []float64, err error)

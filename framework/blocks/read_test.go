@@ -91,3 +91,77 @@ func TestARowIsReadWhenItIsAskedFor(t *testing.T) {
 	}()
 	lost.All()
 }
+
+// cuts reads a table in blocks that end at some rows.
+type cuts struct {
+	*read
+	ends []int
+}
+
+func (c cuts) Part(ctx context.Context, first, last, shards int) iter.Seq2[blocks.Rows, error] {
+	return func(yield func(blocks.Rows, error) bool) {
+		all, begin := c.of.All(), 0
+		for i, end := range c.ends {
+			b := blocks.Rows{First: begin, N: end - begin, D: all.D, Stride: all.D, X: all.X[begin*all.D : end*all.D]}
+			if begin = end; i%shards < first || last <= i%shards {
+				continue
+			}
+			c.seen = append(c.seen, b.First)
+			if !yield(b, c.lost) {
+				return
+			}
+		}
+	}
+}
+
+// TestSequencesAreReadWhenTheyAreAskedFor: blocks are those of the sequences in memory, and no others are read.
+func TestSequencesAreReadWhenTheyAreAskedFor(t *testing.T) {
+	const d = 1 << 9
+	height := blocks.Height(d)
+	ends := []int{3, height, height + 1, 4 * height, 4*height + 7, 5 * height}
+	x := make([]float64, 5*height*d)
+	for i := range x {
+		x[i] = float64(i % 7919)
+	}
+	table, err := blocks.FromSlice(x, 5*height, d)
+	require.NoError(t, err)
+	weights := []float64{1, 2, 0, 4, 5, 6}
+	of := func(rows *blocks.Table) *blocks.SequenceTable {
+		s, err := blocks.NewSequences(rows, ends)
+		require.NoError(t, err)
+		s, err = s.WithWeights(weights)
+		require.NoError(t, err)
+		return s
+	}
+	at := blocks.Cut(ends, d)
+	require.Equal(t, []int{height, height + 1, 4 * height, 5 * height}, at)
+	r := &read{of: table}
+	memory, later := of(table), of(blocks.Read(cuts{r, at}, d))
+	require.True(t, memory.InMemory() && !later.InMemory())
+	for _, of := range [][3]int{{0, 1, 1}, {1, 2, 3}, {1, 3, 3}, {2, 2, 3}, {5, 9, 9}} {
+		r.seen = nil
+		var want, got []blocks.Sequences
+		for b := range memory.Shards(t.Context(), of[0], of[1], of[2]) {
+			want = append(want, b)
+		}
+		for b, err := range later.Shards(t.Context(), of[0], of[1], of[2]) {
+			require.NoError(t, err)
+			require.NoError(t, b.Check())
+			got = append(got, b)
+		}
+		require.Equal(t, want, got, of)
+		require.Len(t, r.seen, len(want))
+	}
+	require.Equal(t, memory.All(), later.All())
+	for name, reader := range map[string]blocks.Reader{"not the blocks": r, "the disk is gone": cuts{&read{of: table, lost: errors.New("the disk is gone")}, at}} {
+		failed := false
+		for _, err := range of(blocks.Read(reader, d)).Blocks(t.Context()) {
+			failed = failed || err != nil
+			if err != nil {
+				require.ErrorContains(t, err, name)
+				break
+			}
+		}
+		require.True(t, failed, name)
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"sort"
 )
 
 // Sequences is a block of whole sequences, such as time series: the rows of models in which the latent
@@ -106,7 +107,8 @@ func (b Sequences) LagOne(x []float64, stride int, mean float64) float64 {
 	return products / squares
 }
 
-// SequenceTable is an in-memory source of [Sequences]: the rows of a table in order, divided into sequences.
+// SequenceTable is a source of [Sequences]: the rows of a table in order, divided into sequences. If the table is of
+// [Read], its reader has the blocks of the sequences, which [Cut] says.
 type SequenceTable struct {
 	table   *Table
 	ends    []int
@@ -171,25 +173,38 @@ func (s *SequenceTable) WithWeights(w []float64) (*SequenceTable, error) {
 	return weighted, nil
 }
 
-// cut makes the blocks: sequences of about 256 KiB together, longer ones alone. They must not depend on the number of
-// workers, as those of a [Table].
-func (s *SequenceTable) cut() {
-	most := Height(s.table.d)
-	first, begin := 0, 0 // sequence and step
-	for i, end := range s.ends {
-		if i+1 < len(s.ends) && s.ends[i+1]-begin <= most {
-			continue
+// Cut returns the ends of the blocks of sequences with these ends and d columns: sequences of about 256 KiB are
+// together, longer ones alone.
+func Cut(ends []int, d int) (cuts []int) { // which must not depend on the number of workers, as those of a Table
+	begin := 0
+	for i, end := range ends {
+		if i+1 == len(ends) || ends[i+1]-begin > Height(d) {
+			cuts = append(cuts, end)
+			begin = end
 		}
-		s.blocks = append(s.blocks, s.block(first, i+1, begin, end))
-		first, begin = i+1, end
+	}
+	return cuts
+}
+
+// cut makes the blocks, those of a table that is read later without its numbers.
+func (s *SequenceTable) cut() {
+	first, begin := 0, 0 // sequence and step
+	for _, end := range Cut(s.ends, s.table.d) {
+		last := first + sort.SearchInts(s.ends[first:], end) + 1
+		steps := Rows{First: begin, N: end - begin, D: s.table.d, Stride: s.table.stride}
+		if s.table.InMemory() {
+			steps = s.table.block(begin, end-begin)
+		}
+		s.blocks = append(s.blocks, s.block(first, last, steps))
+		first, begin = last, end
 	}
 }
 
-// block has the sequences from first to last−1, which are the steps from begin to end−1.
-func (s *SequenceTable) block(first, last, begin, end int) Sequences {
-	b := Sequences{First: first, Steps: s.table.block(begin, end-begin), Ends: make([]int, last-first)}
+// block has the sequences from first to last−1, of these steps.
+func (s *SequenceTable) block(first, last int, steps Rows) Sequences {
+	b := Sequences{First: first, Steps: steps, Ends: make([]int, last-first)}
 	for i := range b.Ends {
-		b.Ends[i] = s.ends[first+i] - begin
+		b.Ends[i] = s.ends[first+i] - steps.First
 	}
 	if s.weights != nil {
 		b.Weights = s.weights[first:last]
@@ -206,19 +221,57 @@ func (s *SequenceTable) Observations() int { return s.table.rows }
 // Dims returns the numbers of sequences, of steps in all, and of columns.
 func (s *SequenceTable) Dims() (sequences, steps, d int) { return len(s.ends), s.table.rows, s.table.d }
 
-// All returns the sequences as one block.
-func (s *SequenceTable) All() Sequences { return s.block(0, len(s.ends), 0, s.table.rows) }
+// InMemory reports whether the numbers are there, and need not be read.
+func (s *SequenceTable) InMemory() bool { return s.table.InMemory() }
+
+// All returns the sequences as one block. It panics as [Table.All] does.
+func (s *SequenceTable) All() Sequences {
+	return s.block(0, len(s.ends), s.table.block(0, s.table.rows))
+}
 
 // Blocks yields the sequences in blocks of about 256 KiB; a longer sequence is its own block.
-func (s *SequenceTable) Blocks(context.Context) iter.Seq2[Sequences, error] { return s.Every(0, 1) }
+func (s *SequenceTable) Blocks(ctx context.Context) iter.Seq2[Sequences, error] {
+	return s.Shards(ctx, 0, 1, 1)
+}
 
 // Every yields the blocks first, first + step, first + 2·step, …, counted from 0.
 func (s *SequenceTable) Every(first, step int) iter.Seq2[Sequences, error] {
+	return s.Shards(context.Background(), first, first+1, step)
+}
+
+// Shards yields the blocks of shards first to last−1, in order: block i, from 0, belongs to shard i mod shards.
+func (s *SequenceTable) Shards(ctx context.Context, first, last, shards int) iter.Seq2[Sequences, error] {
+	if s.table.InMemory() {
+		return func(yield func(Sequences, error) bool) {
+			for lap := 0; lap < len(s.blocks); lap += shards {
+				for i := lap + first; i < min(len(s.blocks), lap+last); i++ {
+					if !yield(s.blocks[i], nil) {
+						return
+					}
+				}
+			}
+		}
+	}
 	return func(yield func(Sequences, error) bool) {
-		for i := first; i < len(s.blocks); i += step {
-			if !yield(s.blocks[i], nil) {
+		i := first
+		for steps, err := range s.table.read(ctx, first, last, shards) {
+			var b Sequences
+			if err == nil && (i >= len(s.blocks) || steps.First != s.blocks[i].Steps.First ||
+				steps.N != s.blocks[i].Steps.N) {
+				err = errOtherBlocks
+			}
+			if err == nil {
+				b = s.blocks[i]
+				b.Steps = steps
+			}
+			if !yield(b, err) {
 				return
+			}
+			if i++; i%shards == last%shards {
+				i += shards - (last - first)
 			}
 		}
 	}
 }
+
+var errOtherBlocks = errors.New("framework: what is read of a table is not the blocks of its sequences (see Cut)")

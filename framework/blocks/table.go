@@ -215,6 +215,13 @@ func (t *Table) WithWeights(w []float64) (*Table, error) {
 	return &weighted, nil
 }
 
+// Unweighted returns the same table without the weights of [Table.WithWeights].
+func (t *Table) Unweighted() *Table {
+	same := *t
+	same.weights = nil
+	return &same
+}
+
 func checkWeights(w []float64, rows int) error {
 	if len(w) != rows {
 		return fmt.Errorf("framework: %d weights for %d rows", len(w), rows)

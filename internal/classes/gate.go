@@ -62,6 +62,16 @@ func TableOf(b blocks.Rows, weights []float64) (*blocks.Table, error) {
 	return t, err
 }
 
+// SequencesOf are the rows of a table, whose weights do not count, as sequences with these ends and weights; nil: all
+// weigh 1.
+func SequencesOf(t *blocks.Table, ends []int, weights []float64) (*blocks.SequenceTable, error) {
+	s, err := blocks.NewSequences(t.Unweighted(), ends)
+	if err == nil && weights != nil {
+		s, err = s.WithWeights(weights)
+	}
+	return s, err
+}
+
 // A Gated is the result of a mixture with a gate, the classes ordered by their shares of the rows.
 type Gated struct {
 	*Components

@@ -8,6 +8,7 @@ import (
 	"github.com/latent-go/latent/data/columnar"
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework/blocks"
+	"github.com/latent-go/latent/internal/classes"
 	"github.com/latent-go/latent/internal/crew"
 	"github.com/latent-go/latent/internal/tables"
 )
@@ -20,8 +21,10 @@ type Decision struct {
 	Accelerate     bool
 	Facts          *fitted.Facts
 	Spelt          tables.Spelt
-	Out            []int  // rows that are left out, as they lack values
-	Refused        string // why the table has no such fit, of several that are compared; empty: it has
+	Out            []int     // rows that are left out, as they lack values
+	Ends           []int     // of sequences; nil: the model is none of sequences
+	Weights        []float64 // of these; nil: all weigh 1
+	Refused        string    // why the table has no such fit, of several that are compared; empty: it has
 }
 
 // parts are rows that are read when they are asked for, by fits one after the other to the same columns.
@@ -52,9 +55,17 @@ func (f *fittingFlags) open(s *session, label string) (*tables.Input, error) {
 }
 
 // divisible reports whether processes can read the rows of their parts alone: rows of Parquet files, each by itself.
-func (f *fittingFlags) divisible(s *session) bool {
-	m := f.model()
-	return !m.Pairs && !m.Sequences && s.Divisible(f.source())
+func (f *fittingFlags) divisible(s *session) bool { return !f.model().Pairs && s.Divisible(f.source()) }
+
+// decision is what was found out about the table.
+func (f *fittingFlags) decision(in *tables.Input, t *task) (d Decision, err error) {
+	d = Decision{Columns: t.columns, Family: f.Family, Method: f.Method, Accelerate: f.Accelerate, Facts: t.Facts,
+		Spelt: f.Spelt(in, f.ID), Out: in.Out()}
+	if f.model().Sequences {
+		d.Ends = in.EndsOf(t.rows)
+		d.Weights, err = in.SequenceWeights(t.rows)
+	}
+	return d, err
 }
 
 // ready binds the model to the table, or to the rows of this process's part of it. That the table has no such fit ends
@@ -66,11 +77,10 @@ func (f *fittingFlags) ready(s *session, in *tables.Input) (t *task, err error) 
 	var refused error // here
 	d, err := crew.FromFirst(s, s.crew, func() (d Decision, err error) {
 		if t, err = f.bind(s.Session, in); err == nil {
-			f.decided = &Decision{t.columns, f.Family, f.Method, f.Accelerate, t.Facts, f.Spelt(in, f.ID), in.Out(), ""}
-			return *f.decided, nil
-		}
-		if refused = err; f.several {
-			return Decision{Refused: err.Error()}, nil
+			d, err = f.decision(in, t)
+			f.decided = &d
+		} else if f.several {
+			d.Refused, refused, err = err.Error(), err, nil
 		}
 		return d, err
 	})
@@ -97,7 +107,11 @@ func (f *fittingFlags) follow(s *session, in *tables.Input, d Decision) (*task, 
 		if err := s.closeParts(); err != nil {
 			return nil, err
 		}
-		one, rows, err := f.Parts(s.Session, f.source(), d.Columns, f.Weights, d.Out)
+		of := columnar.Options{Out: d.Out, Sequences: d.Ends}
+		if d.Ends == nil {
+			of.Weights = f.Weights
+		}
+		one, rows, err := f.Parts(s.Session, f.source(), d.Columns, of)
 		if err != nil {
 			return nil, err
 		}
@@ -106,5 +120,11 @@ func (f *fittingFlags) follow(s *session, in *tables.Input, d Decision) (*task, 
 	*in = s.parts.in
 	in.For = &f.modelFlags
 	f.table = &fitted.Table{Columns: d.Columns, Rows: blocks.Read(s.parts.rows, len(d.Columns)), Data: &in.Named}
+	if d.Ends != nil {
+		var err error
+		if f.table.Sequences, err = classes.SequencesOf(f.table.Rows, d.Ends, d.Weights); err != nil {
+			return nil, err
+		}
+	}
 	return f.bind(s.Session, in)
 }

@@ -34,6 +34,46 @@ func partFiles(t *testing.T, dir string, n int) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(3, 4))
 	heads := []data.Head{{Name: "word", Cells: data.Texts}, {Name: "code", Cells: data.Integers}}
+	tableFiles(t, dir, n, heads, func() (texts []string, numbers []float64) {
+		k := rng.IntN(2)
+		numbers = []float64{float64(1 + (k+rng.IntN(5))%3)}
+		for j := range 14 {
+			numbers = append(numbers, rng.NormFloat64()+float64(k*(j%3)))
+		}
+		if rng.IntN(50) == 0 {
+			numbers[3] = math.NaN()
+		}
+		return []string{[...]string{"red", "green", "?"}[k+rng.IntN(2)]}, numbers
+	})
+}
+
+// seriesFiles writes the steps of a chain of two states, in sequences of 1 to 500 steps and one of 5,000, of which every second one has
+// weight 2.
+func seriesFiles(t *testing.T, dir string, n int) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(5, 6))
+	k, run, left := 0, 0., 0
+	tableFiles(t, dir, n, []data.Head{{Name: "run", Cells: data.Integers}, {Name: "w", Cells: data.Integers}}, func() ([]string, []float64) {
+		if left == 0 {
+			run, left = run+1, 1+rng.IntN(500)
+		}
+		if run == 20 && left < 500 {
+			run, left = 21, 5000
+		}
+		if left--; rng.IntN(20) == 0 {
+			k = 1 - k
+		}
+		numbers := []float64{run, 1 + math.Mod(run, 2)}
+		for j := range 14 {
+			numbers = append(numbers, rng.NormFloat64()+float64(k*(j%3)))
+		}
+		return nil, numbers
+	})
+}
+
+// tableFiles writes rows of these columns, and 14 more, x0 to x13, into files of a block each.
+func tableFiles(t *testing.T, dir string, n int, heads []data.Head, row func() (texts []string, numbers []float64)) {
+	t.Helper()
 	for j := range 14 {
 		heads = append(heads, data.Head{Name: fmt.Sprint("x", j)})
 	}
@@ -43,15 +83,7 @@ func partFiles(t *testing.T, dir string, n int) {
 		w, err := columnar.NewParquetWriter(file, heads)
 		require.NoError(t, err)
 		for range ofBlock {
-			k := rng.IntN(2)
-			numbers := []float64{float64(1 + (k+rng.IntN(5))%3)}
-			for j := range 14 {
-				numbers = append(numbers, rng.NormFloat64()+float64(k*(j%3)))
-			}
-			if rng.IntN(50) == 0 {
-				numbers[3] = math.NaN()
-			}
-			require.NoError(t, w.Write([]string{[...]string{"red", "green", "?"}[k+rng.IntN(2)]}, numbers))
+			require.NoError(t, w.Write(row()))
 		}
 		require.NoError(t, w.Close())
 		require.NoError(t, file.Close())
@@ -77,12 +109,16 @@ func damagedBut(t *testing.T, from, to string, keep func(i int) bool) {
 // bits of the command.
 func TestWorkersReadTheirPartsAlone(t *testing.T) {
 	const files, n = 12, 3
-	dir := t.TempDir()
+	dir, series := t.TempDir(), t.TempDir()
 	partFiles(t, dir, files)
+	seriesFiles(t, series, files)
 	source := " --data " + filepath.Join(dir, "part-*.parquet")
-	// Where rows are left out, or blocks have more rows than files, blocks reach into the file behind theirs.
-	var own [2][n]string
-	for reach := range own {
+	// Where rows are left out, or blocks have more rows than files, blocks reach into the file behind theirs, and those of sequences further.
+	var own [3][n]string
+	for w := range n {
+		own[2][w] = series
+	}
+	for reach := range 2 {
 		for w := range n {
 			own[reach][w] = t.TempDir()
 			damagedBut(t, dir, own[reach][w], func(i int) bool { return i <= reach || 16*w/n <= i && i < 16*(w+1)/n+reach })
@@ -94,10 +130,13 @@ func TestWorkersReadTheirPartsAlone(t *testing.T) {
 		"select --format json --family auto --kmax 2 --restarts 1 --max-iter 3 --method em",
 		"fit --format json --kmax 2 --restarts 1 --max-iter 3 --weights code",
 		"fit --format json --method em --k 2 --restarts 1 --max-iter 3 --missing drop --weights code",
+		"fit --format json --model hmm --sequence run --weights w --method em --k 2 --restarts 1 --max-iter 3",
 	} {
 		t.Run(line, func(t *testing.T) {
-			line += source
-			reach := min(at/3, 1)
+			reach := [...]int{0, 0, 0, 1, 1, 2}[at]
+			if line += source; reach == 2 {
+				line = strings.ReplaceAll(line, dir, series)
+			}
 			status, alone, errs := latent("", strings.Fields(line)...)
 			require.Equal(t, statusDone, status, errs)
 			var list [n]Opened
@@ -170,22 +209,29 @@ func decoding(t *testing.T, n int, line string) (out string, decoded []int) {
 // own parts alone, each once.
 func TestACrewReadsItsParts(t *testing.T) {
 	const files, n = 12, 3
-	dir := t.TempDir()
-	partFiles(t, dir, files)
-	for line, whole := range map[string]bool{
-		"fit --format json --kmax 2 --restarts 1 --max-iter 3":                                                             false,
-		"select --format json --drop word --method em --kmax 2 --restarts 1 --max-iter 3":                                  false,
-		"fit --format json --kmax 2 --restarts 1 --max-iter 3 --missing drop --weights code":                               false,
-		"fit --format json --drop word,x2 --model regression --response x0 --k 1 --restarts 1 --max-iter 3 --weights code": true,
-		"select --format json --cov all --select x0,x2,x3 --kmin 2 --kmax 2 --restarts 1 --max-iter 2 --shards 3":          false,
+	rows, series := t.TempDir(), t.TempDir()
+	partFiles(t, rows, files)
+	seriesFiles(t, series, files)
+	for _, one := range []struct {
+		dir, line string
+		share     float64 // of all rows that each of the others decodes at most
+	}{
+		{rows, "fit --kmax 2 --restarts 1 --max-iter 3", .7},
+		{rows, "select --drop word --method em --kmax 2 --restarts 1 --max-iter 3", .7},
+		{rows, "fit --kmax 2 --restarts 1 --max-iter 3 --missing drop --weights code", .7},
+		{rows, "fit --drop word,x2 --model regression --response x0 --k 1 --restarts 1 --max-iter 3 --weights code", 1},
+		{rows, "select --cov all --select x0,x2,x3,x4 --kmin 2 --kmax 2 --restarts 1 --max-iter 2 --shards 3", .7},
+		{series, "fit --model hmm --sequence run --weights w --kmax 3 --restarts 1 --max-iter 8", .7},
+		{series, "fit --model lds --sequence run --drop w,x6,x7,x8 --k 1 --method em --restarts 1 --max-iter 2", .7},
+		{series, "fit --model hmm --drop run,w --k 2 --method em --restarts 1 --max-iter 2", 1}, // which is one block, the first
 	} {
-		line += " --data " + filepath.Join(dir, "part-*.parquet")
+		line := one.line + " --format json --data " + filepath.Join(one.dir, "part-*.parquet")
 		status, alone, errs := latent("", strings.Fields(line)...)
 		require.Equal(t, statusDone, status, errs)
 		out, decoded := decoding(t, n, line)
 		assert.Equal(t, timeless(t, alone), timeless(t, out), line)
 		for _, rows := range decoded[1:] {
-			assert.Equal(t, whole, rows >= ofBlock*files, "%s: %d", line, rows)
+			assert.LessOrEqual(t, float64(rows), one.share*ofBlock*files, line)
 		}
 	}
 }

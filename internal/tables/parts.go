@@ -41,10 +41,10 @@ func Reading(columns []data.Column) func(name string) data.Reading {
 	}
 }
 
-// Parts opens the rows of a source that is divisible, but those that are out, for the columns of a fit to it: they are
-// the numbers of these columns, codes of their levels, and what a column of weights has, if it has a name. The input
-// has the columns and none of the rows.
-func (f *Options) Parts(s *Session, source string, columns []data.Column, weights string, out []int) (*Input,
+// Parts opens the rows of a source that is divisible for the columns of a fit to it: they are the numbers of these
+// columns, codes of their levels, with the Weights, Out and Sequences of such options. The input has the columns and
+// none of the rows.
+func (f *Options) Parts(s *Session, source string, columns []data.Column, of columnar.Options) (*Input,
 	*columnar.Rows, error) {
 	paths, err := FilesOf(source)
 	if err != nil {
@@ -52,14 +52,14 @@ func (f *Options) Parts(s *Session, source string, columns []data.Column, weight
 	}
 	in, names := &Input{Name: source}, NamesOf(columns)
 	all := names
-	if weights != "" {
-		all = append(slices.Clone(names), weights)
+	if of.Weights != "" {
+		all = append(slices.Clone(names), of.Weights)
 	}
 	f.Require(all)
 	f.Dates = Dates{} // of which the fit's forms are known
 	o := f.columnarOptions(in, data.CSVOptions{NA: slices.Concat(f.NA, f.fitted), Reading: Reading(columns),
 		Store: s.Store})
-	o.Weights, o.Out = weights, out
+	o.Weights, o.Out, o.Sequences = of.Weights, of.Out, of.Sequences
 	rows, err := columnar.OpenRecoded(paths, o, func(t *data.Table) ([]float64, error) {
 		some := &Input{Named: data.Named{Table: t}, Name: source, marks: f.fitted}
 		err := f.takeDates(s.Quietly(), some)
@@ -80,7 +80,7 @@ func (f *Options) Parts(s *Session, source string, columns []data.Column, weight
 	}
 	b, err := data.NewBuilder(names, make([]bool, len(names)), 1, nil)
 	if err == nil {
-		in.Table, in.origin = b.Table(0), rows.Origin
+		in.Table, in.Ends, in.origin = b.Table(0), of.Sequences, rows.Origin
 	}
 	return in, rows, err
 }

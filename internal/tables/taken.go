@@ -9,6 +9,7 @@ import (
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/framework/blocks"
+	"github.com/latent-go/latent/internal/classes"
 	"github.com/latent-go/latent/internal/families"
 	"github.com/latent-go/latent/internal/wording"
 )
@@ -282,18 +283,20 @@ func (in *Input) TakeSequences(column string) error {
 
 // AsSequences are the rows as sequences, each with the weight that its rows have.
 func (in *Input) AsSequences(rows *blocks.Table) (*blocks.SequenceTable, error) {
-	x := rows.All()
-	table, err := blocks.FromIncomplete(x.X, x.N, x.D)
+	weights, err := in.SequenceWeights(rows.Rows())
 	if err != nil {
 		return nil, err
 	}
-	s, err := blocks.NewSequences(table, in.Ends)
-	if err != nil || in.Weights == nil {
-		return s, err
+	return classes.SequencesOf(rows, in.Ends, weights)
+}
+
+// SequenceWeights are those of the sequences of n rows; nil: all weigh 1.
+func (in *Input) SequenceWeights(n int) (weights []float64, err error) {
+	if in.Weights == nil {
+		return nil, nil
 	}
-	var weights []float64
 	first := 0
-	for _, end := range in.EndsOf(x.N) {
+	for _, end := range in.EndsOf(n) {
 		for row := first; row < end; row++ {
 			if in.Weights[row] != in.Weights[first] {
 				return nil, fmt.Errorf("the weights of rows %d and %d, column %q, differ: a weight belongs to a whole sequence",
@@ -303,7 +306,7 @@ func (in *Input) AsSequences(rows *blocks.Table) (*blocks.SequenceTable, error) 
 		weights = append(weights, in.Weights[first])
 		first = end
 	}
-	return s.WithWeights(weights)
+	return weights, nil
 }
 
 // noteNameless says what columns are called for which the header has no name, and leaves out those without a value too,

@@ -1,6 +1,7 @@
 package hmm
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -173,47 +174,93 @@ const (
 	sampleSteps = 8192
 )
 
+// A pieceCount is of the pieces of a block of sequences, but those of weight 0.
+type pieceCount struct{ First, Pieces, Steps int } // the first sequence of the block
+
+// A piece is one that is drawn.
+type piece struct {
+	At     int // its number among all
+	X      []float64
+	Weight float64
+}
+
+// eachPiece calls visit for the pieces of a block, but those of weight 0.
+func eachPiece(b blocks.Sequences, visit func(weight float64, first, end int)) {
+	for i := range b.Len() {
+		begin, end := b.Bounds(i)
+		for first := begin; first < end && b.Weight(i) > 0; first += pieceSteps {
+			visit(b.Weight(i), first, min(end, first+pieceSteps))
+		}
+	}
+}
+
+// gather sums up what is found in the blocks of a source, in any order.
+func gather[T any](ctx context.Context, src framework.Source[blocks.Sequences], of any,
+	find func(b blocks.Sequences, add func(T))) ([]T, error) {
+	q := framework.Ask(of, func() (*[]T, error) { return new([]T), nil },
+		func(all *[]T, b blocks.Sequences) error {
+			find(b, func(one T) { *all = append(*all, one) })
+			return nil
+		},
+		func(into, from *[]T) error {
+			*into = append(*into, *from...)
+			return nil
+		})
+	if err := framework.SurveyAll(ctx, src, 0, q); err != nil {
+		return nil, err
+	}
+	return *q.Sum, nil
+}
+
 // pieces draws pieces of sequences, without replacement, as many as have about sampleSteps steps; those of weight 0 are
 // left out.
 func pieces(
 	ctx context.Context, src framework.Source[blocks.Sequences], d int, rng *rand.Rand,
 ) (blocks.Sequences, error) {
 	out := blocks.Sequences{Steps: blocks.Rows{D: d, Stride: d}}
-	count, steps := 0, 0
-	each := func(visit func(b blocks.Sequences, weight float64, first, end int)) error {
-		for b, err := range src.Blocks(ctx) {
-			if err != nil {
-				return err
-			}
-			for i := range b.Len() {
-				begin, end := b.Bounds(i)
-				for first := begin; first < end && b.Weight(i) > 0; first += pieceSteps {
-					visit(b, b.Weight(i), first, min(end, first+pieceSteps))
-				}
-			}
-		}
-		return ctx.Err()
-	}
-	if err := each(func(_ blocks.Sequences, _ float64, first, end int) {
-		count, steps = count+1, steps+end-first
-	}); err != nil {
+	counts, err := gather(ctx, src, pieceCount{}, func(b blocks.Sequences, add func(pieceCount)) {
+		c := pieceCount{First: b.First}
+		eachPiece(b, func(_ float64, first, end int) { c.Pieces, c.Steps = c.Pieces+1, c.Steps+end-first })
+		add(c)
+	})
+	if err != nil {
 		return out, err
+	}
+	slices.SortFunc(counts, func(a, b pieceCount) int { return cmp.Compare(a.First, b.First) })
+	before, count, steps := map[int]int{}, 0, 0 // pieces before a block
+	for _, c := range counts {
+		before[c.First] = count
+		count, steps = count+c.Pieces, steps+c.Steps
 	}
 	if count == 0 {
 		return out, errors.New("hmm: the source has no sequences")
 	}
 	wanted := min(count, 1+int(float64(sampleSteps)*float64(count)/float64(steps)))
-	err := each(func(b blocks.Sequences, weight float64, first, end int) {
-		if rng.IntN(count) < wanted { // Knuth's selection sampling
-			for t := first; t < end; t++ {
-				out.Steps.X = append(out.Steps.X, b.Steps.Row(t)...)
-			}
-			out.Steps.N += end - first
-			out.Ends, out.Weights = append(out.Ends, out.Steps.N), append(out.Weights, weight)
-			wanted--
+	drawn := map[int]bool{}
+	for at := range count {
+		if rng.IntN(count-at) < wanted-len(drawn) { // Knuth's selection sampling
+			drawn[at] = true
 		}
-		count--
+	}
+	found, err := gather(ctx, src, nil, func(b blocks.Sequences, add func(piece)) {
+		at := before[b.First]
+		eachPiece(b, func(weight float64, first, end int) {
+			if drawn[at] {
+				one := piece{At: at, Weight: weight}
+				for t := first; t < end; t++ {
+					one.X = append(one.X, b.Steps.Row(t)...)
+				}
+				add(one)
+			}
+			at++
+		})
 	})
+	slices.SortFunc(found, func(a, b piece) int { return cmp.Compare(a.At, b.At) })
+	for _, one := range found {
+		out.Steps.N += len(one.X) / d
+		out.Steps.X = append(out.Steps.X, one.X...)
+		out.Ends, out.Weights = append(out.Ends, out.Steps.N), append(out.Weights, one.Weight)
+	}
 	return out, err
 }
 

@@ -54,8 +54,10 @@ func (m Model) Init(
 	if d < 1 || m.Inputs < 0 {
 		return nil, fmt.Errorf("lds: %d inputs of %d columns: at least one column must be none", m.Inputs, all)
 	}
-	if err := complete(ctx, steps, d); err != nil {
-		return nil, err
+	if m.Inputs > 0 {
+		if err := complete(ctx, steps, d); err != nil {
+			return nil, err
+		}
 	}
 	mean, unit := table.Parameters[:d], table.Parameters[all:all+d]
 	p := (&Parameters{D: d, Mean: mean, Noise: slices.Clone(unit), Inputs: m.Inputs,
@@ -83,19 +85,18 @@ func (m Model) Init(
 
 // complete refuses inputs, the columns from d on, that miss a value.
 func complete(ctx context.Context, steps framework.Source[blocks.Rows], d int) error {
-	for b, err := range steps.Blocks(ctx) {
-		if err != nil {
-			return err
-		}
-		for i := range b.N {
-			for j, v := range b.Row(i)[d:] {
-				if v != v {
-					return fmt.Errorf("lds: %w", blocks.FaultyColumn(d+j, errors.New("is an input, and misses a value")))
+	_, err := framework.Survey(ctx, steps, 0, func() (*int, error) { return new(int), nil },
+		func(_ *int, b blocks.Rows) error {
+			for i := range b.N {
+				for j, v := range b.Row(i)[d:] {
+					if v != v {
+						return fmt.Errorf("lds: %w", blocks.FaultyColumn(d+j, errors.New("is an input, and misses a value")))
+					}
 				}
 			}
-		}
-	}
-	return nil
+			return nil
+		}, func(_, _ *int) error { return nil })
+	return err
 }
 
 // ---- Local step

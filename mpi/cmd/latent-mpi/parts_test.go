@@ -16,27 +16,34 @@ import (
 	"github.com/latent-go/latent/mpi/internal/job"
 )
 
-// groups writes tables in Parquet files, of a block each if 16 columns are read: one with numbers of two classes, codes and texts, and one
-// with rows that repeat.
+// groups writes tables in Parquet files, of a block each if 16 columns are read: one with numbers of two classes, codes and texts, one with
+// rows that repeat, and one with sequences.
 func groups(t *testing.T, dir string, files int) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(3, 4))
 	mixed := []data.Head{{Name: "word", Cells: data.Texts}, {Name: "code", Cells: data.Integers}}
-	var codes []data.Head
+	codes, chain := []data.Head(nil), []data.Head{{Name: "run", Cells: data.Integers}}
 	for j := range 16 {
 		mixed = append(mixed, data.Head{Name: fmt.Sprint("x", j)})
+		chain = append(chain, data.Head{Name: fmt.Sprint("x", j)})
 		codes = append(codes, data.Head{Name: fmt.Sprint("c", j), Cells: data.Integers})
 	}
 	for i := range files {
-		for name, heads := range map[string][]data.Head{"part": mixed, "codes": codes} {
+		for name, heads := range map[string][]data.Head{"part": mixed, "codes": codes, "chain": chain} {
 			file, err := os.Create(filepath.Join(dir, fmt.Sprintf("%s-%02d", name, i)))
 			require.NoError(t, err)
 			w, err := columnar.NewParquetWriter(file, heads)
 			require.NoError(t, err)
-			for range 2048 {
-				k := rng.IntN(2)
+			k := 0
+			for at := range 2048 {
+				if name != "chain" || rng.IntN(9) == 0 {
+					k = rng.IntN(2)
+				}
 				var texts []string
 				var row []float64
+				if name == "chain" {
+					row = append(row, float64(4*i+at/512))
+				}
 				for j := range 16 {
 					if name == "codes" {
 						row = append(row, float64(1+(k+rng.IntN(1+4*(j/15)))%3))
@@ -62,7 +69,7 @@ func TestAProcessReadsTheRowGroupsOfItsPart(t *testing.T) {
 	whole, half := t.TempDir(), t.TempDir()
 	groups(t, whole, files)
 	for i := range files {
-		for _, name := range []string{"part", "codes"} {
+		for _, name := range []string{"part", "codes", "chain"} {
 			name = fmt.Sprintf("%s-%02d", name, i)
 			text, err := os.ReadFile(filepath.Join(whole, name))
 			require.NoError(t, err)
@@ -77,6 +84,9 @@ func TestAProcessReadsTheRowGroupsOfItsPart(t *testing.T) {
 		"fit --kmax 3 --restarts 1 --data part-* --family gaussian --cov VVI --drop word,code --out OUT1",
 		"fit --method em --k 2 --sample 12000 --max-iter 5 --data part-* --drop word,code --out OUT2",
 		"fit --kmax 2 --method gfab --max-iter 5 --data codes-* --out OUT3",
+		"fit --model hmm --sequence run --kmax 3 --restarts 1 --max-iter 8 --data chain-* --out OUT4",
+		"fit --model lds --sequence run --k 1 --method em --restarts 1 --max-iter 2 --data chain-* --out OUT5",
+		"select --cov all --kmax 1 --restarts 1 --max-iter 2 --data part-* --drop word,code --out OUT6",
 	}
 	file := filepath.Join(whole, "lines")
 	require.NoError(t, os.WriteFile(file, []byte(strings.Join(lines, "\n")), 0o600))
