@@ -62,15 +62,10 @@ func Begins(head []byte) bool {
 }
 
 // Is reports whether a file is in one of the formats, by its first bytes.
-func Is(f *os.File) bool { return Begins(headOf(f)) }
-
-// IsParquet reports whether a file is in Parquet, by its first bytes.
-func IsParquet(f *os.File) bool { return bytes.HasPrefix(headOf(f), []byte(parquetMagic)) }
-
-func headOf(f *os.File) []byte {
+func Is(f *os.File) bool {
 	head := make([]byte, HeadSize)
 	n, _ := f.ReadAt(head, 0)
-	return head[:n]
+	return Begins(head[:n])
 }
 
 // Read reads files, one below the other, as one table. The table has the columns of the first file in its order.
@@ -155,7 +150,8 @@ type files struct {
 	paths   []string
 	sources []source
 	columns [][]field // of each, in the order of the first
-	rows    int
+	of      []int     // rows of each
+	rows    int       // of all
 }
 
 func openAll(paths []string, o Options) (*files, error) {
@@ -166,9 +162,11 @@ func openAll(paths []string, o Options) (*files, error) {
 			return all, err
 		}
 		all.sources = append(all.sources, f)
-		if f.Rows() < 0 {
+		groups := f.Groups()
+		if len(groups) > 0 && slices.Min(groups) < 0 {
 			return all, fmt.Errorf("%s: %w", path, errRows)
 		}
+		rows := sum(groups)
 		columns, err := kept(f, o)
 		if err != nil {
 			return all, fmt.Errorf("%s: %w", path, err)
@@ -177,7 +175,8 @@ func openAll(paths []string, o Options) (*files, error) {
 		if err := alike(all.columns[0], columns); err != nil {
 			return all, fmt.Errorf("%s and %s are not parts of one table: %w", paths[0], path, err)
 		}
-		all.rows += f.Rows()
+		all.rows += rows
+		all.of = append(all.of, rows)
 		if i == 0 && len(columns) == 0 {
 			return all, fmt.Errorf("%s: %w", path, ErrNoColumn)
 		}
@@ -186,6 +185,13 @@ func openAll(paths []string, o Options) (*files, error) {
 		return all, fmt.Errorf("%s: the file has no rows", paths[0])
 	}
 	return all, nil
+}
+
+func sum(list []int) (n int) {
+	for _, v := range list {
+		n += v
+	}
+	return n
 }
 
 func (all *files) close() {
@@ -204,7 +210,7 @@ func (all *files) each(most int, use func(f source, columns []field, rows int) e
 				rows, err = f.Next(all.columns[i], most)
 				return err
 			})
-			if err == nil && rows == 0 && read != f.Rows() {
+			if err == nil && rows == 0 && read != all.of[i] {
 				err = errRows
 			}
 			if err == nil && rows > 0 {
@@ -232,11 +238,12 @@ func guarded(read func() error) (err error) {
 	return read()
 }
 
-// A source is an open file, which is read once.
+// A source is an open file, which is read from its first group of rows on, or from another one.
 type source interface {
 	io.Closer
 	Fields() []field
-	Rows() int
+	Groups() (rows []int) // of each: a row group, or a record batch
+	Seek(group int) error
 	// Next goes on to the next rows, and returns how many they are: so many at most, as far as the format lets it, and 0
 	// at the end.
 	Next(columns []field, most int) (rows int, err error)
@@ -266,9 +273,9 @@ func open(path string, o Options) (_ source, err error) {
 	}
 	switch {
 	case string(head) == arrowMagic:
-		return openArrow(f, beginFile)
+		return openArrow(f, 8)
 	case bytes.HasPrefix(head, []byte(streamMagic)):
-		return openArrow(f, beginStream)
+		return openArrow(f, 0)
 	}
 	return openParquet(f)
 }

@@ -217,6 +217,26 @@ func TestStreamOfBatches(t *testing.T) {
 	require.ErrorContains(t, err, "incomplete or damaged Arrow stream")
 }
 
+// TestArrowThatEndsTooSoon is refused, but a stream between two batches.
+func TestArrowThatEndsTooSoon(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "cut")
+	for format, write := range map[string]func(testing.TB, string, ...arrow.RecordBatch){"file": writeArrow, "stream": writeStream} {
+		write(t, path, batch(t, 0, 105), batch(t, 105, 105))
+		whole, err := os.ReadFile(path)
+		require.NoError(t, err)
+		for n := columnar.HeadSize; n < len(whole); n += 61 {
+			require.NoError(t, os.WriteFile(path, whole[:n], 0o600))
+			table, err := columnar.Read([]string{path}, columnar.Options{Keep: flat})
+			if err == nil {
+				require.Equal(t, "stream", format)
+				require.Contains(t, []int{105, 210}, table.Rows())
+				continue
+			}
+			require.ErrorContains(t, err, path)
+		}
+	}
+}
+
 func TestPartsHaveTheSameColumns(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name string, fields ...arrow.Field) string {

@@ -39,10 +39,24 @@ func openParquet(f *os.File) (source, error) {
 	if err != nil {
 		return nil, fmt.Errorf("incomplete or damaged Parquet file: %w", err)
 	}
-	return &parquetFile{Reader: r, file: f}, nil
+	p := &parquetFile{Reader: r, file: f}
+	if p.NumRows() != int64(sum(p.Groups())) {
+		return nil, errRows
+	}
+	return p, nil
 }
 
-func (f *parquetFile) Rows() int { return int(f.NumRows()) }
+func (f *parquetFile) Groups() (rows []int) {
+	for i := range f.NumRowGroups() {
+		rows = append(rows, int(f.MetaData().RowGroups[i].GetNumRows()))
+	}
+	return rows
+}
+
+func (f *parquetFile) Seek(group int) error {
+	f.next, f.left = group, 0
+	return nil
+}
 
 func (f *parquetFile) Fields() (list []field) {
 	s := f.MetaData().Schema

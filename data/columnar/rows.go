@@ -14,15 +14,15 @@ import (
 	"github.com/latent-go/latent/internal/simd"
 )
 
-// Rows is a table of numbers in Parquet files, one below the other, as a source of blocks that is not read as a whole:
-// it has the methods of optional.Divided. Blocks are those of [blocks.FromIncomplete], or of [blocks.NewSequences], so
-// that a fit has the bits of one to the same table in memory.
+// Rows is a table of numbers in Parquet or Arrow files, one below the other, as a source of blocks that is not read as
+// a whole: it has the methods of optional.Divided. Blocks are those of [blocks.FromIncomplete], or of
+// [blocks.NewSequences], so that a fit has the bits of one to the same table in memory.
 //
-// A row group is decoded when one of its blocks is asked for, and its blocks of the same shards are kept from then on.
-// So a process that makes a share of the passes decodes the row groups with its blocks once, and has room for its
-// blocks alone. These lie in runs, as long as the process has shards. A row group that is no larger than a run is
-// decoded by one or two processes, a larger one by several, each for its own blocks: with row groups of G bytes as
-// numbers and P processes, a table should have P·G/(256 KiB) shards or more.
+// A row group of Parquet, or a record batch of Arrow, is decoded when one of its blocks is asked for, and its blocks of
+// the same shards are kept from then on. So a process that makes a share of the passes decodes the row groups with its
+// blocks once, and has room for its blocks alone. These lie in runs, as long as the process has shards. A row group
+// that is no larger than a run is decoded by one or two processes, a larger one by several, each for its own blocks:
+// with row groups of G bytes as numbers and P processes, a table should have P·G/(256 KiB) shards or more.
 type Rows struct {
 	all     *files
 	o       Options
@@ -65,8 +65,8 @@ type decodedBlock struct {
 // weight, if there is one, is the last of a row.
 type Recoding func(t *data.Table) (x []float64, err error)
 
-// OpenRows opens Parquet files with the columns of numbers that Options.Keep keeps. A null is a missing value, NaN. An
-// error names a file of another format, a column of texts, and files that differ in their columns. Blocks are kept in
+// OpenRows opens files with the columns of numbers that Options.Keep keeps. A null is a missing value, NaN. An error
+// names a file of another format, a column of texts, and files that differ in their columns. Blocks are kept in
 // Options.Store. Close Rows after its last use.
 func OpenRows(paths []string, o Options) (*Rows, error) {
 	r, err := OpenRecoded(paths, o, nil)
@@ -129,25 +129,13 @@ func OpenRecoded(paths []string, o Options, numbers Recoding) (*Rows, error) {
 func (r *Rows) findGroups() error {
 	read := 0
 	for i, f := range r.all.sources {
-		p, ok := f.(*parquetFile)
-		if !ok {
-			return fmt.Errorf("%s is not a Parquet file, whose row groups can be read one without the others", r.all.paths[i])
-		}
-		before := read
-		for place := range p.NumRowGroups() {
+		for place, all := range f.Groups() {
 			g := group{file: i, place: place, read: read, first: r.rows}
-			all := int(p.MetaData().RowGroups[place].GetNumRows())
-			if all < 0 {
-				return fmt.Errorf("%s: %w", r.all.paths[i], errRows)
-			}
 			read += all
 			if g.rows = all - (r.out(read) - r.out(g.read)); g.rows > 0 {
 				r.groups = append(r.groups, g)
 			}
 			r.rows += g.rows
-		}
-		if read-before != p.Rows() {
-			return fmt.Errorf("%s: %w", r.all.paths[i], errRows)
 		}
 	}
 	if r.rows == 0 || r.rows != read-len(r.o.Out) {
@@ -292,10 +280,12 @@ func (r *Rows) block(ctx context.Context, i int, to *keep, wanted func(i int) bo
 
 // decode decodes a row group, as far as there are wanted blocks, and keeps what belongs to these.
 func (r *Rows) decode(ctx context.Context, g group, to *keep, wanted func(i int) bool) error {
-	f, columns := r.all.sources[g.file].(*parquetFile), r.all.columns[g.file]
+	f, columns := r.all.sources[g.file], r.all.columns[g.file]
 	o := r.o
 	o.Store = nil // of some rows, which are copied
-	f.next, f.left = g.place, 0
+	if err := f.Seek(g.place); err != nil {
+		return err
+	}
 	last := r.blockOf(g.first + g.rows - 1)
 	for !wanted(last) {
 		last--

@@ -312,6 +312,64 @@ func TestProcessesDecodeTheirParts(t *testing.T) {
 	}
 }
 
+// TestGroupsAreReadInAnyOrder: row groups and record batches, which may have dictionaries of their own, each without those before it.
+func TestGroupsAreReadInAnyOrder(t *testing.T) {
+	numbers := func(t *data.Table) (x []float64, err error) {
+		for row := range t.Rows() {
+			for j, name := range t.Names {
+				v := t.Number(row, j)
+				if levels := t.Levels(name); levels != nil && v == v {
+					v = float64(len(levels[int(v)])) + float64(levels[int(v)][len(levels[int(v)])-1])
+				}
+				x = append(x, v)
+			}
+		}
+		return x, nil
+	}
+	for format, write := range writers {
+		var list []arrow.RecordBatch
+		for i, n := range []int{210, 4095, 1050, 0, 9450, 3150, 105} {
+			switch { // the file format has one dictionary
+			case format == "arrow" && n == 0:
+				continue
+			case format != "arrow":
+				n += i % 3
+			}
+			from := 0
+			for _, b := range list {
+				from += int(b.NumRows())
+			}
+			list = append(list, batch(t, from, n))
+		}
+		path := filepath.Join(t.TempDir(), format)
+		write(t, path, list...)
+		whole, err := columnar.Read([]string{path}, columnar.Options{Keep: flat})
+		require.NoError(t, err)
+		x, err := numbers(whole)
+		require.NoError(t, err)
+		r, err := columnar.OpenRecoded([]string{path}, columnar.Options{Keep: flat}, numbers)
+		require.NoError(t, err)
+		table, err := blocks.FromIncomplete(x, whole.Rows(), whole.Cols())
+		require.NoError(t, err)
+		for _, shards := range [][3]int{{3, 4, 7}, {0, 1, 7}, {5, 6, 7}, {1, 3, 7}, {0, 7, 7}} {
+			next, stop := iter.Pull2(table.Shards(t.Context(), shards[0], shards[1], shards[2]))
+			for b, err := range r.Part(t.Context(), shards[0], shards[1], shards[2]) {
+				require.NoError(t, err)
+				want, _, more := next()
+				require.True(t, more)
+				require.True(t, slices.EqualFunc(want.X, b.X, same), "%s %v", format, shards)
+			}
+			_, _, more := next()
+			require.False(t, more)
+			stop()
+			if shards[1] == 4 {
+				require.Less(t, 3*r.Decoded(), 2*whole.Rows(), format)
+			}
+		}
+		require.NoError(t, r.Close())
+	}
+}
+
 func TestWhatRowsCannotBe(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a.parquet")
@@ -321,8 +379,10 @@ func TestWhatRowsCannotBe(t *testing.T) {
 	numeric := func(name string) bool { return name == "f64" || name == "i8" }
 	arrow := filepath.Join(dir, "a.arrow")
 	writeArrow(t, arrow, batch(t, 0, 30))
-	_, err = columnar.OpenRows([]string{path, arrow}, columnar.Options{Keep: numeric})
-	require.EqualError(t, err, arrow+" is not a Parquet file, whose row groups can be read one without the others")
+	csv := filepath.Join(dir, "a.csv")
+	require.NoError(t, os.WriteFile(csv, []byte("f64,i8\n1,2\n"), 0o600))
+	_, err = columnar.OpenRows([]string{path, arrow, csv}, columnar.Options{Keep: numeric})
+	require.ErrorContains(t, err, csv+": incomplete or damaged Parquet file")
 	_, err = columnar.OpenRows([]string{filepath.Join(dir, "none")}, columnar.Options{})
 	require.ErrorIs(t, err, os.ErrNotExist)
 

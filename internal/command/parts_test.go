@@ -17,6 +17,10 @@ import (
 	"time"
 
 	"github.com/alecthomas/kong"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/ipc"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+	"github.com/apache/arrow-go/v18/parquet/pqarrow"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -87,6 +91,27 @@ func tableFiles(t *testing.T, dir string, n int, heads []data.Head, row func() (
 		}
 		require.NoError(t, w.Close())
 		require.NoError(t, file.Close())
+	}
+}
+
+// asArrow writes each of the files again in Arrow's file format, in batches of 500 rows.
+func asArrow(t *testing.T, dir string) {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(dir, "*.parquet"))
+	require.NoError(t, err)
+	for _, path := range paths {
+		file, err := os.Open(path)
+		require.NoError(t, err)
+		table, err := pqarrow.ReadTable(t.Context(), file, nil, pqarrow.ArrowReadProperties{}, memory.DefaultAllocator)
+		require.NoError(t, err)
+		to, err := os.Create(strings.TrimSuffix(path, "parquet") + "arrow")
+		require.NoError(t, err)
+		w, err := ipc.NewFileWriter(to, ipc.WithSchema(table.Schema()))
+		require.NoError(t, err)
+		for r := array.NewTableReader(table, 500); r.Next(); {
+			require.NoError(t, w.Write(r.RecordBatch()))
+		}
+		require.NoError(t, errors.Join(w.Close(), to.Close()))
 	}
 }
 
@@ -212,11 +237,13 @@ func TestACrewReadsItsParts(t *testing.T) {
 	rows, series := t.TempDir(), t.TempDir()
 	partFiles(t, rows, files)
 	seriesFiles(t, series, files)
+	asArrow(t, rows)
 	for _, one := range []struct {
 		dir, line string
 		share     float64 // of all rows that each of the others decodes at most
 	}{
 		{rows, "fit --kmax 2 --restarts 1 --max-iter 3", .7},
+		{rows, "fit --kmax 2 --restarts 1 --max-iter 3 --missing drop --data part-*.arrow", .7},
 		{rows, "select --drop word --method em --kmax 2 --restarts 1 --max-iter 3", .7},
 		{rows, "fit --kmax 2 --restarts 1 --max-iter 3 --missing drop --weights code", .7},
 		{rows, "fit --drop word,x2 --model regression --response x0 --k 1 --restarts 1 --max-iter 3 --weights code", 1},
@@ -226,6 +253,9 @@ func TestACrewReadsItsParts(t *testing.T) {
 		{series, "fit --model hmm --drop run,w --k 2 --method em --restarts 1 --max-iter 2", 1}, // which is one block, the first
 	} {
 		line := one.line + " --format json --data " + filepath.Join(one.dir, "part-*.parquet")
+		if before, _, arrow := strings.Cut(one.line, " --data"); arrow {
+			line = before + " --format json --data " + filepath.Join(one.dir, "part-*.arrow")
+		}
 		status, alone, errs := latent("", strings.Fields(line)...)
 		require.Equal(t, statusDone, status, errs)
 		out, decoded := decoding(t, n, line)

@@ -9,7 +9,7 @@ import (
 	"github.com/latent-go/latent/internal/wording"
 )
 
-// Divisible reports whether rows of a source can be read without the others: it is Parquet files.
+// Divisible reports whether rows of a source can be read without the others: it is Parquet or Arrow files.
 func (s *Session) Divisible(source string) bool {
 	if _, embedded := data.Lookup(source); embedded || source == "-" {
 		return false
@@ -21,7 +21,7 @@ func (s *Session) Divisible(source string) bool {
 	if err != nil {
 		return false
 	}
-	n, err := inFormat(paths, columnar.IsParquet)
+	n, err := inFormat(paths, columnar.Is)
 	return err == nil && n == len(paths)
 }
 
