@@ -43,8 +43,9 @@ type Host struct {
 // a temporary file. Table returns the table of a query (see [data.FromRows]).
 type Source = tables.Source
 
-// A Job is what other processes open to make the passes of a command (see [Open]): Args of the command, Data in place
-// of --data, whatever folder a process is in, Files that the rows are read from, and the number of Rows.
+// A Job is what other processes open to make the passes of a command (see [Open]): Args of the command, the Candidate
+// among several families, Data in place of --data, whatever folder a process is in, Files that the rows are read from,
+// and the number of Rows.
 type Job = command.Job
 
 // Passes are passes over the rows that other processes make: a [fitted.Passes] with Close.

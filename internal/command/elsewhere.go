@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"path/filepath"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -22,10 +23,12 @@ import (
 
 // A Job is what processes elsewhere open to make the passes of a command: see [Open].
 type Job struct {
-	Args  []string // of the command
-	Data  string   // in place of --data, whatever folder a process is in
-	Files []string // that the rows are read from
-	Rows  int
+	Args []string // of the command
+	// Candidate is the family whose fit this is, where the command compares several; empty: it does not
+	Candidate string
+	Data      string   // in place of --data, whatever folder a process is in
+	Files     []string // that the rows are read from
+	Rows      int
 	// Decided is what was found out about the table, so that others read the rows of their parts alone; nil: they cannot
 	Decided *Decision
 }
@@ -62,7 +65,7 @@ func (s *session) sendAway(f *fittingFlags, t *task) error {
 		s.asideHere()
 		return nil
 	}
-	j := Job{Args: s.args, Data: f.source(), Rows: e.Rows(), Decided: f.decided}
+	j := Job{Args: s.args, Candidate: f.rival, Data: f.source(), Rows: e.Rows(), Decided: f.decided}
 	src, err := s.Source(j.Data)
 	if err != nil {
 		return err
@@ -85,7 +88,10 @@ func (s *session) sendAway(f *fittingFlags, t *task) error {
 }
 
 func (s *session) asideHere() {
-	s.aside("the fit was computed by this process: it makes no passes over shards")
+	const text = "the fit was computed by this process: it makes no passes over shards"
+	if !slices.Contains(s.asides, text) { // of several
+		s.aside(text)
+	}
 }
 
 // closePasses gives back what passes elsewhere hold, and says where there were none: rows that repeat, or that a few
@@ -178,6 +184,9 @@ func (c *selectCommand) opened(s *session, j Job) (*task, *tables.Input, error) 
 	c.Data = j.Data
 	if err := c.check(); err != nil {
 		return nil, nil, err
+	}
+	if j.Candidate != "" {
+		c = c.of(j.Candidate)
 	}
 	return c.reopened(s, j, c.Label, c.Kmax, c.Kmin)
 }

@@ -24,7 +24,7 @@ type fittingFlags struct {
 
 	parts   bool      // processes read the rows of their parts alone
 	decided *Decision // for them
-	several bool      // the fit is one of several that are compared, which the table may not have
+	rival   string    // the family of one of several fits that are compared, which the table may not have; empty: one fit
 }
 
 // source is what --data names, or the data set that shows the model.

@@ -79,7 +79,7 @@ func (f *fittingFlags) ready(s *session, in *tables.Input) (t *task, err error) 
 		if t, err = f.bind(s.Session, in); err == nil {
 			d, err = f.decision(in, t)
 			f.decided = &d
-		} else if f.several {
+		} else if f.rival != "" {
 			d.Refused, refused, err = err.Error(), err, nil
 		}
 		return d, err

@@ -33,11 +33,6 @@ func (c *selectCommand) Run(s *session) error {
 	if err := s.shares(c.source(), "", c.Bootstrap, c.Online); err != nil {
 		return err
 	}
-	if c.compares != "" && hostOf(s).Passes != nil {
-		return misused(
-			"--family all and --cov all fit several models, and the workers of a cluster have one: select each family by itself",
-		)
-	}
 	if err := s.checkWritten([]string{c.source()}, written{flag: "--out", path: c.Out},
 		written{flag: "--report", path: c.Report, page: true},
 		c.checkpoint()); err != nil {

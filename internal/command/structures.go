@@ -186,17 +186,26 @@ func (c *selectCommand) compare(s *session, in *tables.Input, progress *keeper) 
 	return t, nil
 }
 
+// of is the command for one of the families that are compared.
+func (c *selectCommand) of(name string) *selectCommand {
+	one := *c
+	one.Family, one.covariance, one.rival = name, "", name
+	if c.compares != familyAll && families.Named(name).Normal { // --cov all: of the measured columns
+		one.covariance = name
+	}
+	return &one
+}
+
 // candidate fits one family at every K, and takes the best.
 func (c *selectCommand) candidate(
 	s *session, in *tables.Input, t *outcome.Comparison, name string, criterion framework.Criterion, progress *keeper,
 ) (outcome.ComparisonRow, error) {
-	one := *c
-	one.Family, one.covariance, one.several = name, "", true
-	if c.compares != familyAll && families.Named(name).Normal { // --cov all: of the measured columns
-		one.covariance = name
-	}
-	notes, table := len(s.Notes), in.Table
-	defer func() { in.Table, in.For = table, &c.modelFlags }()
+	one := c.of(name)
+	notes, table, here := len(s.Notes), in.Table, s.Context
+	defer func() {
+		s.closePasses()
+		in.Table, in.For, s.Context = table, &c.modelFlags, here
+	}()
 	in.For = &one.modelFlags
 	task, o, err := one.setup(s, in, one.Kmax, one.Kmin)
 	s.Notes = s.Notes[:notes]
