@@ -90,7 +90,34 @@ const (
 	ofID, ofDelta            = 4, 8
 	aSchema, aDictionary     = 1, 2
 	aBatch                   = 3
+	ofFields, ofMetadata     = 6, 8 // of a schema
+	ofChildren, ofFieldsOwn  = 14, 16
 )
+
+// mostNested bounds how deep columns are within columns.
+const mostNested = 64
+
+// within reports whether the lists of a schema, or of one of its fields, and of the fields below it have no more entries
+// in all than are left: readers make room for as many as are claimed.
+func within(t flatbuffers.Table, fields, metadata flatbuffers.VOffsetT, depth int, left *int) bool {
+	for _, list := range []flatbuffers.VOffsetT{fields, metadata} {
+		at := flatbuffers.UOffsetT(t.Offset(list))
+		if at == 0 {
+			continue
+		}
+		n, first := t.VectorLen(at), t.Vector(at)
+		if *left -= n; *left < 0 || depth > mostNested {
+			return false
+		}
+		for i := 0; list == fields && i < n; i++ {
+			child := flatbuffers.Table{Bytes: t.Bytes, Pos: t.Indirect(first + flatbuffers.UOffsetT(4*i))}
+			if !within(child, ofChildren, ofFieldsOwn, depth+1, left) {
+				return false
+			}
+		}
+	}
+	return true
+}
 
 // index finds the messages of the stream. In the file format, all dictionaries are of all batches.
 func (f *arrowFile) index(at int64, whole bool) error {
@@ -116,6 +143,9 @@ func (f *arrowFile) index(at int64, whole bool) error {
 		switch root.GetByteSlot(ofKind, 0) {
 		case aSchema:
 			f.schema = one
+			if left := len(head) / 4; !within(header, ofFields, ofMetadata, 0, &left) {
+				return errors.New("its schema has more columns than it has room for")
+			}
 		case aDictionary:
 			id := header.GetInt64Slot(ofID, 0)
 			if !header.GetBoolSlot(ofDelta, false) {

@@ -16,14 +16,19 @@ import (
 	"github.com/latent-go/latent/internal/fastcsv"
 )
 
+// mostDigits are those of Arrow's largest decimals.
+const mostDigits = 76
+
 // kind says whether values of a type are categories; ok is false where they are neither these nor numbers.
 func kind(t arrow.DataType) (categorical, ok bool) {
 	switch t := t.(type) {
 	case *arrow.DictionaryType:
 		return kind(t.ValueType)
+	case arrow.DecimalType: // of as many digits as a file claims
+		return false, max(t.GetPrecision(), t.GetScale(), -t.GetScale()) <= mostDigits
 	default:
 		switch id := t.ID(); {
-		case arrow.IsInteger(id), arrow.IsFloating(id), arrow.IsDecimal(id), id == arrow.BOOL, id == arrow.NULL:
+		case arrow.IsInteger(id), arrow.IsFloating(id), id == arrow.BOOL, id == arrow.NULL:
 			return false, true
 		case arrow.IsBaseBinary(id) && id != arrow.BINARY && id != arrow.LARGE_BINARY, id == arrow.STRING_VIEW,
 			id == arrow.DATE32, id == arrow.DATE64, id == arrow.TIMESTAMP:

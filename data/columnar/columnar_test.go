@@ -2,11 +2,13 @@ package columnar_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -237,6 +239,24 @@ func TestArrowThatEndsTooSoon(t *testing.T) {
 	}
 }
 
+// Lists of a schema claim no more memory than their file, whatever number is wrong.
+func TestArrowWithWrongNumbers(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "wrong")
+	writeStream(t, path, batch(t, 0, 20))
+	whole, err := os.ReadFile(path)
+	require.NoError(t, err)
+	var before, after runtime.MemStats
+	for at := 8; at < 8+int(binary.LittleEndian.Uint32(whole[4:])); at += 4 { // behind it are claims of rows
+		wrong := bytes.Clone(whole)
+		binary.LittleEndian.PutUint32(wrong[at:], 0x07ffffff)
+		require.NoError(t, os.WriteFile(path, wrong, 0o600))
+		runtime.ReadMemStats(&before)
+		_, _ = columnar.Read([]string{path}, columnar.Options{Keep: flat})
+		runtime.ReadMemStats(&after)
+		require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(16<<20), at)
+	}
+}
+
 func TestPartsHaveTheSameColumns(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name string, fields ...arrow.Field) string {
@@ -333,6 +353,10 @@ func FuzzParquet(f *testing.F) {
 	require.NoError(f, err)
 	f.Add(seed)
 	f.Add([]byte("PAR1PAR1"))
+	writeStream(f, path, batch(f, 0, 3))
+	seed, err = os.ReadFile(path)
+	require.NoError(f, err)
+	f.Add(seed)
 	f.Fuzz(func(t *testing.T, text []byte) {
 		path := filepath.Join(t.TempDir(), "x.parquet")
 		require.NoError(t, os.WriteFile(path, text, 0o600))
