@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+
+	"github.com/latent-go/latent/internal/wire"
 )
 
 // A file is one that rows are read from, as it was when the fit began.
@@ -78,7 +80,7 @@ func get(ctx context.Context, f Folder, name string, v any) error {
 func unseal(name string, text []byte, v any) error {
 	if len(text) >= sha256.Size {
 		content := text[sha256.Size:]
-		if sum := sha256.Sum256(content); bytes.Equal(sum[:], text[:sha256.Size]) && decode(content, v) == nil {
+		if sum := sha256.Sum256(content); bytes.Equal(sum[:], text[:sha256.Size]) && wire.Decode(content, v) == nil {
 			return nil
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/wire"
 )
 
 // Work is what a process of a job has opened.
@@ -37,7 +38,7 @@ func Register[A, B, P any, S framework.Statistics[S]](
 ) *Job[A, B, P, S] {
 	RegisterShares(name, func(ctx context.Context, text []byte) (Shares, error) {
 		var spec A
-		if err := decode(text, &spec); err != nil {
+		if err := wire.Decode(text, &spec); err != nil {
 			return nil, err
 		}
 		w, err := open(ctx, spec)
@@ -75,7 +76,7 @@ func (w shares[B, P, S]) Rows() int { return w.Source.Rows() }
 
 func (w shares[B, P, S]) Share(ctx context.Context, state []byte, first, last, shards, threads int) ([]byte, error) {
 	var at framework.State[P]
-	if err := decode(state, &at); err != nil {
+	if err := wire.Decode(state, &at); err != nil {
 		return nil, err
 	}
 	return framework.Share(ctx, w.Model, w.Source, at, first, last, shards, threads)
@@ -142,5 +143,3 @@ func encode(v any) ([]byte, error) {
 	err := gob.NewEncoder(&b).Encode(v)
 	return b.Bytes(), err
 }
-
-func decode(text []byte, v any) error { return gob.NewDecoder(bytes.NewReader(text)).Decode(v) }

@@ -16,6 +16,7 @@ import (
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/internal/panics"
 	"github.com/latent-go/latent/internal/simd"
+	"github.com/latent-go/latent/internal/wire"
 	"github.com/latent-go/latent/laplace"
 )
 
@@ -146,7 +147,7 @@ type message struct {
 // A reply is the message of one process.
 type reply struct {
 	message
-	sums *gob.Decoder
+	sums *wire.Decoder
 }
 
 // exchange sends a message, and sums that encode adds to it, and returns those of all, or the failure of the first.

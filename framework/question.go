@@ -8,6 +8,8 @@ import (
 	"reflect"
 	"strings"
 	"sync"
+
+	"github.com/latent-go/latent/internal/wire"
 )
 
 // A Question is a sum over the blocks of a source that [SurveyAll] makes, perhaps with others: an [Asked].
@@ -95,7 +97,7 @@ func (q *Asked[B, A]) text() ([]byte, error) {
 func (q *Asked[B, A]) know(text []byte) (err error) {
 	q.written = text
 	if q.Sum, err = q.accumulator(); err == nil {
-		err = gob.NewDecoder(bytes.NewReader(text)).Decode(&q.Sum)
+		err = wire.Decode(text, &q.Sum)
 	}
 	return err
 }

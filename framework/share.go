@@ -1,7 +1,6 @@
 package framework
 
 import (
-	"bytes"
 	"context"
 	"encoding/gob"
 	"fmt"
@@ -10,6 +9,7 @@ import (
 	"github.com/latent-go/latent/internal/fingerprint"
 	"github.com/latent-go/latent/internal/panics"
 	"github.com/latent-go/latent/internal/parallel"
+	"github.com/latent-go/latent/internal/wire"
 	"github.com/latent-go/latent/laplace"
 )
 
@@ -146,7 +146,7 @@ func readAlike(texts [][]byte) ([]reply, error) {
 func read(texts [][]byte) ([]reply, error) {
 	parts := make([]reply, len(texts))
 	for i, text := range texts {
-		parts[i].sums = gob.NewDecoder(bytes.NewReader(text))
+		parts[i].sums = wire.NewDecoder(text)
 		if err := parts[i].sums.Decode(&parts[i].message); err != nil {
 			return nil, fmt.Errorf("framework: cannot read the message of process %d: %w", i, err)
 		}

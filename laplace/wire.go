@@ -5,6 +5,8 @@ import (
 	"encoding/gob"
 
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/latent-go/latent/internal/wire"
 )
 
 // A tiltWire is what a [Tilt] is made of.
@@ -43,7 +45,7 @@ func (t *Tilt) GobEncode() ([]byte, error) {
 // GobDecode restores an encoded tilt, bit for bit.
 func (t *Tilt) GobDecode(text []byte) error {
 	var w tiltWire
-	if err := gob.NewDecoder(bytes.NewReader(text)).Decode(&w); err != nil {
+	if err := wire.Decode(text, &w); err != nil {
 		return err
 	}
 	f := &Curvature{n: w.N, blocks: make([]factored, len(w.Blocks))}

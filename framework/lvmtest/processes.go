@@ -9,6 +9,7 @@ import (
 
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/ranks"
+	"github.com/latent-go/latent/internal/wire"
 )
 
 // processes shares passes among goroutines that know of each other what processes do: bytes. In the second source some
@@ -60,7 +61,7 @@ func (e elsewhere[B, P, S]) Step(ctx context.Context, at framework.State[P], sha
 			return nil, err
 		}
 		var there framework.State[P]
-		if err := gob.NewDecoder(&buf).Decode(&there); err != nil {
+		if err := wire.Decode(buf.Bytes(), &there); err != nil {
 			return nil, err
 		}
 		part, err := framework.Share(ctx, e.r.Model, e.source, there, shards*i/e.n, shards*(i+1)/e.n, shards, 1)
