@@ -114,6 +114,17 @@ type known struct {
 // A sum is one by its name over a source.
 type sum struct{ src, of any }
 
+// sumOf is the sum that a question asks for.
+func sumOf[B any](src Source[B], q Question[B]) sum { return sum{nameOf(src), q.named()} }
+
+// nameOf is a source by what it is made of.
+func nameOf[B any](src Source[B]) any {
+	if s, is := src.(interface{ named() any }); is {
+		return s.named()
+	}
+	return src
+}
+
 // mostKnown bounds the bytes of all sums: those beyond are made anew.
 const mostKnown = 1 << 27
 
@@ -136,7 +147,7 @@ func (of sum) holds() bool { return of.of != nil && reflect.ValueOf(of).Comparab
 // recall answers the questions whose sums are known, and returns the others.
 func recall[B any](k *known, src Source[B], all []Question[B]) (open []Question[B], err error) {
 	for _, q := range all {
-		if of := (sum{src, q.named()}); of.holds() && k.texts[of] != nil {
+		if of := sumOf(src, q); of.holds() && k.texts[of] != nil {
 			if err := q.know(k.texts[of]); err != nil {
 				return nil, err
 			}
@@ -150,7 +161,7 @@ func recall[B any](k *known, src Source[B], all []Question[B]) (open []Question[
 // keep adds sums that were made.
 func keep[B any](k *known, src Source[B], made []Question[B]) error {
 	for _, q := range made {
-		of := sum{src, q.named()}
+		of := sumOf(src, q)
 		if !of.holds() {
 			continue
 		}

@@ -2,6 +2,7 @@ package framework
 
 import (
 	"context"
+	"fmt"
 	"iter"
 
 	"github.com/latent-go/latent/framework/blocks"
@@ -37,6 +38,8 @@ func (s someColumns) here() (Source[blocks.Rows], bool) {
 	src, away := here(s.Source)
 	return someColumns{src, s.columns}, away
 }
+
+func (s someColumns) named() any { return [2]any{nameOf(s.Source), fmt.Sprint(s.columns)} }
 
 // Part has the columns of a part of the rows.
 func (s someColumns) Part(ctx context.Context, first, last, shards int) iter.Seq2[blocks.Rows, error] {

@@ -197,6 +197,9 @@ func (e *RepeatedError) Named(columns []string) string {
 	return fmt.Sprintf("repeats column %.60q, up to scale: drop one of the two", columns[e.Of])
 }
 
+// ofFilled names the moments of filled rows, which have whole blocks.
+type ofFilled struct{ blocks string }
+
 // filled are the moments of rows whose missing entries are the mean of the column, with the variances of what it
 // shows: good enough to start from. It returns an error for columns and rows without entries, and for a row that shows
 // part of a block.
@@ -211,7 +214,7 @@ func (st Structure) filled(
 		return nil, fmt.Errorf("factor: %w", blocks.FaultyColumn(j, blocks.ErrNoValue))
 	}
 	parts := st.parts(d)
-	m, err := framework.Fold(ctx, src, 0,
+	q := framework.Ask(ofFilled{fmt.Sprint(st.Blocks)},
 		func() (*lineargaussian.Moments, error) { return new(lineargaussian.Moments), nil },
 		func(m *lineargaussian.Moments, b blocks.Rows) error {
 			full := blocks.Rows{First: b.First, N: b.N, D: d, Stride: d, X: make([]float64, b.N*d), Weights: b.Weights}
@@ -227,9 +230,10 @@ func (st Structure) filled(
 			}
 			return m.Add(full)
 		}, (*lineargaussian.Moments).Merge)
-	if err != nil {
+	if err := framework.SurveyAll(ctx, src, 0, q); err != nil {
 		return nil, err
 	}
+	m := q.Sum
 	scale := c.Variances() // of the standard deviation
 	for j := range scale {
 		scale[j] = math.Sqrt(scale[j])

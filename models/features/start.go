@@ -119,20 +119,24 @@ const leastNoise = 1e-6
 
 // seen is what check knows of the columns.
 type seen struct {
-	first  []float64 // row of positive weight
-	varies []bool
+	First  []float64 // row of positive weight
+	Varies []bool
 }
+
+// ofSeen names it.
+type ofSeen struct{}
 
 // check refuses missing entries and constant columns.
 func check(ctx context.Context, src framework.Source[blocks.Rows]) error {
-	all, err := framework.Fold(ctx, src, 1, func() (*seen, error) { return new(seen), nil }, (*seen).add, (*seen).merge)
-	if err != nil {
+	q := framework.Ask(ofSeen{}, func() (*seen, error) { return new(seen), nil }, (*seen).add, (*seen).merge)
+	if err := framework.SurveyAll(ctx, src, 0, q); err != nil {
 		return err
 	}
-	if all.first == nil {
+	all := q.Sum
+	if all.First == nil {
 		return fmt.Errorf("features: the source has no rows")
 	}
-	if j := slices.Index(all.varies, false); j >= 0 {
+	if j := slices.Index(all.Varies, false); j >= 0 {
 		return fmt.Errorf("features: %w", blocks.FaultyColumn(j, blocks.ErrConstant))
 	}
 	return nil
@@ -149,7 +153,7 @@ func (s *seen) add(b blocks.Rows) error {
 				return fmt.Errorf("features: %w", blocks.NotFinite(b.First+i, j, v))
 			}
 		}
-		if err := s.merge(&seen{first: row, varies: make([]bool, len(row))}); err != nil {
+		if err := s.merge(&seen{First: row, Varies: make([]bool, len(row))}); err != nil {
 			return err
 		}
 	}
@@ -158,17 +162,17 @@ func (s *seen) add(b blocks.Rows) error {
 
 func (s *seen) merge(o *seen) error {
 	switch {
-	case o.first == nil:
+	case o.First == nil:
 		return nil
-	case s.first == nil:
-		s.first, s.varies = slices.Clone(o.first), slices.Clone(o.varies)
+	case s.First == nil:
+		s.First, s.Varies = slices.Clone(o.First), slices.Clone(o.Varies)
 		return nil
-	case len(s.first) != len(o.first):
+	case len(s.First) != len(o.First):
 		return fmt.Errorf("features: some rows have %d columns and others %d: all must have the same",
-			len(s.first), len(o.first))
+			len(s.First), len(o.First))
 	}
-	for j, v := range o.first {
-		s.varies[j] = s.varies[j] || o.varies[j] || v != s.first[j]
+	for j, v := range o.First {
+		s.Varies[j] = s.Varies[j] || o.Varies[j] || v != s.First[j]
 	}
 	return nil
 }

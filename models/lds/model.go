@@ -85,7 +85,7 @@ func (m Model) Init(
 
 // complete refuses inputs, the columns from d on, that miss a value.
 func complete(ctx context.Context, steps framework.Source[blocks.Rows], d int) error {
-	_, err := framework.Survey(ctx, steps, 0, func() (*int, error) { return new(int), nil },
+	return framework.SurveyAll(ctx, steps, 0, framework.Ask(ofInputs{d}, func() (*int, error) { return new(int), nil },
 		func(_ *int, b blocks.Rows) error {
 			for i := range b.N {
 				for j, v := range b.Row(i)[d:] {
@@ -95,9 +95,11 @@ func complete(ctx context.Context, steps framework.Source[blocks.Rows], d int) e
 				}
 			}
 			return nil
-		}, func(_, _ *int) error { return nil })
-	return err
+		}, func(_, _ *int) error { return nil }))
 }
+
+// ofInputs names what complete has looked at.
+type ofInputs struct{ first int }
 
 // ---- Local step
 

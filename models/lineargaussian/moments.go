@@ -1,6 +1,7 @@
 package lineargaussian
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -57,7 +58,6 @@ func (m *Moments) allocate(d int) {
 // of goroutines (0: one a processor); any number gives the same bits. It returns an error for a source without rows,
 // and for an entry that is not finite or overflows, with its row and column.
 func Summarize(ctx context.Context, src framework.Source[blocks.Rows], workers int) (*Moments, error) {
-	accumulator, merge := func() (*Moments, error) { return &Moments{}, nil }, (*Moments).Merge
 	d := firstColumns(ctx, src)
 	if err := memory.Need(fmt.Sprintf("the covariance matrix of %d columns", d), 8*float64(d)*float64(d)); err != nil {
 		return nil, err
@@ -67,19 +67,27 @@ func Summarize(ctx context.Context, src framework.Source[blocks.Rows], workers i
 		if workers < 1 {
 			m.workers = runtime.GOMAXPROCS(0)
 		}
-		workers = 1
-		accumulator, merge = func() (*Moments, error) { return m, nil }, func(*Moments, *Moments) error { return nil }
+		_, err := framework.Fold(ctx, src, 1, func() (*Moments, error) { return m, nil }, (*Moments).add,
+			func(*Moments, *Moments) error { return nil })
+		if err = cmp.Or(err, m.complete()); err != nil {
+			return nil, err
+		}
+		m.tile, m.shift = nil, nil
+		return m, nil
 	}
-	m, err := framework.Fold(ctx, src, workers, accumulator, (*Moments).add, merge)
-	if err != nil {
+	q := framework.Ask(ofMoments{}, func() (*Moments, error) { return &Moments{}, nil }, (*Moments).Add, (*Moments).Merge)
+	if err := framework.SurveyAll(ctx, src, workers, q); err != nil {
 		return nil, err
 	}
-	if err := m.complete(); err != nil {
-		return nil, err
-	}
-	m.tile, m.shift = nil, nil
-	return m, nil
+	q.Sum.tile, q.Sum.shift = nil, nil
+	return q.Sum, nil
 }
+
+// Names of the sums of a fit's starts.
+type (
+	ofColumns struct{}
+	ofMoments struct{}
+)
 
 // firstColumns is the number of columns of the first block; 0 when there is none.
 func firstColumns(ctx context.Context, src framework.Source[blocks.Rows]) int {
@@ -367,11 +375,11 @@ type Columns struct {
 // SummarizeColumns makes one pass over src. It returns an error for a source without rows, and for an infinite entry
 // or one that overflows.
 func SummarizeColumns(ctx context.Context, src framework.Source[blocks.Rows]) (*Columns, error) {
-	c, err := framework.Fold(ctx, src, 0, func() (*Columns, error) { return &Columns{}, nil }, (*Columns).add,
-		(*Columns).merge)
-	if err != nil {
+	q := framework.Ask(ofColumns{}, func() (*Columns, error) { return &Columns{}, nil }, (*Columns).add, (*Columns).merge)
+	if err := framework.SurveyAll(ctx, src, 0, q); err != nil {
 		return nil, err
 	}
+	c := q.Sum
 	if math.IsNaN(floats.Sum(c.Squares)) || math.IsInf(floats.Sum(c.Squares), 0) {
 		return nil, errOverflow
 	}
@@ -453,29 +461,29 @@ func TimesScatter(
 ) ([]float64, error) {
 	d := len(mean)
 	type product struct {
-		y    []float64
+		Y    []float64
 		tile localStep
 	}
-	sum, err := framework.Fold(ctx, src, 0,
-		func() (*product, error) { return &product{y: make([]float64, d*k)}, nil },
+	sum, err := framework.Survey(ctx, src, 0,
+		func() (*product, error) { return &product{Y: make([]float64, d*k)}, nil },
 		func(a *product, b blocks.Rows) error {
 			a.tile.mean = mean
 			a.tile.eachTile(b, func(n int) {
 				x, z := linalg.General(n, d, a.tile.x), linalg.General(n, k, a.tile.scratch(&a.tile.z, k))
 				linalg.Mul(false, false, 1, x, linalg.General(d, k, q), 0, z)
 				a.tile.weigh(z)
-				linalg.Mul(true, false, 1, x, z, 1, linalg.General(d, k, a.y))
+				linalg.Mul(true, false, 1, x, z, 1, linalg.General(d, k, a.Y))
 			})
 			return nil
 		},
 		func(into, from *product) error {
-			linalg.Axpy(1, from.y, into.y)
+			linalg.Axpy(1, from.Y, into.Y)
 			return nil
 		})
 	if err != nil {
 		return nil, err
 	}
-	return sum.y, nil
+	return sum.Y, nil
 }
 
 // Pool merges the blocks of a source of moments.

@@ -1,10 +1,7 @@
 package mixture_test
 
 import (
-	"bytes"
 	"context"
-	"encoding/gob"
-	"iter"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -16,84 +13,20 @@ import (
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/blocks"
-	"github.com/latent-go/latent/framework/optional"
 	"github.com/latent-go/latent/internal/ranks"
 	"github.com/latent-go/latent/models/hmm"
 	"github.com/latent-go/latent/models/mixture"
 )
-
-// A read source counts the readings that come to its last block, and the blocks of all.
-type read[B any] struct {
-	framework.Source[B]
-	whole, blocks *int
-}
-
-// A measuredRead is one of a source that is measured.
-type measuredRead[B any] struct {
-	read[B]
-	optional.Measured
-}
-
-func (r read[B]) Blocks(ctx context.Context) iter.Seq2[B, error] {
-	return func(yield func(B, error) bool) {
-		for b, err := range r.Source.Blocks(ctx) {
-			*r.blocks++
-			if !yield(b, err) {
-				return
-			}
-		}
-		*r.whole++
-	}
-}
-
-// workers make passes in three shares, by what they get as bytes. The rows that they read are counted apart.
-type workers[B, P any, S framework.Statistics[S]] struct {
-	models  []framework.Model[B, P, S]
-	src     framework.Source[B]
-	surveys *int
-	passes  *int
-	before  func() // the first pass
-}
-
-func (w workers[B, P, S]) Step(ctx context.Context, at framework.State[P], shards int) (parts [][]byte, err error) {
-	if at.Surveys != nil {
-		*w.surveys++
-	} else if *w.passes++; *w.passes == 1 {
-		w.before()
-	}
-	for i := range 3 {
-		var text bytes.Buffer
-		if err := gob.NewEncoder(&text).Encode(at); err != nil {
-			return nil, err
-		}
-		var there framework.State[P]
-		if err := gob.NewDecoder(&text).Decode(&there); err != nil {
-			return nil, err
-		}
-		part, err := framework.Share(ctx, w.models[at.Model], w.src, there, shards*i/3, shards*(i+1)/3, shards, 2)
-		if err != nil {
-			return nil, err
-		}
-		parts = append(parts, part)
-	}
-	return parts, nil
-}
 
 // apart fits with passes and surveys made elsewhere, and returns how often the driver has read all rows, and how many
 // blocks, before the first pass.
 func apart[B, P any, S framework.Statistics[S]](
 	t *testing.T, src framework.Source[B], fit func(src framework.Source[B]), models ...framework.Model[B, P, S],
 ) (whole, blocks, surveys int) {
-	counted := read[B]{src, new(int), new(int)}
-	w := workers[B, P, S]{models: models, src: src, surveys: new(int), passes: new(int)}
-	w.before = func() { whole, blocks = *counted.whole, *counted.blocks }
-	if m, ok := src.(optional.Measured); ok {
-		fit(framework.Elsewhere[B](framework.Source[B](measuredRead[B]{counted, m}), w))
-	} else {
-		fit(framework.Elsewhere[B](framework.Source[B](counted), w))
-	}
-	require.Positive(t, *w.passes)
-	return whole, blocks, *w.surveys
+	elsewhere, d := ranks.Apart(src, models...)
+	fit(elsewhere)
+	require.Positive(t, d.Passes)
+	return d.Whole, d.Blocks, d.Surveys
 }
 
 func rowsOfThree(t *testing.T, n, d int, weighted bool) *blocks.Table {
@@ -252,11 +185,8 @@ func TestWorkersWithAnotherStartAreRefused(t *testing.T) {
 		_, err := framework.Fit(t.Context(), m, src, o)
 		require.ErrorContains(t, err, "a start here does not ask for the sums that it asks for there")
 	}
-	w := workers[blocks.Rows, *mixture.Parameters, *mixture.Statistics]{
-		models: []framework.Model[blocks.Rows, *mixture.Parameters, *mixture.Statistics]{other}, src: src,
-		surveys: new(int), passes: new(int),
-	}
-	apartErr(framework.Elsewhere[blocks.Rows](src, w))
+	elsewhere, _ := ranks.Apart(src, other)
+	apartErr(elsewhere)
 }
 
 type otherStart struct{ mixture.Model }
