@@ -232,10 +232,14 @@ type Request struct {
 	Facts *Facts
 }
 
-// Facts are what Bind finds out about the rows of a table of a model that compares.
+// Facts are what Bind finds out about the rows of a table, as far as the model asks.
 type Facts struct {
-	Structures []Structure // of the comparison, those that the table allows
-	Most       []int       // at how many components a fit starts unless K is given, by structure
+	Structures    []Structure // of the comparison, those that the table allows
+	Most          []int       // at how many components a fit starts unless K is given, by structure
+	Low, High     []float64   // the ranges of the columns, of a family with noise
+	Shown         int         // the smallest number of entries of a column
+	Weight        float64     // of all rows, whose moments follow
+	Mean, Scatter []float64   // of the columns, length D, and D×D about the mean
 }
 
 // UnitKeys are the numbers of rows that priors of the evidence are worth (see [prior.UnitInformation]).

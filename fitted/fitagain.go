@@ -11,6 +11,7 @@ import (
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/families"
 )
@@ -98,15 +99,19 @@ func (q Request) FamilyOf(t *Table, s Settings) family.Family {
 		floor = of.LeastVariance(q)
 	}
 	columns := slices.DeleteFunc(slices.Clone(t.Columns), func(c data.Column) bool { return c.Family == families.Gate })
-	return families.Over(family.WithFloor(q.Families.OfRows(q.Family, columns), floor), func() []float64 {
+	of := family.WithFloor(q.Families.OfRows(q.Family, columns), floor)
+	return families.Over(of, len(columns), func(d int) (low, high []float64) {
+		if q.Facts != nil && q.Facts.Low != nil {
+			return q.Facts.Low, q.Facts.High
+		}
 		all := t.Rows.All()
 		x := all.X
-		if len(columns) < all.D {
+		if d < all.D {
 			x = nil
 			for i := range all.N {
-				x = append(x, all.Row(i)[:len(columns)]...)
+				x = append(x, all.Row(i)[:d]...)
 			}
 		}
-		return x
-	}, len(columns))
+		return normal.Ranges(x, d)
+	})
 }

@@ -1,6 +1,7 @@
 package lineargaussian
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -88,9 +89,28 @@ func (*PCASettings) Bind(ctx context.Context, t *fitted.Table, r fitted.Request)
 	b.Compares = func(c framework.Criterion) bool { // gFIC and FIC do not exist with no more rows than columns
 		return compares(c, r.Method) && (!c.Needs.Curvature || n > d)
 	}
+	b.Facts = factsOf(r)
 	var err error
-	b.Problem, err = pcaProblem(ctx, t, r)
+	b.Problem, err = pcaProblem(ctx, t, r, b.Facts)
 	return b, err
+}
+
+// factsOf are those that another process has found out, or none yet.
+func factsOf(r fitted.Request) *fitted.Facts { return cmp.Or(r.Facts, new(fitted.Facts)) }
+
+// momentsOf are those of the rows, which the facts have then.
+func momentsOf(
+	ctx context.Context, t *fitted.Table, r fitted.Request, facts *fitted.Facts,
+) (*lineargaussian.Moments, error) {
+	if facts.Scatter == nil {
+		m, err := lineargaussian.Summarize(ctx, t.Rows, r.Workers)
+		if err != nil {
+			return nil, err
+		}
+		facts.Weight, facts.Mean, facts.Scatter = m.N, m.Mean, m.Scatter
+	}
+	n, d := t.Rows.Dims()
+	return &lineargaussian.Moments{Rows: n, N: facts.Weight, D: d, Mean: facts.Mean, Scatter: facts.Scatter}, nil
 }
 
 // compares leaves out the ELBO of estimated parameters, which never falls as K grows.
@@ -100,9 +120,11 @@ func compares(c framework.Criterion, m fitted.Method) bool {
 
 // pcaProblem passes the rows to the model as their D×D moments, so that the time of an iteration does not depend on N,
 // or block by block if there are more columns than rows.
-func pcaProblem(ctx context.Context, t *fitted.Table, r fitted.Request) (fitted.Problem[fitted.Found], error) {
+func pcaProblem(
+	ctx context.Context, t *fitted.Table, r fitted.Request, facts *fitted.Facts,
+) (fitted.Problem[fitted.Found], error) {
 	if r.Method.ClosedForm {
-		return solvedPCA(ctx, t, r)
+		return solvedPCA(ctx, t, r, facts)
 	}
 	estimated := func(p *bpca.Parameters, stat *lineargaussian.Statistics) (fitted.Found, error) {
 		p, err := bpca.Model{}.Estimates(stat, p)
@@ -128,7 +150,7 @@ func pcaProblem(ctx context.Context, t *fitted.Table, r fitted.Request) (fitted.
 			Model: model, Source: t.Rows, Found: estimated,
 		}, nil
 	}
-	moments, err := lineargaussian.Summarize(ctx, t.Rows, r.Workers)
+	moments, err := momentsOf(ctx, t, r, facts)
 	if err != nil {
 		return nil, err
 	}
@@ -142,7 +164,9 @@ func pcaProblem(ctx context.Context, t *fitted.Table, r fitted.Request) (fitted.
 
 // solvedPCA computes all K up to a largest from one spectrum. If the table is wide, it decomposes only when it knows
 // how many eigenvalues are needed: the solutions use the sum of the others alone.
-func solvedPCA(ctx context.Context, t *fitted.Table, r fitted.Request) (fitted.ClosedForm[fitted.Found], error) {
+func solvedPCA(
+	ctx context.Context, t *fitted.Table, r fitted.Request, facts *fitted.Facts,
+) (fitted.ClosedForm[fitted.Found], error) {
 	solve := func(s *lineargaussian.Spectrum, kmax int) (fitted.Solutions[fitted.Found], error) {
 		all, err := bpca.Solve(s, kmax)
 		if err != nil {
@@ -151,11 +175,11 @@ func solvedPCA(ctx context.Context, t *fitted.Table, r fitted.Request) (fitted.C
 		all.Prior, _ = r.UnitInformation()
 		return pcaSolutions{all, t.Columns}, nil
 	}
-	if n, d := t.Rows.Dims(); n >= d && d >= 400 {
-		moments, err := lineargaussian.Summarize(ctx, t.Rows, r.Workers)
+	if n, d := t.Rows.Dims(); n >= d {
+		moments, err := momentsOf(ctx, t, r, facts)
 		return func(kmax int) (fitted.Solutions[fitted.Found], error) {
 			decompose := moments.Spectrum
-			if 16*kmax <= d {
+			if d >= 400 && 16*kmax <= d {
 				decompose = func() (*lineargaussian.Spectrum, error) { return moments.LeadingSpectrum(kmax) }
 			}
 			s, err := decompose()

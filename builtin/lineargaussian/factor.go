@@ -112,9 +112,9 @@ func (m *FactorSettings) structure(names []string) (st factor.Structure, err err
 }
 
 // unsolved returns why a table has no closed form; empty if it has one.
-func (m *FactorSettings) unsolved(t *fitted.Table) string {
+func (m *FactorSettings) unsolved(gaps bool) string {
 	switch {
-	case slices.ContainsFunc(t.Rows.All().X, math.IsNaN):
+	case gaps:
 		return "missing entries"
 	case m.Blocks != "" && len(escaped(m.Blocks, ";")) > 2:
 		return "more than two blocks"
@@ -125,7 +125,7 @@ func (m *FactorSettings) unsolved(t *fitted.Table) string {
 // Choose chooses gFAB if the table has no closed form. The fit is accelerated, because it would otherwise take
 // thousands of iterations if the noise of a column approaches its floor slowly.
 func (m *FactorSettings) Choose(t *fitted.Table, _ fitted.Request) fitted.Choice {
-	if reason := m.unsolved(t); reason != "" {
+	if reason := m.unsolved(slices.ContainsFunc(t.Rows.All().X, math.IsNaN)); reason != "" {
 		return fitted.Choice{Method: "gfab", Why: "there are " + reason, Elsewhere: "default elsewhere: closed-form",
 			Accelerate: true}
 	}
@@ -142,12 +142,16 @@ func (m *FactorSettings) Bind(ctx context.Context, t *fitted.Table, r fitted.Req
 	if err != nil {
 		return nil, err
 	}
-	if reason := m.unsolved(t); reason != "" && r.Method.ClosedForm {
+	facts := factsOf(r)
+	if facts.Shown == 0 {
+		facts.Shown = leastOf(t.Rows.All().X, n, d)
+	}
+	if reason := m.unsolved(facts.Shown < n); reason != "" && r.Method.ClosedForm {
 		return nil, &fitted.SettingError{Setting: "Method", Reason: "closed-form cannot be used with " + reason + ": " +
 			"take --method gfab or em"}
 	}
-	least, identified := leastOf(t.Rows.All().X, n, d), st.Identified(d)
-	b := &fitted.Bound{What: noiseText(st), KMax: max(1, identified)}
+	identified := st.Identified(d)
+	b := &fitted.Bound{What: noiseText(st), KMax: max(1, identified), Facts: facts}
 	if r.Method.ClosedForm && !st.Isotropic && st.Blocks == nil && identified > begun {
 		b.KMax, b.DoubleTo = begun, identified // one search each: the time of all K is that of D⁴
 	}
@@ -167,9 +171,9 @@ func (m *FactorSettings) Bind(ctx context.Context, t *fitted.Table, r fitted.Req
 			return !st.Isotropic
 		}
 		// gFIC and FIC do not exist where a column has no more entries than there are columns
-		return compares(c, r.Method) && (!c.Needs.Curvature || least > d)
+		return compares(c, r.Method) && (!c.Needs.Curvature || facts.Shown > d)
 	}
-	b.Problem, err = m.problem(ctx, factorTable{t, st, valueOr(m.Rotate)}, r)
+	b.Problem, err = m.problem(ctx, factorTable{t, st, valueOr(m.Rotate)}, r, facts)
 	return b, err
 }
 
@@ -210,7 +214,7 @@ type factorTable struct {
 
 // problem returns the closed form, or iterations: on moments if no entry is missing, and otherwise on rows.
 func (m *FactorSettings) problem(
-	ctx context.Context, t factorTable, r fitted.Request,
+	ctx context.Context, t factorTable, r fitted.Request, facts *fitted.Facts,
 ) (fitted.Problem[fitted.Found], error) {
 	found := func(p *factor.Parameters, stat *factor.Statistics) (fitted.Found, error) {
 		p, err := p.Rescaled(stat)
@@ -220,11 +224,11 @@ func (m *FactorSettings) problem(
 		return t.found(p.Canonical())
 	}
 	model := factor.Model{Structure: t.st, Prior: r.EvidencePrior()}
-	if slices.ContainsFunc(t.Rows.All().X, math.IsNaN) {
+	if facts.Shown < t.Rows.Rows() {
 		return &fitted.Engine[fitted.Found, blocks.Rows, *factor.Parameters, *factor.Statistics]{
 			Model: model, Source: t.Rows, Found: found}, nil
 	}
-	moments, err := lineargaussian.Summarize(ctx, t.Rows, r.Workers)
+	moments, err := momentsOf(ctx, t.Table, r, facts)
 	if err != nil {
 		return nil, err
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/latent-go/latent/builtin/internal/scoring"
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/family/known"
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
@@ -247,6 +248,9 @@ func (e binding) bound(b *fitted.Bound, rows *blocks.Table) {
 	b.Facts = e.request.Facts
 	if b.Facts == nil {
 		b.Facts = &fitted.Facts{Most: []int{mostComponents(rows, e.family)}}
+		if noise, is := known.Inner(e.family).(normal.Noise); is {
+			b.Facts.Low, b.Facts.High = noise.Low, noise.High
+		}
 	}
 	b.KMax = max(b.KMin, b.Facts.Most[0])
 	e.double(b)

@@ -76,10 +76,7 @@ func (m *Settings) Bind(_ context.Context, t *fitted.Table, r fitted.Request) (*
 	if err != nil {
 		return nil, err
 	}
-	whole := t.Rows.All()
-	weights := whole.Weights
-	whole.Weights = nil
-	table, err := classes.TableOf(g.Expand(whole, nil), weights)
+	table, err := t.Rows.Through(g.Width(), g.Expand)
 	if err != nil {
 		return nil, err
 	}
@@ -94,8 +91,9 @@ func (m *Settings) Bind(_ context.Context, t *fitted.Table, r fitted.Request) (*
 	model := mixture.Model{Family: g.Family(m.LeastVariance(r)), Start: start, Prior: r.EvidencePrior()}
 	b := classes.Bind(&fitted.Table{Rows: table}, model.Family, r, "component")
 	b.What = g.About()
-	if b.KMax = max(1, b.KMin, min(whole.N/(g.Width()+2), classes.MostByDefault)); b.KMax == classes.MostByDefault {
-		b.DoubleTo = classes.Doubling(whole.N, len(t.Columns))
+	n := table.Rows()
+	if b.KMax = max(1, b.KMin, min(n/(g.Width()+2), classes.MostByDefault)); b.KMax == classes.MostByDefault {
+		b.DoubleTo = classes.Doubling(n, len(t.Columns))
 	}
 	b.Seen = (&fitted.Table{Columns: g.Columns()}).Names()
 	if len(m.Gate) == 0 {
@@ -104,6 +102,8 @@ func (m *Settings) Bind(_ context.Context, t *fitted.Table, r fitted.Request) (*
 	}
 	gate := g.Gated(t.Columns, m.Gate)
 	b.Seen = append(b.Seen, gate.Names()...)
+	whole := t.Rows.All()
+	whole.Weights = nil
 	searches := false
 	b.Problem, searches, err = gatedProblem(g, gate, whole, model, t.Columns, shown, table)
 	b.Accelerate = !searches // a steep gate makes EM slow (docs/theory/experts.md, section 3)

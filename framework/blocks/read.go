@@ -22,6 +22,49 @@ func Read(r Reader, d int) *Table {
 	return &Table{rows: r.Rows(), d: d, stride: d, later: &later{Reader: r}}
 }
 
+// Through is a table of d columns that of makes of the rows of t, in the memory of x or another, block by block where t
+// is read when its rows are asked for. Its blocks have as many rows as those of t.
+func (t *Table) Through(d int, of func(b Rows, x []float64) Rows) (*Table, error) {
+	if t.later != nil {
+		return Read(through{t, of}, d), nil
+	}
+	all := of(t.All(), nil)
+	made, err := FromIncomplete(all.X, all.N, d)
+	if err == nil {
+		made.weights, made.height = t.weights, t.size()
+	}
+	return made, err
+}
+
+type through struct {
+	*Table
+	of func(b Rows, x []float64) Rows
+}
+
+func (t through) Part(ctx context.Context, first, last, shards int) iter.Seq2[Rows, error] {
+	return func(yield func(Rows, error) bool) {
+		for b, err := range t.Shards(ctx, first, last, shards) {
+			if err == nil {
+				b = t.of(b, nil)
+			}
+			if !yield(b, err) {
+				return
+			}
+		}
+	}
+}
+
+func (t through) All(ctx context.Context) (x, weights []float64, err error) {
+	x, weights, err = t.later.All(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	if t.weights != nil {
+		weights = t.weights
+	}
+	return t.of(Rows{N: t.rows, D: t.d, Stride: t.d, X: x}, nil).X, weights, nil
+}
+
 // InMemory reports whether the numbers are there, and need not be read.
 func (t *Table) InMemory() bool { return t.later == nil }
 

@@ -71,6 +71,31 @@ func TestARowIsReadWhenItIsAskedFor(t *testing.T) {
 		require.Equal(t, want, got, of)
 		require.Len(t, r.seen, len(want))
 	}
+	doubled := func(b blocks.Rows, _ []float64) blocks.Rows { // and with a column more
+		wide := blocks.Rows{First: b.First, N: b.N, D: d + 1, Stride: d + 1, Weights: b.Weights}
+		for i := range b.N {
+			wide.X = append(append(wide.X, b.Row(i)...), 2*b.Row(i)[0])
+		}
+		return wide
+	}
+	through, err := weighted.Through(d+1, doubled)
+	require.NoError(t, err)
+	laterThrough, err := later.Through(d+1, doubled)
+	require.NoError(t, err)
+	require.Equal(t, through.All(), laterThrough.All())
+	at := 0
+	for b, err := range laterThrough.Blocks(t.Context()) {
+		require.NoError(t, err)
+		require.Equal(t, through.All().X[at:at+len(b.X)], b.X)
+		require.Equal(t, min(height, through.Rows()-b.First), b.N)
+		at += len(b.X)
+	}
+	require.Len(t, through.All().X, at)
+	at = 0
+	for b := range through.Blocks(t.Context()) {
+		require.Equal(t, at*height, b.First)
+		at++
+	}
 	var every []blocks.Rows
 	for b := range later.Every(1, 4) {
 		every = append(every, b)

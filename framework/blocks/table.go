@@ -4,6 +4,7 @@
 package blocks
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -120,6 +121,7 @@ type Table struct {
 	x               []float64
 	rows, d, stride int
 	weights         []float64
+	height          int    // rows of a block; 0: as many as d says
 	later           *later // in place of x
 }
 
@@ -288,7 +290,7 @@ func (t *Table) Shards(ctx context.Context, first, last, shards int) iter.Seq2[R
 	if t.later != nil {
 		return t.read(ctx, first, last, shards)
 	}
-	size := Height(t.d)
+	size := t.size()
 	return func(yield func(Rows, error) bool) {
 		for lap := 0; lap*size < t.rows; lap += shards {
 			for row := (lap + first) * size; row < min(t.rows, (lap+last)*size); row += size {
@@ -299,6 +301,8 @@ func (t *Table) Shards(ctx context.Context, first, last, shards int) iter.Seq2[R
 		}
 	}
 }
+
+func (t *Table) size() int { return cmp.Or(t.height, Height(t.d)) }
 
 // Single is a source of one block that stands for a number of rows, such as the
 // moments of a table.

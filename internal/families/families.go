@@ -459,17 +459,17 @@ func Check(c data.Column, names []string) error {
 	return nil
 }
 
-// Over gives noise the box of the rows of a table, with d columns, row after row; other families need none.
-func Over(f family.Family, rows func() []float64, d int) family.Family {
+// Over gives noise the box of the rows of a table of d columns, the ranges of its first ones; other families need none.
+func Over(f family.Family, d int, box func(columns int) (low, high []float64)) family.Family {
 	n, is := known.Inner(f).(normal.Noise)
 	if !is {
 		return f
 	}
-	n.Low, n.High = normal.Ranges(rows(), d)
 	if of, is := f.(known.Family); is { // the last column has codes
-		n.Low, n.High = n.Low[:d-1], n.High[:d-1]
+		n.Low, n.High = box(d - 1)
 		of.Family = n
 		return of
 	}
+	n.Low, n.High = box(d)
 	return n
 }

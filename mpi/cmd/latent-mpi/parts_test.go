@@ -87,6 +87,11 @@ func TestAProcessReadsTheRowGroupsOfItsPart(t *testing.T) {
 		"fit --model hmm --sequence run --kmax 3 --restarts 1 --max-iter 8 --data chain-* --out OUT4",
 		"fit --model lds --sequence run --k 1 --method em --restarts 1 --max-iter 2 --data chain-* --out OUT5",
 		"select --cov all --kmax 1 --restarts 1 --max-iter 2 --data part-* --drop word,code --out OUT6",
+		"fit --k 2 --cov VVV --noise --restarts 1 --max-iter 5 --data part-* --drop word,code --out OUT7",
+		"fit --model regression --response x0 --k 2 --restarts 1 --max-iter 5 --data part-* --drop word,code --out OUT8",
+		"fit --model bpca --kmax 2 --max-iter 5 --data part-* --drop word,code --out OUT9",
+		"fit --model ppca --kmax 3 --method closed-form --data part-* --drop word,code --out OUT10",
+		"fit --model factor --kmax 2 --method em --max-iter 5 --data part-* --drop word,code --out OUT11",
 	}
 	file := filepath.Join(whole, "lines")
 	require.NoError(t, os.WriteFile(file, []byte(strings.Join(lines, "\n")), 0o600))
