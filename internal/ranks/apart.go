@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/gob"
 	"iter"
+	"sync"
 
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/optional"
@@ -15,6 +16,8 @@ import (
 type Driver struct {
 	Whole, Blocks   int // readings that come to the last block, and the blocks of all, before the first pass
 	Surveys, Passes int // of the workers
+
+	mu sync.Mutex // starts are made at the same time
 }
 
 // Apart is a source whose passes and surveys are made elsewhere, in three shares, by what workers get as bytes. They
@@ -55,7 +58,9 @@ func (r read[B]) Blocks(ctx context.Context) iter.Seq2[B, error] {
 }
 
 func (d *Driver) count(of *int) {
-	if d.Passes == 0 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if read := of == &d.Whole || of == &d.Blocks; !read || d.Passes == 0 {
 		*of++
 	}
 }
@@ -69,9 +74,9 @@ type workers[B, P any, S framework.Statistics[S]] struct {
 // Step makes the shares.
 func (w workers[B, P, S]) Step(ctx context.Context, at framework.State[P], shards int) (parts [][]byte, err error) {
 	if at.Surveys != nil {
-		w.Surveys++
+		w.count(&w.Surveys)
 	} else {
-		w.Passes++
+		w.count(&w.Passes)
 	}
 	for i := range 3 {
 		var text bytes.Buffer

@@ -71,7 +71,7 @@ func TestComponentsAndTheirFactorsAreFoundInOneFit(t *testing.T) {
 		n, d    int
 		factors []int
 	}{{1500, 10, []int{1, 2, 3}}, {2000, 15, []int{2, 4}}} {
-		for seed := range tier.Of[uint64](1, 2, 10) {
+		for seed := range tier.Of[uint64](1, 1, 10) {
 			t.Run(fmt.Sprintf("%v of %d columns, seed %d", truth.factors, truth.d, seed), func(t *testing.T) {
 				x, labels := analysed(seed, truth.n, truth.d, truth.factors...)
 				src, err := blocks.FromSlice(x, truth.n, truth.d)

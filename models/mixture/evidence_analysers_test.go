@@ -16,6 +16,7 @@ import (
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/evidencetest"
+	"github.com/latent-go/latent/internal/tier"
 	"github.com/latent-go/latent/models/mixture"
 )
 
@@ -118,7 +119,7 @@ func TestEvidenceOfAnalysersAgainstAnnealing(t *testing.T) {
 					y[r*one.d+j] = v / sd
 				}
 			}
-			exact, err := evidence.AIS(t.Context(), oneFactor(y, one.d, one.k, jacobian), evidence.AISOptions{Temperatures: 200, Chains: 32, Seed: 3})
+			exact, err := evidence.AIS(t.Context(), oneFactor(y, one.d, one.k, jacobian), evidence.AISOptions{Temperatures: 200, Chains: tier.Of(16, 16, 32), Seed: 3})
 			require.NoError(t, err)
 			t.Logf("E − annealed = %.3f ± %.3f", value-exact.LogEvidence, exact.StandardError)
 			assert.LessOrEqual(t, value, exact.LogEvidence+0.1+4*exact.StandardError)

@@ -18,7 +18,7 @@ import (
 // TestAFitToASampleStartsAFit: all rows have the last word, in fewer passes, with the same bits for any number of workers and over an
 // interruption.
 func TestAFitToASampleStartsAFit(t *testing.T) {
-	const n, d, k = 40_000, 10, 5
+	const n, d, k = 20_000, 6, 4
 	rng := rand.New(rand.NewPCG(1, 1))
 	centers := make([]float64, k*d)
 	for i := range centers {
@@ -46,7 +46,7 @@ func TestAFitToASampleStartsAFit(t *testing.T) {
 		var fits [2][]outcome // without and with a sample, of several seeds
 		best := math.Inf(-1)
 		for i := range fits {
-			o.Sample = 2500 * i
+			o.Sample = 1500 * i
 			for o.Seed = range 3 {
 				res, err := framework.Fit(ctx, m, table, o)
 				require.NoError(t, err)

@@ -13,6 +13,7 @@ import (
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/blocks"
+	"github.com/latent-go/latent/internal/tier"
 	"github.com/latent-go/latent/models/mixture"
 )
 
@@ -57,7 +58,8 @@ func TestLikelihoodsOfASelectionDoNotFall(t *testing.T) {
 			ks = append(ks, k+1)
 		}
 		raised := 0
-		for seed := range uint64(3) {
+		seeds := tier.Of[uint64](1, 1, 3)
+		for seed := range seeds {
 			o := framework.Options{Method: framework.EM, Seed: seed, Tolerance: 1e-8}
 			all, err := framework.Select(context.Background(), mixture.Model{Family: c.family}, c.table, ks, o, framework.BIC)
 			require.NoError(t, err, c.name)
@@ -67,7 +69,7 @@ func TestLikelihoodsOfASelectionDoNotFall(t *testing.T) {
 				assert.GreaterOrEqual(t, fit.Evaluation.LogLikelihood, all.Fits[i].Evaluation.LogLikelihood-1e-6*fit.N, "%s, seed %d, K = %d", c.name, seed, i+2)
 			}
 		}
-		t.Logf("%s: %d runs were added to %d fits", c.name, raised, 3*(c.most-1))
+		t.Logf("%s: %d runs were added to %d fits", c.name, raised, int(seeds)*(c.most-1))
 	}
 }
 

@@ -69,7 +69,7 @@ func TestStartsOfAFitElsewhereReadNoRows(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.options.MaxIterations, c.options.NoMoves, c.options.Seed = 4, true, 3
-			table := rowsOfThree(t, 40000, 3, c.weighted)
+			table := rowsOfThree(t, 33000, 3, c.weighted)
 			x := table.All().X
 			switch name {
 			case "codes":
