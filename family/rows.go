@@ -59,12 +59,13 @@ func (w Weighted) All() iter.Seq2[[]float64, float64] {
 }
 
 // Each calls visit for every row of nonzero weight, as All does, with the row's number in the source, from 0, until
-// visit returns false.
+// visit returns false. The columns are there until then.
 func (w Weighted) Each(visit func(row int, x []float64, weight float64) bool) {
 	if w.rows == nil {
 		return
 	}
 	place := w.Class
+	var room []float64
 	for _, b := range w.rows.Blocks {
 		for i := range b.N {
 			q := w.rows.Q[place]
@@ -72,7 +73,12 @@ func (w Weighted) Each(visit func(row int, x []float64, weight float64) bool) {
 			if q == 0 {
 				continue
 			}
-			x := b.X[i*b.Stride+w.at:][:w.len]
+			var x []float64
+			if b.X != nil { // most tables, whose blocks need not be passed by value
+				x = b.X[i*b.Stride+w.at:][:w.len]
+			} else {
+				x = b.RowIn(i, &room)[w.at:][:w.len]
+			}
 			if missing(x) {
 				continue
 			}
@@ -85,7 +91,7 @@ func (w Weighted) Each(visit func(row int, x []float64, weight float64) bool) {
 
 // KeptRows are the rows of all classes, of a family that needs them.
 type KeptRows struct {
-	Blocks []blocks.Rows // sharing the memory of the source's blocks
+	Blocks []blocks.Rows // sharing the memory of the source
 	Q      []float64     // w_n q_nk, rows×K
 
 	block blocks.Rows // under way
@@ -103,10 +109,8 @@ func (r *KeptRows) Weighted(at, columns int) Weighted {
 
 // observe notes rows that are going to be added.
 func (r *KeptRows) observe(b blocks.Rows, first, n int) {
-	r.block = blocks.Rows{First: b.First + first, N: n, D: b.D, Stride: b.Stride}
-	if n > 0 && b.Entries == nil {
-		r.block.X = b.X[first*b.Stride : (first+n-1)*b.Stride+b.D]
-	}
+	r.block = b.Kept(first, n)
+	r.block.Weights = nil // Q has them
 }
 
 // add adds the rows observed, with weights q, laid out as for AddScores.

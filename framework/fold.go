@@ -270,7 +270,9 @@ func inMemory[B any](src Source[B]) (table every[B], ok bool) {
 	switch t := any(src).(type) { // not one that embeds them and has other blocks
 	case *blocks.Table:
 		rows, d = t.Dims()
-		there = t.InMemory()
+		if there = t.InMemory(); t.IsFloat32() {
+			rows = 0 // blocks that are read in order would need memory of their own
+		}
 	case *blocks.SequenceTable:
 		_, rows, d = t.Dims()
 		there = t.InMemory()

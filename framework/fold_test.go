@@ -53,6 +53,27 @@ func TestTablesMergeAsStreamsDo(t *testing.T) {
 	requireBits(t, want, fitTogether(t, 3, src, o))
 }
 
+// TestFloat32TablesFitAsFloat64: to the bit, for any number of workers and processes, whatever the start reads.
+func TestFloat32TablesFitAsFloat64(t *testing.T) {
+	wide := ofManyBlocks()
+	x := make([]float32, wide.Rows())
+	for i, v := range wide.All().X {
+		x[i] = float32(v) // a count
+	}
+	src, err := blocks.FromFloat32(x, len(x), 1)
+	require.NoError(t, err)
+	o := framework.Options{K: 3, FixedK: true, Method: framework.EM, MaxIterations: 2, NoMoves: true, Sample: 1000}
+	want, err := framework.Fit(background, poisson{}, wide, o)
+	require.NoError(t, err)
+	for _, workers := range []int{1, 3} {
+		o.Workers = workers
+		got, err := framework.Fit(background, poisson{}, src, o)
+		require.NoError(t, err)
+		requireBits(t, want, got)
+	}
+	requireBits(t, want, fitTogether(t, 3, src, o))
+}
+
 // TestShardsInTurnFailAtTheFirstBlock: that of a stream, whether by an error or a panic.
 func TestShardsInTurnFailAtTheFirstBlock(t *testing.T) {
 	fold := func(src framework.Source[blocks.Rows], workers int, visit func(b blocks.Rows) error) error {

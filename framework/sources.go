@@ -15,7 +15,9 @@ import (
 //
 // The engine calls Blocks once per run and ranges over the sequence once per pass: open files inside the sequence.
 // Several goroutines may do so at the same time (restarts and [Select] do). A block belongs to its reader until the
-// iteration ends: a source that reads from disk returns fresh memory for each.
+// iteration ends: a source that reads from disk returns fresh memory for each. Passes over a table of
+// [blocks.FromFloat32] alone get blocks whose numbers are there until the next one, and keep [blocks.Rows.Kept] of
+// them.
 type Source[B any] interface {
 	// Rows is the number of rows, each counted once whatever its weight. A fit to blocks of another number of
 	// [blocks.Rows] or [blocks.Sequences] is an error.

@@ -43,6 +43,14 @@ func ExampleFromIncomplete() {
 }
 
 // Three documents over a vocabulary of 1000 words: what is 0 takes no memory.
+func ExampleFromFloat32() {
+	table := must(blocks.FromFloat32([]float32{0.5, 2, 0.25, 1}, 2, 2))
+	for b := range table.Lent() {
+		fmt.Println(b.Row(1))
+	}
+	// Output: [0.25 1]
+}
+
 func ExampleFromSparse() {
 	table := must(blocks.FromSparse([]int{0, 2, 3, 5}, []int{7, 999, 3, 7, 8}, []float64{2, 1, 4, 1, 1}, 1000))
 	fmt.Println(table.Rows(), "rows")

@@ -68,6 +68,9 @@ func (t through) All(ctx context.Context) (x, weights []float64, err error) {
 // InMemory reports whether the numbers are there, and need not be read.
 func (t *Table) InMemory() bool { return t.later == nil }
 
+// IsFloat32 reports whether the table is one of [FromFloat32].
+func (t *Table) IsFloat32() bool { return t.float32s != nil }
+
 // A ReadError is the reason why rows of a table could not be read.
 type ReadError struct{ Err error }
 

@@ -11,10 +11,12 @@ import (
 	"iter"
 	"math"
 	"slices"
+	"sync"
 
 	"golang.org/x/exp/constraints"
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/internal/simd"
 )
 
@@ -26,20 +28,53 @@ type Rows struct {
 	X       []float64 // row-major: row i is X[i*Stride : i*Stride+D]; NaN is a missing value
 	Weights []float64 // frequency weights, length N; nil when every row weighs 1
 	Entries *Entries  // the numbers of the rows instead of X, if most are 0; otherwise nil
+	// Float32s are the numbers of X as a table of [FromFloat32] has them, N×D, where X is lent: there until the next block
+	// is asked for, and not in what a reader has [Rows.Kept]. Otherwise nil.
+	Float32s []float32 `fingerprint:"-"`
 }
 
 // Row returns row i of the block, length D: sharing its memory, or in new memory if the rows are given by their
-// entries.
+// entries, or are those of float32 that a block has [Rows.Kept].
 func (b Rows) Row(i int) []float64 {
 	if b.Entries != nil {
 		row := make([]float64, b.D)
 		b.Entries.Put(i, row)
 		return row
 	}
+	if b.X == nil && b.Float32s != nil {
+		return b.RowIn(i, new([]float64))
+	}
 	if b.Stride < b.D {
 		panic(fmt.Sprintf("framework: Rows of stride %d and %d columns: Stride must be at least D", b.Stride, b.D))
 	}
 	return b.X[i*b.Stride : i*b.Stride+b.D]
+}
+
+// RowIn is Row, but that a row in new memory is in room, which grows to length D.
+func (b Rows) RowIn(i int, room *[]float64) []float64 {
+	if b.X != nil || b.Float32s == nil {
+		return b.Row(i)
+	}
+	*room = linalg.Resize(*room, b.D)
+	simd.Widen(*room, b.Float32s[i*b.D:(i+1)*b.D])
+	return *room
+}
+
+// Kept returns n rows of the block, from row first on, for a reader that keeps them after it has asked for the next
+// block: X is nil if it was lent. [Rows.Row] and [Rows.RowIn] have their numbers. Rows given by entries have none.
+func (b Rows) Kept(first, n int) Rows {
+	kept := Rows{First: b.First + first, N: n, D: b.D, Stride: b.Stride}
+	if b.Weights != nil {
+		kept.Weights = b.Weights[first : first+n]
+	}
+	switch {
+	case n == 0 || b.Entries != nil:
+	case b.Float32s != nil:
+		kept.Float32s = b.Float32s[first*b.D : (first+n)*b.D]
+	default:
+		kept.X = b.X[first*b.Stride : (first+n-1)*b.Stride+b.D]
+	}
+	return kept
 }
 
 // Weight returns the frequency weight of row i of the block.
@@ -119,6 +154,8 @@ func Height(d int) int { return max(1, blockFloats/d, min(256, 16*blockFloats/d)
 // The rows of one that [Read] has made are read when they are asked for.
 type Table struct {
 	x               []float64
+	float32s        []float32        // in place of x
+	wide            func() []float64 // these as float64, all of them, once that is asked for
 	rows, d, stride int
 	weights         []float64
 	height          int    // rows of a block; 0: as many as d says
@@ -143,8 +180,8 @@ func FromMatrix(x mat.Matrix) (*Table, error) {
 }
 
 // FromSlice makes a Table of a flat row-major slice, rows×d. float64 numbers are
-// used in place, any other floating-point type is converted once. It returns the errors of [FromMatrix], and one for a
-// length other than rows·d.
+// used in place, any other floating-point type is converted once (but see [FromFloat32]). It returns the errors of
+// [FromMatrix], and one for a length other than rows·d.
 func FromSlice[T constraints.Float](x []T, rows, d int) (*Table, error) {
 	flat, err := flatten(x, rows, d)
 	if err != nil {
@@ -154,17 +191,32 @@ func FromSlice[T constraints.Float](x []T, rows, d int) (*Table, error) {
 }
 
 func flatten[T constraints.Float](x []T, rows, d int) ([]float64, error) {
-	if rows < 0 || d < 0 || d > 0 && (len(x)%d != 0 || len(x)/d != rows) || d == 0 && len(x) > 0 {
-		return nil, fmt.Errorf("framework: %d numbers cannot be a table of %d rows and %d columns", len(x), rows, d)
+	if err := checkShape(len(x), rows, d); err != nil {
+		return nil, err
 	}
 	if flat, ok := any(x).([]float64); ok {
 		return flat, nil
 	}
+	return widened(x), nil
+}
+
+// checkShape returns an error about so many numbers that are no table of rows and columns, or an empty one.
+func checkShape(n, rows, d int) error {
+	if rows < 0 || d < 0 || d > 0 && (n%d != 0 || n/d != rows) || d == 0 && n > 0 {
+		return fmt.Errorf("framework: %d numbers cannot be a table of %d rows and %d columns", n, rows, d)
+	}
+	if rows == 0 || d == 0 {
+		return fmt.Errorf("framework: a table of %d rows and %d columns holds no data", rows, d)
+	}
+	return nil
+}
+
+func widened[T constraints.Float](x []T) []float64 {
 	flat := make([]float64, len(x))
 	for i, v := range x {
 		flat[i] = float64(v)
 	}
-	return flat, nil
+	return flat
 }
 
 // FromIncomplete makes a Table as [FromSlice] does, with NaN for a missing value. Models that need complete rows reject
@@ -177,13 +229,35 @@ func FromIncomplete[T constraints.Float](x []T, rows, d int) (*Table, error) {
 	return newIncomplete(flat, rows, d, d)
 }
 
+// FromFloat32 is [FromIncomplete] of numbers that are used in place and stay float32, at half the memory. A pass gets
+// its blocks in memory that is used again for the next ones (see [Rows.Kept]), widened, which is exact; [Table.Blocks]
+// yields blocks in memory of their own, and [Table.All] widens the whole table.
+func FromFloat32(x []float32, rows, d int) (*Table, error) {
+	if err := checkShape(len(x), rows, d); err != nil {
+		return nil, err
+	}
+	t := &Table{float32s: x, rows: rows, d: d, stride: d}
+	t.wide = sync.OnceValue(func() []float64 { return widened(x) })
+	for b := range t.Lent() {
+		if simd.Finite(b.X) {
+			continue
+		}
+		if at := slices.IndexFunc(b.X, isInfinite); at >= 0 {
+			return nil, fmt.Errorf("framework: %w", NotFinite(b.First+at/d, at%d, b.X[at]))
+		}
+	}
+	return t, nil
+}
+
 func newTable(x []float64, rows, d, stride int) (*Table, error) {
 	return checked(x, rows, d, stride, func(v float64) bool { return v-v != 0 })
 }
 
 func newIncomplete(x []float64, rows, d, stride int) (*Table, error) {
-	return checked(x, rows, d, stride, func(v float64) bool { return math.IsInf(v, 0) })
+	return checked(x, rows, d, stride, isInfinite)
 }
+
+func isInfinite(v float64) bool { return math.IsInf(v, 0) }
 
 // checked makes a table without bad entries, which are never finite.
 func checked(x []float64, rows, d, stride int, bad func(v float64) bool) (*Table, error) {
@@ -260,13 +334,28 @@ func (t *Table) All() Rows { return t.block(0, t.rows) }
 func (t *Table) block(first, n int) Rows {
 	b := Rows{First: first, N: n, D: t.d, Stride: t.stride}
 	x := t.x
-	if t.later != nil {
+	switch {
+	case t.wide != nil:
+		x = t.wide()
+	case t.later != nil:
 		var weights []float64
 		if x, weights = t.later.all(); weights != nil {
 			b.Weights = weights[first : first+n]
 		}
 	}
 	b.X = x[first*t.stride : (first+n-1)*t.stride+t.d]
+	return t.weighted(b)
+}
+
+// lent is a block of float32 in room, which is used again for the next, or in memory of its own if there is none.
+func (t *Table) lent(first, n int, room []float64) Rows {
+	b, part := Rows{First: first, N: n, D: t.d, Stride: t.d, X: room}, t.float32s[first*t.d:(first+n)*t.d]
+	if room == nil {
+		b.X = make([]float64, len(part))
+	} else {
+		b.X, b.Float32s = room[:len(part)], part
+	}
+	simd.Widen(b.X, part)
 	return t.weighted(b)
 }
 
@@ -280,23 +369,69 @@ func (t *Table) weighted(b Rows) Rows {
 // Blocks yields the rows in blocks of [Height] rows.
 func (t *Table) Blocks(ctx context.Context) iter.Seq2[Rows, error] { return t.Shards(ctx, 0, 1, 1) }
 
-// Every yields the blocks first, first + step, first + 2·step, …, counted from 0.
+// Every yields the blocks first, first + step, first + 2·step, …, counted from 0. Those of a table of [FromFloat32] are
+// there until the next one is asked for.
 func (t *Table) Every(first, step int) iter.Seq2[Rows, error] {
-	return t.Shards(context.Background(), first, first+1, step)
+	if t.float32s == nil {
+		return t.Shards(context.Background(), first, first+1, step)
+	}
+	return func(yield func(Rows, error) bool) {
+		room := rooms.Get().(*[]float64)
+		defer rooms.Put(room)
+		*room = linalg.Resize(*room, min(t.rows, t.size())*t.d)
+		t.each(first, first+1, step, *room, yield)
+	}
 }
+
+// Lent yields all rows in blocks that are there until the next one is asked for: what of [Table.All] needs them one
+// after the other takes no memory for a table of [FromFloat32]. It panics as All does.
+func (t *Table) Lent() iter.Seq[Rows] {
+	return func(yield func(Rows) bool) {
+		for b, err := range t.Every(0, 1) {
+			if err != nil {
+				panic(&ReadError{err})
+			}
+			if !yield(b) {
+				return
+			}
+		}
+	}
+}
+
+// HasGaps reports whether an entry of the first d columns is missing. It panics as [Table.All] does.
+func (t *Table) HasGaps(d int) bool {
+	for b := range t.Lent() {
+		for i := range b.N {
+			if row := b.Row(i)[:d]; !simd.Finite(row) && slices.ContainsFunc(row, math.IsNaN) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+var rooms = sync.Pool{New: func() any { return new([]float64) }} // for blocks that are lent
 
 // Shards yields the blocks of shards first to last−1, in order: block i, from 0, belongs to shard i mod shards.
 func (t *Table) Shards(ctx context.Context, first, last, shards int) iter.Seq2[Rows, error] {
 	if t.later != nil {
 		return t.read(ctx, first, last, shards)
 	}
+	return func(yield func(Rows, error) bool) { t.each(first, last, shards, nil, yield) }
+}
+
+func (t *Table) each(first, last, shards int, room []float64, yield func(Rows, error) bool) {
 	size := t.size()
-	return func(yield func(Rows, error) bool) {
-		for lap := 0; lap*size < t.rows; lap += shards {
-			for row := (lap + first) * size; row < min(t.rows, (lap+last)*size); row += size {
-				if !yield(t.block(row, min(size, t.rows-row)), nil) {
-					return
-				}
+	for lap := 0; lap*size < t.rows; lap += shards {
+		for row := (lap + first) * size; row < min(t.rows, (lap+last)*size); row += size {
+			var b Rows
+			if n := min(size, t.rows-row); t.float32s == nil {
+				b = t.block(row, n)
+			} else {
+				b = t.lent(row, n, room)
+			}
+			if !yield(b, nil) {
+				return
 			}
 		}
 	}

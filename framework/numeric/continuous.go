@@ -367,7 +367,7 @@ func (m Continuous) Infer(b blocks.Rows, p *ContinuousParameters, s *Posteriors)
 		s.append(b.Weight(i), q, rule)
 		sum += b.Weight(i) * h
 	}
-	s.Blocks = append(s.Blocks, b)
+	s.Blocks = append(s.Blocks, b.Kept(0, b.N))
 	return sum, nil
 }
 

@@ -152,6 +152,35 @@ func TestCountsWithContinuousZ(t *testing.T) {
 	}
 }
 
+// firstThree are counts in the first columns of many.
+type firstThree struct{ counted }
+
+func (f firstThree) Layout(int) numeric.Layout { return f.counted.Layout(3) }
+
+func (f firstThree) LogJoint(x, z, w, offset []float64) float64 {
+	return f.counted.LogJoint(x[:3], z, w, offset)
+}
+
+// TestContinuousZOfFloat32: a global step reads rows whose blocks were in memory that is used again.
+func TestContinuousZOfFloat32(t *testing.T) {
+	const n, d = 18, 1 << 15 // blocks of 16 rows
+	x, counts := make([]float32, n*d), lifted(n, 1)
+	for i := range n {
+		for j := range 3 {
+			x[i*d+j] = float32(counts[3*i+j])
+		}
+	}
+	src, err := blocks.FromFloat32(x, n, d)
+	require.NoError(t, err)
+	m, o := numeric.Continuous{Density: firstThree{}, Nodes: 3}, framework.Options{K: 1, Method: framework.EM, MaxIterations: 2}
+	got, err := framework.Fit(ctx, m, src, o)
+	require.NoError(t, err)
+	want, err := framework.Fit(ctx, m, tableOf(t, src.All().X, d), o)
+	require.NoError(t, err)
+	assert.Equal(t, want.Trace, got.Trace)
+	assert.Equal(t, want.Parameters, got.Parameters)
+}
+
 // gFAB takes a dimension away that the counts do not need, whether dimensions mix or not.
 func TestPruningWithContinuousZ(t *testing.T) {
 	if testing.Short() {

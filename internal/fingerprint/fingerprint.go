@@ -80,7 +80,8 @@ func (d digest) rows(b blocks.Rows) {
 // deepest bounds the walk through a block that leads back to itself.
 const deepest = 32
 
-// value walks through what a block holds. Functions, channels and maps are left out.
+// value walks through what a block holds. Functions, channels and maps are left out, and fields with the tag
+// fingerprint:"-".
 func (d digest) value(v reflect.Value, depth int) {
 	if depth--; depth < 0 {
 		return
@@ -110,7 +111,7 @@ func (d digest) value(v reflect.Value, depth int) {
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
-			if v.Type().Field(i).IsExported() {
+			if f := v.Type().Field(i); f.IsExported() && f.Tag.Get("fingerprint") != "-" {
 				d.value(v.Field(i), depth)
 			}
 		}

@@ -203,6 +203,19 @@ func addTimes(alpha float64, x, y []float64) {
 	}
 }
 
+func widen(dst []float64, src []float32) bool {
+	sum := 0.0
+	switch level {
+	case avx512:
+		widenAVX512(&dst[0], &src[0], len(src), &sum)
+	case avx2:
+		widenAVX2(&dst[0], &src[0], len(src), &sum)
+	default:
+		return widenPortable(dst, src)
+	}
+	return sum == 0
+}
+
 func gaussianScores(dst, x []float64, d, n int, c float64, m, root []float64, width int, work []float64) {
 	switch level {
 	case avx512:

@@ -46,6 +46,8 @@ func inner(x, y []float64) float64 { return innerPortable(x, y) }
 
 func addTimes(alpha float64, x, y []float64) { addTimesPortable(alpha, x, y) }
 
+func widen(dst []float64, src []float32) bool { return widenPortable(dst, src) }
+
 func gaussianScores(dst, x []float64, d, n int, c float64, m, root []float64, width int, work []float64) {
 	gaussianScoresPortable(dst, x, d, n, c, m, root, width, work)
 }

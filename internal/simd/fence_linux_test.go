@@ -56,6 +56,7 @@ func TestNothingOutsideIsTouched(t *testing.T) {
 				LogComplement(take(Padded(n)))
 				Rotate(take(n), take(n), 0.6, 0.8)
 				Finite(take(n))
+				Widen(take(n), halves(take, n))
 			}
 			places := func(n int) []int32 {
 				s := take((n + 1) / 2)

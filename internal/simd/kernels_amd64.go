@@ -124,6 +124,11 @@ func innerAVX2(x *float64, y *float64, n int, sum *float64)
 //go:noescape
 func addTimesAVX2(alpha float64, x *float64, y *float64, n int)
 
+// widenAVX2 makes float64 of n numbers, and adds x − x, 0 or NaN, to sum.
+//
+//go:noescape
+func widenAVX2(dst *float64, src *float32, n int, sum *float64)
+
 // reassignAVX2 is Reassign for k and entries > 0, with counts of 1 where there are none; sum is scratch.
 //
 //go:noescape
@@ -278,6 +283,11 @@ func innerAVX512(x *float64, y *float64, n int, sum *float64)
 //
 //go:noescape
 func addTimesAVX512(alpha float64, x *float64, y *float64, n int)
+
+// widenAVX512 makes float64 of n numbers, and adds x − x, 0 or NaN, to sum.
+//
+//go:noescape
+func widenAVX512(dst *float64, src *float32, n int, sum *float64)
 
 // reassignAVX512 is Reassign for k and entries > 0, with counts of 1 where there are none; sum is scratch.
 //

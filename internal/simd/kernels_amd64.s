@@ -4013,6 +4013,84 @@ done200:
 	VZEROUPPER
 	RET
 
+// func widenAVX2(dst *float64, src *float32, n int, sum *float64)
+// Requires: AVX
+TEXT ·widenAVX2(SB), NOSPLIT, $0-32
+	MOVQ   dst+0(FP), AX
+	MOVQ   src+8(FP), CX
+	MOVQ   n+16(FP), DX
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+
+loop201:
+	CMPQ      DX, $0x10
+	JL        end202
+	VCVTPS2PD (CX), Y4
+	VMOVUPD   Y4, (AX)
+	VSUBPD    Y4, Y4, Y4
+	VADDPD    Y4, Y0, Y0
+	VCVTPS2PD 16(CX), Y4
+	VMOVUPD   Y4, 32(AX)
+	VSUBPD    Y4, Y4, Y4
+	VADDPD    Y4, Y1, Y1
+	VCVTPS2PD 32(CX), Y4
+	VMOVUPD   Y4, 64(AX)
+	VSUBPD    Y4, Y4, Y4
+	VADDPD    Y4, Y2, Y2
+	VCVTPS2PD 48(CX), Y4
+	VMOVUPD   Y4, 96(AX)
+	VSUBPD    Y4, Y4, Y4
+	VADDPD    Y4, Y3, Y3
+	ADDQ      $0x00000080, AX
+	ADDQ      $0x00000040, CX
+	SUBQ      $0x10, DX
+	JMP       loop201
+
+end202:
+loop203:
+	CMPQ      DX, $0x04
+	JL        end204
+	VCVTPS2PD (CX), Y4
+	VMOVUPD   Y4, (AX)
+	VSUBPD    Y4, Y4, Y4
+	VADDPD    Y4, Y0, Y0
+	ADDQ      $0x00000020, AX
+	ADDQ      $0x00000010, CX
+	SUBQ      $0x04, DX
+	JMP       loop203
+
+end204:
+	TESTQ        DX, DX
+	JZ           done205
+	LEAQ         tailMasks<>+0(SB), BX
+	MOVQ         $0x00000004, SI
+	SUBQ         DX, SI
+	VMOVDQU      (BX)(SI*8), Y4
+	VEXTRACTF128 $0x01, Y4, X6
+	VMOVUPS      X4, X5
+	VSHUFPS      $0xdd, X6, X5, X5
+	VMASKMOVPS   (CX), X5, X5
+	VCVTPS2PD    X5, Y5
+	VMASKMOVPD   Y5, Y4, (AX)
+	VSUBPD       Y5, Y5, Y5
+	VADDPD       Y5, Y0, Y0
+
+done205:
+	VADDPD       Y1, Y0, Y0
+	VADDPD       Y3, Y2, Y2
+	VADDPD       Y2, Y0, Y0
+	MOVQ         sum+24(FP), AX
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPD       X1, X0, X1
+	VUNPCKHPD    X1, X1, X0
+	VADDSD       X0, X1, X1
+	VADDSD       (AX), X1, X1
+	VMOVSD       X1, (AX)
+	VZEROUPPER
+	RET
+
 // func reassignAVX2(q *float32, old *float32, columns *int, counts *float64, entries int, k int, alpha float64, beta float64, floor float64, mine *float64, words *float64, tokens *float64, weights *float64, sum *float64)
 // Requires: AVX, FMA3, MMX+
 TEXT ·reassignAVX2(SB), NOSPLIT, $8-112
@@ -4025,14 +4103,14 @@ TEXT ·reassignAVX2(SB), NOSPLIT, $8-112
 	MOVQ         old+8(FP), SI
 	MOVQ         counts+24(FP), DI
 
-loop201:
+loop206:
 	VMOVAPD      Y1, Y0
 	TESTQ        DI, DI
-	JZ           uncounted202
+	JZ           uncounted207
 	VBROADCASTSD (DI), Y0
 	ADDQ         $0x00000008, DI
 
-uncounted202:
+uncounted207:
 	XORQ         R8, R8
 	CMPQ         CX, $0x01
 	SETNE        R8
@@ -4057,9 +4135,9 @@ uncounted202:
 	VMOVAPD      Y0, Y2
 	VMINPD       Y2, Y1, Y2
 
-loop203:
+loop208:
 	CMPQ       R14, $0x04
-	JL         end204
+	JL         end209
 	PREFETCHT0 (R9)
 	VCVTPS2PD  (R13), Y8
 	VMULPD     Y2, Y8, Y8
@@ -4086,11 +4164,11 @@ loop203:
 	ADDQ       $0x00000020, R9
 	ADDQ       $0x00000010, R13
 	SUBQ       $0x04, R14
-	JMP        loop203
+	JMP        loop208
 
-end204:
+end209:
 	TESTQ        R14, R14
-	JZ           done205
+	JZ           done210
 	LEAQ         tailMasks<>+0(SB), R15
 	MOVQ         $0x00000004, BP
 	SUBQ         R14, BP
@@ -4120,7 +4198,7 @@ end204:
 	VANDPD       Y8, Y2, Y2
 	VADDPD       Y2, Y4, Y4
 
-done205:
+done210:
 	MOVQ         sum+104(FP), R8
 	VXORPD       X2, X2, X2
 	VMOVSD       X2, (R8)
@@ -4137,9 +4215,9 @@ done205:
 	MOVQ         weights+96(FP), R9
 	MOVQ         k+40(FP), R10
 
-loop206:
+loop211:
 	CMPQ        R10, $0x04
-	JL          end207
+	JL          end212
 	VMOVUPD     (R9), Y2
 	VMULPD      Y3, Y2, Y2
 	VCVTPS2PD   (SI), Y4
@@ -4155,11 +4233,11 @@ loop206:
 	ADDQ        $0x00000010, BX
 	ADDQ        $0x00000010, SI
 	SUBQ        $0x04, R10
-	JMP         loop206
+	JMP         loop211
 
-end207:
+end212:
 	TESTQ        R10, R10
-	JZ           done208
+	JZ           done213
 	LEAQ         tailMasks<>+0(SB), R11
 	MOVQ         $0x00000004, R12
 	SUBQ         R10, R12
@@ -4179,12 +4257,12 @@ end207:
 	VFMADD231PD  Y4, Y0, Y6
 	VMASKMOVPD   Y6, Y2, (R8)
 
-done208:
+done213:
 	LEAQ (BX)(R10*4), BX
 	LEAQ (SI)(R10*4), SI
 	ADDQ $0x00000008, AX
 	DECQ CX
-	JNZ  loop201
+	JNZ  loop206
 	VZEROUPPER
 	RET
 
@@ -4200,14 +4278,14 @@ TEXT ·tallyAVX2(SB), NOSPLIT, $0-88
 	VXORPD       Y2, Y2, Y2
 	MOVQ         counts+16(FP), SI
 
-loop209:
+loop214:
 	VMOVAPD      Y1, Y0
 	TESTQ        SI, SI
-	JZ           uncounted210
+	JZ           uncounted215
 	VBROADCASTSD (SI), Y0
 	ADDQ         $0x00000008, SI
 
-uncounted210:
+uncounted215:
 	XORQ         DI, DI
 	CMPQ         CX, $0x01
 	SETNE        DI
@@ -4229,9 +4307,9 @@ uncounted210:
 	VBROADCASTSD weight+40(FP), Y4
 	VXORPD       Y3, Y3, Y3
 
-loop211:
+loop216:
 	CMPQ         R13, $0x04
-	JL           end212
+	JL           end217
 	PREFETCHT0   (R8)
 	PREFETCHT0   (R11)
 	VCVTPS2PD    (BX), Y5
@@ -4295,11 +4373,11 @@ loop211:
 	ADDQ         $0x00000020, R11
 	ADDQ         $0x00000010, BX
 	SUBQ         $0x04, R13
-	JMP          loop211
+	JMP          loop216
 
-end212:
+end217:
 	TESTQ        R13, R13
-	JZ           done213
+	JZ           done218
 	LEAQ         tailMasks<>+0(SB), R14
 	MOVQ         $0x00000004, R15
 	SUBQ         R13, R15
@@ -4364,12 +4442,12 @@ end212:
 	VFMADD231PD  Y6, Y4, Y7
 	VMASKMOVPD   Y7, Y5, (R10)
 
-done213:
+done218:
 	LEAQ         (BX)(R13*4), BX
 	VFMADD231PD  Y3, Y0, Y2
 	ADDQ         $0x00000008, AX
 	DECQ         CX
-	JNZ          loop209
+	JNZ          loop214
 	MOVQ         total+80(FP), AX
 	VEXTRACTF128 $0x01, Y2, X0
 	VADDPD       X0, X2, X0
@@ -4394,9 +4472,9 @@ TEXT ·risingAVX2(SB), NOSPLIT, $0-56
 	VXORPD Y0, Y0, Y0
 	MOVQ   n+16(FP), DX
 
-loop214:
+loop219:
 	CMPQ         DX, $0x04
-	JL           end215
+	JL           end220
 	VMOVUPD      (AX), Y1
 	VMOVUPD      (CX), Y2
 	VDIVPD       Y1, Y2, Y3
@@ -4683,11 +4761,11 @@ loop214:
 	ADDQ         $0x00000020, AX
 	ADDQ         $0x00000020, CX
 	SUBQ         $0x04, DX
-	JMP          loop214
+	JMP          loop219
 
-end215:
+end220:
 	TESTQ        DX, DX
-	JZ           done216
+	JZ           done221
 	LEAQ         tailMasks<>+0(SB), BX
 	MOVQ         $0x00000004, SI
 	SUBQ         DX, SI
@@ -4979,7 +5057,7 @@ end215:
 	VADDPD       Y1, Y0, Y0
 	VADDPD       Y9, Y0, Y0
 
-done216:
+done221:
 	MOVQ         sum+48(FP), AX
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPD       X1, X0, X1
@@ -5088,7 +5166,7 @@ TEXT ·forward8AVX2(SB), NOSPLIT, $0-72
 	VMOVSD  least+56(FP), X3
 	XORQ    BX, BX
 
-loop217:
+loop222:
 	VMULPD       (CX), Y0, Y4
 	VMOVUPD      Y4, (AX)
 	VMULPD       32(CX), Y1, Y5
@@ -5100,7 +5178,7 @@ loop217:
 	VADDSD       X0, X1, X1
 	VMOVSD       X1, (DX)
 	VUCOMISD     X3, X1
-	JBE          end218
+	JBE          end223
 	VDIVSD       X1, X2, X0
 	VBROADCASTSD X0, Y6
 	MOVQ         move+32(FP), DI
@@ -5111,7 +5189,7 @@ loop217:
 	MOVQ         AX, R8
 	MOVQ         pairs+40(FP), R9
 
-loop219:
+loop224:
 	VBROADCASTSD (R8), Y9
 	VFMADD231PD  (DI), Y9, Y0
 	VFMADD231PD  32(DI), Y9, Y1
@@ -5121,7 +5199,7 @@ loop219:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000080, DI
 	DECQ         R9
-	JNZ          loop219
+	JNZ          loop224
 	VADDPD       Y7, Y0, Y0
 	VADDPD       Y8, Y1, Y1
 	VMULPD       Y6, Y0, Y0
@@ -5135,9 +5213,9 @@ loop219:
 	ADDQ         $0x00000008, DX
 	INCQ         BX
 	CMPQ         BX, SI
-	JL           loop217
+	JL           loop222
 
-end218:
+end223:
 	MOVQ done+64(FP), AX
 	MOVQ BX, (AX)
 	VZEROUPPER
@@ -5163,7 +5241,7 @@ TEXT ·backward8AVX2(SB), NOSPLIT, $0-64
 	VMOVUPD 32(DI), Y1
 	VMOVSD  constant16<>+0(SB), X2
 
-loop220:
+loop225:
 	VDIVSD       (BX), X2, X3
 	VBROADCASTSD X3, Y3
 	VMULPD       (CX), Y0, Y4
@@ -5184,7 +5262,7 @@ loop220:
 	MOVQ         AX, R8
 	MOVQ         pairs+48(FP), R9
 
-loop221:
+loop226:
 	VBROADCASTSD (R8), Y5
 	VFMADD231PD  (DI), Y5, Y0
 	VFMADD231PD  32(DI), Y5, Y1
@@ -5194,7 +5272,7 @@ loop221:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000080, DI
 	DECQ         R9
-	JNZ          loop221
+	JNZ          loop226
 	VADDPD       Y3, Y0, Y0
 	VADDPD       Y4, Y1, Y1
 	VMOVAPD      Y0, Y0
@@ -5204,7 +5282,7 @@ loop221:
 	SUBQ         $0x00000040, DX
 	SUBQ         $0x08, BX
 	DECQ         SI
-	JNZ          loop220
+	JNZ          loop225
 	MOVQ         beta+32(FP), AX
 	VMOVUPD      Y0, (AX)
 	VMOVUPD      Y1, 32(AX)
@@ -5227,7 +5305,7 @@ TEXT ·forward16AVX2(SB), NOSPLIT, $0-72
 	VMOVSD  least+56(FP), X5
 	XORQ    BX, BX
 
-loop222:
+loop227:
 	VMULPD       (CX), Y0, Y6
 	VMOVUPD      Y6, (AX)
 	VMULPD       32(CX), Y1, Y7
@@ -5245,7 +5323,7 @@ loop222:
 	VADDSD       X0, X1, X1
 	VMOVSD       X1, (DX)
 	VUCOMISD     X5, X1
-	JBE          end223
+	JBE          end228
 	VDIVSD       X1, X4, X0
 	VBROADCASTSD X0, Y10
 	MOVQ         move+32(FP), DI
@@ -5260,7 +5338,7 @@ loop222:
 	MOVQ         AX, R8
 	MOVQ         pairs+40(FP), R9
 
-loop224:
+loop229:
 	VBROADCASTSD (R8), Y15
 	VFMADD231PD  (DI), Y15, Y0
 	VFMADD231PD  32(DI), Y15, Y1
@@ -5274,7 +5352,7 @@ loop224:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000100, DI
 	DECQ         R9
-	JNZ          loop224
+	JNZ          loop229
 	VADDPD       Y11, Y0, Y0
 	VADDPD       Y12, Y1, Y1
 	VADDPD       Y13, Y2, Y2
@@ -5296,9 +5374,9 @@ loop224:
 	ADDQ         $0x00000008, DX
 	INCQ         BX
 	CMPQ         BX, SI
-	JL           loop222
+	JL           loop227
 
-end223:
+end228:
 	MOVQ done+64(FP), AX
 	MOVQ BX, (AX)
 	VZEROUPPER
@@ -5326,7 +5404,7 @@ TEXT ·backward16AVX2(SB), NOSPLIT, $0-64
 	VMOVUPD 96(DI), Y3
 	VMOVSD  constant16<>+0(SB), X4
 
-loop225:
+loop230:
 	VDIVSD       (BX), X4, X5
 	VBROADCASTSD X5, Y5
 	VMULPD       (CX), Y0, Y6
@@ -5361,7 +5439,7 @@ loop225:
 	MOVQ         AX, R8
 	MOVQ         pairs+48(FP), R9
 
-loop226:
+loop231:
 	VBROADCASTSD (R8), Y9
 	VFMADD231PD  (DI), Y9, Y0
 	VFMADD231PD  32(DI), Y9, Y1
@@ -5375,7 +5453,7 @@ loop226:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000100, DI
 	DECQ         R9
-	JNZ          loop226
+	JNZ          loop231
 	VADDPD       Y5, Y0, Y0
 	VADDPD       Y6, Y1, Y1
 	VADDPD       Y7, Y2, Y2
@@ -5389,7 +5467,7 @@ loop226:
 	SUBQ         $0x00000080, DX
 	SUBQ         $0x08, BX
 	DECQ         SI
-	JNZ          loop225
+	JNZ          loop230
 	MOVQ         beta+32(FP), AX
 	VMOVUPD      Y0, (AX)
 	VMOVUPD      Y1, 32(AX)
@@ -5405,9 +5483,9 @@ TEXT ·expAVX512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop227:
+loop232:
 	CMPQ              DX, $0x08
-	JL                end228
+	JL                end233
 	VMOVUPD           (CX), Z0
 	VBROADCASTSD      constant00<>+0(SB), Z1
 	VMAXPD            Z0, Z1, Z0
@@ -5436,11 +5514,11 @@ loop227:
 	ADDQ              $0x40, CX
 	ADDQ              $0x40, AX
 	SUBQ              $0x08, DX
-	JMP               loop227
+	JMP               loop232
 
-end228:
+end233:
 	TESTQ             DX, DX
-	JZ                done229
+	JZ                done234
 	MOVQ              $0x000000ff, BX
 	BZHIQ             DX, BX, BX
 	KMOVW             BX, K1
@@ -5470,7 +5548,7 @@ end228:
 	VSCALEFPD         Z1, Z2, Z0
 	VMOVUPD           Z0, K1, (AX)
 
-done229:
+done234:
 	VZEROUPPER
 	RET
 
@@ -5481,9 +5559,9 @@ TEXT ·logAVX512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop230:
+loop235:
 	CMPQ             DX, $0x08
-	JL               end231
+	JL               end236
 	VMOVUPD          (CX), Z0
 	VGETEXPPD        Z0, Z1
 	VGETMANTPD       $0x00, Z0, Z2
@@ -5521,11 +5599,11 @@ loop230:
 	ADDQ             $0x40, CX
 	ADDQ             $0x40, AX
 	SUBQ             $0x08, DX
-	JMP              loop230
+	JMP              loop235
 
-end231:
+end236:
 	TESTQ            DX, DX
-	JZ               done232
+	JZ               done237
 	MOVQ             $0x000000ff, BX
 	BZHIQ            DX, BX, BX
 	KMOVW            BX, K1
@@ -5564,7 +5642,7 @@ end231:
 	VBROADCASTSD     constant38<>+0(SB), K2, Z5
 	VMOVUPD          Z5, K1, (AX)
 
-done232:
+done237:
 	VZEROUPPER
 	RET
 
@@ -5579,24 +5657,24 @@ TEXT ·softmaxAVX512(SB), NOSPLIT, $0-40
 	SHLQ         $0x03, SI
 	VBROADCASTSD constant39<>+0(SB), Z0
 
-loop233:
+loop238:
 	CMPQ         CX, $0x08
-	JL           end234
+	JL           end239
 	VBROADCASTSD constant36<>+0(SB), Z1
 	MOVQ         k+8(FP), R8
 	MOVQ         AX, DI
 
-loop235:
+loop240:
 	VMAXPD (DI), Z1, Z1
 	ADDQ   SI, DI
 	DECQ   R8
-	JNZ    loop235
+	JNZ    loop240
 	VPXORQ Z2, Z2, Z2
 	VPXORQ Z3, Z3, Z3
 	MOVQ   k+8(FP), R8
 	MOVQ   AX, DI
 
-loop236:
+loop241:
 	VMOVUPD           (DI), Z4
 	VSUBPD            Z1, Z4, Z4
 	VMAXPD            Z4, Z0, Z4
@@ -5627,18 +5705,18 @@ loop236:
 	VFMADD231PD       Z4, Z5, Z3
 	ADDQ              SI, DI
 	DECQ              R8
-	JNZ               loop236
+	JNZ               loop241
 	VBROADCASTSD      constant16<>+0(SB), Z4
 	VDIVPD            Z2, Z4, Z4
 	MOVQ              k+8(FP), R8
 	MOVQ              AX, DI
 
-loop237:
+loop242:
 	VMULPD           (DI), Z4, Z5
 	VMOVUPD          Z5, (DI)
 	ADDQ             SI, DI
 	DECQ             R8
-	JNZ              loop237
+	JNZ              loop242
 	VGETEXPPD        Z2, Z5
 	VGETMANTPD       $0x00, Z2, Z6
 	VCMPPD.BCST      $0x1e, constant24<>+0(SB), Z6, K1
@@ -5677,9 +5755,9 @@ loop237:
 	ADDQ             $0x40, DX
 	ADDQ             $0x40, BX
 	SUBQ             $0x08, CX
-	JMP              loop233
+	JMP              loop238
 
-end234:
+end239:
 	VZEROUPPER
 	RET
 
@@ -5692,9 +5770,9 @@ TEXT ·complementAVX512(SB), NOSPLIT, $0-32
 	VBROADCASTSD constant16<>+0(SB), Z1
 	VPXORQ       Z2, Z2, Z2
 
-loop238:
+loop243:
 	CMPQ         CX, $0x08
-	JL           end239
+	JL           end244
 	VBROADCASTSD constant16<>+0(SB), Z4
 	VMOVUPD      (AX), Z3
 	VMINPD       Z3, Z0, Z3
@@ -5706,9 +5784,9 @@ loop238:
 	VPORQ.BCST   constant16<>+0(SB), Z1, Z1
 	ADDQ         $0x40, AX
 	SUBQ         $0x08, CX
-	JMP          loop238
+	JMP          loop243
 
-end239:
+end244:
 	MOVQ    mantissas+16(FP), AX
 	VMOVUPD Z1, (AX)
 	MOVQ    exponents+24(FP), AX
@@ -5723,19 +5801,19 @@ TEXT ·finiteAVX512(SB), NOSPLIT, $0-24
 	MOVQ   n+8(FP), CX
 	VPXORQ Z0, Z0, Z0
 
-loop240:
+loop245:
 	CMPQ    CX, $0x08
-	JL      end241
+	JL      end246
 	VMOVUPD (AX), Z1
 	VSUBPD  Z1, Z1, Z1
 	VADDPD  Z1, Z0, Z0
 	ADDQ    $0x40, AX
 	SUBQ    $0x08, CX
-	JMP     loop240
+	JMP     loop245
 
-end241:
+end246:
 	TESTQ     CX, CX
-	JZ        done242
+	JZ        done247
 	MOVQ      $0x000000ff, DX
 	BZHIQ     CX, DX, DX
 	KMOVW     DX, K1
@@ -5743,7 +5821,7 @@ end241:
 	VSUBPD    Z1, Z1, Z1
 	VADDPD    Z1, Z0, Z0
 
-done242:
+done247:
 	MOVQ          sum+16(FP), AX
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VADDPD        Y1, Y0, Y1
@@ -5774,18 +5852,18 @@ TEXT ·columnsAVX512(SB), NOSPLIT, $0-56
 	VPXORQ Z3, Z3, Z3
 	VPXORQ Z4, Z4, Z4
 
-loop243:
+loop248:
 	CMPQ DX, $0x08
-	JL   end244
+	JL   end249
 	MOVQ CX, R9
 	MOVQ AX, R10
 	MOVQ d+24(FP), R11
 	LEAQ (CX)(BX*8), R12
 	LEAQ (R12)(BX*8), R12
 
-loop246:
+loop251:
 	CMPQ            R11, $0x04
-	JL              end247
+	JL              end252
 	PREFETCHT0      (R12)
 	PREFETCHT0      64(R12)
 	PREFETCHT0      128(R12)
@@ -5819,12 +5897,12 @@ loop246:
 	ADDQ            $0x00000020, R9
 	LEAQ            (R10)(DI*4), R10
 	SUBQ            $0x04, R11
-	JMP             loop246
+	JMP             loop251
 
-end247:
-loop248:
+end252:
+loop253:
 	CMPQ            R11, $0x02
-	JL              end249
+	JL              end254
 	PREFETCHT0      (R12)
 	PREFETCHT0      64(R12)
 	ADDQ            $0x00000080, R12
@@ -5846,11 +5924,11 @@ loop248:
 	ADDQ            $0x00000010, R9
 	LEAQ            (R10)(DI*2), R10
 	SUBQ            $0x02, R11
-	JMP             loop248
+	JMP             loop253
 
-end249:
+end254:
 	TESTQ           R11, R11
-	JZ              even245
+	JZ              even250
 	SUBQ            $0x08, R9
 	SUBQ            DI, R10
 	LEAQ            (R9)(BX*4), R11
@@ -5869,13 +5947,13 @@ end249:
 	VMOVUPD         Z7, (R10)
 	VMOVUPD         Z5, (R10)(DI*1)
 
-even245:
+even250:
 	LEAQ (CX)(BX*8), CX
 	ADDQ $0x00000040, AX
 	SUBQ $0x08, DX
-	JMP  loop243
+	JMP  loop248
 
-end244:
+end249:
 	VADDPD        Z2, Z1, Z1
 	VADDPD        Z3, Z1, Z1
 	VADDPD        Z4, Z1, Z1
@@ -5904,9 +5982,9 @@ TEXT ·withinAVX512(SB), NOSPLIT, $0-48
 	VPBROADCASTD SI, Z2
 	VMOVDQU32    lanePlaces<>+0(SB), Z1
 
-loop250:
+loop255:
 	CMPQ          BX, $0x08
-	JL            end251
+	JL            end256
 	VMOVUPD       (CX), Z3
 	VSUBPD        (DX), Z3, Z3
 	VCMPPD        $0x16, Z0, Z3, K1
@@ -5919,9 +5997,9 @@ loop250:
 	ADDQ          $0x00000040, CX
 	ADDQ          $0x00000040, DX
 	SUBQ          $0x08, BX
-	JMP           loop250
+	JMP           loop255
 
-end251:
+end256:
 	SUBQ AX, DI
 	SHRQ $0x02, DI
 	MOVQ DI, ret+40(FP)
@@ -5957,14 +6035,14 @@ TEXT ·gatherAVX512(SB), NOSPLIT, $0-56
 	SHLQ $0x03, BX
 	SHLQ $0x03, SI
 
-loop252:
+loop257:
 	MOVQ list+40(FP), DI
 	MOVQ count+48(FP), R8
 	MOVQ CX, R9
 
-loop253:
+loop258:
 	CMPQ        R8, $0x04
-	JL          end254
+	JL          end259
 	MOVLQSX     (DI), R10
 	MOVLQSX     4(DI), R11
 	MOVLQSX     8(DI), R12
@@ -5978,13 +6056,13 @@ loop253:
 	ADDQ        $0x00000020, R9
 	ADDQ        $0x00000010, DI
 	SUBQ        $0x04, R8
-	JMP         loop253
+	JMP         loop258
 
-end254:
+end259:
 	ADDQ BX, AX
 	ADDQ SI, CX
 	DECQ DX
-	JNZ  loop252
+	JNZ  loop257
 	VZEROUPPER
 	RET
 
@@ -5995,18 +6073,18 @@ TEXT ·raiseAVX512(SB), NOSPLIT, $0-24
 	MOVQ v+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop255:
+loop260:
 	CMPQ    DX, $0x08
-	JL      end256
+	JL      end261
 	VMOVUPD (CX), Z0
 	VMAXPD  (AX), Z0, Z0
 	VMOVUPD Z0, (AX)
 	ADDQ    $0x00000040, AX
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x08, DX
-	JMP     loop255
+	JMP     loop260
 
-end256:
+end261:
 	VZEROUPPER
 	RET
 
@@ -6024,27 +6102,27 @@ TEXT ·factoriseAVX512(SB), NOSPLIT, $8-48
 	VBROADCASTSD share+40(FP), Z0
 	VBROADCASTSD constant16<>+0(SB), Z1
 
-loop257:
+loop262:
 	CMPQ BX, $0x08
-	JL   end258
+	JL   end263
 	MOVQ AX, R8
 	MOVQ CX, R9
 	MOVQ m+24(FP), R10
 
-loop259:
+loop264:
 	VMULPD  (R8), Z0, Z2
 	VMOVUPD Z2, (R9)
 	ADDQ    SI, R9
 	ADDQ    DI, R8
 	ADDQ    SI, R8
 	DECQ    R10
-	JNZ     loop259
+	JNZ     loop264
 	VMOVAPD Z1, Z2
 	MOVQ    AX, R8
 	MOVQ    CX, R9
 	MOVQ    m+24(FP), R10
 
-loop260:
+loop265:
 	VMOVUPD (R8), Z3
 	VSUBPD  (R9), Z3, Z4
 	VMINPD  Z4, Z2, Z2
@@ -6054,9 +6132,9 @@ loop260:
 	MOVQ    R8, R12
 	MOVQ    R10, R13
 	DECQ    R13
-	JZ      end261
+	JZ      end266
 
-loop262:
+loop267:
 	ADDQ   SI, R11
 	ADDQ   SI, R12
 	ADDQ   DI, R12
@@ -6065,32 +6143,32 @@ loop262:
 	MOVQ   R12, R15
 	MOVQ   R13, BP
 
-loop263:
+loop268:
 	VMOVUPD      (R15), Z5
 	VFNMADD231PD (R14), Z4, Z5
 	VMOVUPD      Z5, (R15)
 	ADDQ         SI, R14
 	ADDQ         SI, R15
 	DECQ         BP
-	JNZ          loop263
+	JNZ          loop268
 	VMOVUPD      Z4, (R11)
 	DECQ         R13
-	JNZ          loop262
+	JNZ          loop267
 
-end261:
+end266:
 	ADDQ    SI, R9
 	ADDQ    DI, R8
 	ADDQ    SI, R8
 	DECQ    R10
-	JNZ     loop260
+	JNZ     loop265
 	VMOVUPD Z2, (DX)
 	ADDQ    $0x00000040, AX
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x08, BX
-	JMP     loop257
+	JMP     loop262
 
-end258:
+end263:
 	VZEROUPPER
 	RET
 
@@ -6106,57 +6184,57 @@ TEXT ·solveAVX512(SB), NOSPLIT, $0-48
 	MOVQ  m+24(FP), DI
 	IMULQ SI, DI
 
-loop264:
+loop269:
 	CMPQ BX, $0x08
-	JL   end265
+	JL   end270
 	MOVQ CX, R8
 	MOVQ AX, R9
 	MOVQ m+24(FP), R10
 
-down266:
+down271:
 	DECQ    R10
-	JZ      up267
+	JZ      up272
 	MOVQ    R8, R11
 	MOVQ    R9, R12
 	MOVQ    R10, R13
 	VMOVUPD (R9), Z0
 
-loop268:
+loop273:
 	ADDQ         SI, R11
 	ADDQ         SI, R12
 	VMOVUPD      (R12), Z1
 	VFNMADD231PD (R11), Z0, Z1
 	VMOVUPD      Z1, (R12)
 	DECQ         R13
-	JNZ          loop268
+	JNZ          loop273
 	ADDQ         DI, R8
 	ADDQ         SI, R8
 	ADDQ         SI, R9
-	JMP          down266
+	JMP          down271
 
-up267:
+up272:
 	MOVQ R9, R14
 	SUBQ AX, R14
 	ADDQ DX, R14
 
-loop269:
+loop274:
 	VMOVUPD (R9), Z0
 	VMULPD  (R14), Z0, Z0
 	MOVQ    R8, R11
 	MOVQ    R9, R12
 	MOVQ    R10, R13
 	TESTQ   R13, R13
-	JZ      done270
+	JZ      done275
 
-loop271:
+loop276:
 	ADDQ         SI, R11
 	ADDQ         SI, R12
 	VMOVUPD      (R12), Z1
 	VFNMADD231PD (R11), Z1, Z0
 	DECQ         R13
-	JNZ          loop271
+	JNZ          loop276
 
-done270:
+done275:
 	VMOVUPD Z0, (R9)
 	SUBQ    DI, R8
 	SUBQ    SI, R8
@@ -6164,14 +6242,14 @@ done270:
 	SUBQ    SI, R14
 	INCQ    R10
 	CMPQ    R10, m+24(FP)
-	JL      loop269
+	JL      loop274
 	ADDQ    $0x00000040, AX
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x08, BX
-	JMP     loop264
+	JMP     loop269
 
-end265:
+end270:
 	VZEROUPPER
 	RET
 
@@ -6194,78 +6272,78 @@ TEXT ·invertAVX512(SB), NOSPLIT, $0-32
 	IMULQ SI, R8
 	ADDQ  R8, AX
 
-loop272:
+loop277:
 	CMPQ DX, $0x08
-	JL   end273
+	JL   end278
 	MOVQ AX, DI
 	MOVQ CX, R8
 	XORQ R9, R9
 
-rows274:
+rows279:
 	MOVQ  DI, R10
 	MOVQ  R9, R11
 	TESTQ R11, R11
-	JZ    alone275
+	JZ    alone280
 
-loop276:
+loop281:
 	ADDQ   SI, R10
 	MOVQ   DI, R12
 	MOVQ   R10, R13
 	MOVQ   R9, R14
 	VPXORQ Z0, Z0, Z0
 
-before277:
+before282:
 	ADDQ         BX, R12
 	ADDQ         BX, R13
 	CMPQ         R14, R11
-	JE           column278
+	JE           column283
 	VMOVUPD      (R12), Z1
 	VFNMADD231PD (R13), Z1, Z0
 	DECQ         R14
-	JMP          before277
+	JMP          before282
 
-column278:
-loop279:
+column283:
+loop284:
 	VMOVUPD      (R12), Z1
 	VFNMADD231PD (R13), Z1, Z0
 	ADDQ         BX, R12
 	ADDQ         SI, R13
 	DECQ         R14
-	JNZ          loop279
+	JNZ          loop284
 	VMOVUPD      Z0, (R10)
 	DECQ         R11
-	JNZ          loop276
+	JNZ          loop281
 
-alone275:
+alone280:
 	MOVQ    DI, R10
 	MOVQ    DI, R11
 	MOVQ    R9, R12
 	VMOVUPD (R8), Z0
 	TESTQ   R12, R12
-	JZ      store280
+	JZ      store285
 
-loop281:
+loop286:
 	ADDQ         BX, R10
 	ADDQ         SI, R11
 	VMOVUPD      (R10), Z1
 	VFNMADD231PD (R11), Z1, Z0
 	DECQ         R12
-	JNZ          loop281
+	JNZ          loop286
 
-store280:
+store285:
 	VMOVUPD Z0, (DI)
 	SUBQ    SI, DI
 	SUBQ    BX, DI
 	SUBQ    BX, R8
 	INCQ    R9
 	CMPQ    R9, m+16(FP)
-	JL      rows274
+	JL      rows279
 	ADDQ    $0x00000040, AX
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x08, DX
-	JMP     loop272
+	JMP     loop277
 
-end273:
+end278:
 	VZEROUPPER
 	RET
 
@@ -6278,9 +6356,9 @@ TEXT ·rotateAVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSD c+24(FP), Z0
 	VBROADCASTSD s+32(FP), Z1
 
-loop282:
+loop287:
 	CMPQ    DX, $0x08
-	JL      end283
+	JL      end288
 	VMOVUPD (AX), Z2
 	VMOVUPD (CX), Z3
 	VMULPD  Z0, Z2, Z4
@@ -6294,9 +6372,9 @@ loop282:
 	ADDQ    $0x00000040, AX
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x08, DX
-	JMP     loop282
+	JMP     loop287
 
-end283:
+end288:
 	MOVQ      $0x000000ff, BX
 	BZHIQ     DX, BX, BX
 	KMOVW     BX, K1
@@ -6325,15 +6403,15 @@ TEXT ·gaussianScoresAVX512(SB), NOSPLIT, $0-72
 	SHLQ $0x03, SI
 	LEAQ (SI)(SI*2), DI
 
-loop284:
+loop289:
 	CMPQ DX, $0x20
-	JL   end285
+	JL   end290
 	MOVQ CX, R8
 	MOVQ work+64(FP), R9
 	MOVQ m+40(FP), R10
 	MOVQ d+16(FP), R11
 
-loop286:
+loop291:
 	VBROADCASTSD (R10), Z0
 	VMOVUPD      (R8), Z1
 	VSUBPD       Z0, Z1, Z1
@@ -6351,7 +6429,7 @@ loop286:
 	ADDQ         $0x00000100, R9
 	ADDQ         $0x00000008, R10
 	DECQ         R11
-	JNZ          loop286
+	JNZ          loop291
 	VPXORQ       Z0, Z0, Z0
 	VPXORQ       Z1, Z1, Z1
 	VPXORQ       Z2, Z2, Z2
@@ -6360,9 +6438,9 @@ loop286:
 	MOVQ         root+48(FP), R9
 	MOVQ         d+16(FP), R10
 
-loop287:
+loop292:
 	CMPQ         R10, $0x04
-	JL           end288
+	JL           end293
 	VPXORQ       Z4, Z4, Z4
 	VPXORQ       Z5, Z5, Z5
 	VPXORQ       Z6, Z6, Z6
@@ -6450,9 +6528,9 @@ loop287:
 	MOVQ         R9, R12
 	MOVQ         R10, R13
 	SUBQ         $0x04, R13
-	JZ           none289
+	JZ           none294
 
-loop290:
+loop295:
 	VMOVUPD      (R11), Z20
 	VMOVUPD      64(R11), Z21
 	VMOVUPD      128(R11), Z22
@@ -6480,9 +6558,9 @@ loop290:
 	ADDQ         $0x00000100, R11
 	ADDQ         $0x00000008, R12
 	DECQ         R13
-	JNZ          loop290
+	JNZ          loop295
 
-none289:
+none294:
 	VFMADD231PD Z4, Z4, Z0
 	VFMADD231PD Z5, Z5, Z1
 	VFMADD231PD Z6, Z6, Z2
@@ -6501,11 +6579,11 @@ none289:
 	VFMADD231PD Z19, Z19, Z3
 	LEAQ        32(R9)(SI*4), R9
 	SUBQ        $0x04, R10
-	JMP         loop287
+	JMP         loop292
 
-end288:
+end293:
 	CMPQ         R10, $0x03
-	JNE          next292
+	JNE          next297
 	VPXORQ       Z4, Z4, Z4
 	VPXORQ       Z5, Z5, Z5
 	VPXORQ       Z6, Z6, Z6
@@ -6572,11 +6650,11 @@ end288:
 	VFMADD231PD  Z13, Z13, Z1
 	VFMADD231PD  Z14, Z14, Z2
 	VFMADD231PD  Z15, Z15, Z3
-	JMP          end291
+	JMP          end296
 
-next292:
+next297:
 	CMPQ         R10, $0x02
-	JNE          next293
+	JNE          next298
 	VPXORQ       Z4, Z4, Z4
 	VPXORQ       Z5, Z5, Z5
 	VPXORQ       Z6, Z6, Z6
@@ -6616,11 +6694,11 @@ next292:
 	VFMADD231PD  Z9, Z9, Z1
 	VFMADD231PD  Z10, Z10, Z2
 	VFMADD231PD  Z11, Z11, Z3
-	JMP          end291
+	JMP          end296
 
-next293:
+next298:
 	CMPQ         R10, $0x01
-	JNE          next294
+	JNE          next299
 	VPXORQ       Z4, Z4, Z4
 	VPXORQ       Z5, Z5, Z5
 	VPXORQ       Z6, Z6, Z6
@@ -6638,10 +6716,10 @@ next293:
 	VFMADD231PD  Z5, Z5, Z1
 	VFMADD231PD  Z6, Z6, Z2
 	VFMADD231PD  Z7, Z7, Z3
-	JMP          end291
+	JMP          end296
 
-next294:
-end291:
+next299:
+end296:
 	VBROADCASTSD      c+32(FP), Z4
 	VADDPD            (AX), Z4, Z5
 	VFNMADD231PD.BCST constant15<>+0(SB), Z0, Z5
@@ -6658,18 +6736,18 @@ end291:
 	ADDQ              $0x00000100, CX
 	ADDQ              $0x00000100, AX
 	SUBQ              $0x20, DX
-	JMP               loop284
+	JMP               loop289
 
-end285:
-loop295:
+end290:
+loop300:
 	CMPQ DX, $0x08
-	JL   end296
+	JL   end301
 	MOVQ CX, R8
 	MOVQ work+64(FP), R9
 	MOVQ m+40(FP), R10
 	MOVQ d+16(FP), R11
 
-loop297:
+loop302:
 	VBROADCASTSD (R10), Z0
 	VMOVUPD      (R8), Z1
 	VSUBPD       Z0, Z1, Z1
@@ -6678,15 +6756,15 @@ loop297:
 	ADDQ         $0x00000040, R9
 	ADDQ         $0x00000008, R10
 	DECQ         R11
-	JNZ          loop297
+	JNZ          loop302
 	VPXORQ       Z0, Z0, Z0
 	MOVQ         work+64(FP), R8
 	MOVQ         root+48(FP), R9
 	MOVQ         d+16(FP), R10
 
-loop298:
+loop303:
 	CMPQ         R10, $0x04
-	JL           end299
+	JL           end304
 	VPXORQ       Z1, Z1, Z1
 	VMOVUPD      (R8), Z2
 	VBROADCASTSD (R9), Z3
@@ -6720,9 +6798,9 @@ loop298:
 	MOVQ         R9, R12
 	MOVQ         R10, R13
 	SUBQ         $0x04, R13
-	JZ           none300
+	JZ           none305
 
-loop301:
+loop306:
 	VMOVUPD      (R11), Z5
 	VBROADCASTSD 32(R12), Z6
 	VFMADD231PD  Z5, Z6, Z1
@@ -6735,20 +6813,20 @@ loop301:
 	ADDQ         $0x00000040, R11
 	ADDQ         $0x00000008, R12
 	DECQ         R13
-	JNZ          loop301
+	JNZ          loop306
 
-none300:
+none305:
 	VFMADD231PD Z1, Z1, Z0
 	VFMADD231PD Z2, Z2, Z0
 	VFMADD231PD Z3, Z3, Z0
 	VFMADD231PD Z4, Z4, Z0
 	LEAQ        32(R9)(SI*4), R9
 	SUBQ        $0x04, R10
-	JMP         loop298
+	JMP         loop303
 
-end299:
+end304:
 	CMPQ         R10, $0x03
-	JNE          next303
+	JNE          next308
 	VPXORQ       Z1, Z1, Z1
 	VMOVUPD      (R8), Z2
 	VBROADCASTSD (R9), Z3
@@ -6770,11 +6848,11 @@ end299:
 	VFMADD231PD  Z1, Z1, Z0
 	VFMADD231PD  Z2, Z2, Z0
 	VFMADD231PD  Z3, Z3, Z0
-	JMP          end302
+	JMP          end307
 
-next303:
+next308:
 	CMPQ         R10, $0x02
-	JNE          next304
+	JNE          next309
 	VPXORQ       Z1, Z1, Z1
 	VMOVUPD      (R8), Z2
 	VBROADCASTSD (R9), Z3
@@ -6787,20 +6865,20 @@ next303:
 	VFMADD231PD  Z3, Z4, Z2
 	VFMADD231PD  Z1, Z1, Z0
 	VFMADD231PD  Z2, Z2, Z0
-	JMP          end302
+	JMP          end307
 
-next304:
+next309:
 	CMPQ         R10, $0x01
-	JNE          next305
+	JNE          next310
 	VPXORQ       Z1, Z1, Z1
 	VMOVUPD      (R8), Z2
 	VBROADCASTSD (R9), Z3
 	VFMADD231PD  Z2, Z3, Z1
 	VFMADD231PD  Z1, Z1, Z0
-	JMP          end302
+	JMP          end307
 
-next305:
-end302:
+next310:
+end307:
 	VBROADCASTSD      c+32(FP), Z1
 	VADDPD            (AX), Z1, Z1
 	VFNMADD231PD.BCST constant15<>+0(SB), Z0, Z1
@@ -6808,9 +6886,9 @@ end302:
 	ADDQ              $0x00000040, CX
 	ADDQ              $0x00000040, AX
 	SUBQ              $0x08, DX
-	JMP               loop295
+	JMP               loop300
 
-end296:
+end301:
 	VZEROUPPER
 	RET
 
@@ -6823,9 +6901,9 @@ TEXT ·diagonalScoresAVX512(SB), NOSPLIT, $0-56
 	MOVQ DX, BX
 	SHLQ $0x03, BX
 
-loop306:
+loop311:
 	CMPQ   DX, $0x20
-	JL     end307
+	JL     end312
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -6835,7 +6913,7 @@ loop306:
 	MOVQ   h+48(FP), R8
 	MOVQ   d+16(FP), R9
 
-loop308:
+loop313:
 	VBROADCASTSD (DI), Z4
 	VBROADCASTSD (R8), Z5
 	VMOVUPD      (SI), Z6
@@ -6858,7 +6936,7 @@ loop308:
 	ADDQ         $0x00000008, DI
 	ADDQ         $0x00000008, R8
 	DECQ         R9
-	JNZ          loop308
+	JNZ          loop313
 	VBROADCASTSD c+32(FP), Z4
 	VADDPD       (AX), Z4, Z5
 	VSUBPD       Z0, Z5, Z5
@@ -6875,19 +6953,19 @@ loop308:
 	ADDQ         $0x00000100, CX
 	ADDQ         $0x00000100, AX
 	SUBQ         $0x20, DX
-	JMP          loop306
+	JMP          loop311
 
-end307:
-loop309:
+end312:
+loop314:
 	CMPQ   DX, $0x08
-	JL     end310
+	JL     end315
 	VPXORQ Z0, Z0, Z0
 	MOVQ   CX, SI
 	MOVQ   m+40(FP), DI
 	MOVQ   h+48(FP), R8
 	MOVQ   d+16(FP), R9
 
-loop311:
+loop316:
 	VBROADCASTSD (DI), Z1
 	VBROADCASTSD (R8), Z2
 	VMOVUPD      (SI), Z3
@@ -6898,7 +6976,7 @@ loop311:
 	ADDQ         $0x00000008, DI
 	ADDQ         $0x00000008, R8
 	DECQ         R9
-	JNZ          loop311
+	JNZ          loop316
 	VBROADCASTSD c+32(FP), Z1
 	VADDPD       (AX), Z1, Z1
 	VSUBPD       Z0, Z1, Z1
@@ -6906,9 +6984,9 @@ loop311:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, AX
 	SUBQ         $0x08, DX
-	JMP          loop309
+	JMP          loop314
 
-end310:
+end315:
 	VZEROUPPER
 	RET
 
@@ -6924,9 +7002,9 @@ TEXT ·diagonalMomentsAVX512(SB), NOSPLIT, $0-56
 	SHLQ $0x03, DI
 	LEAQ (DI)(DI*2), R8
 
-loop312:
+loop317:
 	CMPQ         BX, $0x04
-	JL           end313
+	JL           end318
 	VPXORQ       Z0, Z0, Z0
 	VPXORQ       Z1, Z1, Z1
 	VPXORQ       Z2, Z2, Z2
@@ -6943,9 +7021,9 @@ loop312:
 	MOVQ         w+48(FP), R10
 	MOVQ         n+32(FP), R11
 
-loop314:
+loop319:
 	CMPQ        R11, $0x08
-	JL          end315
+	JL          end320
 	VMOVUPD     (R10), Z12
 	VMOVUPD     (R9), Z13
 	VSUBPD      Z8, Z13, Z13
@@ -6970,9 +7048,9 @@ loop314:
 	ADDQ        $0x00000040, R9
 	ADDQ        $0x00000040, R10
 	SUBQ        $0x08, R11
-	JMP         loop314
+	JMP         loop319
 
-end315:
+end320:
 	VUNPCKLPD       Z1, Z0, Z8
 	VUNPCKHPD       Z1, Z0, Z0
 	VADDPD          Z0, Z8, Z8
@@ -7008,11 +7086,11 @@ end315:
 	ADDQ            $0x00000020, CX
 	ADDQ            $0x00000020, SI
 	SUBQ            $0x04, BX
-	JMP             loop312
+	JMP             loop317
 
-end313:
+end318:
 	CMPQ         BX, $0x03
-	JNE          next317
+	JNE          next322
 	VPXORQ       Z0, Z0, Z0
 	VPXORQ       Z1, Z1, Z1
 	VPXORQ       Z2, Z2, Z2
@@ -7025,9 +7103,9 @@ end313:
 	MOVQ         w+48(FP), BX
 	MOVQ         n+32(FP), SI
 
-loop318:
+loop323:
 	CMPQ        SI, $0x08
-	JL          end319
+	JL          end324
 	VMOVUPD     (BX), Z9
 	VMOVUPD     (DX), Z10
 	VSUBPD      Z6, Z10, Z10
@@ -7047,9 +7125,9 @@ loop318:
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x08, SI
-	JMP         loop318
+	JMP         loop323
 
-end319:
+end324:
 	VEXTRACTF64X4 $0x01, Z0, Y6
 	VADDPD        Y6, Y0, Y6
 	VEXTRACTF128  $0x01, Y6, X0
@@ -7098,11 +7176,11 @@ end319:
 	VADDSD        X0, X1, X1
 	VADDSD        16(CX), X1, X1
 	VMOVSD        X1, 16(CX)
-	JMP           end316
+	JMP           end321
 
-next317:
+next322:
 	CMPQ         BX, $0x02
-	JNE          next320
+	JNE          next325
 	VPXORQ       Z0, Z0, Z0
 	VPXORQ       Z1, Z1, Z1
 	VPXORQ       Z2, Z2, Z2
@@ -7112,9 +7190,9 @@ next317:
 	MOVQ         w+48(FP), BX
 	MOVQ         n+32(FP), SI
 
-loop321:
+loop326:
 	CMPQ        SI, $0x08
-	JL          end322
+	JL          end327
 	VMOVUPD     (BX), Z6
 	VMOVUPD     (DX), Z7
 	VSUBPD      Z4, Z7, Z7
@@ -7129,9 +7207,9 @@ loop321:
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x08, SI
-	JMP         loop321
+	JMP         loop326
 
-end322:
+end327:
 	VEXTRACTF64X4 $0x01, Z0, Y4
 	VADDPD        Y4, Y0, Y4
 	VEXTRACTF128  $0x01, Y4, X0
@@ -7164,20 +7242,20 @@ end322:
 	VADDSD        X0, X1, X1
 	VADDSD        8(CX), X1, X1
 	VMOVSD        X1, 8(CX)
-	JMP           end316
+	JMP           end321
 
-next320:
+next325:
 	CMPQ         BX, $0x01
-	JNE          next323
+	JNE          next328
 	VPXORQ       Z0, Z0, Z0
 	VPXORQ       Z1, Z1, Z1
 	VBROADCASTSD (SI), Z2
 	MOVQ         w+48(FP), BX
 	MOVQ         n+32(FP), SI
 
-loop324:
+loop329:
 	CMPQ        SI, $0x08
-	JL          end325
+	JL          end330
 	VMOVUPD     (BX), Z3
 	VMOVUPD     (DX), Z4
 	VSUBPD      Z2, Z4, Z4
@@ -7187,9 +7265,9 @@ loop324:
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x08, SI
-	JMP         loop324
+	JMP         loop329
 
-end325:
+end330:
 	VEXTRACTF64X4 $0x01, Z0, Y2
 	VADDPD        Y2, Y0, Y2
 	VEXTRACTF128  $0x01, Y2, X0
@@ -7206,10 +7284,10 @@ end325:
 	VADDSD        X0, X1, X1
 	VADDSD        (CX), X1, X1
 	VMOVSD        X1, (CX)
-	JMP           end316
+	JMP           end321
 
-next323:
-end316:
+next328:
+end321:
 	VZEROUPPER
 	RET
 
@@ -7221,37 +7299,37 @@ TEXT ·deviationsAVX512(SB), NOSPLIT, $0-40
 	MOVQ d+16(FP), DX
 	MOVQ anchor+32(FP), BX
 
-loop326:
+loop331:
 	MOVQ         n+24(FP), SI
 	VBROADCASTSD (BX), Z0
 
-loop327:
+loop332:
 	CMPQ    SI, $0x08
-	JL      end328
+	JL      end333
 	VMOVUPD (CX), Z1
 	VSUBPD  Z0, Z1, Z1
 	VMOVUPD Z1, (AX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, AX
 	SUBQ    $0x08, SI
-	JMP     loop327
+	JMP     loop332
 
-end328:
+end333:
 	ADDQ         $0x00000008, BX
 	DECQ         DX
-	JNZ          loop326
+	JNZ          loop331
 	MOVQ         n+24(FP), CX
 	VBROADCASTSD constant16<>+0(SB), Z0
 
-loop329:
+loop334:
 	CMPQ    CX, $0x08
-	JL      end330
+	JL      end335
 	VMOVUPD Z0, (AX)
 	ADDQ    $0x00000040, AX
 	SUBQ    $0x08, CX
-	JMP     loop329
+	JMP     loop334
 
-end330:
+end335:
 	VZEROUPPER
 	RET
 
@@ -7261,9 +7339,9 @@ TEXT ·productsAVX512(SB), NOSPLIT, $0-56
 	MOVQ   columns+48(FP), AX
 	MOVQ   w+24(FP), CX
 	TESTQ  CX, CX
-	JNZ    triangular331
+	JNZ    triangular336
 	CMPQ   AX, $0x04
-	JNE    next333
+	JNE    next338
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -7287,9 +7365,9 @@ TEXT ·productsAVX512(SB), NOSPLIT, $0-56
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop334:
+loop339:
 	CMPQ        DX, $0x08
-	JL          end335
+	JL          end340
 	VMOVUPD     (CX), Z16
 	VMOVUPD     (CX)(BX*1), Z17
 	VMOVUPD     (CX)(BX*2), Z18
@@ -7317,9 +7395,9 @@ loop334:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop334
+	JMP         loop339
 
-end335:
+end340:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -7378,11 +7456,11 @@ end335:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done332
+	JMP           done337
 
-next333:
+next338:
 	CMPQ   AX, $0x03
-	JNE    next336
+	JNE    next341
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -7402,9 +7480,9 @@ next333:
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop337:
+loop342:
 	CMPQ        DX, $0x08
-	JL          end338
+	JL          end343
 	VMOVUPD     (CX), Z12
 	VMOVUPD     (CX)(BX*1), Z13
 	VMOVUPD     (CX)(BX*2), Z14
@@ -7427,9 +7505,9 @@ loop337:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop337
+	JMP         loop342
 
-end338:
+end343:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -7488,11 +7566,11 @@ end338:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done332
+	JMP           done337
 
-next336:
+next341:
 	CMPQ   AX, $0x02
-	JNE    next339
+	JNE    next344
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -7508,9 +7586,9 @@ next336:
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop340:
+loop345:
 	CMPQ        DX, $0x08
-	JL          end341
+	JL          end346
 	VMOVUPD     (CX), Z8
 	VMOVUPD     (CX)(BX*1), Z9
 	VMOVUPD     (AX), Z10
@@ -7528,9 +7606,9 @@ loop340:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop340
+	JMP         loop345
 
-end341:
+end346:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -7589,11 +7667,11 @@ end341:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done332
+	JMP           done337
 
-next339:
+next344:
 	CMPQ   AX, $0x01
-	JNE    next342
+	JNE    next347
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -7605,9 +7683,9 @@ next339:
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop343:
+loop348:
 	CMPQ        DX, $0x08
-	JL          end344
+	JL          end349
 	VMOVUPD     (CX), Z4
 	VMOVUPD     (AX), Z5
 	VFMADD231PD Z4, Z5, Z0
@@ -7620,9 +7698,9 @@ loop343:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop343
+	JMP         loop348
 
-end344:
+end349:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -7681,12 +7759,12 @@ end344:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done332
+	JMP           done337
 
-next342:
-triangular331:
+next347:
+triangular336:
 	CMPQ   AX, $0x04
-	JNE    next345
+	JNE    next350
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -7705,9 +7783,9 @@ triangular331:
 	LEAQ   (BX)(BX*2), SI
 	MOVQ   w+24(FP), DI
 
-loop346:
+loop351:
 	CMPQ        DX, $0x08
-	JL          end347
+	JL          end352
 	VMOVUPD     (CX), Z10
 	VMOVUPD     (CX)(BX*1), Z11
 	VMOVUPD     (CX)(BX*2), Z12
@@ -7735,9 +7813,9 @@ loop346:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop346
+	JMP         loop351
 
-end347:
+end352:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -7796,11 +7874,11 @@ end347:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done332
+	JMP           done337
 
-next345:
+next350:
 	CMPQ   AX, $0x03
-	JNE    next348
+	JNE    next353
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -7815,9 +7893,9 @@ next345:
 	LEAQ   (BX)(BX*2), SI
 	MOVQ   w+24(FP), SI
 
-loop349:
+loop354:
 	CMPQ        DX, $0x08
-	JL          end350
+	JL          end355
 	VMOVUPD     (CX), Z6
 	VMOVUPD     (CX)(BX*1), Z7
 	VMOVUPD     (CX)(BX*2), Z8
@@ -7838,9 +7916,9 @@ loop349:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop349
+	JMP         loop354
 
-end350:
+end355:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -7885,11 +7963,11 @@ end350:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done332
+	JMP           done337
 
-next348:
+next353:
 	CMPQ   AX, $0x02
-	JNE    next351
+	JNE    next356
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -7901,9 +7979,9 @@ next348:
 	LEAQ   (BX)(BX*2), SI
 	MOVQ   w+24(FP), SI
 
-loop352:
+loop357:
 	CMPQ        DX, $0x08
-	JL          end353
+	JL          end358
 	VMOVUPD     (CX), Z3
 	VMOVUPD     (CX)(BX*1), Z4
 	VMOVUPD     (SI), Z5
@@ -7918,9 +7996,9 @@ loop352:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop352
+	JMP         loop357
 
-end353:
+end358:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -7951,11 +8029,11 @@ end353:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done332
+	JMP           done337
 
-next351:
+next356:
 	CMPQ   AX, $0x01
-	JNE    next354
+	JNE    next359
 	VPXORQ Z0, Z0, Z0
 	MOVQ   wy+8(FP), AX
 	MOVQ   y+16(FP), CX
@@ -7965,9 +8043,9 @@ next351:
 	LEAQ   (BX)(BX*2), BX
 	MOVQ   w+24(FP), BX
 
-loop355:
+loop360:
 	CMPQ        DX, $0x08
-	JL          end356
+	JL          end361
 	VMOVUPD     (CX), Z1
 	VMOVUPD     (BX), Z2
 	ADDQ        $0x00000040, BX
@@ -7977,9 +8055,9 @@ loop355:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop355
+	JMP         loop360
 
-end356:
+end361:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -7996,10 +8074,10 @@ end356:
 	VSHUFF64X2    $0xdd, Z0, Z0, Z0
 	VADDPD        Z0, Z1, Z1
 	VEXTRACTF64X4 $0x00, Z1, (AX)
-	JMP           done332
+	JMP           done337
 
-next354:
-done332:
+next359:
+done337:
 	VZEROUPPER
 	RET
 
@@ -8009,9 +8087,9 @@ TEXT ·tileAVX512(SB), NOSPLIT, $0-88
 	MOVQ   rows+56(FP), AX
 	MOVQ   columns+64(FP), CX
 	CMPQ   CX, $0x10
-	JLE    other358
+	JLE    other363
 	CMPQ   AX, $0x08
-	JNE    next359
+	JNE    next364
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -8054,7 +8132,7 @@ TEXT ·tileAVX512(SB), NOSPLIT, $0-88
 	VPXORQ Z22, Z22, Z22
 	VPXORQ Z23, Z23, Z23
 
-loop360:
+loop365:
 	VMOVUPD      (CX), Z24
 	VMOVUPD      64(CX), Z25
 	VMOVUPD.Z    128(CX), K1, Z26
@@ -8093,7 +8171,7 @@ loop360:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop360
+	JNZ          loop365
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -8177,11 +8255,11 @@ loop360:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z24, Z23
 	VMOVUPD      Z23, K1, 128(AX)
-	JMP          done357
+	JMP          done362
 
-next359:
+next364:
 	CMPQ   AX, $0x07
-	JNE    next361
+	JNE    next366
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -8220,7 +8298,7 @@ next359:
 	VPXORQ Z19, Z19, Z19
 	VPXORQ Z20, Z20, Z20
 
-loop362:
+loop367:
 	VMOVUPD      (CX), Z21
 	VMOVUPD      64(CX), Z22
 	VMOVUPD.Z    128(CX), K1, Z23
@@ -8255,7 +8333,7 @@ loop362:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop362
+	JNZ          loop367
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -8329,11 +8407,11 @@ loop362:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z21, Z20
 	VMOVUPD      Z20, K1, 128(AX)
-	JMP          done357
+	JMP          done362
 
-next361:
+next366:
 	CMPQ   AX, $0x06
-	JNE    next363
+	JNE    next368
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -8369,7 +8447,7 @@ next361:
 	VPXORQ Z16, Z16, Z16
 	VPXORQ Z17, Z17, Z17
 
-loop364:
+loop369:
 	VMOVUPD      (CX), Z18
 	VMOVUPD      64(CX), Z19
 	VMOVUPD.Z    128(CX), K1, Z20
@@ -8400,7 +8478,7 @@ loop364:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop364
+	JNZ          loop369
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -8464,11 +8542,11 @@ loop364:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z18, Z17
 	VMOVUPD      Z17, K1, 128(AX)
-	JMP          done357
+	JMP          done362
 
-next363:
+next368:
 	CMPQ   AX, $0x05
-	JNE    next365
+	JNE    next370
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -8500,7 +8578,7 @@ next363:
 	VPXORQ Z13, Z13, Z13
 	VPXORQ Z14, Z14, Z14
 
-loop366:
+loop371:
 	VMOVUPD      (CX), Z15
 	VMOVUPD      64(CX), Z16
 	VMOVUPD.Z    128(CX), K1, Z17
@@ -8527,7 +8605,7 @@ loop366:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop366
+	JNZ          loop371
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -8581,11 +8659,11 @@ loop366:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z15, Z14
 	VMOVUPD      Z14, K1, 128(AX)
-	JMP          done357
+	JMP          done362
 
-next365:
+next370:
 	CMPQ   AX, $0x04
-	JNE    next367
+	JNE    next372
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -8614,7 +8692,7 @@ next365:
 	VPXORQ Z10, Z10, Z10
 	VPXORQ Z11, Z11, Z11
 
-loop368:
+loop373:
 	VMOVUPD      (CX), Z12
 	VMOVUPD      64(CX), Z13
 	VMOVUPD.Z    128(CX), K1, Z14
@@ -8637,7 +8715,7 @@ loop368:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop368
+	JNZ          loop373
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -8681,11 +8759,11 @@ loop368:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z12, Z11
 	VMOVUPD      Z11, K1, 128(AX)
-	JMP          done357
+	JMP          done362
 
-next367:
+next372:
 	CMPQ   AX, $0x03
-	JNE    next369
+	JNE    next374
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -8710,7 +8788,7 @@ next367:
 	VPXORQ Z7, Z7, Z7
 	VPXORQ Z8, Z8, Z8
 
-loop370:
+loop375:
 	VMOVUPD      (CX), Z9
 	VMOVUPD      64(CX), Z10
 	VMOVUPD.Z    128(CX), K1, Z11
@@ -8729,7 +8807,7 @@ loop370:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop370
+	JNZ          loop375
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -8763,11 +8841,11 @@ loop370:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z9, Z8
 	VMOVUPD      Z8, K1, 128(AX)
-	JMP          done357
+	JMP          done362
 
-next369:
+next374:
 	CMPQ   AX, $0x02
-	JNE    next371
+	JNE    next376
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -8789,7 +8867,7 @@ next369:
 	VPXORQ Z4, Z4, Z4
 	VPXORQ Z5, Z5, Z5
 
-loop372:
+loop377:
 	VMOVUPD      (CX), Z6
 	VMOVUPD      64(CX), Z7
 	VMOVUPD.Z    128(CX), K1, Z8
@@ -8804,7 +8882,7 @@ loop372:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop372
+	JNZ          loop377
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -8828,11 +8906,11 @@ loop372:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z6, Z5
 	VMOVUPD      Z5, K1, 128(AX)
-	JMP          done357
+	JMP          done362
 
-next371:
+next376:
 	CMPQ   AX, $0x01
-	JNE    next373
+	JNE    next378
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -8851,7 +8929,7 @@ next371:
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
 
-loop374:
+loop379:
 	VMOVUPD      (CX), Z3
 	VMOVUPD      64(CX), Z4
 	VMOVUPD.Z    128(CX), K1, Z5
@@ -8862,7 +8940,7 @@ loop374:
 	ADDQ         BX, AX
 	ADDQ         SI, CX
 	DECQ         DX
-	JNZ          loop374
+	JNZ          loop379
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -8876,14 +8954,14 @@ loop374:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z3, Z2
 	VMOVUPD      Z2, K1, 128(AX)
-	JMP          done357
+	JMP          done362
 
-next373:
-other358:
+next378:
+other363:
 	CMPQ   CX, $0x08
-	JLE    other375
+	JLE    other380
 	CMPQ   AX, $0x08
-	JNE    next376
+	JNE    next381
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -8918,7 +8996,7 @@ other358:
 	VPXORQ Z14, Z14, Z14
 	VPXORQ Z15, Z15, Z15
 
-loop377:
+loop382:
 	VMOVUPD      (CX), Z16
 	VMOVUPD.Z    64(CX), K1, Z17
 	VBROADCASTSD (AX), Z18
@@ -8948,7 +9026,7 @@ loop377:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop377
+	JNZ          loop382
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -9008,11 +9086,11 @@ loop377:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z16, Z15
 	VMOVUPD      Z15, K1, 64(AX)
-	JMP          done357
+	JMP          done362
 
-next376:
+next381:
 	CMPQ   AX, $0x07
-	JNE    next378
+	JNE    next383
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -9044,7 +9122,7 @@ next376:
 	VPXORQ Z12, Z12, Z12
 	VPXORQ Z13, Z13, Z13
 
-loop379:
+loop384:
 	VMOVUPD      (CX), Z14
 	VMOVUPD.Z    64(CX), K1, Z15
 	VBROADCASTSD (AX), Z16
@@ -9071,7 +9149,7 @@ loop379:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop379
+	JNZ          loop384
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -9124,11 +9202,11 @@ loop379:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z14, Z13
 	VMOVUPD      Z13, K1, 64(AX)
-	JMP          done357
+	JMP          done362
 
-next378:
+next383:
 	CMPQ   AX, $0x06
-	JNE    next380
+	JNE    next385
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -9158,7 +9236,7 @@ next378:
 	VPXORQ Z10, Z10, Z10
 	VPXORQ Z11, Z11, Z11
 
-loop381:
+loop386:
 	VMOVUPD      (CX), Z12
 	VMOVUPD.Z    64(CX), K1, Z13
 	VBROADCASTSD (AX), Z14
@@ -9182,7 +9260,7 @@ loop381:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop381
+	JNZ          loop386
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -9228,11 +9306,11 @@ loop381:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z12, Z11
 	VMOVUPD      Z11, K1, 64(AX)
-	JMP          done357
+	JMP          done362
 
-next380:
+next385:
 	CMPQ   AX, $0x05
-	JNE    next382
+	JNE    next387
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -9259,7 +9337,7 @@ next380:
 	VPXORQ Z8, Z8, Z8
 	VPXORQ Z9, Z9, Z9
 
-loop383:
+loop388:
 	VMOVUPD      (CX), Z10
 	VMOVUPD.Z    64(CX), K1, Z11
 	VBROADCASTSD (AX), Z12
@@ -9280,7 +9358,7 @@ loop383:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop383
+	JNZ          loop388
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -9319,11 +9397,11 @@ loop383:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z10, Z9
 	VMOVUPD      Z9, K1, 64(AX)
-	JMP          done357
+	JMP          done362
 
-next382:
+next387:
 	CMPQ   AX, $0x04
-	JNE    next384
+	JNE    next389
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -9348,7 +9426,7 @@ next382:
 	VPXORQ Z6, Z6, Z6
 	VPXORQ Z7, Z7, Z7
 
-loop385:
+loop390:
 	VMOVUPD      (CX), Z8
 	VMOVUPD.Z    64(CX), K1, Z9
 	VBROADCASTSD (AX), Z10
@@ -9366,7 +9444,7 @@ loop385:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop385
+	JNZ          loop390
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -9398,11 +9476,11 @@ loop385:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z8, Z7
 	VMOVUPD      Z7, K1, 64(AX)
-	JMP          done357
+	JMP          done362
 
-next384:
+next389:
 	CMPQ   AX, $0x03
-	JNE    next386
+	JNE    next391
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -9424,7 +9502,7 @@ next384:
 	VPXORQ Z4, Z4, Z4
 	VPXORQ Z5, Z5, Z5
 
-loop387:
+loop392:
 	VMOVUPD      (CX), Z6
 	VMOVUPD.Z    64(CX), K1, Z7
 	VBROADCASTSD (AX), Z8
@@ -9439,7 +9517,7 @@ loop387:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop387
+	JNZ          loop392
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -9464,11 +9542,11 @@ loop387:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z6, Z5
 	VMOVUPD      Z5, K1, 64(AX)
-	JMP          done357
+	JMP          done362
 
-next386:
+next391:
 	CMPQ   AX, $0x02
-	JNE    next388
+	JNE    next393
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -9488,7 +9566,7 @@ next386:
 	VPXORQ Z2, Z2, Z2
 	VPXORQ Z3, Z3, Z3
 
-loop389:
+loop394:
 	VMOVUPD      (CX), Z4
 	VMOVUPD.Z    64(CX), K1, Z5
 	VBROADCASTSD (AX), Z6
@@ -9500,7 +9578,7 @@ loop389:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop389
+	JNZ          loop394
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -9518,11 +9596,11 @@ loop389:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z4, Z3
 	VMOVUPD      Z3, K1, 64(AX)
-	JMP          done357
+	JMP          done362
 
-next388:
+next393:
 	CMPQ   AX, $0x01
-	JNE    next390
+	JNE    next395
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -9540,7 +9618,7 @@ next388:
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 
-loop391:
+loop396:
 	VMOVUPD      (CX), Z2
 	VMOVUPD.Z    64(CX), K1, Z3
 	VBROADCASTSD (AX), Z4
@@ -9549,7 +9627,7 @@ loop391:
 	ADDQ         BX, AX
 	ADDQ         SI, CX
 	DECQ         DX
-	JNZ          loop391
+	JNZ          loop396
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -9560,14 +9638,14 @@ loop391:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z2, Z1
 	VMOVUPD      Z1, K1, 64(AX)
-	JMP          done357
+	JMP          done362
 
-next390:
-other375:
+next395:
+other380:
 	CMPQ   CX, $0x00
-	JLE    other392
+	JLE    other397
 	CMPQ   AX, $0x08
-	JNE    next393
+	JNE    next398
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -9594,7 +9672,7 @@ other375:
 	VPXORQ Z6, Z6, Z6
 	VPXORQ Z7, Z7, Z7
 
-loop394:
+loop399:
 	VMOVUPD.Z    (CX), K1, Z8
 	VBROADCASTSD (AX), Z9
 	VFMADD231PD  Z8, Z9, Z0
@@ -9615,7 +9693,7 @@ loop394:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop394
+	JNZ          loop399
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -9651,11 +9729,11 @@ loop394:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z8, Z7
 	VMOVUPD      Z7, K1, (AX)
-	JMP          done357
+	JMP          done362
 
-next393:
+next398:
 	CMPQ   AX, $0x07
-	JNE    next395
+	JNE    next400
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -9680,7 +9758,7 @@ next393:
 	VPXORQ Z5, Z5, Z5
 	VPXORQ Z6, Z6, Z6
 
-loop396:
+loop401:
 	VMOVUPD.Z    (CX), K1, Z7
 	VBROADCASTSD (AX), Z8
 	VFMADD231PD  Z7, Z8, Z0
@@ -9699,7 +9777,7 @@ loop396:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop396
+	JNZ          loop401
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -9731,11 +9809,11 @@ loop396:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z7, Z6
 	VMOVUPD      Z6, K1, (AX)
-	JMP          done357
+	JMP          done362
 
-next395:
+next400:
 	CMPQ   AX, $0x06
-	JNE    next397
+	JNE    next402
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -9759,7 +9837,7 @@ next395:
 	VPXORQ Z4, Z4, Z4
 	VPXORQ Z5, Z5, Z5
 
-loop398:
+loop403:
 	VMOVUPD.Z    (CX), K1, Z6
 	VBROADCASTSD (AX), Z7
 	VFMADD231PD  Z6, Z7, Z0
@@ -9776,7 +9854,7 @@ loop398:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop398
+	JNZ          loop403
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -9804,11 +9882,11 @@ loop398:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z6, Z5
 	VMOVUPD      Z5, K1, (AX)
-	JMP          done357
+	JMP          done362
 
-next397:
+next402:
 	CMPQ   AX, $0x05
-	JNE    next399
+	JNE    next404
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -9830,7 +9908,7 @@ next397:
 	VPXORQ Z3, Z3, Z3
 	VPXORQ Z4, Z4, Z4
 
-loop400:
+loop405:
 	VMOVUPD.Z    (CX), K1, Z5
 	VBROADCASTSD (AX), Z6
 	VFMADD231PD  Z5, Z6, Z0
@@ -9845,7 +9923,7 @@ loop400:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop400
+	JNZ          loop405
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -9869,11 +9947,11 @@ loop400:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z5, Z4
 	VMOVUPD      Z4, K1, (AX)
-	JMP          done357
+	JMP          done362
 
-next399:
+next404:
 	CMPQ   AX, $0x04
-	JNE    next401
+	JNE    next406
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -9894,7 +9972,7 @@ next399:
 	VPXORQ Z2, Z2, Z2
 	VPXORQ Z3, Z3, Z3
 
-loop402:
+loop407:
 	VMOVUPD.Z    (CX), K1, Z4
 	VBROADCASTSD (AX), Z5
 	VFMADD231PD  Z4, Z5, Z0
@@ -9907,7 +9985,7 @@ loop402:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop402
+	JNZ          loop407
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -9927,11 +10005,11 @@ loop402:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z4, Z3
 	VMOVUPD      Z3, K1, (AX)
-	JMP          done357
+	JMP          done362
 
-next401:
+next406:
 	CMPQ   AX, $0x03
-	JNE    next403
+	JNE    next408
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -9950,7 +10028,7 @@ next401:
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
 
-loop404:
+loop409:
 	VMOVUPD.Z    (CX), K1, Z3
 	VBROADCASTSD (AX), Z4
 	VFMADD231PD  Z3, Z4, Z0
@@ -9961,7 +10039,7 @@ loop404:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop404
+	JNZ          loop409
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -9977,11 +10055,11 @@ loop404:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z3, Z2
 	VMOVUPD      Z2, K1, (AX)
-	JMP          done357
+	JMP          done362
 
-next403:
+next408:
 	CMPQ   AX, $0x02
-	JNE    next405
+	JNE    next410
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -9999,7 +10077,7 @@ next403:
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 
-loop406:
+loop411:
 	VMOVUPD.Z    (CX), K1, Z2
 	VBROADCASTSD (AX), Z3
 	VFMADD231PD  Z2, Z3, Z0
@@ -10008,7 +10086,7 @@ loop406:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop406
+	JNZ          loop411
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -10020,11 +10098,11 @@ loop406:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z2, Z1
 	VMOVUPD      Z1, K1, (AX)
-	JMP          done357
+	JMP          done362
 
-next405:
+next410:
 	CMPQ   AX, $0x01
-	JNE    next407
+	JNE    next412
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -10041,14 +10119,14 @@ next405:
 	SHLQ   $0x03, SI
 	VPXORQ Z0, Z0, Z0
 
-loop408:
+loop413:
 	VMOVUPD.Z    (CX), K1, Z1
 	VBROADCASTSD (AX), Z2
 	VFMADD231PD  Z1, Z2, Z0
 	ADDQ         BX, AX
 	ADDQ         SI, CX
 	DECQ         DX
-	JNZ          loop408
+	JNZ          loop413
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -10056,11 +10134,11 @@ loop408:
 	VMOVUPD.Z    (AX), K1, Z2
 	VFMADD213PD  Z2, Z1, Z0
 	VMOVUPD      Z0, K1, (AX)
-	JMP          done357
+	JMP          done362
 
-next407:
-other392:
-done357:
+next412:
+other397:
+done362:
 	VZEROUPPER
 	RET
 
@@ -10073,24 +10151,24 @@ TEXT ·bitsAVX512(SB), NOSPLIT, $0-40
 	SHLQ   $0x03, CX
 	VPXORQ Z0, Z0, Z0
 
-loop409:
+loop414:
 	MOVQ AX, BX
 	MOVQ d+24(FP), SI
 
-loop410:
+loop415:
 	CMPQ        SI, $0x08
-	JL          end411
+	JL          end416
 	VMOVUPD     (BX), Z1
 	VMOVAPD     Z1, Z2
 	VFMSUB213PD Z1, Z1, Z2
 	VPORQ       Z2, Z0, Z0
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x08, SI
-	JMP         loop410
+	JMP         loop415
 
-end411:
+end416:
 	TESTQ       SI, SI
-	JZ          done412
+	JZ          done417
 	MOVQ        $0x000000ff, DI
 	BZHIQ       SI, DI, DI
 	KMOVW       DI, K1
@@ -10099,10 +10177,10 @@ end411:
 	VFMSUB213PD Z1, Z1, Z2
 	VPORQ       Z2, Z0, Z0
 
-done412:
+done417:
 	ADDQ          CX, AX
 	DECQ          DX
-	JNZ           loop409
+	JNZ           loop414
 	VPANDQ.BCST   constant41<>+0(SB), Z0, Z0
 	MOVQ          sum+32(FP), AX
 	VEXTRACTF64X4 $0x01, Z0, Y1
@@ -10129,46 +10207,46 @@ TEXT ·rowScoresAVX512(SB), NOSPLIT, $0-72
 	MOVQ rows+32(FP), DX
 	MOVQ AX, BX
 	CMPQ DX, $0x01
-	JLE  beyond413
+	JLE  beyond418
 	ADDQ CX, BX
 
-beyond413:
+beyond418:
 	MOVQ BX, SI
 	CMPQ DX, $0x02
-	JLE  beyond414
+	JLE  beyond419
 	ADDQ CX, SI
 
-beyond414:
+beyond419:
 	MOVQ SI, DI
 	CMPQ DX, $0x03
-	JLE  beyond415
+	JLE  beyond420
 	ADDQ CX, DI
 
-beyond415:
+beyond420:
 	MOVQ DI, R8
 	CMPQ DX, $0x04
-	JLE  beyond416
+	JLE  beyond421
 	ADDQ CX, R8
 
-beyond416:
+beyond421:
 	MOVQ R8, R9
 	CMPQ DX, $0x05
-	JLE  beyond417
+	JLE  beyond422
 	ADDQ CX, R9
 
-beyond417:
+beyond422:
 	MOVQ R9, R10
 	CMPQ DX, $0x06
-	JLE  beyond418
+	JLE  beyond423
 	ADDQ CX, R10
 
-beyond418:
+beyond423:
 	MOVQ R10, R11
 	CMPQ DX, $0x07
-	JLE  beyond419
+	JLE  beyond424
 	ADDQ CX, R11
 
-beyond419:
+beyond424:
 	MOVQ dst+0(FP), CX
 	MOVQ eta+48(FP), DX
 	MOVQ k+64(FP), R12
@@ -10177,9 +10255,9 @@ beyond419:
 	SHLQ $0x03, R13
 	ADDQ R13, DX
 
-loop420:
+loop425:
 	CMPQ   R12, $0x02
-	JL     end421
+	JL     end426
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -10204,9 +10282,9 @@ loop420:
 	ANDQ   $-8, R14
 	SHLQ   $0x03, R14
 	NEGQ   R14
-	JZ     short422
+	JZ     short427
 
-loop423:
+loop428:
 	VMOVUPD     (DX)(R14*1), Z16
 	VMOVUPD     (R13)(R14*1), Z17
 	VMOVUPD     (AX)(R14*1), Z18
@@ -10234,12 +10312,12 @@ loop423:
 	VFMADD231PD Z16, Z18, Z7
 	VFMADD231PD Z17, Z18, Z15
 	ADDQ        $0x40, R14
-	JNZ         loop423
+	JNZ         loop428
 
-short422:
+short427:
 	MOVQ        d+40(FP), R14
 	ANDQ        $0x07, R14
-	JZ          even424
+	JZ          even429
 	MOVQ        $0x000000ff, R15
 	BZHIQ       R14, R15, R15
 	KMOVW       R15, K1
@@ -10270,7 +10348,7 @@ short422:
 	VFMADD231PD Z16, Z18, Z7
 	VFMADD231PD Z17, Z18, Z15
 
-even424:
+even429:
 	VUNPCKHPD  Z1, Z0, Z16
 	VUNPCKLPD  Z1, Z0, Z0
 	VADDPD     Z16, Z0, Z0
@@ -10330,11 +10408,11 @@ even424:
 	SHLQ       $0x03, R13
 	ADDQ       R13, DX
 	SUBQ       $0x02, R12
-	JMP        loop420
+	JMP        loop425
 
-end421:
+end426:
 	TESTQ  R12, R12
-	JZ     done425
+	JZ     done430
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -10348,9 +10426,9 @@ end421:
 	ANDQ   $-8, R12
 	SHLQ   $0x03, R12
 	NEGQ   R12
-	JZ     short426
+	JZ     short431
 
-loop427:
+loop432:
 	VMOVUPD     (DX)(R12*1), Z8
 	VMOVUPD     (AX)(R12*1), Z9
 	VFMADD231PD Z8, Z9, Z0
@@ -10369,12 +10447,12 @@ loop427:
 	VMOVUPD     (R11)(R12*1), Z9
 	VFMADD231PD Z8, Z9, Z7
 	ADDQ        $0x40, R12
-	JNZ         loop427
+	JNZ         loop432
 
-short426:
+short431:
 	MOVQ        d+40(FP), R12
 	ANDQ        $0x07, R12
-	JZ          even428
+	JZ          even433
 	MOVQ        $0x000000ff, R13
 	BZHIQ       R12, R13, R13
 	KMOVW       R13, K1
@@ -10396,7 +10474,7 @@ short426:
 	VMOVUPD.Z   (R11), K1, Z9
 	VFMADD231PD Z8, Z9, Z7
 
-even428:
+even433:
 	VUNPCKHPD  Z1, Z0, Z8
 	VUNPCKLPD  Z1, Z0, Z0
 	VADDPD     Z8, Z0, Z0
@@ -10424,7 +10502,7 @@ even428:
 	SHLQ       $0x03, AX
 	ADDQ       AX, CX
 
-done425:
+done430:
 	VZEROUPPER
 	RET
 
@@ -10440,9 +10518,9 @@ TEXT ·nearerAVX512(SB), NOSPLIT, $0-64
 	SHLQ   $0x03, DI
 	VPXORQ Z0, Z0, Z0
 
-loop429:
+loop434:
 	CMPQ   BX, $0x20
-	JL     end430
+	JL     end435
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
 	VPXORQ Z3, Z3, Z3
@@ -10451,7 +10529,7 @@ loop429:
 	MOVQ   m+40(FP), R9
 	MOVQ   d+24(FP), R10
 
-loop431:
+loop436:
 	VBROADCASTSD (R9), Z5
 	VMOVUPD      (R8), Z6
 	VSUBPD       Z5, Z6, Z6
@@ -10468,7 +10546,7 @@ loop431:
 	ADDQ         DI, R8
 	ADDQ         $0x00000008, R9
 	DECQ         R10
-	JNZ          loop431
+	JNZ          loop436
 	VMINPD       (CX), Z1, Z1
 	VMOVUPD      Z1, (AX)
 	VFMADD231PD  (SI), Z1, Z0
@@ -10486,18 +10564,18 @@ loop431:
 	ADDQ         $0x00000100, CX
 	ADDQ         $0x00000100, SI
 	SUBQ         $0x20, BX
-	JMP          loop429
+	JMP          loop434
 
-end430:
-loop432:
+end435:
+loop437:
 	CMPQ   BX, $0x08
-	JL     end433
+	JL     end438
 	VPXORQ Z1, Z1, Z1
 	MOVQ   DX, R8
 	MOVQ   m+40(FP), R9
 	MOVQ   d+24(FP), R10
 
-loop434:
+loop439:
 	VBROADCASTSD (R9), Z2
 	VMOVUPD      (R8), Z3
 	VSUBPD       Z2, Z3, Z3
@@ -10505,7 +10583,7 @@ loop434:
 	ADDQ         DI, R8
 	ADDQ         $0x00000008, R9
 	DECQ         R10
-	JNZ          loop434
+	JNZ          loop439
 	VMINPD       (CX), Z1, Z1
 	VMOVUPD      Z1, (AX)
 	VFMADD231PD  (SI), Z1, Z0
@@ -10514,9 +10592,9 @@ loop434:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, SI
 	SUBQ         $0x08, BX
-	JMP          loop432
+	JMP          loop437
 
-end433:
+end438:
 	MOVQ          total+56(FP), AX
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VADDPD        Y1, Y0, Y1
@@ -10540,9 +10618,9 @@ TEXT ·innerAVX512(SB), NOSPLIT, $0-32
 	VPXORQ Z2, Z2, Z2
 	VPXORQ Z3, Z3, Z3
 
-loop435:
+loop440:
 	CMPQ        DX, $0x20
-	JL          end436
+	JL          end441
 	VMOVUPD     (AX), Z4
 	VFMADD231PD (CX), Z4, Z0
 	VMOVUPD     64(AX), Z4
@@ -10554,23 +10632,23 @@ loop435:
 	ADDQ        $0x00000100, AX
 	ADDQ        $0x00000100, CX
 	SUBQ        $0x20, DX
-	JMP         loop435
+	JMP         loop440
 
-end436:
-loop437:
+end441:
+loop442:
 	CMPQ        DX, $0x08
-	JL          end438
+	JL          end443
 	VMOVUPD     (AX), Z4
 	VMOVUPD     (CX), Z5
 	VFMADD231PD Z4, Z5, Z0
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop437
+	JMP         loop442
 
-end438:
+end443:
 	TESTQ       DX, DX
-	JZ          done439
+	JZ          done444
 	MOVQ        $0x000000ff, BX
 	BZHIQ       DX, BX, BX
 	KMOVW       BX, K1
@@ -10578,7 +10656,7 @@ end438:
 	VMOVUPD.Z   (CX), K1, Z5
 	VFMADD231PD Z4, Z5, Z0
 
-done439:
+done444:
 	VADDPD        Z1, Z0, Z0
 	VADDPD        Z3, Z2, Z2
 	VADDPD        Z2, Z0, Z0
@@ -10602,9 +10680,9 @@ TEXT ·addTimesAVX512(SB), NOSPLIT, $0-32
 	MOVQ         n+24(FP), DX
 	VBROADCASTSD alpha+0(FP), Z0
 
-loop440:
+loop445:
 	CMPQ    DX, $0x20
-	JL      end441
+	JL      end446
 	VMOVUPD (AX), Z1
 	VMULPD  Z0, Z1, Z1
 	VMOVUPD (CX), Z2
@@ -10628,12 +10706,12 @@ loop440:
 	ADDQ    $0x00000100, AX
 	ADDQ    $0x00000100, CX
 	SUBQ    $0x20, DX
-	JMP     loop440
+	JMP     loop445
 
-end441:
-loop442:
+end446:
+loop447:
 	CMPQ    DX, $0x08
-	JL      end443
+	JL      end448
 	VMOVUPD (AX), Z1
 	VMULPD  Z0, Z1, Z1
 	VMOVUPD (CX), Z2
@@ -10642,11 +10720,11 @@ loop442:
 	ADDQ    $0x00000040, AX
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x08, DX
-	JMP     loop442
+	JMP     loop447
 
-end443:
+end448:
 	TESTQ     DX, DX
-	JZ        done444
+	JZ        done449
 	MOVQ      $0x000000ff, BX
 	BZHIQ     DX, BX, BX
 	KMOVW     BX, K1
@@ -10656,7 +10734,82 @@ end443:
 	VADDPD    Z0, Z1, Z1
 	VMOVUPD   Z1, K1, (CX)
 
-done444:
+done449:
+	VZEROUPPER
+	RET
+
+// func widenAVX512(dst *float64, src *float32, n int, sum *float64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·widenAVX512(SB), NOSPLIT, $0-32
+	MOVQ   dst+0(FP), AX
+	MOVQ   src+8(FP), CX
+	MOVQ   n+16(FP), DX
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+
+loop450:
+	CMPQ      DX, $0x20
+	JL        end451
+	VCVTPS2PD (CX), Z4
+	VMOVUPD   Z4, (AX)
+	VSUBPD    Z4, Z4, Z4
+	VADDPD    Z4, Z0, Z0
+	VCVTPS2PD 32(CX), Z4
+	VMOVUPD   Z4, 64(AX)
+	VSUBPD    Z4, Z4, Z4
+	VADDPD    Z4, Z1, Z1
+	VCVTPS2PD 64(CX), Z4
+	VMOVUPD   Z4, 128(AX)
+	VSUBPD    Z4, Z4, Z4
+	VADDPD    Z4, Z2, Z2
+	VCVTPS2PD 96(CX), Z4
+	VMOVUPD   Z4, 192(AX)
+	VSUBPD    Z4, Z4, Z4
+	VADDPD    Z4, Z3, Z3
+	ADDQ      $0x00000100, AX
+	ADDQ      $0x00000080, CX
+	SUBQ      $0x20, DX
+	JMP       loop450
+
+end451:
+loop452:
+	CMPQ      DX, $0x08
+	JL        end453
+	VCVTPS2PD (CX), Z4
+	VMOVUPD   Z4, (AX)
+	VSUBPD    Z4, Z4, Z4
+	VADDPD    Z4, Z0, Z0
+	ADDQ      $0x00000040, AX
+	ADDQ      $0x00000020, CX
+	SUBQ      $0x08, DX
+	JMP       loop452
+
+end453:
+	TESTQ       DX, DX
+	JZ          done454
+	MOVQ        $0x000000ff, BX
+	BZHIQ       DX, BX, BX
+	KMOVW       BX, K1
+	VCVTPS2PD.Z (CX), K1, Z4
+	VMOVUPD     Z4, K1, (AX)
+	VSUBPD      Z4, Z4, Z4
+	VADDPD      Z4, Z0, Z0
+
+done454:
+	VADDPD        Z1, Z0, Z0
+	VADDPD        Z3, Z2, Z2
+	VADDPD        Z2, Z0, Z0
+	MOVQ          sum+24(FP), AX
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPD        Y1, Y0, Y1
+	VEXTRACTF128  $0x01, Y1, X0
+	VADDPD        X0, X1, X0
+	VUNPCKHPD     X0, X0, X1
+	VADDSD        X1, X0, X0
+	VADDSD        (AX), X0, X0
+	VMOVSD        X0, (AX)
 	VZEROUPPER
 	RET
 
@@ -10672,14 +10825,14 @@ TEXT ·reassignAVX512(SB), NOSPLIT, $0-112
 	MOVQ         old+8(FP), SI
 	MOVQ         counts+24(FP), DI
 
-loop445:
+loop455:
 	VMOVAPD      Z1, Z0
 	TESTQ        DI, DI
-	JZ           uncounted446
+	JZ           uncounted456
 	VBROADCASTSD (DI), Z0
 	ADDQ         $0x00000008, DI
 
-uncounted446:
+uncounted456:
 	XORQ         R8, R8
 	CMPQ         CX, $0x01
 	SETNE        R8
@@ -10704,9 +10857,9 @@ uncounted446:
 	VMOVAPD      Z0, Z2
 	VMINPD       Z2, Z1, Z2
 
-loop447:
+loop457:
 	CMPQ       R14, $0x08
-	JL         end448
+	JL         end458
 	PREFETCHT0 (R9)
 	VCVTPS2PD  (R13), Z8
 	VMULPD     Z2, Z8, Z8
@@ -10733,11 +10886,11 @@ loop447:
 	ADDQ       $0x00000040, R9
 	ADDQ       $0x00000020, R13
 	SUBQ       $0x08, R14
-	JMP        loop447
+	JMP        loop457
 
-end448:
+end458:
 	TESTQ       R14, R14
-	JZ          done449
+	JZ          done459
 	MOVQ        $0x000000ff, R15
 	BZHIQ       R14, R15, R15
 	KMOVW       R15, K1
@@ -10762,7 +10915,7 @@ end448:
 	VMOVAPD.Z   Z2, K1, Z2
 	VADDPD      Z2, Z4, Z4
 
-done449:
+done459:
 	MOVQ          sum+104(FP), R8
 	VXORPD        X2, X2, X2
 	VMOVSD        X2, (R8)
@@ -10781,9 +10934,9 @@ done449:
 	MOVQ          weights+96(FP), R9
 	MOVQ          k+40(FP), R10
 
-loop450:
+loop460:
 	CMPQ        R10, $0x08
-	JL          end451
+	JL          end461
 	VMOVUPD     (R9), Z2
 	VMULPD      Z3, Z2, Z2
 	VCVTPS2PD   (SI), Z4
@@ -10799,11 +10952,11 @@ loop450:
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	SUBQ        $0x08, R10
-	JMP         loop450
+	JMP         loop460
 
-end451:
+end461:
 	TESTQ       R10, R10
-	JZ          done452
+	JZ          done462
 	MOVQ        $0x000000ff, R11
 	BZHIQ       R10, R11, R11
 	KMOVW       R11, K1
@@ -10818,12 +10971,12 @@ end451:
 	VFMADD231PD Z2, Z0, Z4
 	VMOVUPD     Z4, K1, (R8)
 
-done452:
+done462:
 	LEAQ (BX)(R10*4), BX
 	LEAQ (SI)(R10*4), SI
 	ADDQ $0x00000008, AX
 	DECQ CX
-	JNZ  loop445
+	JNZ  loop455
 	VZEROUPPER
 	RET
 
@@ -10839,14 +10992,14 @@ TEXT ·tallyAVX512(SB), NOSPLIT, $0-88
 	VPXORQ       Z2, Z2, Z2
 	MOVQ         counts+16(FP), SI
 
-loop453:
+loop463:
 	VMOVAPD      Z1, Z0
 	TESTQ        SI, SI
-	JZ           uncounted454
+	JZ           uncounted464
 	VBROADCASTSD (SI), Z0
 	ADDQ         $0x00000008, SI
 
-uncounted454:
+uncounted464:
 	XORQ         DI, DI
 	CMPQ         CX, $0x01
 	SETNE        DI
@@ -10868,9 +11021,9 @@ uncounted454:
 	VBROADCASTSD weight+40(FP), Z4
 	VPXORQ       Z3, Z3, Z3
 
-loop455:
+loop465:
 	CMPQ             R13, $0x08
-	JL               end456
+	JL               end466
 	PREFETCHT0       (R8)
 	PREFETCHT0       (R11)
 	VCVTPS2PD        (BX), Z5
@@ -10924,11 +11077,11 @@ loop455:
 	ADDQ             $0x00000040, R11
 	ADDQ             $0x00000020, BX
 	SUBQ             $0x08, R13
-	JMP              loop455
+	JMP              loop465
 
-end456:
+end466:
 	TESTQ            R13, R13
-	JZ               done457
+	JZ               done467
 	MOVQ             $0x000000ff, R14
 	BZHIQ            R13, R14, R14
 	KMOVW            R14, K1
@@ -10978,12 +11131,12 @@ end456:
 	VFMADD231PD      Z5, Z4, Z6
 	VMOVUPD          Z6, K1, (R10)
 
-done457:
+done467:
 	LEAQ          (BX)(R13*4), BX
 	VFMADD231PD   Z3, Z0, Z2
 	ADDQ          $0x00000008, AX
 	DECQ          CX
-	JNZ           loop453
+	JNZ           loop463
 	MOVQ          total+80(FP), AX
 	VEXTRACTF64X4 $0x01, Z2, Y0
 	VADDPD        Y0, Y2, Y0
@@ -11004,9 +11157,9 @@ TEXT ·risingAVX512(SB), NOSPLIT, $0-56
 	VPXORQ Z0, Z0, Z0
 	MOVQ   n+16(FP), DX
 
-loop458:
+loop468:
 	CMPQ              DX, $0x08
-	JL                end459
+	JL                end469
 	VMOVUPD           (AX), Z1
 	VMOVUPD           (CX), Z2
 	VDIVPD            Z1, Z2, Z3
@@ -11248,11 +11401,11 @@ loop458:
 	ADDQ              $0x00000040, AX
 	ADDQ              $0x00000040, CX
 	SUBQ              $0x08, DX
-	JMP               loop458
+	JMP               loop468
 
-end459:
+end469:
 	TESTQ             DX, DX
-	JZ                done460
+	JZ                done470
 	MOVQ              $0x000000ff, BX
 	BZHIQ             DX, BX, BX
 	KMOVW             BX, K1
@@ -11495,7 +11648,7 @@ end459:
 	VADDPD            Z2, Z0, Z0
 	VADDPD            Z9, Z0, Z0
 
-done460:
+done470:
 	MOVQ          sum+48(FP), AX
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VADDPD        Y1, Y0, Y1
@@ -11521,7 +11674,7 @@ TEXT ·forward8AVX512(SB), NOSPLIT, $0-72
 	VMOVSD  least+56(FP), X2
 	XORQ    BX, BX
 
-loop461:
+loop471:
 	VMULPD        (CX), Z0, Z3
 	VMOVUPD       Z3, (AX)
 	VEXTRACTF64X4 $0x01, Z3, Y0
@@ -11532,7 +11685,7 @@ loop461:
 	VADDSD        X0, X4, X4
 	VMOVSD        X4, (DX)
 	VUCOMISD      X2, X4
-	JBE           end462
+	JBE           end472
 	VDIVSD        X4, X1, X0
 	VBROADCASTSD  X0, Z4
 	MOVQ          move+32(FP), DI
@@ -11541,7 +11694,7 @@ loop461:
 	MOVQ          AX, R8
 	MOVQ          pairs+40(FP), R9
 
-loop463:
+loop473:
 	VBROADCASTSD (R8), Z6
 	VFMADD231PD  (DI), Z6, Z0
 	VBROADCASTSD 8(R8), Z6
@@ -11549,7 +11702,7 @@ loop463:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000080, DI
 	DECQ         R9
-	JNZ          loop463
+	JNZ          loop473
 	VADDPD       Z5, Z0, Z0
 	VMULPD       Z4, Z0, Z0
 	VMULPD       Z4, Z3, Z3
@@ -11559,9 +11712,9 @@ loop463:
 	ADDQ         $0x00000008, DX
 	INCQ         BX
 	CMPQ         BX, SI
-	JL           loop461
+	JL           loop471
 
-end462:
+end472:
 	MOVQ done+64(FP), AX
 	MOVQ BX, (AX)
 	VZEROUPPER
@@ -11586,7 +11739,7 @@ TEXT ·backward8AVX512(SB), NOSPLIT, $0-64
 	VMOVUPD (DI), Z0
 	VMOVSD  constant16<>+0(SB), X1
 
-loop464:
+loop474:
 	VDIVSD       (BX), X1, X2
 	VBROADCASTSD X2, Z2
 	VMULPD       (CX), Z0, Z3
@@ -11600,7 +11753,7 @@ loop464:
 	MOVQ         AX, R8
 	MOVQ         pairs+48(FP), R9
 
-loop465:
+loop475:
 	VBROADCASTSD (R8), Z3
 	VFMADD231PD  (DI), Z3, Z0
 	VBROADCASTSD 8(R8), Z3
@@ -11608,7 +11761,7 @@ loop465:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000080, DI
 	DECQ         R9
-	JNZ          loop465
+	JNZ          loop475
 	VADDPD       Z2, Z0, Z0
 	VMOVAPD      Z0, Z0
 	SUBQ         $0x00000040, AX
@@ -11616,7 +11769,7 @@ loop465:
 	SUBQ         $0x00000040, DX
 	SUBQ         $0x08, BX
 	DECQ         SI
-	JNZ          loop464
+	JNZ          loop474
 	MOVQ         beta+32(FP), AX
 	VMOVUPD      Z0, (AX)
 	VZEROUPPER
@@ -11636,7 +11789,7 @@ TEXT ·forward16AVX512(SB), NOSPLIT, $0-72
 	VMOVSD  least+56(FP), X3
 	XORQ    BX, BX
 
-loop466:
+loop476:
 	VMULPD        (CX), Z0, Z4
 	VMOVUPD       Z4, (AX)
 	VMULPD        64(CX), Z1, Z5
@@ -11650,7 +11803,7 @@ loop466:
 	VADDSD        X1, X0, X0
 	VMOVSD        X0, (DX)
 	VUCOMISD      X3, X0
-	JBE           end467
+	JBE           end477
 	VDIVSD        X0, X2, X0
 	VBROADCASTSD  X0, Z6
 	MOVQ          move+32(FP), DI
@@ -11661,7 +11814,7 @@ loop466:
 	MOVQ          AX, R8
 	MOVQ          pairs+40(FP), R9
 
-loop468:
+loop478:
 	VBROADCASTSD (R8), Z9
 	VFMADD231PD  (DI), Z9, Z0
 	VFMADD231PD  64(DI), Z9, Z1
@@ -11671,7 +11824,7 @@ loop468:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000100, DI
 	DECQ         R9
-	JNZ          loop468
+	JNZ          loop478
 	VADDPD       Z7, Z0, Z0
 	VADDPD       Z8, Z1, Z1
 	VMULPD       Z6, Z0, Z0
@@ -11685,9 +11838,9 @@ loop468:
 	ADDQ         $0x00000008, DX
 	INCQ         BX
 	CMPQ         BX, SI
-	JL           loop466
+	JL           loop476
 
-end467:
+end477:
 	MOVQ done+64(FP), AX
 	MOVQ BX, (AX)
 	VZEROUPPER
@@ -11713,7 +11866,7 @@ TEXT ·backward16AVX512(SB), NOSPLIT, $0-64
 	VMOVUPD 64(DI), Z1
 	VMOVSD  constant16<>+0(SB), X2
 
-loop469:
+loop479:
 	VDIVSD       (BX), X2, X3
 	VBROADCASTSD X3, Z3
 	VMULPD       (CX), Z0, Z4
@@ -11734,7 +11887,7 @@ loop469:
 	MOVQ         AX, R8
 	MOVQ         pairs+48(FP), R9
 
-loop470:
+loop480:
 	VBROADCASTSD (R8), Z5
 	VFMADD231PD  (DI), Z5, Z0
 	VFMADD231PD  64(DI), Z5, Z1
@@ -11744,7 +11897,7 @@ loop470:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000100, DI
 	DECQ         R9
-	JNZ          loop470
+	JNZ          loop480
 	VADDPD       Z3, Z0, Z0
 	VADDPD       Z4, Z1, Z1
 	VMOVAPD      Z0, Z0
@@ -11754,7 +11907,7 @@ loop470:
 	SUBQ         $0x00000080, DX
 	SUBQ         $0x08, BX
 	DECQ         SI
-	JNZ          loop469
+	JNZ          loop479
 	MOVQ         beta+32(FP), AX
 	VMOVUPD      Z0, (AX)
 	VMOVUPD      Z1, 64(AX)

@@ -29,3 +29,29 @@ func TestVectorsOfAnyLength(t *testing.T) {
 		}
 	})
 }
+
+func TestWidenIsExactAndFindsWhatIsNotFinite(t *testing.T) {
+	onEach(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(6, 7))
+		for n := range 100 {
+			src, want := make([]float32, n), make([]float64, n)
+			for i := range src {
+				for src[i] = float32(math.NaN()); src[i]-src[i] != 0; { // of all sizes, below the normal range too
+					src[i] = math.Float32frombits(rng.Uint32())
+				}
+				want[i] = float64(src[i])
+			}
+			dst, inside := guarded(t, make([]float64, n), n%3)
+			require.True(t, Widen(dst, src))
+			require.Equal(t, want, dst)
+			for i, v := range src {
+				for _, odd := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+					src[i] = float32(odd)
+					require.False(t, Widen(dst, src))
+				}
+				src[i] = v
+			}
+			inside()
+		}
+	})
+}

@@ -36,6 +36,7 @@ func main() {
 		g.nearerKernel()
 		g.innerKernel()
 		g.addTimesKernel()
+		g.widenKernel()
 		g.reassignKernel()
 		g.tallyKernel()
 		g.risingKernel()
