@@ -109,7 +109,7 @@ func plain(r io.Reader, o CSVOptions) (text io.Reader, array *Table, err error) 
 	case err != nil:
 		return nil, nil, err
 	case bytes.HasPrefix(head, []byte(npyMagic)):
-		array, err = readNPY(r, o.Store)
+		array, err = readNPY(r, o.Store, false)
 		return nil, array, err
 	case bytes.HasPrefix(head, []byte(gzipMagic)):
 		return nil, nil, errTwice

@@ -9,6 +9,16 @@ type Builder struct{ table *Table }
 // NewBuilder returns a Builder of a table with so many rows. categorical says which columns are categorical; the
 // others are numeric. Names must differ. The store holds the numbers (nil: memory).
 func NewBuilder(names []string, categorical []bool, rows int, store *Store) (*Builder, error) {
+	return newBuilder(names, categorical, rows, store, false)
+}
+
+// NewFloat32Builder is [NewBuilder] of a table that keeps its numbers in float32 (see [Table.Float32s]), unless they
+// are more than the store holds in memory: [Builder.Float32s] has their memory in place of Numbers.
+func NewFloat32Builder(names []string, categorical []bool, rows int, store *Store) (*Builder, error) {
+	return newBuilder(names, categorical, rows, store, store.holds(4*float64(rows)*float64(len(names))))
+}
+
+func newBuilder(names []string, categorical []bool, rows int, store *Store, float32s bool) (*Builder, error) {
 	if rows < 1 || len(names) < 1 {
 		return nil, fmt.Errorf("the table has %d rows and %d columns; must have at least one of each", rows, len(names))
 	}
@@ -34,7 +44,12 @@ func NewBuilder(names []string, categorical []bool, rows int, store *Store) (*Bu
 			}
 		}
 	}
-	if t.flat, err = store.filled(rows * t.stride); err != nil {
+	if float32s {
+		t.float32s, err = store.float32s(rows * t.stride)
+	} else {
+		t.flat, err = store.filled(rows * t.stride)
+	}
+	if err != nil {
 		return nil, err
 	}
 	return &Builder{t}, nil
@@ -44,6 +59,14 @@ func NewBuilder(names []string, categorical []bool, rows int, store *Store) (*Bu
 // missing value.
 func (b *Builder) Numbers(j int) (values []float64, stride int) {
 	return b.table.flat[b.table.columns[j].at:], b.table.stride
+}
+
+// Float32s is Numbers of a numeric column of a table that keeps float32; nil of others.
+func (b *Builder) Float32s(j int) (values []float32, stride int) {
+	if b.table.float32s == nil || b.table.columns[j].factor != nil {
+		return nil, 0
+	}
+	return b.table.float32s[b.table.columns[j].at:], b.table.stride
 }
 
 // Codes returns the memory for the codes of categorical column j, one a row, which the caller fills with indices of

@@ -49,8 +49,11 @@ type CSVOptions struct {
 	// UTF-8.
 	Encoding string
 	// Store holds the numbers of files of any format. Nil: in memory.
-	Store  *Store
-	Limits Limits
+	Store *Store
+	// Float32 keeps the numbers of an NPY file of float32, of rows one after the other and not compressed, as they are,
+	// if the store holds them in memory (see [Table.Float32s]).
+	Float32 bool
+	Limits  Limits
 }
 
 // Reading says whether a column whose cells look like numbers is numeric.

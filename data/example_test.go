@@ -191,3 +191,19 @@ func ExampleNewCoder() {
 	fmt.Println(c.Code("many", '.'), c.Code("2,0", ','), c.Code("3", '.'))
 	// Output: 2 1 -1
 }
+
+func ExampleNewFloat32Builder() {
+	b, err := data.NewFloat32Builder([]string{"width", "height"}, make([]bool, 2), 2, nil)
+	if err != nil {
+		panic(err)
+	}
+	for j, column := range [][]float32{{1, 2}, {0.5, 0.25}} {
+		values, stride := b.Float32s(j)
+		for i, v := range column {
+			values[i*stride] = v
+		}
+	}
+	x, complete := b.Table(0).Float32s()
+	fmt.Println(x, complete)
+	// Output: [1 0.5 2 0.25] true
+}

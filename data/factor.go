@@ -132,8 +132,11 @@ func (t *Table) withNumbers(places []int, columns [][]float64) (made *Table, err
 	if made.flat, err = t.store.numbers(t.rows * made.stride); err != nil {
 		return nil, err
 	}
+	made.float32s = nil
 	for row := range t.rows {
-		made.flat = append(made.flat, t.flat[row*t.stride:(row+1)*t.stride]...)
+		for at := range t.stride {
+			made.flat = append(made.flat, t.number(row, column{at: at}))
+		}
 		for _, list := range columns {
 			made.flat = append(made.flat, list[row])
 		}

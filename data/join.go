@@ -16,7 +16,7 @@ func ReadParts(parts []Part, o CSVOptions) (*Table, error) {
 	var whole *Table
 	for i, part := range parts {
 		own := o
-		if len(parts) > 1 && o.Store != nil {
+		if own.Float32 = o.Float32 && len(parts) == 1; len(parts) > 1 && o.Store != nil {
 			own.Store = NewStore(o.Store.limit)
 		}
 		err := func() error {

@@ -58,7 +58,7 @@ func (t *Table) Kinds() []Kind {
 		last := min(first+rows, t.rows)
 		for j, c := range t.columns {
 			for row := first; row < last && (kinds[j] == Binary || kinds[j] == Count); row++ {
-				if v := t.flat[row*t.stride+c.at]; !math.IsNaN(v) {
+				if v := t.number(row, c); !math.IsNaN(v) {
 					kinds[j] = min(kinds[j], kindOf(v))
 				}
 			}

@@ -32,14 +32,17 @@ const npyMagic = "\x93NUMPY"
 // It returns an error if the array has no or more than two dimensions, or no values, if its elements are of another
 // type, or if the input holds fewer or more values than the header says. ReadNPY allocates no more than the input can
 // fill. A Fortran-ordered array is briefly held twice if the input cannot seek; otherwise several goroutines read it.
-func ReadNPY(r io.Reader) (*Table, error) { return readNPY(r, nil) }
+func ReadNPY(r io.Reader) (*Table, error) { return readNPY(r, nil, false) }
 
-func readNPY(r io.Reader, store *Store) (*Table, error) {
+func readNPY(r io.Reader, store *Store, float32s bool) (*Table, error) {
 	h, err := readNPYHeader(r)
 	if err != nil {
 		return nil, err
 	}
 	h.store = store
+	if left, _ := remaining(r); float32s && h.single && h.inRows() && left == h.bytes() && store.holds(float64(left)) {
+		return h.readFloat32s(r)
+	}
 	x, err := h.readValues(r, runtime.GOMAXPROCS(0))
 	if err != nil {
 		return nil, err
@@ -47,6 +50,17 @@ func readNPY(r io.Reader, store *Store) (*Table, error) {
 	t := numericTable(x, h.rows, h.cols)
 	t.store = store
 	return t, nil
+}
+
+// readFloat32s reads them to where they stay.
+func (h *npyHeader) readFloat32s(r io.Reader) (*Table, error) {
+	t := numericTable(nil, h.rows, h.cols)
+	t.store = h.store
+	var err error
+	if t.float32s, err = h.store.float32s(h.values()); err == nil {
+		_, err = io.ReadFull(r, bytesOf(t.float32s))
+	}
+	return t, err
 }
 
 type npyHeader struct {
@@ -58,6 +72,9 @@ type npyHeader struct {
 }
 
 func (h *npyHeader) values() int { return h.rows * h.cols }
+
+// inRows says whether the values are in row-major order.
+func (h *npyHeader) inRows() bool { return !h.columnMajor || h.rows == 1 || h.cols == 1 }
 
 // bytes is the length of the payload.
 func (h *npyHeader) bytes() int64 { return int64(h.values()) * int64(h.size) }
@@ -193,7 +210,7 @@ func (h *npyHeader) readValues(r io.Reader, workers int) ([]float64, error) {
 // memory is to hold; nil if they are to be read.
 func (h *npyHeader) mapped(r io.Reader) []float64 {
 	file, is := r.(*os.File)
-	if !is || h.store == nil || !h.native || h.columnMajor && h.rows > 1 && h.cols > 1 || h.store.fits(h.bytes()) {
+	if !is || h.store == nil || !h.native || !h.inRows() || h.store.fits(h.bytes()) {
 		return nil
 	}
 	from, err := file.Seek(0, io.SeekCurrent)
@@ -224,7 +241,7 @@ func (h *npyHeader) readInOrder(r io.Reader) ([]float64, error) {
 		}
 		elements.decode(x[done:])
 	}
-	if !h.columnMajor || h.rows == 1 || h.cols == 1 {
+	if h.inRows() {
 		return x, nil
 	}
 	ordered, err := h.store.filled(n)
@@ -354,6 +371,7 @@ func (h *npyHeader) wrongSize(found int64) error {
 type npyType struct {
 	size    int  // bytes
 	native  bool // float64 as the machine has it
+	single  bool // float32 as it has it
 	decoder func() decoder
 }
 
@@ -412,7 +430,9 @@ func widened[T constraints.Integer | constraints.Float](order string) npyType {
 	var one T
 	swapped := order == "<" && isBigEndian || order == ">" && !isBigEndian
 	_, double := any(one).(float64)
-	return npyType{int(unsafe.Sizeof(one)), double && !swapped, func() decoder { return &widening[T]{swapped: swapped} }}
+	_, single := any(one).(float32)
+	return npyType{int(unsafe.Sizeof(one)), double && !swapped, single && !swapped,
+		func() decoder { return &widening[T]{swapped: swapped} }}
 }
 
 // widening decodes numbers of type T, in the machine's order of bytes or in the other. It keeps its room from one

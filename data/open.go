@@ -41,7 +41,7 @@ func Read(r io.Reader, o CSVOptions) (*Table, error) {
 	}
 	switch {
 	case bytes.HasPrefix(head, []byte(npyMagic)):
-		return readNPY(r, o.Store)
+		return readNPY(r, o.Store, o.Float32)
 	case !bytes.HasPrefix(head, []byte(gzipMagic)):
 		return ReadCSV(r, o)
 	}
@@ -63,7 +63,7 @@ func Read(r io.Reader, o CSVOptions) (*Table, error) {
 	case err != nil:
 		return nil, err
 	case bytes.HasPrefix(head, []byte(npyMagic)):
-		return readNPY(plain, o.Store)
+		return readNPY(plain, o.Store, false)
 	case bytes.HasPrefix(head, []byte(gzipMagic)):
 		return nil, errTwice
 	}

@@ -162,6 +162,12 @@ func (s *Store) filled(n int) ([]float64, error) {
 	return x[:min(n, cap(x))], err
 }
 
+// float32s is filled for numbers of half the size.
+func (s *Store) float32s(n int) ([]float32, error) {
+	x, err := s.filled((n + 1) / 2)
+	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(x))), 2*len(x))[:min(n, 2*len(x))], err
+}
+
 // codes makes lists of n codes each, to be overwritten: in one piece, as a store may hold many columns but not many
 // files.
 func (s *Store) codes(lists, n int) ([][]int32, error) {

@@ -159,7 +159,7 @@ func (t *Table) mayIdentify(c column, name string) bool {
 		if row == mostBalanced && dense && !sorted && !rises && !falls && !isBalanced(counts) {
 			dense = false // and no more than a part of a large table is looked at
 		}
-		v := t.flat[row*t.stride+c.at]
+		v := t.number(row, c)
 		if v != math.Trunc(v) { // NaN, too
 			if v == v {
 				return false

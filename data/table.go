@@ -27,6 +27,7 @@ type Table struct {
 	rows      int
 	skipped   int       // lines of nothing above rows of a CSV file
 	flat      []float64 // rows × stride, row-major; NaN is a missing value
+	float32s  []float32 // in place of flat, of a file of such numbers; nil otherwise
 	stride    int
 	store     *Store // where copies of the numbers lie, too
 	columns   []column
@@ -297,7 +298,7 @@ func (t *Table) complete() bool {
 			return false
 		}
 	}
-	return allFinite(t.flat)
+	return t.allFinite()
 }
 
 // Number returns the cell of a row and a column, both from 0, as [Table.Values] does: the value in a numeric column,
@@ -305,6 +306,9 @@ func (t *Table) complete() bool {
 func (t *Table) Number(row, col int) float64 { return t.number(row, t.columns[col]) }
 
 func (t *Table) number(row int, c column) float64 {
+	if c.factor == nil && t.float32s != nil {
+		return float64(t.float32s[row*t.stride+c.at])
+	}
 	if c.factor == nil {
 		return t.flat[row*t.stride+c.at]
 	}
@@ -452,13 +456,30 @@ func (t *Table) Matrix() (x []float64, rows, cols int, err error) {
 
 // allFinite says that no number is NaN or infinite. Memory is what it waits for, and two cores wait less.
 func allFinite(x []float64) bool {
+	return inParts(len(x), func(from, to int) bool { return simd.Finite(x[from:to]) })
+}
+
+func inParts(n int, finite func(from, to int) bool) bool {
 	const part = 1 << 18
-	return parallel.Do((len(x)+part-1)/part, 0, func(i int) error {
-		if !simd.Finite(x[i*part : min((i+1)*part, len(x))]) {
+	return parallel.Do((n+part-1)/part, 0, func(i int) error {
+		if !finite(i*part, min((i+1)*part, n)) {
 			return errNotFinite
 		}
 		return nil
 	}) == nil
+}
+
+// allFinite says that no number of the columns that were read is NaN or infinite.
+func (t *Table) allFinite() bool {
+	return allFinite(t.flat) && inParts(len(t.float32s), func(from, to int) bool {
+		var wide [1 << 10]float64
+		for part := range slices.Chunk(t.float32s[from:to], len(wide)) {
+			if !simd.Widen(wide[:], part) {
+				return false
+			}
+		}
+		return true
+	})
 }
 
 var errNotFinite = errors.New("not finite")
@@ -494,13 +515,32 @@ func (t *Table) Values() (x []float64, rows, cols int, err error) {
 
 var errNoRows = errors.New("the table has no rows left; drop the columns with missing values instead of the rows")
 
+// Float32s returns what [Table.Values] does, the table's own storage, if it holds these numbers and no others in
+// float32, and none is infinite; otherwise nil. complete reports that none is missing.
+func (t *Table) Float32s() (x []float32, complete bool) {
+	if t.rows == 0 || !t.inPlace() {
+		return nil, false
+	}
+	complete = t.allFinite()
+	if !complete && slices.ContainsFunc(t.float32s, func(v float32) bool { return math.IsInf(float64(v), 0) }) {
+		return nil, false
+	}
+	return t.float32s, complete
+}
+
+// inPlace says whether the storage has the columns alone, in their order.
+func (t *Table) inPlace() bool {
+	for j, c := range t.columns {
+		if c.factor != nil || c.at != j {
+			return false
+		}
+	}
+	return t.Cols() == t.stride
+}
+
 // numbers is the whole table in row-major order, and no copy if that is how its columns are stored.
 func (t *Table) numbers() ([]float64, error) {
-	inPlace := t.Cols() == t.stride
-	for j, c := range t.columns {
-		inPlace = inPlace && c.factor == nil && c.at == j
-	}
-	if inPlace {
+	if t.inPlace() && t.float32s == nil {
 		return t.flat, nil
 	}
 	x, err := t.store.numbers(t.rows * t.Cols())

@@ -35,6 +35,7 @@ type Definition struct {
 	Example  string   // the embedded data set of data.Datasets that shows the model; empty: none
 	Families Families // the families of components or states; nil: the model has none
 	Gaps     bool     // entries may be missing
+	Float32  bool     // fits read rows block by block: numbers that a file has in float32 stay float32 in memory
 	Pairs    bool     // rows are two names and an optional number: [Table].Pairs
 	// Sequences says that rows follow one another: [Table].Sequences. The settings then embed [SequenceSettings].
 	Sequences bool

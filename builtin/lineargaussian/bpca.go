@@ -45,8 +45,8 @@ func PPCA(families fitted.Families) fitted.Definition {
 
 func pcaOf(name, title string, families fitted.Families) fitted.Definition {
 	return fitted.Definition{Name: name, Title: title, Example: "satellite", Families: families,
-		UnitKeys: fitted.UnitKeys[:1],
-		New:      func() fitted.Settings { return new(PCASettings) },
+		Float32: true, UnitKeys: fitted.UnitKeys[:1],
+		New: func() fitted.Settings { return new(PCASettings) },
 		Load: func(f *fitted.File) (fitted.Model, error) {
 			m, err := loadPrincipal(f)
 			return &pca{principal: m}, err

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -38,7 +37,8 @@ func Factor(families fitted.Families) fitted.Definition {
 		}
 	}
 	return fitted.Definition{Name: "factor", Title: "Factor analysis", About: "factor analysis, canonical correlation",
-		Example: "satellite", Families: families, Gaps: true, Methods: methods, UnitKeys: fitted.UnitKeys[:1],
+		Example: "satellite", Families: families, Gaps: true, Float32: true, Methods: methods,
+		UnitKeys: fitted.UnitKeys[:1],
 		Help: "closed-form gives the result of gfab without iterations, and requires a complete table; for other tables " +
 			"gfab is the default.",
 		New: func() fitted.Settings { return new(FactorSettings) }, Load: loadFactor,
@@ -125,7 +125,7 @@ func (m *FactorSettings) unsolved(gaps bool) string {
 // Choose chooses gFAB if the table has no closed form. The fit is accelerated, because it would otherwise take
 // thousands of iterations if the noise of a column approaches its floor slowly.
 func (m *FactorSettings) Choose(t *fitted.Table, _ fitted.Request) fitted.Choice {
-	if reason := m.unsolved(slices.ContainsFunc(t.Rows.All().X, math.IsNaN)); reason != "" {
+	if reason := m.unsolved(t.Rows.HasGaps(len(t.Columns))); reason != "" {
 		return fitted.Choice{Method: "gfab", Why: "there are " + reason, Elsewhere: "default elsewhere: closed-form",
 			Accelerate: true}
 	}
@@ -144,7 +144,7 @@ func (m *FactorSettings) Bind(ctx context.Context, t *fitted.Table, r fitted.Req
 	}
 	facts := factsOf(r)
 	if facts.Shown == 0 {
-		facts.Shown = leastOf(t.Rows.All().X, n, d)
+		facts.Shown = leastOf(t.Rows)
 	}
 	if reason := m.unsolved(facts.Shown < n); reason != "" && r.Method.ClosedForm {
 		return nil, &fitted.SettingError{Setting: "Method", Reason: "closed-form cannot be used with " + reason + ": " +
@@ -185,11 +185,16 @@ func valueOr(text *string) string {
 }
 
 // leastOf is the smallest number of entries of a column.
-func leastOf(x []float64, n, d int) int {
+func leastOf(t *blocks.Table) int {
+	n, d := t.Dims()
 	shown := slices.Repeat([]int{n}, d)
-	for i, v := range x {
-		if v != v {
-			shown[i%d]--
+	for b := range t.Lent() {
+		for i := range b.N {
+			for j, v := range b.Row(i) {
+				if v != v {
+					shown[j]--
+				}
+			}
 		}
 	}
 	return slices.Min(shown)

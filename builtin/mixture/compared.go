@@ -7,12 +7,9 @@ import (
 	"encoding/gob"
 	"errors"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
-
-	"gonum.org/v1/gonum/floats"
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/family"
@@ -32,27 +29,23 @@ const mostTurned = 15
 // possible are the structures to compare that the rows of these numbers of a table can have; a note says why others are
 // left out.
 func (e *comparing) possible(block []int, notes *[]string) []fitted.Structure {
-	rows, in, auto := e.table.Rows.All(), e.table.Data, e.request.Family == families.Auto
+	table, in, auto := e.table.Rows, e.table.Data, e.request.Family == families.Auto
 	note := func(format string, args ...any) { *notes = append(*notes, fmt.Sprintf(format, args...)) }
-	n, d := rows.N, len(block)
+	n, d := table.Rows(), len(block)
 	if d == 1 { // the volume is all that there is
 		var names []string
 		for _, one := range e.asked.Structures {
 			names = append(names, map[byte]string{'E': "EEE", 'V': "VVV"}[one.Name[0]])
 		}
 		list := fitted.StructuresNamed(names...)
-		if slices.Contains(e.asked.Structures, fitted.HeavyTailed) && !slices.ContainsFunc(rows.X, math.IsNaN) {
+		if slices.Contains(e.asked.Structures, fitted.HeavyTailed) && !table.HasGaps(len(e.table.Columns)) {
 			list = slices.Insert(list, 0, fitted.HeavyTailed)
 		}
 		return list
 	}
 	// Spheres have no place for constant columns.
 	constant := e.asked.Usual && slices.ContainsFunc(block, func(j int) bool { return in.Constant(j, in.Weights) })
-	own := rows.Columns(wording.UpTo(0, families.Described(e.table.Columns)-1))
-	gaps := false
-	for i := range own.N {
-		gaps = gaps || floats.HasNaN(own.Row(i))
-	}
+	gaps := table.HasGaps(families.Described(e.table.Columns))
 	var few, incomplete []string
 	list := slices.DeleteFunc(slices.Clone(e.asked.Structures), func(one fitted.Structure) bool {
 		switch {

@@ -18,15 +18,14 @@ import (
 	"github.com/latent-go/latent/builtin/internal/scoring"
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/family"
-	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/family/known"
+	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/blocks"
 	"github.com/latent-go/latent/internal/classes"
 	"github.com/latent-go/latent/internal/design"
 	"github.com/latent-go/latent/internal/families"
-	"github.com/latent-go/latent/internal/wording"
 	"github.com/latent-go/latent/models/mixture"
 	"github.com/latent-go/latent/prior"
 )
@@ -38,8 +37,8 @@ func Definition(of fitted.Families) fitted.Definition {
 	}
 	return fitted.Definition{Name: "mixture", Starts: 10, Title: "Mixture",
 		About: "components, each with its own distribution", Part: "component", Classes: true, Joins: true, Compares: true,
-		UnitKeys: fitted.UnitKeys,
-		Example:  "faithful", Families: of, Methods: methods(classes.Keys(weights)...),
+		Float32: true, UnitKeys: fitted.UnitKeys,
+		Example: "faithful", Families: of, Methods: methods(classes.Keys(weights)...),
 		New: func() fitted.Settings { return new(Settings) }, Aliases: []fitted.Alias{{Name: "lca",
 			About: "latent class analysis", Family: families.Categorical, Example: "housevotes84"}},
 		Load: func(f *fitted.File) (fitted.Model, error) { return load(of, f) },
@@ -504,15 +503,20 @@ func mostComponents(table *blocks.Table, of family.Family) int {
 		}
 		return slices.EqualFunc(a, b, func(x, y float64) bool { return x*one == y*other || x != x && y != y })
 	}
-	var seen [][]float64
-	rows := table.All()
+	_, d := table.Dims()
 	if _, labels := of.(known.Family); labels {
-		rows = rows.Columns(wording.UpTo(0, rows.D-2))
+		d--
 	}
-	for i := 0; i < rows.N && len(seen) < most; i++ {
-		row := rows.Row(i)
-		if rows.Weight(i) > 0 && !slices.ContainsFunc(seen, func(other []float64) bool { return same(row, other) }) {
-			seen = append(seen, row)
+	var seen [][]float64
+	for b := range table.Lent() {
+		for i := 0; i < b.N && len(seen) < most; i++ {
+			row := b.Row(i)[:d]
+			if b.Weight(i) > 0 && !slices.ContainsFunc(seen, func(other []float64) bool { return same(row, other) }) {
+				seen = append(seen, slices.Clone(row))
+			}
+		}
+		if len(seen) == most {
+			break
 		}
 	}
 	return max(1, len(seen))

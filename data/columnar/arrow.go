@@ -207,7 +207,7 @@ func (f *arrowFile) Close() error { return f.file.Close() }
 
 func (f *arrowFile) Fields() (list []field) {
 	for j, column := range f.Schema().Fields() {
-		one := field{name: column.Name, place: j}
+		one := field{name: column.Name, place: j, single: column.Type.ID() == arrow.FLOAT32}
 		var ok bool
 		if one.categorical, ok = kind(column.Type); !ok {
 			one.strange = "of type " + column.Type.String()

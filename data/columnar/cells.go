@@ -58,8 +58,12 @@ func newTable(columns []field, rows int, o Options) (*table, error) {
 			t.numbers[v] = i
 		}
 	}
+	builder := data.NewBuilder
+	if o.Float32 {
+		builder = data.NewFloat32Builder
+	}
 	var err error
-	if t.Builder, err = data.NewBuilder(names, categorical, rows, o.Store); err != nil {
+	if t.Builder, err = builder(names, categorical, rows, o.Store); err != nil {
 		return nil, err
 	}
 	for j := range columns {
@@ -127,29 +131,35 @@ func textAt(values arrow.Array, i int) string {
 
 // putNumbers fills a numeric column.
 func (t *table) putNumbers(j, from int, values arrow.Array) error {
+	if dst, stride := t.Float32s(j); dst != nil {
+		dst = dst[from*stride:]
+		convert(dst, stride, values.(*array.Float32))
+		mark(t, j, dst, stride, values.Len())
+		return nil
+	}
 	dst, stride := t.Numbers(j)
 	dst = dst[from*stride:]
 	switch a := values.(type) {
 	case *array.Float64:
-		widen(dst, stride, a)
+		convert(dst, stride, a)
 	case *array.Float32:
-		widen(dst, stride, a)
+		convert(dst, stride, a)
 	case *array.Int64:
-		widen(dst, stride, a)
+		convert(dst, stride, a)
 	case *array.Int32:
-		widen(dst, stride, a)
+		convert(dst, stride, a)
 	case *array.Int16:
-		widen(dst, stride, a)
+		convert(dst, stride, a)
 	case *array.Int8:
-		widen(dst, stride, a)
+		convert(dst, stride, a)
 	case *array.Uint64:
-		widen(dst, stride, a)
+		convert(dst, stride, a)
 	case *array.Uint32:
-		widen(dst, stride, a)
+		convert(dst, stride, a)
 	case *array.Uint16:
-		widen(dst, stride, a)
+		convert(dst, stride, a)
 	case *array.Uint8:
-		widen(dst, stride, a)
+		convert(dst, stride, a)
 	default:
 		for i := range values.Len() {
 			v, err := numberAt(values, i)
@@ -159,34 +169,34 @@ func (t *table) putNumbers(j, from int, values arrow.Array) error {
 			dst[i*stride] = v
 		}
 	}
-	t.mark(j, dst, stride, values.Len())
+	mark(t, j, dst, stride, values.Len())
 	return nil
 }
 
 // mark makes those of n numbers of a column missing that stand for it.
-func (t *table) mark(j int, dst []float64, stride, n int) {
+func mark[F constraints.Float](t *table, j int, dst []F, stride, n int) {
 	if len(t.numbers) == 0 {
 		return
 	}
 	for i := range n {
-		if at, marks := t.numbers[dst[i*stride]]; marks {
-			dst[i*stride] = math.NaN()
+		if at, marks := t.numbers[float64(dst[i*stride])]; marks {
+			dst[i*stride] = F(math.NaN())
 			t.cells[j].CountMissing(at, len(t.missing))
 		}
 	}
 }
 
-// widen puts numbers of an array stride apart.
-func widen[T constraints.Integer | constraints.Float](dst []float64, stride int, a interface {
+// convert puts numbers of an array stride apart.
+func convert[F constraints.Float, T constraints.Integer | constraints.Float](dst []F, stride int, a interface {
 	arrow.Array
 	Value(i int) T
 }) {
 	whole := a.NullN() == 0
 	for i := range a.Len() {
 		if whole || a.IsValid(i) {
-			dst[i*stride] = float64(a.Value(i))
+			dst[i*stride] = F(a.Value(i))
 		} else {
-			dst[i*stride] = math.NaN()
+			dst[i*stride] = F(math.NaN())
 		}
 	}
 }

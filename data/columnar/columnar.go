@@ -28,6 +28,9 @@ type Options struct {
 	NA []string
 	// Store holds the numbers; nil: in memory.
 	Store *data.Store
+	// Float32 has [Read] keep numbers in float32, if all columns of numbers are such in the files and the store holds
+	// them in memory (see [data.Table.Float32s]).
+	Float32 bool
 	// Weights names a column of the weights of [Rows]; empty: all rows weigh 1.
 	Weights string
 	// Out are rows, of all files, that [Rows] leave out, in ascending order from 0.
@@ -80,6 +83,8 @@ func Read(paths []string, o Options) (*data.Table, error) {
 	if err != nil {
 		return nil, err
 	}
+	o.Float32 = o.Float32 && !slices.ContainsFunc(slices.Concat(all.columns...),
+		func(f field) bool { return !f.single && !f.categorical })
 	t, err := newTable(all.columns[0], all.rows, o)
 	if err != nil {
 		return nil, err
@@ -110,7 +115,7 @@ func Blocks(paths []string, o Options) iter.Seq2[*data.Table, error] {
 			yield(nil, err)
 			return
 		}
-		o.Store = nil
+		o.Store, o.Float32 = nil, false
 		at := 0
 		err = all.each(rowsOf(1<<20, all.columns[0]), func(f source, columns []field, rows int) error {
 			t, err := newTable(columns, rows, o)
@@ -296,6 +301,7 @@ type field struct {
 	name        string
 	place       int
 	categorical bool
+	single      bool   // it has float32
 	strange     string // a type that is neither of numbers nor of categories
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/apache/arrow-go/v18/parquet/metadata"
 	"github.com/apache/arrow-go/v18/parquet/schema"
 	"github.com/apache/thrift/lib/go/thrift"
+	"golang.org/x/exp/constraints"
 )
 
 // pages are those of a chunk of a column of numbers that are plain, split by bytes or indices of a dictionary, as in
@@ -502,11 +503,11 @@ func (r *runLengths) unpack(to []uint32) {
 }
 
 // interleave puts columns of n numbers, 8 bytes each, into rows that are stride apart.
-func interleave(to []float64, stride int, columns [][]byte, n int) {
+func interleave[F constraints.Float](to []F, stride int, columns [][]byte, n int) {
 	if len(columns) != together {
 		for j, from := range columns {
 			for i := range n {
-				to[i*stride+j] = math.Float64frombits(binary.LittleEndian.Uint64(from[8*i:]))
+				to[i*stride+j] = F(math.Float64frombits(binary.LittleEndian.Uint64(from[8*i:])))
 			}
 		}
 		return
@@ -514,9 +515,9 @@ func interleave(to []float64, stride int, columns [][]byte, n int) {
 	a, b, c, d := columns[0][:8*n], columns[1][:8*n], columns[2][:8*n], columns[3][:8*n]
 	for i, at := 0, 0; i+8 <= len(a); i, at = i+8, at+stride {
 		row := to[at : at+together : at+together]
-		row[0] = math.Float64frombits(binary.LittleEndian.Uint64(a[i:]))
-		row[1] = math.Float64frombits(binary.LittleEndian.Uint64(b[i:]))
-		row[2] = math.Float64frombits(binary.LittleEndian.Uint64(c[i:]))
-		row[3] = math.Float64frombits(binary.LittleEndian.Uint64(d[i:]))
+		row[0] = F(math.Float64frombits(binary.LittleEndian.Uint64(a[i:])))
+		row[1] = F(math.Float64frombits(binary.LittleEndian.Uint64(b[i:])))
+		row[2] = F(math.Float64frombits(binary.LittleEndian.Uint64(c[i:])))
+		row[3] = F(math.Float64frombits(binary.LittleEndian.Uint64(d[i:])))
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/apache/arrow-go/v18/parquet"
 	"github.com/apache/arrow-go/v18/parquet/file"
 	"github.com/apache/arrow-go/v18/parquet/schema"
+	"golang.org/x/exp/constraints"
 
 	"github.com/latent-go/latent/internal/parallel"
 )
@@ -63,7 +64,7 @@ func (f *parquetFile) Fields() (list []field) {
 	seen := map[string]bool{}
 	for j := range s.NumColumns() {
 		c := s.Column(j)
-		one := field{name: c.ColumnPath()[0], place: j}
+		one := field{name: c.ColumnPath()[0], place: j, single: c.PhysicalType() == parquet.Types.Float}
 		if nested := len(c.ColumnPath()) > 1 || c.MaxRepetitionLevel() > 0; nested {
 			one.strange = "a list or a group of columns"
 		} else {
@@ -181,10 +182,17 @@ func (f *parquetFile) put(t *table, columns []field, group []int, from int) erro
 		}
 		return nil
 	}
+	if to, stride := t.Float32s(group[0]); to != nil {
+		return putPages(f, t, columns, group, to[from*stride:], stride)
+	}
+	to, stride := t.Numbers(group[0])
+	return putPages(f, t, columns, group, to[from*stride:], stride)
+}
+
+// putPages reads columns of pages next to one another.
+func putPages[F constraints.Float](f *parquetFile, t *table, columns []field, group []int, to []F, stride int) error {
 	s := scratches.Get().(*scratch)
 	defer scratches.Put(s)
-	to, stride := t.Numbers(group[0])
-	to = to[from*stride:]
 	var numbers [together][]byte
 	for row := 0; row < f.rows; row += strip {
 		n := min(strip, f.rows-row)
@@ -197,7 +205,7 @@ func (f *parquetFile) put(t *table, columns []field, group []int, from int) erro
 		interleave(to[row*stride:], stride, numbers[:len(group)], n)
 	}
 	for i, j := range group {
-		t.mark(j, to[i:], stride, f.rows)
+		mark(t, j, to[i:], stride, f.rows)
 	}
 	return nil
 }
@@ -222,6 +230,14 @@ func (t *table) chunk(j, from, rows int, chunk file.ColumnChunkReader) error {
 	case *file.Float64ColumnChunkReader:
 		return numbers(put, r, func(v float64) float64 { return v })
 	case *file.Float32ColumnChunkReader:
+		if to, stride := t.Float32s(j); to != nil {
+			to = to[from*stride:]
+			defer mark(t, j, to, stride, rows)
+			return each(put, r, func(row int, v float32) error {
+				to[row*stride] = v
+				return nil
+			}, func(row int) { to[row*stride] = float32(math.NaN()) })
+		}
 		return numbers(put, r, func(v float32) float64 { return float64(v) })
 	case *file.BooleanColumnChunkReader:
 		return numbers(put, r, func(v bool) float64 {
@@ -326,7 +342,7 @@ func numbers[T any](to cells, r chunkReader[T], number func(T) float64) error {
 		}
 		return nil
 	})
-	to.mark(to.j, dst, stride, to.rows)
+	mark(to.table, to.j, dst, stride, to.rows)
 	return err
 }
 

@@ -282,7 +282,7 @@ func (r *Rows) block(ctx context.Context, i int, to *keep, wanted func(i int) bo
 func (r *Rows) decode(ctx context.Context, g group, to *keep, wanted func(i int) bool) error {
 	f, columns := r.all.sources[g.file], r.all.columns[g.file]
 	o := r.o
-	o.Store = nil // of some rows, which are copied
+	o.Store, o.Float32 = nil, false // of some rows, which are copied
 	if err := f.Seek(g.place); err != nil {
 		return err
 	}

@@ -83,7 +83,7 @@ func (in Columns) Prepare(s *tables.Session) (*fitted.Table, error) {
 			err = in.Recode(t.Columns, wording.UpTo(0, len(t.Columns)-1), false)
 		}
 		if err == nil {
-			t.Rows, err = in.Weighted(in.ReadNumbers(s, true, true))
+			t.Rows, err = in.ReadRows(s, true, true)
 		}
 	case of.Classes:
 		t, err = in.rows(s)
@@ -91,7 +91,7 @@ func (in Columns) Prepare(s *tables.Session) (*fitted.Table, error) {
 		if err = in.checkCovariates(in.asked.Given()); err != nil {
 			return nil, err
 		}
-		t.Rows, err = in.Weighted(in.ReadNumbers(s, false, !of.Gaps))
+		t.Rows, err = in.ReadRows(s, false, !of.Gaps)
 	}
 	if err == nil && of.Sequences {
 		t.Sequences, err = in.AsSequences(t.Rows)
@@ -138,18 +138,11 @@ func (in Columns) rows(s *tables.Session) (*fitted.Table, error) {
 	if err := in.Recode(all, wording.UpTo(0, len(all)-1), false); err != nil {
 		return nil, err
 	}
-	x, n, _, err := in.ReadNumbers(s, true, families.NeedsComplete(*in.asked.Family))
+	table, err := in.ReadRows(s, true, families.NeedsComplete(*in.asked.Family))
 	if err != nil {
 		return nil, err
 	}
-	whole := blocks.Rows{N: n, D: len(all), Stride: len(all), X: x}
-	if d < len(all) {
-		x = make([]float64, 0, n*d)
-		for i := range n {
-			x = append(x, whole.Row(i)[:d]...)
-		}
-	}
-	if *in.asked.Family == families.Multinomial && floats.Norm(x, 1) == 0 {
+	if *in.asked.Family == families.Multinomial && allZero(table, d) {
 		return nil, errors.New("every count is 0: there is nothing to fit")
 	}
 	err = in.refuseConstant(columns[:families.Described(columns)], in.asked.LeastVariance(in.asked.Fit()) > 0)
@@ -159,13 +152,24 @@ func (in Columns) rows(s *tables.Session) (*fitted.Table, error) {
 	// said before D² numbers are made
 	name := strings.TrimSuffix(*in.asked.Family, families.NoiseSuffix)
 	matrix := families.WholeMatrix(name) || name == families.StudentT
-	if matrix && n <= d && len(*in.asked.Structures) == 0 {
+	if n := in.Rows(); matrix && n <= d && len(*in.asked.Structures) == 0 {
 		return nil, fmt.Errorf("%s and %s: a covariance matrix needs more rows than columns: --family "+
 			"gaussian-diagonal or gaussian-spherical, or --model bpca --method vb", wording.Counted(n, "row"), wording.Counted(d,
 			"column"))
 	}
-	table, err := in.Weighted(whole.X, n, whole.D, nil)
-	return &fitted.Table{Columns: all, Rows: table, Data: &in.Named}, err
+	return &fitted.Table{Columns: all, Rows: table, Data: &in.Named}, nil
+}
+
+// allZero reports whether the first d columns are 0.
+func allZero(t *blocks.Table, d int) bool {
+	for b := range t.Lent() {
+		for i := range b.N {
+			if floats.Norm(b.Row(i)[:d], 1) != 0 {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // refuseConstant refuses columns of one value, all at once, where a family has to measure how

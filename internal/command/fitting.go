@@ -68,6 +68,9 @@ func (f *fittingFlags) narrow(label string) {
 // load reads the table: it takes out known classes, chooses columns, leaves out rows and takes out the weights.
 func (f *fittingFlags) load(s *tables.Session, label string) (*tables.Input, error) {
 	f.narrow(label)
+	if f.model().Float32 {
+		f.KeepFloat32s()
+	}
 	if f.model().Pairs {
 		if len(f.ID) > 0 {
 			return nil, misused("--id cannot be used with --model %s, whose rows are pairs of names", f.Model)

@@ -87,7 +87,7 @@ func (m *modelFile) table(s *tables.Session, in *tables.Input) (*fitted.Table, e
 	}
 	t := &fitted.Table{Columns: m.Columns, Data: &in.Named}
 	var err error
-	if t.Rows, err = in.Weighted(in.ReadNumbers(s, m.kind.Classes, !m.input.Gaps)); err != nil {
+	if t.Rows, err = in.ReadRows(s, m.kind.Classes, !m.input.Gaps); err != nil {
 		return nil, err
 	}
 	if m.input.Sequence {

@@ -58,6 +58,7 @@ func (f *Options) reader(
 		Limits:    f.Limit.Limits,
 		Store:     s.Store,
 		Spellings: f.spellings,
+		Float32:   f.float32s,
 	}
 	if source == "-" {
 		return f.standardInput(s, o, far)
@@ -200,9 +201,10 @@ func inFormat(paths []string, is func(f *os.File) bool) (n int, err error) {
 // columnarOptions read the columns that are wanted alone: others cost nothing, and may be lists.
 func (f *Options) columnarOptions(in *Input, o data.CSVOptions) columnar.Options {
 	return columnar.Options{
-		NA:    o.NA,
-		Store: o.Store,
-		Text:  func(name string) bool { return o.Reading(name) == data.ReadAsText },
+		NA:      o.NA,
+		Store:   o.Store,
+		Float32: o.Float32,
+		Text:    func(name string) bool { return o.Reading(name) == data.ReadAsText },
 		Keep: func(name string) bool {
 			if slices.Contains(f.Drop, name) {
 				in.left = append(in.left, name)

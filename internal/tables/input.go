@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/exp/constraints"
+
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/data/columnar"
 	"github.com/latent-go/latent/fitted"
@@ -34,12 +36,16 @@ type Options struct {
 	fittedDates Dates                  // those of its fit
 	spellings   []data.Spelling        // likewise
 	spelled     bool                   // Decimal is that of its fit
+	float32s    bool                   // numbers of float32 are kept so
 	wanted      func(name string) bool // of the columns of Parquet and Arrow files, those that are read; nil: all are
 	required    []string               // of those, the ones that a table without them lacks
 }
 
 // Want has those columns of Parquet and Arrow files read which wanted says; nil: all.
 func (f *Options) Want(wanted func(name string) bool) { f.wanted = wanted }
+
+// KeepFloat32s has the numbers of files of float32 kept in float32, for [Input.ReadRows].
+func (f *Options) KeepFloat32s() { f.float32s = true }
 
 // Require has some columns alone read, which are all required, where the format lets it.
 func (f *Options) Require(names []string) {
@@ -322,7 +328,7 @@ func (f *Options) NoteNA(s *Session, in *Input) {
 
 // reportGaps refuses missing values among the numbers of the table, or notes that they are
 // integrated out.
-func (in *Input) reportGaps(s *Session, x []float64, needsAll bool) error {
+func reportGaps[F constraints.Float](s *Session, in *Input, x []F, needsAll bool) error {
 	d := in.Cols()
 	t, last := in.Tally, -1
 	if t == nil {
@@ -343,7 +349,7 @@ func (in *Input) reportGaps(s *Session, x []float64, needsAll bool) error {
 					advice += "; full, tied and diagonal covariances, and --family auto, do not need them"
 				}
 			}
-			return &blocks.DataError{Row: i / d, Column: i % d, Value: v, Reason: errors.New(advice)}
+			return &blocks.DataError{Row: i / d, Column: i % d, Value: float64(v), Reason: errors.New(advice)}
 		}
 		t.values++
 		if i/d != last {
@@ -396,7 +402,23 @@ func (in *Input) ReadNumbers(s *Session, classes, needsAll bool) (x []float64, n
 	if x, n, d, err = in.Values(); err != nil {
 		return nil, n, d, err
 	}
-	return x, n, d, in.reportGaps(s, x, needsAll)
+	return x, n, d, reportGaps(s, in, x, needsAll)
+}
+
+// ReadRows are the numbers of ReadNumbers with the weights of the rows, in float32 where the table has kept them so.
+func (in *Input) ReadRows(s *Session, classes, needsAll bool) (*blocks.Table, error) {
+	x, complete := in.Float32s()
+	if x == nil || needsAll && !complete {
+		return in.Weighted(in.ReadNumbers(s, classes, needsAll))
+	}
+	if err := reportGaps(s, in, x, needsAll); err != nil {
+		return nil, err
+	}
+	t, err := blocks.FromFloat32(x, in.Rows(), in.Cols())
+	if err == nil && in.Weights != nil {
+		t, err = t.WithWeights(in.Weights)
+	}
+	return t, err
 }
 
 // Weighted gives numbers of the table the weights of its rows.
