@@ -97,8 +97,8 @@ const (
 // mostNested bounds how deep columns are within columns.
 const mostNested = 64
 
-// within reports whether the lists of a schema, or of one of its fields, and of the fields below it have no more entries
-// in all than are left: readers make room for as many as are claimed.
+// within reports whether the lists of a schema, or of one of its fields, and of the fields below it have no more
+// entries in all than are left: readers make room for as many as are claimed.
 func within(t flatbuffers.Table, fields, metadata flatbuffers.VOffsetT, depth int, left *int) bool {
 	for _, list := range []flatbuffers.VOffsetT{fields, metadata} {
 		at := flatbuffers.UOffsetT(t.Offset(list))
