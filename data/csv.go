@@ -70,7 +70,8 @@ const (
 // ([Table.Preamble]): remarks that begin with #, and titles, which have one field where the rows have several, or one
 // that is not empty above a row of names (above two columns, titles that an empty line parts from them); not so where
 // the options say that there is no header. So are up to three rows below the header that have units or further titles
-// ([Table.Titles]): texts or nothing where columns have numbers below, and texts in two such columns at least.
+// ([Table.Titles]): texts or nothing where columns have numbers below, and texts in two such columns at least, but
+// nothing in other columns that has the form of what is below it, such as a date.
 //
 // A cell is missing if it is empty, NA, NaN, N/A, NULL, k.A., another text that pandas reads as missing (except
 // None), or a spreadsheet's error such as #DIV/0!. Blanks around numbers and around names in the header are ignored.

@@ -3,6 +3,7 @@ package data
 import (
 	"bytes"
 	"encoding/csv"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -78,23 +79,48 @@ func widthOf(text []byte, comma rune) int {
 	return len(first)
 }
 
-// Rows below the header that are no data are at most mostTitles, above leastBelow rows that are.
+// Rows below the header that are no data are at most mostTitles, above leastBelow rows that are, or above fewer if they
+// have nothing but measures.
 const mostTitles, leastBelow = 3, 3
 
 // titlesBelow is how many rows below the first, the header, are units or further titles: in each column of numbers they
 // have texts, or nothing, and texts in two columns at least. A text that is the same in all of them may stand for a
-// missing value, unless it is a measure.
+// missing value, unless it is a measure. In other columns nothing that they have is like what is below them, as dates
+// and names of samples are.
 func titlesBelow(rows [][]string, decimal byte, na []string) int {
-	for n := min(mostTitles, len(rows)-1-leastBelow); n > 0; n-- {
-		measured := measuredColumns(rows[1+n:], decimal, na)
-		if !slices.ContainsFunc(rows[1:1+n], func(row []string) bool { return !areTitles(row, measured, decimal, na) }) {
+	for n := min(mostTitles, len(rows)-2); n > 0; n-- {
+		below := rows[1+n:]
+		measured := measuredColumns(below, decimal, na)
+		if !slices.ContainsFunc(rows[1:1+n], func(row []string) bool {
+			return !areTitles(row, measured, len(below) < leastBelow, decimal, na) || isLike(row, below, measured)
+		}) {
 			return n
 		}
 	}
 	return 0
 }
 
-// measuredColumns are those of at least leastBelow numbers, and of no texts but marks such as --.
+// isLike says whether a cell of a row, in a column that is not measured, has the form of one below it.
+func isLike(row []string, below [][]string, measured []int) bool {
+	for j, cell := range row {
+		form := formOf(cell)
+		if strings.ContainsFunc(form, isLetterOrDigit) && !fastcsv.IsMissing(cell) && !slices.Contains(measured, j) &&
+			slices.ContainsFunc(below, func(row []string) bool { return formOf(row[j]) == form }) {
+			return true
+		}
+	}
+	return false
+}
+
+// formOf is a cell without blanks around it, all of its numbers of digits as one of them.
+func formOf(cell string) string { return digits.ReplaceAllString(strings.TrimSpace(cell), "0") }
+
+var digits = regexp.MustCompile(`[0-9]+`)
+
+func isLetterOrDigit(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+
+// measuredColumns are those of at least leastBelow numbers, or of all where there are fewer rows, and of no texts but
+// marks such as --.
 func measuredColumns(rows [][]string, decimal byte, na []string) (list []int) {
 	for j := range rows[0] {
 		numbers := 0
@@ -104,25 +130,26 @@ func measuredColumns(rows [][]string, decimal byte, na []string) (list []int) {
 				numbers++
 			}
 			return title
-		}) && numbers >= leastBelow {
+		}) && numbers >= min(leastBelow, len(rows)) {
 			list = append(list, j)
 		}
 	}
 	return list
 }
 
-func areTitles(row []string, measured []int, decimal byte, na []string) bool {
+func areTitles(row []string, measured []int, few bool, decimal byte, na []string) bool {
 	var texts []string
 	for _, j := range measured {
 		switch number, title := titleOf(row[j], decimal, na); {
 		case number:
 			return false
 		case title:
-			texts = append(texts, strings.TrimSpace(row[j]))
+			texts = append(texts, strings.Trim(strings.TrimSpace(row[j]), "()[]"))
 		}
 	}
+	noMeasure := func(text string) bool { return !slices.Contains(measures, text) }
 	same := !slices.ContainsFunc(texts, func(text string) bool { return text != texts[0] })
-	return len(texts) > 1 && (!same || slices.Contains(measures, strings.Trim(texts[0], "()[]")))
+	return len(texts) > 1 && (!few && !same || !slices.ContainsFunc(texts, noMeasure))
 }
 
 // titleOf says whether a cell is a number, and whether it may be a title or a unit; a missing one is neither.

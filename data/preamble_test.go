@@ -76,10 +76,28 @@ func TestUnitsAndTitlesBelowTheHeaderAreLeftOut(t *testing.T) {
 		}
 		require.Equal(t, 4+strings.Count(c.titles, "\n")*min(1, 1-min(c.left, 1)), got.Rows(), c.titles)
 	}
+	// A row that has what those below it have in columns without numbers is one of them, whatever it has for missing values.
+	for _, text := range []string{
+		"date,tmax,rain\n2024-01-01,M,T\n2024-01-02,3,0\n2024-01-03,5,1.5\n2024-01-04,2,0\n",
+		"sample,lead,zinc\nS9,n.d.,trace\nS10,1.5,2\nS11,2,3\nS12,3,4\n",
+		"sample,lead,zinc\nS9,m,m\nS10,1.5,2\nS11,2,3\nS12,3,4\n",
+		"group,lead,zinc\ncontrol,n.d.,trace\ncase,1.5,2\ncontrol ,2,3\ncase,3,4\n",
+		"a,b\nlow,high\n1,2\n", // too few rows below to tell
+	} {
+		table, err := requireFastPathAgrees(t, text, CSVOptions{})
+		require.NoError(t, err)
+		require.Empty(t, table.Titles(), text)
+		require.Equal(t, strings.Count(text, "\n")-1, table.Rows(), text)
+	}
+	// Measures are known above one row, as a table to be predicted may have.
+	table, err := requireFastPathAgrees(t, "place,depth,weight\n-,[m],kg\n-,1,2.5\n", CSVOptions{})
+	require.NoError(t, err)
+	require.Equal(t, [][]string{{"-", "[m]", "kg"}}, table.Titles())
+	require.Equal(t, 1, table.Rows())
 	// The rows behind are counted as they stand in the file, and nothing is left out where there is no header.
-	_, err := ReadCSV(strings.NewReader("a,b\nm,kg\n1,2\n3,4\n5,6\n7\n"), CSVOptions{})
+	_, err = ReadCSV(strings.NewReader("a,b\nm,kg\n1,2\n3,4\n5,6\n7\n"), CSVOptions{})
 	require.ErrorContains(t, err, "line 6 has 1 field")
-	table, err := ReadCSV(strings.NewReader("m,kg\n1,2\n3,4\n5,6\n"), CSVOptions{Header: HeaderNo})
+	table, err = ReadCSV(strings.NewReader("m,kg\n1,2\n3,4\n5,6\n"), CSVOptions{Header: HeaderNo})
 	require.NoError(t, err)
 	require.Equal(t, 4, table.Rows())
 	// A header of years is told by the first row of data.
