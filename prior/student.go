@@ -56,6 +56,19 @@ func (p NormalInverseWishart) Student(root []float64, before NormalInverseWishar
 	return s
 }
 
+// Without returns the predictive distribution of the columns but those missing, whose precision given the others has
+// the logarithm logDet of its determinant, in nats, under the expected precision νΨ⁻¹; at least one is left. The margin
+// of an inverse Wishart distribution is one, with ν and W less by their number. The distance is that of the others.
+func (p NormalInverseWishart) Without(s Student, missing int, logDet float64) Student {
+	m := float64(missing)
+	s.width, s.shape = s.width-m, s.shape-m/2
+	s.scale += (logDet - m*math.Log(p.Nu*math.Pi)) / 2
+	for i := range missing { // those of (ν−i)/2 for i below m
+		s.bend -= special.Trigamma((p.Nu-float64(i))/2) / 4
+	}
+	return s
+}
+
 // LogEvidence returns ln p(X) in nats, where X are the rows whose posterior is p and before is the prior; logNorm is
 // the prior's LogNorm. It returns an error if Ψ is not positive definite.
 func (p NormalInverseWishart) LogEvidence(before NormalInverseWishart, logNorm float64) (float64, error) {

@@ -280,3 +280,53 @@ func TestNormalInverseWishartOutOfItsSupport(t *testing.T) {
 	_, _, err = p.Rand(rng, nil, nil)
 	assert.ErrorContains(t, err, "not positive definite")
 }
+
+// The predictive distribution of some columns is that of the margin, an inverse Wishart distribution of its own.
+func TestPredictiveDistributionWithoutColumns(t *testing.T) {
+	scale := mat.NewSymDense(4, []float64{5, 1, -2, 0.5, 1, 3, 0.3, 0.2, -2, 0.3, 6, -1, 0.5, 0.2, -1, 2})
+	student := func(columns ...int) (p prior.NormalInverseWishart, s prior.Student, root []float64) {
+		part := func(kappa, nu, own float64) prior.NormalInverseWishart {
+			q := prior.NormalInverseWishart{Kappa: kappa, Nu: nu - 4 + float64(len(columns))}
+			for a, i := range columns {
+				q.Mean = append(q.Mean, float64(i))
+				for b, j := range columns {
+					v := own * scale.At(i, j)
+					if a == b {
+						v++
+					}
+					q.Scale = append(q.Scale, v)
+				}
+			}
+			return q
+		}
+		before := part(1, 6, 0)
+		logDet, err := before.LogDetScale()
+		require.NoError(t, err)
+		p = part(9, 14, 1)
+		root = make([]float64, len(columns)*len(columns))
+		_, err = p.Expected(root)
+		require.NoError(t, err)
+		return p, p.Student(root, before, before.LogNorm(logDet)), root
+	}
+	p, whole, r := student(0, 1, 2, 3)
+	root := mat.NewDense(4, 4, r)
+	var precision mat.Dense
+	precision.Mul(root.T(), root)
+	for _, c := range [][2][]int{{{1, 3}, {0, 2}}, {{0}, {1, 2, 3}}, {{1, 2, 3}, {0}}} {
+		left, missing := c[0], c[1]
+		block := mat.NewDense(len(missing), len(missing), nil)
+		for a, i := range missing {
+			for b, j := range missing {
+				block.Set(a, b, precision.At(i, j))
+			}
+		}
+		logDet, _ := mat.LogDet(block)
+		got := p.Without(whole, len(missing), logDet)
+		_, want, _ := student(left...)
+		for _, distance := range []float64{0, 0.03, 1, 40} {
+			require.InDelta(t, want.LogPredictive(distance, 0), got.LogPredictive(distance, 0), 1e-12, "%v", left)
+			require.InDelta(t, want.Curvature(distance), got.Curvature(distance), 1e-12, "%v", left)
+		}
+		require.InDelta(t, want.LogPredictive(0.02, 0.5), got.LogPredictive(0.02, 0.5), 1e-12)
+	}
+}

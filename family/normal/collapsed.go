@@ -32,20 +32,51 @@ func (q *normalWishart) AddSpread(o *family.Observed, hyper, scores family.Table
 	})
 }
 
-// eachRow visits the rows of each class, i being their places in what is laid out as r.
+// eachRow visits the rows of each class, i being their places in what is laid out as r. Of rows with missing values it
+// has the distribution of the others; those of which all are missing are left out.
 func (q *normalWishart) eachRow(
 	o *family.Observed, hyper, scores family.Table, visit func(s prior.Student, k, i int, distance float64),
 ) {
-	distances := make([]float64, o.Padded())
-	o.Work = linalg.Resize(o.Work, simd.ScoresWork(q.d))
+	n, f := o.Padded(), solvers.Get().(*solver)
+	defer solvers.Put(f)
+	distances, laws, gaps := make([]float64, n), make([]prior.Student, n), &memory[own](o).gaps
+	if !o.Complete {
+		f.set(gaps.patterns)
+	}
+	o.Work = linalg.Resize(o.Work, q.d+simd.ScoresWork(q.d))
+	zeros, work := o.Work[:q.d], o.Work[q.d:]
+	clear(zeros)
 	for k := range hyper.K {
 		p := q.at(hyper.Row(k, 3+q.d+q.d*q.d))
 		m, root := q.split(scores.Row(k, 1+q.d+q.d*q.d), 1)
-		s := p.Student(root, q.of, q.norm)
+		x, mean, s := o.X, m, p.Student(root, q.of, q.norm)
+		for i := range laws {
+			laws[i] = s
+		}
+		if !o.Complete {
+			f.complete(o, gaps.of(k, q.d, m, root), func(e *group) {
+				for l, rows := range e.patterns {
+					var left prior.Student
+					if e.m < q.d {
+						left = p.Without(s, e.m, -e.logDet[l])
+					}
+					for i := rows.from; i < rows.to; i++ {
+						laws[i] = left
+					}
+				}
+			})
+			x, mean = f.rows, zeros
+		}
 		clear(distances)
-		simd.GaussianScores(distances, o.X, q.d, len(distances), 0, m, root, o.Work)
+		simd.GaussianScores(distances, x, q.d, n, 0, mean, root, work)
 		for i, v := range distances[:o.N] {
-			visit(s, k, k*len(distances)+i, -2*v/p.Nu)
+			row := i
+			if !o.Complete {
+				row = int(gaps.rows[i])
+			}
+			if laws[i] != (prior.Student{}) {
+				visit(laws[i], k, k*n+row, -2*v/p.Nu)
+			}
 		}
 	}
 }

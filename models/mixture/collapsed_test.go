@@ -389,6 +389,42 @@ func TestPredictiveDistributionsSumToOne(t *testing.T) {
 	}
 }
 
+// TestPredictiveDistributionsOfRowsWithGaps: a row has the integral of the density over what it misses, and none without
+// any value, in a block of rows of all patterns.
+func TestPredictiveDistributionsOfRowsWithGaps(t *testing.T) {
+	nan := math.NaN()
+	x := []float64{0, 1, 3, 2, nan, 7, nan, 8, 1, 10, 2, 4, 9, nan, nan, 8, 7, nan, 1, 0, 2, nan, nan, nan}
+	table, err := blocks.FromIncomplete(x, len(x)/3, 3)
+	require.NoError(t, err)
+	for _, m := range []interface {
+		framework.Model[blocks.Rows, *Posterior, *Statistics]
+		Predictive(b blocks.Rows, p *Posterior, logProb, r []float64) ([]float64, []float64, error)
+	}{Variational{Family: normal.Family{}}, CVB0{Variational{Family: normal.Family{}}}} {
+		fit, err := framework.Fit(t.Context(), m, table, framework.Options{K: 2, FixedK: true, Method: framework.EM})
+		require.NoError(t, err)
+		rows := []float64{1, nan, 3, 1, nan, nan, nan, nan, nan}
+		const step, half = 0.001, 8000 // of asinh of what is integrated over
+		var weights []float64
+		for i := -half; i <= half; i++ {
+			at := step * float64(i)
+			weights = append(weights, math.Log(step*math.Cosh(at)))
+			rows = append(rows, 1, math.Sinh(at), 3, 1, nan, math.Sinh(at))
+		}
+		points, err := blocks.FromIncomplete(rows, len(rows)/3, 3)
+		require.NoError(t, err)
+		logs, _, err := m.Predictive(points.All(), fit.Parameters, nil, nil)
+		require.NoError(t, err)
+		require.InDelta(t, 0, logs[2], 1e-12)
+		for place := range 2 {
+			var whole []float64
+			for i, w := range weights {
+				whole = append(whole, w+logs[3+2*i+place])
+			}
+			require.InDelta(t, logs[place], floats.LogSumExp(whole), 1e-3)
+		}
+	}
+}
+
 func houseVotes(t *testing.T) *blocks.Table {
 	votes, err := data.Load("housevotes84")
 	require.NoError(t, err)
