@@ -129,6 +129,7 @@ type numeral struct {
 	limit     bool // stands for all below or above it
 	marked    bool // by a note, an error or a sign
 	lettered  bool // which may be part of a code
+	attached  bool // likewise, without a blank before it
 }
 
 // limit is the number within a text that says less or more than one, such as <0.05.
@@ -420,6 +421,7 @@ func spelled(texts []string, decimal byte, seen bool, earlier Spelling, marks bo
 		}
 		w, is := parseNumeral(number, decimal)
 		w.limit, w.marked, w.lettered = limited, marked || lettered, lettered
+		w.attached = lettered && !strings.ContainsFunc(strings.TrimSpace(text), unicode.IsSpace)
 		if !is || !s.takes(w) {
 			return nil, s, false
 		}
@@ -437,7 +439,7 @@ func spelled(texts []string, decimal byte, seen bool, earlier Spelling, marks bo
 	case s.Multiples && s.Unit == "" && !numbers.powers && !earlier.Multiples: // codes such as 2B
 	case s.Trailing && numbers.marks() && !earlier.Trailing:
 	case s.Limits && numbers.classes() && !earlier.Limits:
-	case numbers.lettered > 0 && !numbers.annotated() && !earlier.Marks:
+	case numbers.lettered > 0 && !numbers.annotated() && !earlier.Marks, numbers.codes() && !earlier.Marks:
 	case s.Unit == "" && numbers.timesOfDay() && !earlier.Minutes:
 	case s.Unit == "%" && slices.ContainsFunc(texts, bare): // 83.5% is not 0.835 here
 	case s.Thousands == "." || s.Thousands == ",":
@@ -487,6 +489,8 @@ var mostEarly = [...]float64{2: 6, 3: 60}
 type tally struct {
 	numbers, hexadecimal, limits, short, grouped, durations, lettered, fractions int
 
+	attached map[float64]int // of numbers with a letter directly behind them, how many letters they have
+
 	powers bool // a letter stands for a power of ten
 	long   bool // one has four digits without a separator
 
@@ -516,6 +520,12 @@ func (t *tally) sees(w numeral) {
 	count(&t.durations, w.parts > 0)
 	count(&t.lettered, w.lettered)
 	count(&t.fractions, !w.whole)
+	if w.attached {
+		if t.attached == nil {
+			t.attached = map[float64]int{}
+		}
+		t.attached[w.value]++
+	}
 	t.powers = t.powers || w.multiple && !w.unsure
 	t.long = t.long || w.groups == 0 && !w.multiple && v >= 1000
 	if w.parts > 0 {
@@ -554,6 +564,17 @@ func (t *tally) classes() bool { return t.numbers-t.limits <= mostNumbered || 2*
 
 // annotated says that letters behind numbers are marks of notes: most numbers have none, and most have decimals.
 func (t *tally) annotated() bool { return 2*t.lettered <= t.numbers && 2*t.fractions >= t.numbers }
+
+// codes have several letters directly behind one number, as 1.2a and 1.2b, more often than not.
+func (t *tally) codes() bool {
+	several, all := 0, 0
+	for _, letters := range t.attached {
+		if all += letters; letters > 1 {
+			several += letters
+		}
+	}
+	return several > 0 && 2*several >= all
+}
 
 // timesOfDay are all within a day, and not mostly early.
 func (t *tally) timesOfDay() bool {

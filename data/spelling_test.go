@@ -83,6 +83,10 @@ func TestNumbersAsPeopleWriteThem(t *testing.T) {
 		{"12.5 p|11 p", "1", 0, []float64{12.5, 11}, "in p"},
 		{"12a|12b|13|14|15", "1", 0, nil, ""}, // numbers of houses
 		{"1.2a|1.3b|1.4", "1", 0, nil, ""},    // of sections
+		{"1.1|1.2a|1.2b|1.3|1.4a|1.5", "1", 0, nil, ""},
+		{"1.1|1.2p|1.2r|1.3e|1.4e|1.5p|2.5|3.5|4.5|5.5", "1", 0, []float64{1.1, 1.2, 1.2, 1.3, 1.4, 1.5, 2.5, 3.5, 4.5, 5.5},
+			"without marks such as * and ±"},
+		{"1.1|1.2 p|1.2 r|1.3", "1", 0, []float64{1.1, 1.2, 1.2, 1.3}, "without marks such as * and ±"},
 		{"5*|*|3*", "1", 0, nil, ""},
 		{"±|1 ± 2", "1", 0, nil, ""},
 		{"5m|7m", "1", 0, []float64{5, 7}, "in m"},
