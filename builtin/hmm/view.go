@@ -397,7 +397,8 @@ func (c *chain) residualsSection() ([]report.Section, error) {
 		return nil, nil
 	}
 	if slices.ContainsFunc(c.Columns, func(c data.Column) bool {
-		return len(c.Levels) > 0 || c.Family == families.Poisson || c.Family == families.Bernoulli
+		return len(c.Levels) > 0 ||
+			slices.Contains([]string{families.Poisson, families.Bernoulli, families.Indicators}, c.Family)
 	}) {
 		chart.About += " Counts and codes have few values, and each value has one place for its whole probability: " +
 			"bars stand apart, and only the tails are informative."

@@ -170,8 +170,11 @@ func newChecker(m fitted.Model, t *fitted.Table, o Options) (*checker, error) {
 	c.described = c.input.Described(d)
 	for j, column := range t.Columns {
 		n := len(column.Levels)
-		if n == 0 && column.Family == families.Bernoulli {
+		switch {
+		case n == 0 && column.Family == families.Bernoulli:
 			n = 2
+		case column.Family == families.Indicators: // whose values do not occur in all pairs, as those of levels do
+			n = 0
 		}
 		c.levels = append(c.levels, n)
 		for i := range c.table.N {

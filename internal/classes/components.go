@@ -290,10 +290,12 @@ func (s ColumnSummary) shown(p report.Page, c data.Column) (legend, cell string)
 	case c.Family == families.Ordinal:
 		list := s.Probabilities(c)
 		return mostLikely(p, c.Levels, func(l int) float64 { return list[l] })
-	case c.Family == families.Bernoulli && len(c.Levels) > 0:
-		return fmt.Sprintf("P(%s)", p.Short(c.Levels[1])), fmt.Sprintf("%.3f", v(0))
 	case c.Family == families.Bernoulli, c.Family == families.Indicators:
-		return "P(1)", fmt.Sprintf("%.3f", v(0))
+		one := "1"
+		if len(c.Levels) > 0 {
+			one = p.Short(c.Levels[1])
+		}
+		return fmt.Sprintf("P(%s)", one), fmt.Sprintf("%.3f", v(0))
 	case c.Family == families.Multinomial:
 		return s.Keys[0], fmt.Sprintf("%.3f", v(0))
 	case len(s.Keys) == 1:
@@ -317,7 +319,7 @@ func (s ColumnSummary) Probabilities(c data.Column) []float64 {
 	p := make([]float64, len(levelNames(c)))
 	v := func(i int) float64 { return float64(s.Values[s.Keys[i]]) }
 	switch c.Family {
-	case families.Bernoulli:
+	case families.Bernoulli, families.Indicators:
 		p[0], p[1] = 1-v(0), v(0)
 	case families.Ordinal:
 		family.Ordinal{Levels: len(p)}.Expect([]float64{v(0), v(1)}, p)
@@ -471,7 +473,7 @@ func (f *Components) Called(k int) string {
 
 // Moments are mean and standard deviation of a column of numbers, where its family has them.
 func (s ColumnSummary) Moments(name string) (mean, sd fitted.Number, ok bool) {
-	if name == families.Bernoulli {
+	if name == families.Bernoulli || name == families.Indicators {
 		p := float64(s.Values[s.Keys[0]])
 		return fitted.Number(p), fitted.Number(math.Sqrt(p * (1 - p))), true
 	}

@@ -115,7 +115,7 @@ func (f *Components) levels(shown []Component, j int) []profile {
 	switch {
 	case !families.Named(c.Family).Shares:
 		return nil
-	case c.Family == families.Bernoulli && len(c.Levels) > 0:
+	case (c.Family == families.Bernoulli || c.Family == families.Indicators) && len(c.Levels) > 0:
 		return []profile{profileOf(c, j, c.Levels[1], keys[0])}
 	case c.Family != families.Categorical:
 		return []profile{{name: report.Printable(c.Name), level: keys[0], column: j, key: keys[0]}}

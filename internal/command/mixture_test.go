@@ -766,4 +766,23 @@ func TestACategoryInColumnsOfItsLevels(t *testing.T) {
 			assert.InEpsilon(t, float64(fits[0].Value), float64(other.Value), 1e-9, method)
 		}
 	}
+	// Pages, lists of components and forecasts have the probabilities of the levels.
+	model, dir := filepath.Join(t.TempDir(), "m.json"), t.TempDir()
+	var probabilities []float64
+	for _, c := range []struct{ text, column, head string }{
+		{texts, "colour", "p_colour=red"}, {numbers, "red", "mean_red"}, {truths, "red", "p_red=True"},
+	} {
+		table := file(t, "c.csv", c.text)
+		done(t, "fit", "--data", table, "--family", "auto", "--k", "2", "--report", dir, "--components", filepath.Join(dir, "c.csv"), "--out", model)
+		done(t, "check", model, "--data", table, "--draws", "19")
+		done(t, "fit", "--model", "hmm", "--data", table, "--family", "auto", "--k", "2", "--out", model)
+		out, _ := done(t, "predict", model, "--data", table, "--forecast", "1")
+		rows, err := csv.NewReader(strings.NewReader(out)).ReadAll()
+		require.NoError(t, err)
+		p, err := strconv.ParseFloat(rows[1][slices.Index(rows[0], c.head)], 64)
+		require.NoError(t, err)
+		probabilities = append(probabilities, p)
+	}
+	assert.InDelta(t, 0.4, probabilities[0], 0.1)
+	assert.InDeltaSlice(t, slices.Repeat(probabilities[:1], 3), probabilities, 1e-6)
 }
