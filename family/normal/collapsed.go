@@ -39,9 +39,11 @@ func (q *normalWishart) eachRow(
 ) {
 	n, f := o.Padded(), solvers.Get().(*solver)
 	defer solvers.Put(f)
-	distances, laws, gaps := make([]float64, n), make([]prior.Student, n), &memory[own](o).gaps
+	distances, gaps := make([]float64, n), &memory[own](o).gaps
+	var laws []prior.Student // of incomplete rows' places, from the first on
 	if !o.Complete {
 		f.set(gaps.patterns)
+		laws = make([]prior.Student, o.N-gaps.first)
 	}
 	o.Work = linalg.Resize(o.Work, q.d+simd.ScoresWork(q.d))
 	zeros, work := o.Work[:q.d], o.Work[q.d:]
@@ -50,9 +52,6 @@ func (q *normalWishart) eachRow(
 		p := q.at(hyper.Row(k, 3+q.d+q.d*q.d))
 		m, root := q.split(scores.Row(k, 1+q.d+q.d*q.d), 1)
 		x, mean, s := o.X, m, p.Student(root, q.of, q.norm)
-		for i := range laws {
-			laws[i] = s
-		}
 		if !o.Complete {
 			f.complete(o, gaps.of(k, q.d, m, root), func(e *group) {
 				for l, rows := range e.patterns {
@@ -61,7 +60,7 @@ func (q *normalWishart) eachRow(
 						left = p.Without(s, e.m, -e.logDet[l])
 					}
 					for i := rows.from; i < rows.to; i++ {
-						laws[i] = left
+						laws[i-gaps.first] = left
 					}
 				}
 			})
@@ -70,12 +69,15 @@ func (q *normalWishart) eachRow(
 		clear(distances)
 		simd.GaussianScores(distances, x, q.d, n, 0, mean, root, work)
 		for i, v := range distances[:o.N] {
-			row := i
+			law, row := s, i
 			if !o.Complete {
 				row = int(gaps.rows[i])
 			}
-			if laws[i] != (prior.Student{}) {
-				visit(laws[i], k, k*n+row, -2*v/p.Nu)
+			if before := o.N - len(laws); i >= before {
+				law = laws[i-before]
+			}
+			if law != (prior.Student{}) {
+				visit(law, k, k*n+row, -2*v/p.Nu)
 			}
 		}
 	}
