@@ -12,13 +12,14 @@ import (
 	"github.com/latent-go/latent/family/normal"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/blocks"
+	"github.com/latent-go/latent/internal/tier"
 	"github.com/latent-go/latent/models/mixture"
 )
 
 // TestAFitToASampleStartsAFit: all rows have the last word, in fewer passes, with the same bits for any number of workers and over an
 // interruption.
 func TestAFitToASampleStartsAFit(t *testing.T) {
-	const n, d, k = 20_000, 6, 4
+	n, d, k := tier.Of(20_000, 20_000, 40_000), tier.Of(6, 6, 10), tier.Of(4, 4, 5)
 	rng := rand.New(rand.NewPCG(1, 1))
 	centers := make([]float64, k*d)
 	for i := range centers {
@@ -46,7 +47,7 @@ func TestAFitToASampleStartsAFit(t *testing.T) {
 		var fits [2][]outcome // without and with a sample, of several seeds
 		best := math.Inf(-1)
 		for i := range fits {
-			o.Sample = 1500 * i
+			o.Sample = tier.Of(1500, 1500, 2500) * i
 			for o.Seed = range 3 {
 				res, err := framework.Fit(ctx, m, table, o)
 				require.NoError(t, err)
