@@ -24,16 +24,17 @@ func (s span) len() int { return s.last - s.first }
 
 func (s span) holds(shard int) bool { return s.first <= shard && shard < s.last }
 
-type sharded[B any] interface {
-	Shards(ctx context.Context, first, last, shards int) iter.Seq2[B, error]
-}
-
 // after is the block of the span that follows block i.
 func (s span) after(i int) int {
 	if i++; i%s.shards == s.last%s.shards {
 		i += s.shards - s.len()
 	}
 	return i
+}
+
+// A sharded table has the blocks of any shards.
+type sharded[B any] interface {
+	Shards(ctx context.Context, first, last, shards int) iter.Seq2[B, error]
 }
 
 // partOf are the blocks of a span.

@@ -1,15 +1,12 @@
 package lvmtest
 
 import (
-	"bytes"
 	"context"
-	"encoding/gob"
 	"fmt"
 	"slices"
 
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/ranks"
-	"github.com/latent-go/latent/internal/wire"
 )
 
 // processes shares passes among goroutines that know of each other what processes do: bytes. In the second source some
@@ -54,21 +51,6 @@ type elsewhere[B, P any, S framework.Statistics[S]] struct {
 }
 
 // Step passes the state on as bytes.
-func (e elsewhere[B, P, S]) Step(ctx context.Context, at framework.State[P], shards int) (all [][]byte, err error) {
-	for i := range e.n {
-		var buf bytes.Buffer
-		if err := gob.NewEncoder(&buf).Encode(at); err != nil {
-			return nil, err
-		}
-		var there framework.State[P]
-		if err := wire.Decode(buf.Bytes(), &there); err != nil {
-			return nil, err
-		}
-		part, err := framework.Share(ctx, e.r.Model, e.source, there, shards*i/e.n, shards*(i+1)/e.n, shards, 1)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, part)
-	}
-	return all, nil
+func (e elsewhere[B, P, S]) Step(ctx context.Context, at framework.State[P], shards int) ([][]byte, error) {
+	return ranks.Shares(ctx, e.r.Model, e.source, at, shards, e.n, 1)
 }

@@ -72,13 +72,21 @@ type workers[B, P any, S framework.Statistics[S]] struct {
 }
 
 // Step makes the shares.
-func (w workers[B, P, S]) Step(ctx context.Context, at framework.State[P], shards int) (parts [][]byte, err error) {
+func (w workers[B, P, S]) Step(ctx context.Context, at framework.State[P], shards int) ([][]byte, error) {
 	if at.Surveys != nil {
 		w.count(&w.Surveys)
 	} else {
 		w.count(&w.Passes)
 	}
-	for i := range 3 {
+	return Shares(ctx, w.models[at.Model], w.src, at, shards, 3, 2)
+}
+
+// Shares makes a pass in n shares, one after the other, each by so many workers, from the state that it gets as bytes.
+func Shares[B, P any, S framework.Statistics[S]](
+	ctx context.Context, m framework.Model[B, P, S], src framework.Source[B], at framework.State[P],
+	shards, n, workers int,
+) (parts [][]byte, err error) {
+	for i := range n {
 		var text bytes.Buffer
 		if err := gob.NewEncoder(&text).Encode(at); err != nil {
 			return nil, err
@@ -87,7 +95,7 @@ func (w workers[B, P, S]) Step(ctx context.Context, at framework.State[P], shard
 		if err := wire.Decode(text.Bytes(), &there); err != nil {
 			return nil, err
 		}
-		part, err := framework.Share(ctx, w.models[at.Model], w.src, there, shards*i/3, shards*(i+1)/3, shards, 2)
+		part, err := framework.Share(ctx, m, src, there, shards*i/n, shards*(i+1)/n, shards, workers)
 		if err != nil {
 			return nil, err
 		}
