@@ -6,7 +6,6 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -19,8 +18,10 @@ type columnHead struct {
 	decimals  [2]int // numbers that have them, and no other reading
 	grouped   [2]int // numbers of which three digits at least are behind every one, as where they separate thousands
 	thousands [2]tally
-	long      bool // a whole number without separators has more than three digits
 }
+
+// long says whether a whole number without separators has more than three digits.
+func (c *columnHead) long() bool { return c.thousands[0].long || c.thousands[1].long }
 
 // decimalOf guesses what decimals follow, from the first lines of a text, unless it is given. It is a comma if a column
 // has more numbers with one than texts, and no cell has a point in its number. A point or comma with three digits
@@ -54,7 +55,7 @@ func decimalOf(head []byte, whole bool, comma rune, na []string, given byte) (de
 	for _, shows := range []func(c *columnHead, mark int) int{
 		func(c *columnHead, mark int) int { return c.decimals[mark] },
 		func(c *columnHead, mark int) int {
-			if n := c.grouped[1-mark]; c.thousands[1-mark].thousands() && !c.long {
+			if n := c.grouped[1-mark]; c.thousands[1-mark].thousands() && !c.long() {
 				return n
 			}
 			return 0
@@ -70,7 +71,7 @@ func decimalOf(head []byte, whole bool, comma rune, na []string, given byte) (de
 	}
 	mark := strings.IndexByte(".,", cmp.Or(given, '.'))
 	for j, c := range columns {
-		if c.grouped[mark] > c.texts && !c.long && c.decimals[mark] == 0 {
+		if c.grouped[mark] > c.texts && !c.long() && c.decimals[mark] == 0 {
 			unsure = append(unsure, j)
 		}
 	}
@@ -94,7 +95,6 @@ func (c *columnHead) look(cell string, first bool) {
 			c.thousands[1-mark].sees(w)
 		} else if w.groups == 0 && w.whole {
 			c.thousands[1-mark].sees(w)
-			c.long = c.long || !w.multiple && math.Abs(w.value) >= 1000
 		}
 	}
 	switch {

@@ -439,7 +439,7 @@ func spelled(texts []string, decimal byte, seen bool, earlier Spelling, marks bo
 	case s.Multiples && s.Unit == "" && !numbers.powers && !earlier.Multiples: // codes such as 2B
 	case s.Trailing && numbers.marks() && !earlier.Trailing:
 	case s.Limits && numbers.classes() && !earlier.Limits:
-	case numbers.lettered > 0 && !numbers.annotated() && !earlier.Marks, numbers.codes() && !earlier.Marks:
+	case !numbers.annotated() && !earlier.Marks:
 	case s.Unit == "" && numbers.timesOfDay() && !earlier.Minutes:
 	case s.Unit == "%" && slices.ContainsFunc(texts, bare): // 83.5% is not 0.835 here
 	case s.Thousands == "." || s.Thousands == ",":
@@ -457,16 +457,10 @@ func (s *Spelling) takes(w numeral) bool {
 		return false
 	}
 	s.Thousands, s.Unit = cmp.Or(s.Thousands, w.thousands), cmp.Or(s.Unit, w.unit)
-	for _, one := range []struct {
-		of  *bool
-		has bool
-	}{
-		{&s.Hexadecimal, w.hex}, {&s.Multiples, w.multiple}, {&s.Parentheses, w.enclosed}, {&s.Dashes, w.dash},
-		{&s.Minutes, w.parts > 0}, {&s.Trailing, w.trailing}, {&s.Limits, w.limit},
-		{&s.Marks, w.marked},
-	} {
-		*one.of = *one.of || one.has
-	}
+	s.Hexadecimal, s.Multiples = s.Hexadecimal || w.hex, s.Multiples || w.multiple
+	s.Parentheses, s.Trailing = s.Parentheses || w.enclosed, s.Trailing || w.trailing
+	s.Dashes, s.Minutes = s.Dashes || w.dash, s.Minutes || w.parts > 0
+	s.Limits, s.Marks = s.Limits || w.limit, s.Marks || w.marked
 	return true
 }
 
@@ -562,8 +556,11 @@ func (t *tally) marks() bool { return t.short == t.numbers }
 // classes have limits, as <5 and >10 beside few others.
 func (t *tally) classes() bool { return t.numbers-t.limits <= mostNumbered || 2*t.limits > t.numbers }
 
-// annotated says that letters behind numbers are marks of notes: most numbers have none, and most have decimals.
-func (t *tally) annotated() bool { return 2*t.lettered <= t.numbers && 2*t.fractions >= t.numbers }
+// annotated says that letters behind numbers, if there are any, are marks of notes: most numbers have none, and most
+// have decimals.
+func (t *tally) annotated() bool {
+	return t.lettered == 0 || 2*t.lettered <= t.numbers && 2*t.fractions >= t.numbers && !t.codes()
+}
 
 // codes have several letters directly behind one number, as 1.2a and 1.2b, more often than not.
 func (t *tally) codes() bool {

@@ -22,6 +22,6 @@ func TestThePlaceOfTrue(t *testing.T) {
 		levels []string
 		want   int
 	}{{[]string{"FALSE", "TRUE"}, 1}, {[]string{"TRUE", "false"}, 0}, {[]string{"F", "TRUE"}, -1}, {[]string{"a", "false", "true"}, -1}, {[]string{"false", "maybe"}, -1}, {nil, -1}} {
-		assert.Equal(t, c.want, truth(data.Column{Levels: c.levels}), "%v", c.levels)
+		assert.Equal(t, c.want, Truth(data.Column{Levels: c.levels}), "%v", c.levels)
 	}
 }

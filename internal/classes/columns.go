@@ -62,8 +62,8 @@ func shortened(name string) string {
 	return name
 }
 
-// truth is the place of TRUE among the levels of a column of TRUE and FALSE; −1 in others.
-func truth(c data.Column) int {
+// Truth is the place of TRUE among the levels of a column of TRUE and FALSE; −1 in others.
+func Truth(c data.Column) int {
 	is := func(word string) func(string) bool {
 		return func(level string) bool { return strings.EqualFold(level, word) }
 	}

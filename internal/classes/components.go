@@ -282,7 +282,7 @@ func summarise(c data.Column, values []mixture.Value) (s ColumnSummary, factors 
 // shown is a summary for people: the head of its table column, and the cell.
 func (s ColumnSummary) shown(p report.Page, c data.Column) (legend, cell string) {
 	v := func(i int) float64 { return float64(s.Values[s.Keys[i]]) }
-	switch at := truth(c); {
+	switch at := Truth(c); {
 	case c.Family == families.Categorical && at >= 0:
 		return fmt.Sprintf("P(%s)", c.Levels[at]), fmt.Sprintf("%.3f", v(at))
 	case c.Family == families.Categorical:

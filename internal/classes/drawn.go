@@ -129,7 +129,7 @@ func (f *Components) drawnGrid(p report.Page, rows []Component, columns []int) *
 func (s ColumnSummary) shownDrawn(p report.Page, c data.Column) (legend, cell string) {
 	legend, _ = s.shown(p, c)
 	key, level := s.Keys[0], ""
-	switch at := truth(c); {
+	switch at := Truth(c); {
 	case c.Family == families.Categorical && at >= 0:
 		key = c.Levels[at]
 	case c.Family == families.Categorical:

@@ -121,7 +121,7 @@ func (f *Components) levels(shown []Component, j int) []profile {
 		return []profile{{name: report.Printable(c.Name), level: keys[0], column: j, key: keys[0]}}
 	}
 	if len(keys) == 2 { // one says both
-		l := truth(c)
+		l := Truth(c)
 		if l < 0 {
 			l = 1
 		}

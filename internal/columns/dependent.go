@@ -47,11 +47,10 @@ func (in Columns) noteDependent(s *tables.Session) {
 		}
 		one.left = floats.Norm(rest, 2)
 		if one.left < math.Sqrt(leastExplained)*all {
-			of := determining(kept, one, rest)
-			if in.indicate(names, append(of, j)) {
-				continue
-			}
-			if len(of) > 0 {
+			if of := determining(kept, one, rest); len(of) > 0 {
+				if in.indicate(names, append(of, j)) {
+					continue
+				}
 				from := wording.Abridged(of, ", ", func(i int) string { return fmt.Sprintf("%.60q", names[i]) })
 				found, drop = append(found, fmt.Sprintf("%.60q from %s", names[j], from)), append(drop, names[j])
 				continue

@@ -3,7 +3,6 @@ package columns
 import (
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/internal/classes"
@@ -60,7 +59,7 @@ type indicator struct {
 func (in Columns) indicatorOf(j int, c data.Column) indicator {
 	i := indicator{column: j, one: 1}
 	switch {
-	case len(c.Levels) == 2 && strings.EqualFold(c.Levels[0], "false") && strings.EqualFold(c.Levels[1], "true"):
+	case classes.Truth(c) == 1: // as 1 is behind 0
 		i.one = float64(slices.Index(in.Levels(c.Name), c.Levels[1]))
 	case c.Family != families.Bernoulli || len(c.Levels) > 0:
 		return i
@@ -88,7 +87,7 @@ func (in Columns) oneEach(list []indicator) bool {
 				ones++
 			}
 		}
-		if ones != 1 && missing < len(list) || missing > 0 && missing < len(list) {
+		if missing < len(list) && (ones != 1 || missing > 0) {
 			return false
 		}
 	}

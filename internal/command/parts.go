@@ -104,7 +104,8 @@ func (f *fittingFlags) follow(s *session, in *tables.Input, d Decision) (*task, 
 		f.compared = nil
 	}
 	if p := s.parts; p == nil || !slices.EqualFunc(p.columns, d.Columns, readAlike) {
-		if err := s.closeParts(); err != nil {
+		err := s.closeParts()
+		if s.parts = nil; err != nil { // closed once
 			return nil, err
 		}
 		of := columnar.Options{Out: d.Out, Sequences: d.Ends}

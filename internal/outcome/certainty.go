@@ -109,13 +109,14 @@ func (r *Report) certainty(f *Fit, given prior.Prior, size sizes.Prior) error {
 	scores := slices.Clone(r.ByK)
 	for k, v := range f.Met {
 		if r.ByK == nil && !math.IsInf(v, -1) {
-			one := SizeScore{K: k, Value: fitted.Number(v)}
-			if scores = append(scores, one); one.Value > r.Value+doubtful && (r.passed.K == 0 || one.Value > r.passed.Value) {
-				r.passed = one
-			}
+			scores = append(scores, SizeScore{K: k, Value: fitted.Number(v)})
 		}
 	}
-	if len(scores) < 2 || r.passed.K > 0 {
+	if len(scores) < 2 {
+		return nil
+	}
+	if best := slices.MaxFunc(scores, byValue); r.ByK == nil && best.Value > r.Value+doubtful {
+		r.passed = best
 		return nil
 	}
 	var ks []int
@@ -131,6 +132,8 @@ func (r *Report) certainty(f *Fit, given prior.Prior, size sizes.Prior) error {
 }
 
 func (r *Report) byEvidence() bool { return r.Criterion == framework.Evidence.Name }
+
+func byValue(a, b SizeScore) int { return cmp.Compare(a.Value, b.Value) }
 
 // certaintyFacts says how sure K is, in a line of the text.
 func (r *Report) certaintyFacts() [][2]string {
